@@ -1,0 +1,49 @@
+# Everything a newcomer needs: `make demo` shows the main job, `make test` proves it.
+# Only Python 3.11+ and make are assumed; the virtual environment is made here.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.ready
+WORKERS ?= 2
+SUPPORTED := 3.11 3.12 3.13
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-all lint types unit bench schemas clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1: /p' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## make the virtual environment
+
+$(STAMP): pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed (set PYTHON=...)" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[pytest,dev]'
+	@touch $@
+
+demo: $(STAMP) ## compile, hash, pin and diff the shipped fixtures
+	@PATH="$(CURDIR)/$(BIN):$$PATH" sh docs/demo.sh
+
+lint: $(STAMP) ## ruff: style and formatting
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(STAMP) ## mypy --strict
+	$(BIN)/mypy
+
+unit: $(STAMP) ## the tests alone
+	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+
+test: lint types unit ## lint, types and tests: what CI runs
+
+test-all: ## the tests on every supported interpreter found here
+	@sh docs/test-all.sh $(SUPPORTED)
+
+bench: $(STAMP) ## speed, as ratios measured in one run
+	$(BIN)/python -m benchmarks
+
+schemas: $(STAMP) ## regenerate the shipped data from the models
+	$(BIN)/python -m workrail_lint.workrail.model.generate
+
+clean: ## remove what the targets made
+	rm -rf $(VENV) .venv-* .mypy_cache .pytest_cache .ruff_cache .hypothesis

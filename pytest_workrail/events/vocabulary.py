@@ -1,0 +1,85 @@
+"""The closed sets of the durable log and the budgets its texts must keep."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+Autonomy: TypeAlias = Literal["guided", "full_auto_stop_on_user_deps", "full_auto_never_stop"]
+RiskPolicy: TypeAlias = Literal["conservative", "balanced", "aggressive"]
+Capability: TypeAlias = Literal["delegation", "web_browsing"]
+CapabilityStatus: TypeAlias = Literal["unknown", "available", "unavailable"]
+NodeKind: TypeAlias = Literal["step", "checkpoint", "blocked_attempt", "gate_checkpoint"]
+EdgeKind: TypeAlias = Literal["acked_step", "checkpoint"]
+EdgeCauseKind: TypeAlias = Literal["idempotent_replay", "intentional_fork", "non_tip_advance", "checkpoint_created"]
+OutputChannel: TypeAlias = Literal["recap", "artifact"]
+GapSeverity: TypeAlias = Literal["info", "warning", "critical"]
+ContextSource: TypeAlias = Literal["initial", "agent_delta"]
+PreferenceSource: TypeAlias = Literal["user", "workflow_recommendation", "system"]
+WorkflowSourceKind: TypeAlias = Literal["bundled", "user", "project", "remote", "plugin"]
+GateKind: TypeAlias = Literal["coordinator_eval", "human_approval"]
+DivergenceReason: TypeAlias = Literal[
+    "missing_user_context", "capability_unavailable", "efficiency_skip", "safety_stop", "policy_constraint"
+]
+UserOnlyDependency: TypeAlias = Literal[
+    "needs_user_secret_or_token",
+    "needs_user_account_access",
+    "needs_user_artifact",
+    "needs_user_choice",
+    "needs_user_approval",
+    "needs_user_environment_action",
+]
+NonAssumableChoice: TypeAlias = Literal[
+    "preference_tradeoff",
+    "scope_boundary",
+    "irreversible_action",
+    "external_side_effect",
+    "policy_or_compliance",
+]
+ContractViolation: TypeAlias = Literal[
+    "missing_required_output",
+    "invalid_required_output",
+    "missing_required_notes",
+    "assessment_followup_required",
+]
+CapabilityMissing: TypeAlias = Literal["required_capability_unknown", "required_capability_unavailable"]
+Unexpected: TypeAlias = Literal["invariant_violation", "storage_corruption_detected", "evaluation_error"]
+BlockerCode: TypeAlias = Literal[
+    "USER_ONLY_DEPENDENCY",
+    "MISSING_REQUIRED_OUTPUT",
+    "INVALID_REQUIRED_OUTPUT",
+    "MISSING_REQUIRED_NOTES",
+    "ASSESSMENT_FOLLOWUP_REQUIRED",
+    "MISSING_CONTEXT_KEY",
+    "CONTEXT_BUDGET_EXCEEDED",
+    "REQUIRED_CAPABILITY_UNKNOWN",
+    "REQUIRED_CAPABILITY_UNAVAILABLE",
+    "INVARIANT_VIOLATION",
+    "STORAGE_CORRUPTION_DETECTED",
+]
+TraceKind: TypeAlias = Literal[
+    "selected_next_step", "evaluated_condition", "entered_loop", "exited_loop", "detected_non_tip_advance"
+]
+# Kinds that hosts of the reference engine write for their own telemetry. Read, never written.
+HostKind: TypeAlias = Literal[
+    "delivery_recorded",
+    "review_draft_submitted",
+    "usage_recorded",
+    "token_checkpoint",
+    "git_start_recorded",
+    "git_metrics_recorded",
+]
+
+MAX_BLOCKERS = 10
+MAX_BLOCKER_MESSAGE_BYTES = 512
+MAX_BLOCKER_SUGGESTED_FIX_BYTES = 1024
+MAX_TRACE_ENTRIES = 25
+MAX_TRACE_SUMMARY_BYTES = 512
+MAX_TRACE_TOTAL_BYTES = 8192
+MAX_TRACE_REFS = 10
+MAX_NOTES_BYTES = 4096
+MAX_VALIDATION_ISSUE_BYTES = 512
+MAX_VALIDATION_SUGGESTION_BYTES = 1024
+MAX_VALIDATION_LIST_BYTES = 4096
+MAX_SHORT_STRING_LENGTH = 80
+MAX_PATH_LENGTH = 512
+MAX_DEDUPE_KEY_LENGTH = 256

@@ -1,0 +1,74 @@
+"""The file operations the durable stores are built from: few, and each one a place where a crash can strike.
+
+Paths are relative to the data root and use `/`. Failures are raised as OSError; the stores turn them into
+values. The disk adapter is `disk.DiskFiles`, the one in memory `tree.TreeFiles`.
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+
+class WriteHandle(Protocol):
+    """An open file. What was written is safe only after `sync` returned."""
+
+    def write(self, data: bytes) -> None:
+        """Add bytes at the end, all of them."""
+        ...
+
+    def sync(self) -> None:
+        """Make everything written so far survive a power failure."""
+        ...
+
+
+class Files(Protocol):
+    """A folder of files."""
+
+    def read(self, path: str, offset: int = 0) -> bytes | None:
+        """The bytes of a file from an offset on; None when there is no such file."""
+        ...
+
+    def exists(self, path: str) -> bool:
+        """True when there is a file or folder of that name."""
+        ...
+
+    def list_dir(self, path: str) -> list[str]:
+        """The names in a folder; none when there is no such folder."""
+        ...
+
+    def modified_ms(self, path: str) -> int | None:
+        """When a file or folder last changed; None when that can't be told."""
+        ...
+
+    def make_dir(self, path: str) -> None:
+        """Make a folder and the ones above it; not an error when it exists."""
+        ...
+
+    def create(self, path: str) -> AbstractContextManager[WriteHandle]:
+        """Open an empty file for writing, emptying what was there."""
+        ...
+
+    def extend(self, path: str) -> AbstractContextManager[WriteHandle]:
+        """Open a file for adding to its end; made when missing."""
+        ...
+
+    def replace(self, source: str, target: str) -> None:
+        """Give a file another name, in one step, taking the place of what had it."""
+        ...
+
+    def sync_dir(self, path: str) -> None:
+        """Make the names in a folder survive a power failure."""
+        ...
+
+    def link(self, source: str, target: str) -> bool:
+        """Give a file a second name; False when the name is taken."""
+        ...
+
+    def remove(self, path: str) -> None:
+        """Remove a file; not an error when it is gone."""
+        ...
+
+    def guard(self, path: str) -> AbstractContextManager[bool]:
+        """Try to be the only one, in any process, inside this block for a folder; tells whether it worked."""
+        ...

@@ -1,0 +1,21 @@
+"""Unpadded base64url, strict: one text per byte string."""
+
+from __future__ import annotations
+
+import base64
+import re
+
+_ALPHABET = re.compile(r"[A-Za-z0-9_-]*")
+
+
+def encode(raw: bytes) -> str:
+    """The text of some bytes."""
+    return base64.urlsafe_b64encode(raw).decode("ascii").rstrip("=")
+
+
+def decode(text: str) -> bytes | None:
+    """The bytes of a text; None when the text is not the one `encode` would give."""
+    if not _ALPHABET.fullmatch(text) or len(text) % 4 == 1:
+        return None
+    raw = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+    return raw if encode(raw) == text else None

@@ -1,0 +1,34 @@
+"""Token errors: a closed set, as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+TokenErrorCode: TypeAlias = Literal[
+    "TOKEN_INVALID_FORMAT",
+    "TOKEN_UNSUPPORTED_VERSION",
+    "TOKEN_BAD_SIGNATURE",
+    "TOKEN_SCOPE_MISMATCH",
+    "TOKEN_UNKNOWN_NODE",
+    "TOKEN_WORKFLOW_HASH_MISMATCH",
+    "TOKEN_SESSION_LOCKED",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class TokenError:
+    """Why a token was refused."""
+
+    code: TokenErrorCode
+    message: str
+
+
+def invalid_format(message: str) -> TokenError:
+    """Not a token of the shape or kind that was asked for."""
+    return TokenError("TOKEN_INVALID_FORMAT", message)
+
+
+def bad_signature(message: str) -> TokenError:
+    """Signed by nobody we know: forged, or older than the previous key."""
+    return TokenError("TOKEN_BAD_SIGNATURE", message)

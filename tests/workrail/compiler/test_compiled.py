@@ -1,0 +1,281 @@
+"""The compiled workflow: IR, provenance, determinism."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from workrail_lint import CompiledWorkflow, Err, Ok, compile_workflow
+from workrail_lint.workrail.canonical import canonical_bytes, digest
+from workrail_lint.workrail.compiler.nodes import walk
+from workrail_lint.workrail.rules.samples import controlled_loop, decision, loop, parallel, step, workflow
+
+
+def compiled(document: Any, **inputs: object) -> CompiledWorkflow:
+    result = compile_workflow(document, **inputs)  # type: ignore[arg-type]
+    assert isinstance(result, Ok), result
+    return result.value
+
+
+FULL = workflow(
+    step(
+        "plan",
+        None,
+        promptBlocks={
+            "goal": [{"kind": "text", "text": "Plan with "}, {"kind": "ref", "refId": "wr.refs.memory_query"}],
+            "constraints": ["Be brief."],
+            "outputRequired": {"b": "second", "a": "first"},
+        },
+        requireConfirmation={"kind": "human_approval", "condition": {"var": "risky"}},
+        promptFragments=[{"id": "extra", "text": "More.", "when": {"var": "deep"}}],
+        modelTier="heavy",
+    ),
+    step("check", audit={"rubric": ["Complete"]}, runCondition={"var": "a"}, requireConfirmation=True),
+    controlled_loop(step("improve", requireConfirmation={"var": "ask"}), decision()),
+    {**loop(ident="each"), "loop": {"type": "forEach", "items": "files", "maxIterations": 5}, "body": "shared"},
+    step("shared", "Look at {{currentItem}}.", notesOptional=True),
+    parallel(),
+    features=["wr.features.subagent_guidance", "wr.features.memory_context"],
+    assessments=[
+        {"id": "gate", "purpose": "p", "dimensions": [{"id": "d", "purpose": "p", "levels": ["low", "high"]}]}
+    ],
+)
+
+
+def test_ir_shape() -> None:
+    ir = compiled(FULL).ir
+    assert ir["format"] == "workrail.ir/1"
+    assert ir["kind"] == "workflow"
+    assert [item["id"] for item in ir["features"]] == ["wr.features.memory_context", "wr.features.subagent_guidance"]
+    assert [item["ref"] for item in ir["contracts"]] == ["wr.contracts.loop_control"]
+    steps = {item["id"]: item for item in ir["steps"]}
+    assert list(steps) == ["plan", "check", "check__audit", "again", "each", "fan-out", "fan-out__synthesis"]
+    assert steps["plan"]["confirmation"] == {
+        "kind": "when",
+        "gate": "human_approval",
+        "condition": {"var": "risky"},
+    }
+    assert steps["check"]["confirmation"] == {"kind": "always", "gate": "coordinator_eval"}
+    assert steps["check__audit"]["runCondition"] == {"var": "a"}
+    assert steps["check__audit"]["notes"] == "optional"
+    assert steps["check__audit"]["provenance"]["origin"] == "check#audit"
+    assert steps["again"]["loop"]["source"] == {
+        "kind": "artifact",
+        "contractRef": "wr.contracts.loop_control",
+        "loopId": "again",
+    }
+    assert steps["again"]["body"][0]["confirmation"]["condition"] == {"var": "ask"}
+    assert steps["again"]["body"][1]["output"]["contract"] == {"ref": "wr.contracts.loop_control", "required": True}
+    assert steps["each"]["loop"]["source"] == {"kind": "items", "variable": "files"}
+    assert steps["each"]["loop"]["variables"] == {
+        "iteration": "currentIteration",
+        "item": "currentItem",
+        "index": "currentIndex",
+    }
+    assert [item["id"] for item in steps["each"]["body"]] == ["shared"]
+    assert steps["each"]["body"][0]["notes"] == "optional"
+
+
+def test_injected_text_is_accounted_for() -> None:
+    workflow_ = compiled(FULL)
+    plan = next(node for node in walk(workflow_.nodes) if node.id == "plan")
+    prompt = plan.step["prompt"]
+    assert plan.injections
+    for item in plan.injections:
+        assert prompt[item.start : item.end] == item.text
+    kinds = [(item.kind, item.id) for item in plan.injections]
+    assert kinds[0] == ("ref", "wr.refs.memory_query")
+    assert ("feature", "wr.features.memory_context") in kinds
+    assert ("ref", "wr.refs.memory_usage") in kinds
+    recorded = workflow_.ir["steps"][0]["provenance"]["injected"]
+    assert [entry["sha256"] for entry in recorded] == [digest(item.text.encode()) for item in plan.injections]
+    assert [entry["bytes"] for entry in recorded] == [len(item.text.encode()) for item in plan.injections]
+
+
+def test_ir_sorts_features_and_the_engine_does_not() -> None:
+    swapped = {**FULL, "features": list(reversed(FULL["features"]))}
+    assert compiled(FULL).hash == compiled(swapped).hash
+    assert compiled(FULL).engine_hash != compiled(swapped).engine_hash
+
+
+def test_design_only_builtins_work_in_the_ir_only() -> None:
+    document = workflow(step(prompt=None, promptBlocks={"goal": "g"}), features=["wr.features.mode_guidance"])
+    result = compiled(document)
+    assert result.hash
+    assert result.engine_hash is None
+    target = result.engine_target()
+    assert isinstance(target, Err)
+    assert target.error[0].name == "catalog-id-design-only"
+
+
+def test_required_capabilities_are_probed_first() -> None:
+    document = workflow(
+        step(prompt=None, promptBlocks={"goal": "g"}),
+        capabilities={"web_browsing": "required", "delegation": "preferred"},
+    )
+    ir = compiled(document).ir
+    assert ir["capabilities"] == {"web_browsing": "required", "delegation": "preferred"}
+    assert ir["steps"][0]["provenance"]["source"] == "feature"
+    assert ir["steps"][0]["provenance"]["origin"] == "web_browsing"
+    assert ir["steps"][1]["id"] == "first-step"
+    assert "wr.contracts.capability_observation" in [item["ref"] for item in ir["contracts"]]
+    assert [item["code"] for item in ir["warnings"]] == ["compat-capabilities"]
+
+
+def test_worked_normalization_of_the_design_form() -> None:
+    text = """{"id":"demo.compat","name":"Compat","description":"Normalized from the design form.",
+     "agentRole":"Careful senior engineer",
+     "conditions":[{"id":"keep_going","kind":"loop_control","continueWhen":"continue"}],
+     "steps":[
+      {"id":"triage","title":"Triage","prompt":"Triage the report."},
+      {"type":"loop","loopId":"dig_in","while":{"kind":"condition_ref","conditionId":"keep_going"},"maxIterations":5,
+       "body":[
+        {"id":"gather_evidence","title":"Gather evidence","prompt":"Gather evidence."},
+        {"id":"decide","title":"Decide","prompt":"Continue or stop?",
+         "output":{"contractRef":"wr.contracts.loop_control"}}]}]}"""
+    result = compiled(text)
+    assert result.engine_hash == "sha256:0c1835ec7295e7ccafe54743943352abcc4595123a243adb953888bcb0fe76f2"
+    assert result.ir["agentRole"] == "Careful senior engineer"
+    assert result.ir["conditions"] == [{"id": "keep_going", "kind": "loop_control", "continueWhen": "continue"}]
+    assert result.ir["steps"][1]["provenance"]["source"] == "normalized"
+    assert {item["code"] for item in result.ir["warnings"]} >= {"compat-version-missing", "compat-agent-role"}
+
+
+@pytest.mark.parametrize(
+    ("source", "part"),
+    [
+        ("", "no JSON value"),
+        ("[]", "must be a JSON object"),
+        ("{", "expected a member name"),
+        ('{"id": 1}', "id"),
+        ({"id": object()}, "not a JSON document"),
+        (b"\xff", "UTF-8"),
+    ],
+)
+def test_bad_sources_are_findings(source: Any, part: str) -> None:
+    result = compile_workflow(source)
+    assert isinstance(result, Err)
+    assert any(part in finding.message for finding in result.error)
+
+
+def test_paths(tmp_path: Any) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(FULL), encoding="utf-8")
+    assert compiled(path).hash == compiled(FULL).hash
+    for bad in (tmp_path / "missing.json", tmp_path):
+        result = compile_workflow(bad)
+        assert isinstance(result, Err)
+        assert result.error[0].name == "file-not-readable"
+
+
+def shuffled(value: Any, random: Any) -> Any:
+    """The same document with its members in another order, but for those whose order is part of the prompt."""
+    if isinstance(value, dict):
+        names = list(value)
+        random.shuffle(names)
+        return {
+            name: dict(value[name]) if name == "outputRequired" else shuffled(value[name], random) for name in names
+        }
+    return [shuffled(item, random) for item in value] if isinstance(value, list) else value
+
+
+@given(st.randoms(use_true_random=False))
+@settings(max_examples=25)
+def test_member_order_does_not_reach_the_hash(random: Any) -> None:
+    again = compiled(shuffled(FULL, random))
+    assert (again.hash, again.engine_hash) == (compiled(FULL).hash, compiled(FULL).engine_hash)
+
+
+def test_compiling_changes_nothing_it_was_given() -> None:
+    from workrail_lint.workrail.catalog.catalog import load_core
+    from workrail_lint.workrail.compiler.compiled import compile_definition
+
+    document = json.loads(json.dumps(FULL))
+    before = canonical_bytes(document)
+    result = compile_definition(document, load_core())
+    assert isinstance(result, Ok)
+    assert result.value.hash
+    assert result.value.engine_hash
+    assert canonical_bytes(document) == before
+
+
+def test_the_resolved_definition_compiles_to_itself() -> None:
+    first = compiled(FULL)
+    definition = first.engine_target().value["definition"]
+    again = compiled({**definition, "features": first.definition["features"]})
+    assert again.resolved == first.engine_target().value["definition"]["steps"]
+
+
+_SCRIPT = """
+import sys
+from pathlib import Path
+from workrail_lint import compile_workflow
+result = compile_workflow(Path(sys.argv[1])).value
+print(result.hash, result.engine_hash)
+"""
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [
+        {"PYTHONHASHSEED": "0"},
+        {"PYTHONHASHSEED": "4242", "LC_ALL": "C", "TZ": "Pacific/Kiritimati"},
+        {"PYTHONHASHSEED": "7", "LC_ALL": "tr_TR.UTF-8", "TZ": "America/St_Johns", "PYTHONUTF8": "0"},
+    ],
+)
+def test_same_hash_in_any_environment(tmp_path: Any, environment: dict[str, str]) -> None:
+    path = tmp_path / "full.json"
+    path.write_text(json.dumps(FULL), encoding="utf-8")
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    shown = subprocess.run(
+        [sys.executable, "-c", _SCRIPT, str(path)],
+        env={**os.environ, **environment},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert shown.stdout.split() == [compiled(FULL).hash, str(compiled(FULL).engine_hash)]
+
+
+_texts = st.text('ab {}\n😀"', max_size=12)
+_blocks = st.fixed_dictionaries(
+    {},
+    optional={
+        "goal": _texts,
+        "constraints": st.lists(_texts, max_size=2),
+        "procedure": st.lists(
+            _texts | st.lists(st.builds(lambda t: {"kind": "text", "text": t}, _texts), max_size=2), max_size=2
+        ),
+        "outputRequired": st.dictionaries(_texts, _texts, max_size=3),
+        "verify": st.lists(_texts, max_size=2),
+    },
+)
+
+
+@given(
+    st.lists(_blocks, min_size=1, max_size=3),
+    st.lists(st.sampled_from(["wr.features.capabilities", "wr.features.memory_context"]), unique=True),
+)
+def test_rendering_is_total_and_deterministic(blocks: list[dict[str, Any]], features: list[str]) -> None:
+    document = workflow(
+        *(step(f"step-{i}", None, promptBlocks=item) for i, item in enumerate(blocks)), features=features
+    )
+    first, second = compile_workflow(document), compile_workflow(document)
+    if isinstance(first, Err):
+        assert {finding.code for finding in first.error} <= {"EMPTY_BLOCKS", "UNRESOLVED_TOKEN"}
+        return
+    assert isinstance(second, Ok)
+    assert first.value.hash == second.value.hash
+    for node in walk(first.value.nodes):
+        assert node.step["prompt"].startswith("## ")
+        for item in node.injections:
+            assert node.step["prompt"][item.start : item.end] == item.text

@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Iterator
+from enum import Enum
+from pathlib import Path
+from typing import Annotated, Any
+
+import jsonschema
+import pytest
+from pydantic import Discriminator, RootModel, Tag
+from workflow_specimen import BINDINGS, DESIGN_WORKFLOW, WORKFLOW
+
+from workrail_lint.documents.structure import compile_schema
+from workrail_lint.schemas import kinds, load_schema, schema_path
+from workrail_lint.schemas.dialect import KEYWORDS, python_pattern
+from workrail_lint.workrail.model import enums
+from workrail_lint.workrail.model.base import Closed
+from workrail_lint.workrail.model.generate import KINDS, main, render
+from workrail_lint.workrail.model.scalars import AnyText, Number
+from workrail_lint.workrail.model.schema import json_schema
+from workrail_lint.workrail.model.unions import ByType
+
+OURS = ("bindings", "workflow", "workflow-design")
+
+
+def subschemas(schema: Any) -> Iterator[dict[str, Any]]:
+    """Every schema within a schema, itself included."""
+    if isinstance(schema, list):
+        for part in schema:
+            yield from subschemas(part)
+    elif isinstance(schema, dict):
+        yield schema
+        for keyword, parameter in schema.items():
+            if keyword in ("properties", "definitions"):
+                yield from subschemas(list(parameter.values()))
+            elif keyword not in ("const", "enum", "required", "type"):
+                yield from subschemas(parameter)
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_the_shipped_schema_is_up_to_date(kind: str) -> None:
+    shipped = Path(schema_path(kind)).read_text(encoding="utf-8")
+    assert shipped == render(kind), "run: python -m workrail_lint.workrail.model.generate"
+
+
+def test_every_kind_ships_and_nothing_else() -> None:
+    assert kinds() == sorted(KINDS)
+
+
+def test_generating_writes_every_kind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(
+        "workrail_lint.workrail.model.generate.schema_path", lambda kind: str(tmp_path / f"{kind}.schema.json")
+    )
+    main()
+    assert capsys.readouterr().out.split() == list(KINDS)
+    for kind in KINDS:
+        assert json.loads((tmp_path / f"{kind}.schema.json").read_bytes()) == load_schema(kind)
+
+
+@pytest.mark.parametrize("kind", ["nothing", "", "../schemas/workflow", "workflow.schema.json"])
+def test_an_unknown_kind_has_no_schema(kind: str) -> None:
+    with pytest.raises(KeyError):
+        load_schema(kind)
+
+
+@pytest.mark.parametrize("kind", OURS)
+def test_it_is_a_draft_07_schema_in_our_dialect(kind: str) -> None:
+    schema = load_schema(kind)
+    assert schema["$schema"] == "http://json-schema.org/draft-07/schema#"
+    jsonschema.Draft7Validator.check_schema(schema)
+    for part in subschemas(schema):
+        assert part.keys() <= KEYWORDS
+        if "pattern" in part:
+            python_pattern(part["pattern"])
+    compile_schema(schema)
+
+
+@pytest.mark.parametrize("kind", OURS)
+def test_editors_have_something_to_show(kind: str) -> None:
+    for name, definition in load_schema(kind)["definitions"].items():
+        assert definition["title"], name
+        assert definition["description"].endswith("."), name
+        for member, part in definition.get("properties", {}).items():
+            assert part["title"], (name, member)
+            assert part["description"].endswith("."), (name, member)
+
+
+@pytest.mark.parametrize("kind", OURS)
+def test_alternatives_are_told_apart_and_never_guessed(kind: str) -> None:
+    for part in subschemas(load_schema(kind)):
+        assert "oneOf" not in part
+        assert all(alternative.keys() == {"required"} for alternative in part.get("anyOf", ()))
+
+
+@pytest.mark.parametrize("kind", ["workflow", "workflow-design"])
+def test_every_object_is_closed(kind: str) -> None:
+    for name, definition in load_schema(kind)["definitions"].items():
+        if "properties" in definition:
+            assert definition["additionalProperties"] is False, name
+
+
+@pytest.mark.parametrize("kind", ["workflow", "workflow-design"])
+def test_closed_sets_come_from_the_enums(kind: str) -> None:
+    sets = {name: [member.value for member in cls] for name, cls in inspect.getmembers(enums, _is_closed_set)}
+    definitions = load_schema(kind)["definitions"]
+    used = {name: definition["enum"] for name, definition in definitions.items() if "enum" in definition}
+    assert len(used) >= 10
+    for name, values in used.items():
+        assert values == sets[name]
+
+
+def _is_closed_set(value: object) -> bool:
+    return inspect.isclass(value) and issubclass(value, Enum) and value is not Enum
+
+
+@pytest.mark.parametrize(
+    ("kind", "specimens"),
+    [("workflow", [WORKFLOW]), ("workflow-design", [WORKFLOW, DESIGN_WORKFLOW]), ("bindings", [BINDINGS])],
+)
+def test_the_specimens_leave_no_member_untried(kind: str, specimens: list[dict[str, Any]]) -> None:
+    """The property tests start from the specimens, so they reach what the specimens reach."""
+    schema = load_schema(kind)
+    for name, definition in schema["definitions"].items():
+        for member, part in definition.get("properties", {}).items():
+            definition["properties"][member] = False
+            validator = compile_schema(schema)
+            found = [violation for specimen in specimens for violation in validator.violations(specimen)]
+            refused = {
+                (violation.keyword, violation.shape, violation.pointer.rpartition("/")[2]) for violation in found
+            }
+            assert refused == {("false", name, member)}
+            definition["properties"][member] = part
+
+
+class Other(Closed):
+    """Another document."""
+
+    size: Annotated[float, Number(0)] | None
+    mixed: Annotated[Annotated[AnyText, Tag("string")] | Annotated[bool, Tag("boolean")], Discriminator(ByType())]
+
+
+def test_a_null_is_told_apart_too() -> None:
+    schema = json_schema(Other)
+    validator = compile_schema(schema)
+    assert schema["definitions"]["Other"]["properties"]["mixed"]["type"] == ["string", "boolean"]
+    assert validator.violations({"size": None, "mixed": "x"}) == []
+    assert [(v.pointer, v.keyword) for v in validator.violations({"size": -1, "mixed": 1})] == [
+        ("/size", "minimum"),
+        ("/mixed", "type"),
+    ]
+
+
+def test_a_union_without_a_switch_is_refused() -> None:
+    class Guess(RootModel[str | int]):
+        """Either."""
+
+    with pytest.raises(TypeError, match="switch"):
+        json_schema(Guess)

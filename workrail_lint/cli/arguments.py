@@ -1,0 +1,163 @@
+"""What the commands share: a parser that reports like we do, and the inputs most of them take."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import NoReturn
+
+from workrail_lint.cli import UsageError
+from workrail_lint.cli.output import printable
+from workrail_lint.documents.kinds import Kind, kind_by_name, kind_of, may_be_ours
+from workrail_lint.findings import Finding
+from workrail_lint.project.config import Config, find_config, load_config
+from workrail_lint.project.discovery import discover
+from workrail_lint.result import Err
+from workrail_lint.workrail.check import Settings
+from workrail_lint.workrail.compat import Policy
+from workrail_lint.workrail.project_bindings import FILE as BINDINGS_FILE
+from workrail_lint.workrail.sources import read_file, resolve_bindings, resolve_catalog
+
+
+class Parser(argparse.ArgumentParser):
+    """argparse that raises our own error instead of ending the process."""
+
+    def __init__(self, command: str, description: str) -> None:
+        super().__init__(prog=f"workrail-lint {command}", description=description, allow_abbrev=False)
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message} (see {self.prog} --help)")
+
+    def parsed(self, arguments: list[str]) -> argparse.Namespace | None:
+        """The arguments, or None when help was asked for and given."""
+        try:
+            return self.parse_args(arguments)
+        except SystemExit:
+            return None
+
+
+def add_inputs(parser: argparse.ArgumentParser) -> None:
+    """The options that decide what a workflow is compiled with."""
+    parser.add_argument("--catalog", metavar="FILE", help="use this catalog instead of the shipped one")
+    parser.add_argument("--routines", metavar="DIR", help="add the routines of this folder to the catalog")
+    parser.add_argument("--bindings", metavar="FILE", help=f"project bindings (default: {BINDINGS_FILE} if it exists)")
+    parser.add_argument("--bindings-dir", metavar="DIR", help=f"the folder that holds {BINDINGS_FILE}")
+    parser.add_argument("--config", metavar="FILE", help="use this configuration file")
+    parser.add_argument("--isolated", action="store_true", help="ignore all configuration files")
+
+
+def configuration(args: argparse.Namespace, start: str = os.curdir) -> Config:
+    if args.isolated:
+        return Config(os.path.abspath(start))
+    found = load_config(args.config) if args.config else find_config(start)
+    if isinstance(found, Err):
+        raise UsageError(found.error)
+    return found.value
+
+
+def settings(args: argparse.Namespace, config: Config, *, parity: bool = False, engine: bool = False) -> Settings:
+    """The catalog, routines and bindings a command works with."""
+    base = resolve_catalog(_path(args.catalog) or _path(config.file("catalog")))
+    if isinstance(base, Err):
+        raise UsageError(first_line(base.error, args.catalog or "catalog"))
+    catalog = resolve_catalog(base.value, _path(args.routines) or _path(config.file("routines")))
+    if isinstance(catalog, Err):
+        raise UsageError(first_line(catalog.error, args.routines or "routines"))
+    bindings = resolve_bindings(_path(_bindings_file(args, config)))
+    if isinstance(bindings, Err):
+        raise UsageError(first_line(bindings.error, "bindings"))
+    compat = config.text("compat")
+    return Settings(
+        catalog.value,
+        base_catalog=base.value,
+        bindings=bindings.value,
+        parity=parity,
+        engine=engine or config.text("target") == "engine",
+        policy=Policy(compat) if compat else None,
+        workspace=config.file("workspace") or config.root,
+        source_kind=config.text("source-kind") or "project",
+    )
+
+
+class _Path(os.PathLike[str]):
+    """A path as the API wants it, without the cost of pathlib."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __fspath__(self) -> str:
+        return self.path
+
+
+def _path(path: str | None) -> _Path | None:
+    return None if path is None else _Path(path)
+
+
+def _bindings_file(args: argparse.Namespace, config: Config) -> str | None:
+    if args.bindings:
+        return str(args.bindings)
+    if args.bindings_dir is None and (configured := config.file("bindings")):
+        return configured
+    default = os.path.join(args.bindings_dir or os.curdir, BINDINGS_FILE)
+    return default if os.path.isfile(default) else None
+
+
+def first_line(findings: list[Finding], subject: str) -> str:
+    """The first of several problems, and how many more there are."""
+    if not findings:
+        return f"{subject}: can't be used"
+    first = findings[0]
+    where = f"{first.path}: " if first.path and not first.message.startswith(first.path) else ""
+    place = f" (at {first.pointer})" if first.pointer else ""
+    more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""
+    return printable(f"{where}{first.message}{place}{more}")
+
+
+class Workflow:
+    """A workflow file that a command was asked to work on, already read."""
+
+    __slots__ = ("data", "path")
+
+    def __init__(self, path: str, data: bytes) -> None:
+        self.path = path
+        self.data = data
+
+
+def workflow_files(paths: list[str], config: Config) -> list[Workflow]:
+    """The workflows that the paths name or hold. A named file that can't be read is an error."""
+    found = discover(paths, include=config.strings("include"), exclude=config.strings("exclude"))
+    for path, reason in found.problems:
+        raise UsageError(f"{printable(path)} {reason}")
+    workflows: list[Workflow] = []
+    for file in found.files:
+        read = read_file(file.path)
+        if isinstance(read, Err):
+            raise UsageError(printable(read.error.message))
+        if file.named:
+            _refuse_other_kind(file.path, read.value)
+        elif not _is_workflow(file.path, read.value):
+            continue
+        workflows.append(Workflow(file.path, read.value))
+    return workflows
+
+
+def _refuse_other_kind(path: str, data: bytes) -> None:
+    kind = _kind(path, data)
+    if kind not in (Kind.WORKFLOW, Kind.ROUTINE, Kind.UNKNOWN):
+        raise UsageError(f"{printable(path)} is not a workflow but a {kind.value}")
+
+
+def _is_workflow(path: str, data: bytes) -> bool:
+    return _kind(path, data) in (Kind.WORKFLOW, Kind.ROUTINE)
+
+
+def _kind(path: str, data: bytes) -> Kind:
+    from workrail_lint.documents.json_reader import read_json
+
+    named = kind_by_name(path)
+    if named is not None:
+        return named
+    document = read_json(data, parity=True)
+    if document.readable:
+        return kind_of(path, document.value)
+    return Kind.WORKFLOW if may_be_ours(path, document.text) else Kind.UNKNOWN

@@ -1,0 +1,47 @@
+"""`workrail-lint canonical`: the RFC 8785 bytes of any JSON file, or their digest."""
+
+from __future__ import annotations
+
+import sys
+
+from workrail_lint.cli import FINDINGS, OK, UsageError
+from workrail_lint.cli.arguments import Parser
+from workrail_lint.cli.output import err, out, out_bytes, printable
+from workrail_lint.documents.json_reader import read_json
+from workrail_lint.result import Err
+from workrail_lint.workrail.canonical import CanonicalError, canonical_bytes, digest
+from workrail_lint.workrail.sources import read_file
+
+
+def main(arguments: list[str]) -> int:
+    parser = Parser("canonical", "The canonical (RFC 8785) bytes of a JSON file on stdout.")
+    parser.add_argument("file", metavar="FILE", help="any JSON file, or - for stdin")
+    parser.add_argument("--hash", action="store_true", help="print the sha256 digest of the bytes instead")
+    args = parser.parsed(arguments)
+    if args is None:
+        return OK
+    name = "<stdin>" if args.file == "-" else printable(args.file)
+    if args.file == "-":
+        data = sys.stdin.buffer.read()
+    else:
+        read = read_file(args.file)
+        if isinstance(read, Err):
+            raise UsageError(printable(read.error.message))
+        data = read.value
+    document = read_json(data, parity=True, max_bytes=None)
+    problems = [problem for problem in document.problems if problem.blocking]
+    for problem in problems:
+        where = document.source.position(problem.start)
+        err(f"{name}:{where.line}:{where.column}: {problem.name}: {printable(problem.message)}")
+    if problems or not document.readable:
+        return FINDINGS
+    try:
+        result = canonical_bytes(document.value)
+    except CanonicalError as error:
+        err(f"{name}: {error.code}: {error}")
+        return FINDINGS
+    if args.hash:
+        out(digest(result))
+    else:
+        out_bytes(result)
+    return OK

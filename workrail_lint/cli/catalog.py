@@ -1,0 +1,78 @@
+"""`workrail-lint catalog`: list, show, export and import the builtins."""
+
+from __future__ import annotations
+
+import argparse
+
+from workrail_lint.cli import OK, UsageError
+from workrail_lint.cli.arguments import Parser, add_inputs, configuration, first_line, settings
+from workrail_lint.cli.output import err, out, printable
+from workrail_lint.project.files import write_atomically
+from workrail_lint.result import Err
+from workrail_lint.workrail.catalog.render import document_text, export_text, list_json, list_text, show_json, show_text
+
+
+def main(arguments: list[str]) -> int:
+    args = _parser().parsed(arguments)
+    if args is None:
+        return OK
+    if args.action == "import":
+        return _import(args)
+    catalog = settings(args, configuration(args)).catalog
+    as_json = args.output_format == "json"
+    if args.action == "list":
+        out((list_json if as_json else list_text)(catalog).rstrip("\n"))
+    elif args.action == "show":
+        shown = (show_json if as_json else show_text)(catalog, args.id)
+        if isinstance(shown, Err):
+            raise UsageError(printable(shown.error.message))
+        out(shown.value.rstrip("\n"))
+    else:
+        _write(args.output, export_text(catalog))
+    return OK
+
+
+def _parser() -> Parser:
+    parser = Parser("catalog", "The builtins: features, refs, templates, contract packs, capabilities.")
+    parser.set_defaults(output_format="text")
+    actions = parser.add_subparsers(
+        dest="action", required=True, metavar="ACTION", parser_class=argparse.ArgumentParser
+    )
+    for name, text in (("list", "list all builtins"), ("show", "show one builtin")):
+        action = actions.add_parser(name, help=text, description=text)
+        if name == "show":
+            action.add_argument("id", metavar="ID", help="such as wr.features.capabilities")
+        action.add_argument("--output-format", choices=("text", "json"), default="text")
+        add_inputs(action)
+    export = actions.add_parser("export", help="print the catalog as a file", description="Print the catalog.")
+    export.add_argument("--output", metavar="FILE", help="write it there instead of stdout")
+    add_inputs(export)
+    imported = actions.add_parser(
+        "import", help="make a catalog of an installed engine", description="Make a catalog of an installed engine."
+    )
+    imported.add_argument("directory", metavar="DIR", help="the engine's package folder")
+    imported.add_argument("--output", metavar="FILE", help="write the catalog there instead of stdout")
+    imported.add_argument("--node", metavar="PROGRAM", help="the Node program to run (default: node)")
+    return parser
+
+
+def _import(args: argparse.Namespace) -> int:
+    from workrail_lint.workrail.catalog.importer import import_engine
+
+    result = import_engine(args.directory, node=args.node)
+    if isinstance(result, Err):
+        raise UsageError(first_line(result.error, args.directory))
+    for warning in result.value.findings:
+        err(f"workrail-lint: warning: {printable(warning.message)}")
+    _write(args.output, document_text(result.value.catalog.document))
+    return OK
+
+
+def _write(path: str | None, text: str) -> None:
+    if path is None:
+        out(text, end="")
+        return
+    try:
+        write_atomically(path, text.encode())
+    except OSError as error:
+        raise UsageError(f"{printable(path)} can't be written ({error.strerror})") from None

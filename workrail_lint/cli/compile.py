@@ -1,0 +1,135 @@
+"""`workrail-lint compile`: to the IR or the engine's snapshot, with the hash, and where each text came from."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+
+from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
+from workrail_lint.cli.arguments import Parser, Workflow, add_inputs, configuration, settings, workflow_files
+from workrail_lint.cli.output import Progress, err, out, out_bytes, printable
+from workrail_lint.cli.reporting import report_errors
+from workrail_lint.result import Err, Ok
+from workrail_lint.workrail.canonical import CanonicalError, canonical_bytes, digest
+from workrail_lint.workrail.check import Settings, check_document
+from workrail_lint.workrail.compile import errors_of
+from workrail_lint.workrail.compiler.compiled import CompiledWorkflow
+from workrail_lint.workrail.compiler.engine_target import HashMode
+
+
+def main(arguments: list[str]) -> int:
+    args = _parser().parsed(arguments)
+    if args is None:
+        return OK
+    if args.mode != HashMode.PINNED.value and args.target != "engine":
+        raise UsageError("--mode goes with --target engine")
+    config = configuration(args, args.paths[0] if args.paths[0] != "-" else os.curdir)
+    active = settings(args, config, engine=args.target == "engine")
+    if args.paths == ["-"]:
+        files = [Workflow(args.stdin_filename, sys.stdin.buffer.read())]
+    else:
+        files = workflow_files(args.paths, config)
+    if not files:
+        err(f"workrail-lint: no workflow found in {', '.join(map(printable, args.paths))}")
+        return NOTHING
+    many = len(args.paths) > 1 or os.path.isdir(args.paths[0])
+    return _compile_many(files, args, active) if many else _compile_one(files[0], args, active)
+
+
+def _parser() -> Parser:
+    parser = Parser("compile", "Compile workflows. Several paths print one JSON line each.")
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="a workflow, a folder of workflows, or - for stdin")
+    parser.add_argument("--target", choices=("ir", "engine"), default="ir", help="what to compile to (default: ir)")
+    parser.add_argument("--emit", choices=("json", "canonical", "hash"), default="json", help="what to print")
+    parser.add_argument("--explain", action="store_true", help="tell where each step and injected text came from")
+    parser.add_argument(
+        "--mode",
+        choices=[mode.value for mode in HashMode],
+        default=HashMode.PINNED.value,
+        help="which of the engine's snapshots (default: pinned)",
+    )
+    parser.add_argument(
+        "--workspace", metavar="DIR", default=os.curdir, help="the base of references (modes with refs)"
+    )
+    parser.add_argument("--package-root", metavar="DIR", help="the base of references into the engine package")
+    parser.add_argument("--stdin-filename", metavar="NAME", default="-", help="the name to use for stdin")
+    add_inputs(parser)
+    return parser
+
+
+def _compile_one(file: Workflow, args: argparse.Namespace, active: Settings) -> int:
+    compiled = _compiled(file, active)
+    if compiled is None:
+        return FINDINGS
+    if args.explain:
+        from workrail_lint.cli.explain import explain
+
+        out(explain(compiled), end="")
+        return OK
+    data = _rendered(compiled, file.path, args)
+    if data is None:
+        return FINDINGS
+    if args.emit == "canonical":
+        out_bytes(data)
+    elif args.emit == "hash":
+        out(digest(data))
+    else:
+        out(json.dumps(json.loads(data), ensure_ascii=False, indent=2))
+    return OK
+
+
+def _compile_many(files: list[Workflow], args: argparse.Namespace, active: Settings) -> int:
+    code = OK
+    progress = Progress(len(files), "compiling")
+    for done, file in enumerate(files, 1):
+        compiled = _compiled(file, active)
+        data = _rendered(compiled, file.path, args) if compiled else None
+        if compiled is None or data is None:
+            code = FINDINGS
+            continue
+        line = {
+            "path": file.path,
+            "workflowId": compiled.workflow_id,
+            "target": args.target,
+            "hash": digest(data),
+        }
+        if args.target == "engine":
+            line["mode"] = args.mode
+        out(json.dumps(line, ensure_ascii=False))
+        progress.step(done)
+    progress.close()
+    return code
+
+
+def _compiled(file: Workflow, active: Settings) -> CompiledWorkflow | None:
+    checked = check_document(file.data, file.path, active, None)
+    if checked.compiled is None:
+        report_errors(errors_of(checked, file.path))
+    return checked.compiled
+
+
+def _rendered(compiled: CompiledWorkflow, path: str, args: argparse.Namespace) -> bytes | None:
+    """The canonical bytes of the target, or None (and a report) when there are none."""
+    try:
+        if args.target == "ir":
+            return compiled.ir_bytes
+        mode = HashMode(args.mode)
+        references = None
+        if mode in (HashMode.PINNED_REFS, HashMode.PINNED_ONBOARDING_REFS):
+            from workrail_lint.workrail.references import resolve_references
+
+            declared = compiled.definition.get("references", [])
+            references = resolve_references(declared, args.workspace, args.package_root)
+        snapshot = compiled.engine_target(mode, references)
+        if isinstance(snapshot, Err):
+            for finding in snapshot.error:
+                finding.path = path
+            report_errors(snapshot.error)
+            return None
+        assert isinstance(snapshot, Ok)
+        return canonical_bytes(snapshot.value)
+    except CanonicalError as error:
+        err(f"{printable(path)}: error: the workflow has no hash: {error}")
+        return None

@@ -1,0 +1,178 @@
+"""`workrail-lint lock`: pin the hashes of a repository's workflows, or verify them."""
+
+from __future__ import annotations
+
+import os
+
+from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
+from workrail_lint.cli.arguments import Parser, Workflow, add_inputs, configuration, settings, workflow_files
+from workrail_lint.cli.output import Progress, Style, err, out, printable, uses_colour
+from workrail_lint.cli.reporting import report_errors
+from workrail_lint.project.files import write_atomically
+from workrail_lint.result import Err
+from workrail_lint.workrail.canonical import CanonicalError
+from workrail_lint.workrail.check import Settings, check_document
+from workrail_lint.workrail.compile import errors_of
+from workrail_lint.workrail.compiler.compiled import CompiledWorkflow
+from workrail_lint.workrail.diff import describe
+from workrail_lint.workrail.lockfile import (
+    FILE_NAME,
+    Difference,
+    Lockfile,
+    catalog_entry,
+    differences,
+    lock_entry,
+    parse_lockfile,
+)
+from workrail_lint.workrail.sources import read_file
+
+
+def main(arguments: list[str]) -> int:
+    args = _parser().parsed(arguments)
+    if args is None:
+        return OK
+    config = configuration(args)
+    active = settings(args, config)
+    root = os.path.dirname(os.path.abspath(args.file))
+    files = workflow_files(args.paths, config)
+    compiled, failed = _compile(files, active, root)
+    scope = _Scope(args.paths, root)
+    if args.update:
+        return _update(args.file, active, compiled, failed, scope)
+    return _check(args.file, active, compiled, failed, scope)
+
+
+def _parser() -> Parser:
+    parser = Parser("lock", f"Write or verify {FILE_NAME}, the golden hashes of a repository's workflows.")
+    action = parser.add_mutually_exclusive_group(required=True)
+    action.add_argument("--update", action="store_true", help="pin the workflows as they are now")
+    action.add_argument("--check", action="store_true", help="fail when a workflow no longer is as it was pinned")
+    parser.add_argument(
+        "paths", nargs="*", default=[os.curdir], metavar="PATH", help="workflows or folders (default: .)"
+    )
+    parser.add_argument("--file", default=FILE_NAME, metavar="FILE", help=f"the lockfile (default: {FILE_NAME})")
+    add_inputs(parser)
+    return parser
+
+
+class _Scope:
+    """Which entries a run is about: those at or below the paths it was given."""
+
+    def __init__(self, paths: list[str], root: str) -> None:
+        self.keys = [_key(path, root) for path in paths]
+
+    def holds(self, key: str) -> bool:
+        return any(own in (".", key) or key.startswith(f"{own}/") for own in self.keys)
+
+
+def _key(path: str, root: str) -> str:
+    return os.path.relpath(path, root).replace(os.sep, "/")
+
+
+def _compile(files: list[Workflow], active: Settings, root: str) -> tuple[dict[str, CompiledWorkflow], set[str]]:
+    compiled: dict[str, CompiledWorkflow] = {}
+    failed: set[str] = set()
+    progress = Progress(len(files), "compiling")
+    for done, file in enumerate(files, 1):
+        key = _key(file.path, root)
+        checked = check_document(file.data, file.path, active, None)
+        if checked.compiled is None:
+            failed.add(key)
+            report_errors(errors_of(checked, file.path))
+        elif _has_hash(checked.compiled, file.path):
+            compiled[key] = checked.compiled
+        else:
+            failed.add(key)
+        progress.step(done)
+    progress.close()
+    return compiled, failed
+
+
+def _has_hash(compiled: CompiledWorkflow, path: str) -> bool:
+    try:
+        return bool(compiled.hash)
+    except CanonicalError as error:
+        err(f"{printable(path)}: error: the workflow has no hash: {error}")
+        return False
+
+
+def _existing(path: str, *, must_exist: bool) -> Lockfile | None:
+    if not os.path.lexists(path):
+        if must_exist:
+            raise UsageError(f"{printable(path)} does not exist; make it with workrail-lint lock --update")
+        return None
+    read = read_file(path)
+    if isinstance(read, Err):
+        raise UsageError(printable(read.error.message))
+    parsed = parse_lockfile(read.value)
+    if isinstance(parsed, Err):
+        raise UsageError(f"{printable(path)} can't be used: {parsed.error}")
+    return parsed.value
+
+
+def _update(path: str, active: Settings, compiled: dict[str, CompiledWorkflow], failed: set[str], scope: _Scope) -> int:
+    if failed:
+        err(f"workrail-lint: nothing was written, because {len(failed)} workflow(s) do not compile")
+        return FINDINGS
+    old = _existing(path, must_exist=False)
+    kept = {key: entry for key, entry in (old.workflows if old else {}).items() if not scope.holds(key)}
+    if not compiled and not kept:
+        err("workrail-lint: no workflow found to pin")
+        return NOTHING
+    lock = Lockfile(
+        catalog_entry(active.base_catalog), {**kept, **{key: lock_entry(item) for key, item in compiled.items()}}
+    )
+    text = lock.text()
+    before = set(old.workflows) if old else set()
+    added = len(lock.workflows.keys() - before)
+    removed = len(before - lock.workflows.keys())
+    changed = sum(1 for key in before & lock.workflows.keys() if old and old.workflows[key] != lock.workflows[key])
+    if old is None or old.text() != text:
+        try:
+            write_atomically(path, text.encode())
+        except OSError as error:
+            raise UsageError(f"{printable(path)} can't be written ({error.strerror})") from None
+    out(f"{path}: {len(lock.workflows)} pinned ({added} new, {changed} changed, {removed} removed)")
+    return OK
+
+
+def _check(path: str, active: Settings, compiled: dict[str, CompiledWorkflow], failed: set[str], scope: _Scope) -> int:
+    lock = _existing(path, must_exist=True)
+    assert lock is not None
+    asked = {key for key in lock.workflows.keys() | compiled.keys() if scope.holds(key)} - failed
+    style = Style(uses_colour())
+    now = catalog_entry(active.base_catalog)
+    if lock.catalog != now:
+        out(f"catalog: {_catalog(lock.catalog)} was pinned, now it is {_catalog(now)}")
+    found = differences(lock, compiled, asked)
+    for difference in found:
+        for line in _described(difference, style):
+            out(line)
+    if not found and not failed and lock.catalog == now:
+        out(f"{path}: {len(asked)} workflow(s) as pinned")
+        return OK
+    if found or lock.catalog != now:
+        err("workrail-lint: if this is what you want, pin it with workrail-lint lock --update")
+    return FINDINGS
+
+
+def _catalog(entry: dict[str, str]) -> str:
+    return f"{entry['id']} {entry['version']} ({entry['digest'][:19]}…)"
+
+
+def _described(difference: Difference, style: Style) -> list[str]:
+    path = style(printable(difference.path), "bold")
+    match difference.kind:
+        case "new":
+            return [f"{path}: not pinned yet"]
+        case "missing":
+            return [f"{path}: pinned, but not there any more"]
+        case "engine":
+            return [f"{path}: only the engine's hash changed"]
+        case "metadata":
+            return [f"{path}: the hash changed, but no behaviour: provenance or warnings differ"]
+        case _:
+            lines = [f"{path}: changed"]
+            for change in difference.changes:
+                lines += [f"  {printable(line)}" for line in describe(change)]
+            return lines

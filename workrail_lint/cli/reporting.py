@@ -1,0 +1,12 @@
+"""Compile errors in one line each, for the commands that are not about findings."""
+
+from __future__ import annotations
+
+from workrail_lint.cli.output import err, printable
+from workrail_lint.findings import Finding
+
+
+def report_errors(findings: list[Finding]) -> None:
+    for finding in findings:
+        place = f":{finding.span.start.line}:{finding.span.start.column}" if finding.span else ""
+        err(f"{printable(finding.path)}{place}: error {finding.code}: {printable(finding.message)}")

@@ -1,0 +1,29 @@
+"""`workrail-lint schema`: the JSON Schema of a document kind."""
+
+from __future__ import annotations
+
+from workrail_lint.cli import OK, UsageError
+from workrail_lint.cli.arguments import Parser
+from workrail_lint.cli.output import out
+from workrail_lint.schemas import kinds, schema_path
+from workrail_lint.suggest import nearest
+
+
+def main(arguments: list[str]) -> int:
+    parser = Parser("schema", "The JSON Schema of a document kind, generated from the models; or the list of kinds.")
+    parser.add_argument("kind", nargs="?", metavar="KIND", help="which schema; without one the kinds are listed")
+    args = parser.parsed(arguments)
+    if args is None:
+        return OK
+    known = kinds()
+    if args.kind is None:
+        for kind in known:
+            out(kind)
+        return OK
+    if args.kind not in known:
+        suggestion = nearest(args.kind, known)
+        hint = f"; did you mean '{suggestion}'?" if suggestion else ""
+        raise UsageError(f"no schema for '{args.kind}'{hint} (known: {', '.join(known)})")
+    with open(schema_path(args.kind), encoding="utf-8") as file:
+        out(file.read(), end="")
+    return OK

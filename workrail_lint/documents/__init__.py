@@ -1,0 +1,1 @@
+"""Text to value, with positions found only for what is reported."""

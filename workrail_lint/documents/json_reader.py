@@ -1,0 +1,291 @@
+"""Strict JSON to a value, fast when the text is clean.
+
+A clean document goes through the standard library's C scanner once and pays for nothing else. Anything
+unusual (a grammar slip, a repeated name, deep nesting) sends the text through the recovering parser,
+which names each slip and keeps the position of everything. Positions in a clean text are found on demand
+by skipping siblings with the C scanner.
+"""
+
+from __future__ import annotations
+
+import json
+
+from workrail_lint import js
+from workrail_lint.documents import pointer as pointers
+from workrail_lint.documents.problems import Problem
+from workrail_lint.documents.scanner import read_string, skip_value
+from workrail_lint.documents.text import SourceText
+from workrail_lint.findings import Span
+
+MAX_BYTES = 1_000_000
+MAX_DEPTH = 200
+# The engine's own stack ends somewhere between 4,000 and 4,500 levels; up to here it certainly reads on.
+PARITY_DEPTH = 2_000
+
+_WHITESPACE = " \t\n\r"
+
+
+class NumberLexeme:
+    """A number as it is spelled in the text."""
+
+    __slots__ = ("end", "lexeme", "pointer", "start", "value")
+
+    def __init__(self, pointer: str, lexeme: str, value: int | float, start: int, end: int) -> None:
+        self.pointer = pointer
+        self.lexeme = lexeme
+        self.value = value
+        self.start = start
+        self.end = end
+
+
+class NodeSpan:
+    """Where a value stands and, for a member, where its name stands (code point offsets)."""
+
+    __slots__ = ("end", "name_end", "name_start", "start")
+
+    def __init__(self, start: int, end: int, name_start: int | None = None, name_end: int | None = None) -> None:
+        self.start = start
+        self.end = end
+        self.name_start = name_start
+        self.name_end = name_end
+
+
+class JsonDocument:
+    """A JSON text, its value, and what was wrong with it.
+
+    `value` is meaningful only while `readable` is true; a text with slips that could be recovered from
+    is readable too, so that later findings still appear.
+    """
+
+    __slots__ = ("_nodes", "_numbers", "odd_numbers", "problems", "readable", "source", "value")
+
+    def __init__(self, text: str) -> None:
+        self.source = SourceText(text)
+        self.value: js.Json = None
+        self.readable = False
+        self.problems: list[Problem] = []
+        # True when some number is not spelled the way RFC 8785 would spell it.
+        self.odd_numbers = False
+        self._nodes: dict[str, NodeSpan] | None = None
+        self._numbers: list[NumberLexeme] | None = None
+
+    @property
+    def text(self) -> str:
+        return self.source.text
+
+    def node(self, pointer: str) -> NodeSpan | None:
+        """The offsets of the value at a pointer, or None when there is no such value."""
+        if self._nodes is not None:
+            return self._nodes.get(pointer)
+        try:
+            return _find(_without_bom(self.text), pointers.decode(pointer))
+        except (StopIteration, ValueError, IndexError):
+            return None
+
+    def locate(self, pointer: str, on_name: bool = False) -> Span | None:
+        """The span of a value, or of the member name it stands under."""
+        node = self.node(pointer)
+        if node is None:
+            return None
+        if on_name and node.name_start is not None and node.name_end is not None:
+            return self.source.span(node.name_start, node.name_end)
+        return self.source.span(node.start, node.end)
+
+    def numbers(self) -> list[NumberLexeme]:
+        """Every number with its spelling, in document order."""
+        if self._numbers is None:
+            from workrail_lint.documents.json_recovery import parse
+
+            self._numbers = parse(_without_bom(self.text), PARITY_DEPTH).numbers
+        return self._numbers
+
+
+def read_json(data: bytes | str, *, parity: bool = False, max_bytes: int | None = MAX_BYTES) -> JsonDocument:
+    """Read a JSON text. Never raises on bad input: what is wrong stands in `problems`.
+
+    In parity mode the text is judged as the reference engine would: bad UTF-8 is replaced, and nesting is
+    an error only where the engine's stack would end; both are still reported.
+    """
+    size = len(data) if isinstance(data, bytes) else js.u8_length(data)
+    if max_bytes is not None and size > max_bytes and not parity:
+        document = JsonDocument("")
+        document.problems.append(
+            Problem("file-too-large", f"the file has {size:,} bytes; at most {max_bytes:,} are read", 0, 0)
+        )
+        return document
+    text, problem = _decode(data)
+    document = JsonDocument(text)
+    if problem is not None:
+        document.problems.append(problem)
+        if not parity:
+            return document
+    if max_bytes is not None and size > max_bytes:
+        document.problems.append(
+            Problem(
+                "file-too-large",
+                f"the file has {size:,} bytes; directory discovery skips it",
+                0,
+                0,
+                blocking=False,
+            )
+        )
+    _read_into(document, PARITY_DEPTH if parity else MAX_DEPTH)
+    return document
+
+
+def _read_into(document: JsonDocument, max_depth: int) -> None:
+    text = document.text
+    if text.startswith("\ufeff"):
+        document.problems.append(
+            Problem("json-bom", "the file starts with a byte order mark; JSON must not", 0, 1, removes=((0, 1),))
+        )
+        text = _without_bom(text)
+    clean = _read_clean(text, document)
+    if clean:
+        return
+    from workrail_lint.documents.json_recovery import parse
+
+    parsed = parse(text, max_depth)
+    document.value = parsed.value
+    document.readable = parsed.complete
+    document.problems.extend(parsed.problems)
+    document.odd_numbers = any(js.number_text(n.value) != n.lexeme for n in parsed.numbers)
+    document._nodes = parsed.nodes
+    document._numbers = parsed.numbers
+
+
+def _without_bom(text: str) -> str:
+    """The text with a leading BOM blanked out, so that every offset stays where it was."""
+    return " " + text[1:] if text.startswith("\ufeff") else text
+
+
+class _Unusual(Exception):  # noqa: N818 - not an error: the signal to look more closely
+    """Something that only the recovering parser can describe."""
+
+
+def _read_clean(text: str, document: JsonDocument) -> bool:
+    """Read with the C scanner; False when the recovering parser has to look."""
+    odd = False
+
+    def integer(lexeme: str) -> int | float:
+        nonlocal odd
+        if len(lexeme) < 16 and lexeme != "-0":
+            return int(lexeme)
+        value = js.number(lexeme)
+        odd = odd or js.number_text(value) != lexeme
+        return value
+
+    def fraction(lexeme: str) -> int | float:
+        nonlocal odd
+        value = js.number(lexeme)
+        odd = odd or js.number_text(value) != lexeme
+        return value
+
+    try:
+        value = json.loads(
+            text, object_pairs_hook=_pairs, parse_int=integer, parse_float=fraction, parse_constant=_refuse
+        )
+    except (ValueError, RecursionError, _Unusual):
+        return False
+    if deeper_than(value, MAX_DEPTH):
+        return False
+    document.value = value
+    document.readable = True
+    document.odd_numbers = odd
+    return True
+
+
+def _pairs(pairs: list[tuple[str, js.Json]]) -> dict[str, js.Json]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise _Unusual
+    return members
+
+
+def _refuse(_: str) -> js.Json:
+    raise _Unusual
+
+
+def deeper_than(value: object, limit: int) -> bool:
+    """Whether containers nest deeper than `limit`, the root being level 1. Level by level, no recursion."""
+    level: list[object] = [value]
+    depth = 0
+    while level := [item for item in level if type(item) is dict or type(item) is list]:
+        depth += 1
+        if depth > limit:
+            return True
+        below: list[object] = []
+        for container in level:
+            below += container.values() if type(container) is dict else container
+        level = below
+    return False
+
+
+def _decode(data: bytes | str) -> tuple[str, Problem | None]:
+    if isinstance(data, str):
+        return data, None
+    try:
+        return data.decode(), None
+    except UnicodeDecodeError as error:
+        text = data.decode(errors="replace")
+        start = len(data[: error.start].decode(errors="replace"))
+        return text, Problem("json-invalid-utf8", _utf8_message(data, error.start), start, start + 1)
+
+
+def _utf8_message(data: bytes, start: int) -> str:
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\x00" in data[:4]:
+        return "the file is not UTF-8 (it looks like UTF-16 or UTF-32); save it as UTF-8"
+    return f"the file is not UTF-8: byte 0x{data[start]:02x} at offset {start} belongs to no character"
+
+
+def _find(text: str, tokens: list[str]) -> NodeSpan:
+    """Walk to a value by skipping its siblings. The text is known to be clean JSON."""
+    at = _skip_space(text, 0)
+    name: tuple[int, int] | None = None
+    for token in tokens:
+        if text[at] == "{":
+            at, name = _find_member(text, at, token)
+        elif text[at] == "[" and token.isascii() and token.isdigit():
+            at, name = _find_element(text, at, int(token)), None
+        else:
+            raise ValueError(token)
+    end = skip_value(text, at)
+    if name is None:
+        return NodeSpan(at, end)
+    return NodeSpan(at, end, *name)
+
+
+def _find_member(text: str, at: int, token: str) -> tuple[int, tuple[int, int]]:
+    at = _skip_space(text, at + 1)
+    while text[at] == '"':
+        start = at
+        name, at = read_string(text, at)
+        end = at
+        at = _skip_space(text, _skip_space(text, at) + 1)
+        if name == token:
+            return at, (start, end)
+        at = skip_value(text, at)
+        at = _skip_space(text, at)
+        if text[at] != ",":
+            break
+        at = _skip_space(text, at + 1)
+    raise ValueError(token)
+
+
+def _find_element(text: str, at: int, index: int) -> int:
+    at = _skip_space(text, at + 1)
+    for _ in range(index):
+        at = skip_value(text, at)
+        at = _skip_space(text, at)
+        if text[at] != ",":
+            raise ValueError(index)
+        at = _skip_space(text, at + 1)
+    if text[at] == "]":
+        raise ValueError(index)
+    return at
+
+
+def _skip_space(text: str, at: int) -> int:
+    while text[at : at + 1] and text[at] in _WHITESPACE:
+        at += 1
+    return at

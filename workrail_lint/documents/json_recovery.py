@@ -1,0 +1,341 @@
+"""The recovering JSON parser: slow, iterative, and able to say exactly what is wrong where.
+
+It reads the same language as the C scanner and goes on after the slips people make: comments, trailing
+commas, single quotes, bare names, missing commas, NaN. It also keeps the offsets of every value.
+"""
+
+from __future__ import annotations
+
+import re
+from json.decoder import JSONDecodeError
+
+from workrail_lint import js
+from workrail_lint.documents.json_reader import MAX_DEPTH, NodeSpan, NumberLexeme
+from workrail_lint.documents.pointer import child
+from workrail_lint.documents.problems import Problem
+from workrail_lint.documents.scanner import read_string
+from workrail_lint.documents.text import SourceText
+
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
+_NUMBER_LIKE = re.compile(r"[+-]?[\w.][\w.+-]*", re.ASCII)
+_BARE_NAME = re.compile(r"[A-Za-z_$][\w$-]*", re.ASCII)
+_SPACE = re.compile(r"[ \t\n\r]*")
+_LINE = re.compile(r"[^\n\r]*")
+_SINGLE_QUOTED = re.compile(r"'((?:[^'\\\n\r]|\\.)*)'")
+_LITERALS: dict[str, js.Json] = {"true": True, "false": False, "null": None}
+_NON_FINITE = {"NaN", "Infinity", "-Infinity", "+Infinity"}
+# After this many slips the text is probably no JSON at all, and more messages would only be noise.
+_MAX_SLIPS = 50
+
+
+class _GiveUp(Exception):  # noqa: N818 - control flow inside this module
+    """The rest of the text can't be made sense of."""
+
+
+class _Frame:
+    """An open container."""
+
+    __slots__ = ("is_object", "members", "name", "name_span", "pointer", "start", "value")
+
+    def __init__(self, is_object: bool, pointer: str, start: int, name: tuple[int, int] | None) -> None:
+        self.is_object = is_object
+        self.pointer = pointer
+        self.start = start
+        self.value: dict[str, js.Json] | list[js.Json] = {} if is_object else []
+        self.name_span = name
+        # The names seen and where each stands, to find the losers among repeated ones.
+        self.members: dict[str, list[int]] = {}
+        self.name = ""
+
+
+class Parsed:
+    """What came out: the value when the text could be read to its end, and everything noted on the way."""
+
+    __slots__ = ("complete", "nodes", "numbers", "problems", "value")
+
+    def __init__(self) -> None:
+        self.value: js.Json = None
+        self.complete = False
+        self.problems: list[Problem] = []
+        self.nodes: dict[str, NodeSpan] = {}
+        self.numbers: list[NumberLexeme] = []
+
+
+def parse(text: str, max_depth: int) -> Parsed:
+    """Read a text, going on after slips. Nesting beyond `max_depth` ends the reading with one problem."""
+    parser = _Parser(text, max_depth)
+    try:
+        parser.run()
+        parser.out.complete = True
+    except _GiveUp:
+        pass
+    return parser.out
+
+
+class _Parser:
+    def __init__(self, text: str, max_depth: int) -> None:
+        self.text = text
+        self.source = SourceText(text)
+        self.max_depth = max_depth
+        self.at = 0
+        self.out = Parsed()
+        self.frames: list[_Frame] = []
+        self.deep_reported = False
+        self.habits: set[str] = set()
+
+    # -- the main loop ---------------------------------------------------------------------------
+
+    def run(self) -> None:
+        self.space()
+        if self.at == len(self.text):
+            self.out.problems.append(Problem("file-empty", "the file holds no JSON value", 0, len(self.text)))
+            raise _GiveUp
+        self.value("", None)
+        while self.frames:
+            self.step(self.frames[-1])
+        self.space()
+        if self.at < len(self.text):
+            self.syntax(f"expected the end of the file, found {self.shown()}", self.at, len(self.text))
+
+    def step(self, frame: _Frame) -> None:
+        """Read the next element or member of the innermost container, or close it."""
+        close = "}" if frame.is_object else "]"
+        self.space()
+        if self.peek() == close:
+            self.close(frame)
+            return
+        if frame.value or frame.members:
+            comma = self.at
+            if self.peek() == ",":
+                self.at += 1
+                self.space()
+                if self.peek() == close:
+                    self.slip("json-trailing-comma", f"comma before '{close}'", comma, comma + 1, cut=True)
+                    self.close(frame)
+                    return
+            elif self.starts_item(frame):
+                self.syntax(f"expected ',' or '{close}', found {self.shown()}", self.at, self.at + 1)
+            else:
+                self.fail(f"expected ',' or '{close}', found {self.shown()}")
+        if frame.is_object:
+            self.member(frame)
+        else:
+            index = len(frame.value)
+            self.value(f"{frame.pointer}/{index}", None)
+
+    def starts_item(self, frame: _Frame) -> bool:
+        char = self.peek()
+        return bool(char) and (char in "\"'" or (not frame.is_object and char in "{[-0123456789tfn"))
+
+    def member(self, frame: _Frame) -> None:
+        start = self.at
+        name = self.member_name()
+        name_span = (start, self.at)
+        self.space()
+        if self.peek() == ":":
+            self.at += 1
+        elif self.peek() == "=":
+            self.syntax("expected ':' after the member name, found '='", self.at, self.at + 1)
+            self.at += 1
+        else:
+            self.fail(f"expected ':' after the member name, found {self.shown()}")
+        self.space()
+        frame.name = name
+        frame.members.setdefault(name, []).append(start)
+        self.value(child(frame.pointer, name), name_span)
+
+    def value(self, pointer: str, name: tuple[int, int] | None) -> None:
+        """Read a scalar, or open a container whose content the main loop reads."""
+        start = self.at
+        char = self.peek()
+        if char in ("{", "["):
+            self.at += 1
+            self.frames.append(_Frame(char == "{", pointer, start, name))
+            self.guard_depth(start)
+            return
+        if char == '"':
+            value: js.Json = self.string()
+        elif char == "'" and (match := _SINGLE_QUOTED.match(self.text, start)):
+            self.syntax("strings are written in double quotes", start, match.end(), once=True)
+            value, self.at = match[1].replace("\\'", "'"), match.end()
+        else:
+            value = self.word(pointer)
+        self.deliver(value, pointer, start, name)
+
+    def deliver(self, value: js.Json, pointer: str, start: int, name: tuple[int, int] | None) -> None:
+        """Put a finished value where it belongs; of repeated members the last one stays."""
+        self.out.nodes[pointer] = NodeSpan(start, self.at, *(name or (None, None)))
+        if not self.frames:
+            self.out.value = value
+        elif isinstance((container := self.frames[-1].value), dict):
+            container[self.frames[-1].name] = value
+        else:
+            container.append(value)
+
+    def close(self, frame: _Frame) -> None:
+        self.at += 1
+        self.frames.pop()
+        self.report_duplicates(frame)
+        self.deliver(frame.value, frame.pointer, frame.start, frame.name_span)
+
+    # -- tokens ----------------------------------------------------------------------------------
+
+    def string(self) -> str:
+        start = self.at
+        try:
+            value, self.at = read_string(self.text, start)
+        except JSONDecodeError as error:
+            self.bad_string(start, error)
+        return value
+
+    def bad_string(self, start: int, error: JSONDecodeError) -> None:
+        at = error.pos
+        if error.msg.startswith("Unterminated"):
+            self.fail("the string that starts here is never closed", start, start + 1)
+        if error.msg.startswith("Invalid control"):
+            shown = f"U+{ord(self.text[at]):04X}"
+            hint = "; write \\n" if self.text[at] in "\r\n" else ""
+            self.fail(f"a string holds the raw control character {shown}{hint}", at, at + 1)
+        # The C scanner points at the backslash for a bad letter and at the digits for a bad \u.
+        self.fail(
+            f"a string holds an escape that JSON does not know: {self.text[max(at - 1, start) : at + 5]!r}",
+            at,
+        )
+
+    def member_name(self) -> str:
+        char = self.peek()
+        if char == '"':
+            return self.string()
+        start = self.at
+        if char == "'" and (match := _SINGLE_QUOTED.match(self.text, start)):
+            self.syntax("member names are written in double quotes", start, match.end(), once=True)
+            self.at = match.end()
+            return match[1]
+        if match := _BARE_NAME.match(self.text, start):
+            self.syntax("member names are written in double quotes", start, match.end(), once=True)
+            self.at = match.end()
+            return match[0]
+        self.fail(f"expected a member name in double quotes, found {self.shown()}")
+        raise AssertionError  # pragma: no cover - fail() never returns
+
+    def word(self, pointer: str) -> js.Json:
+        """A number or a literal, or something that is neither."""
+        start = self.at
+        match = _NUMBER_LIKE.match(self.text, start)
+        word = match[0] if match else ""
+        if word in _LITERALS:
+            self.at = start + len(word)
+            return _LITERALS[word]
+        if _NUMBER.fullmatch(word):
+            self.at = start + len(word)
+            value = js.number(word)
+            self.out.numbers.append(NumberLexeme(pointer, word, value, start, self.at))
+            return value
+        if word in _NON_FINITE:
+            self.at = start + len(word)
+            self.slip("json-non-finite-literal", f"JSON has no {word}", start, self.at, pointer=pointer)
+            return None
+        if not word:
+            self.fail(f"expected a value, found {self.shown()}")
+        self.syntax(self.bad_word(word), start, start + len(word))
+        self.at = start + len(word)
+        return word
+
+    @staticmethod
+    def bad_word(word: str) -> str:
+        lower = word.lower()
+        if lower in ("none", "undefined", "nil"):
+            return f"expected a value, found {word}; JSON writes null"
+        if lower in ("true", "false", "null"):
+            return f"expected a value, found {word}; JSON writes {lower}"
+        if word[0] in "+-.0123456789":
+            return f"{word} is not a JSON number"
+        return f"expected a value, found {word}; text must stand in double quotes"
+
+    def space(self) -> None:
+        """Skip white space, and comments with a problem each."""
+        while True:
+            self.at = _SPACE.match(self.text, self.at).end()  # type: ignore[union-attr]
+            start = self.at
+            if self.text.startswith("//", start):
+                end = _LINE.match(self.text, start).end()  # type: ignore[union-attr]
+            elif self.text.startswith("/*", start):
+                close = self.text.find("*/", start + 2)
+                if close == -1:
+                    self.fail("the comment that starts here is never closed", start, start + 2)
+                end = close + 2
+            else:
+                return
+            self.at = end
+            self.slip("json-comment", "JSON has no comments", start, end, cut=True)
+
+    def peek(self) -> str:
+        return self.text[self.at : self.at + 1]
+
+    def shown(self) -> str:
+        char = self.peek()
+        if not char:
+            return "the end of the file"
+        return f"'{char}'" if char.isprintable() else f"U+{ord(char):04X}"
+
+    # -- reports ---------------------------------------------------------------------------------
+
+    def slip(self, name: str, message: str, start: int, end: int, *, cut: bool = False, pointer: str = "") -> None:
+        """Note something and go on."""
+        inside = pointer or (self.frames[-1].pointer if self.frames else "")
+        removes = ((start, end),) if cut else ()
+        self.out.problems.append(Problem(name, message, start, end, pointer=inside, removes=removes))
+        if len(self.out.problems) > _MAX_SLIPS:
+            raise _GiveUp
+
+    def syntax(self, message: str, start: int, end: int, *, once: bool = False) -> None:
+        """Note a break of the grammar; a habit (`once`) is worth one message, not one for each place."""
+        if once and message in self.habits:
+            return
+        self.habits.add(message)
+        where = self.source.position(start)
+        self.slip("json-syntax", f"line {where.line}, column {where.column}: {message}", start, end)
+
+    def fail(self, message: str, start: int | None = None, end: int | None = None) -> None:
+        """Note something that ends the reading."""
+        start = self.at if start is None else start
+        self.syntax(message, start, min(start + 1, len(self.text)) if end is None else end)
+        raise _GiveUp
+
+    def guard_depth(self, start: int) -> None:
+        depth = len(self.frames)
+        if depth <= MAX_DEPTH or (self.deep_reported and depth <= self.max_depth):
+            return
+        beyond = depth > self.max_depth
+        message = f"values nest deeper than {self.max_depth if beyond else MAX_DEPTH} levels"
+        if beyond:
+            self.out.problems = [p for p in self.out.problems if p.name != "json-too-deep"]
+        self.out.problems.append(
+            Problem("json-too-deep", message, start, start + 1, pointer=self.frames[-1].pointer, blocking=beyond)
+        )
+        self.deep_reported = True
+        if beyond:
+            raise _GiveUp
+
+    def report_duplicates(self, frame: _Frame) -> None:
+        if not frame.is_object or len(frame.members) == sum(map(len, frame.members.values())):
+            return
+        starts = sorted(start for found in frame.members.values() for start in found)
+        for name, found in frame.members.items():
+            if len(found) == 1:
+                continue
+            winner = self.source.position(found[-1])
+            for loser in found[:-1]:
+                where = self.source.position(loser)
+                following = starts[starts.index(loser) + 1]
+                self.out.problems.append(
+                    Problem(
+                        "json-duplicate-key",
+                        f'member "{name}" at line {where.line}, column {where.column} is repeated at '
+                        f"line {winner.line}, column {winner.column}; the last one wins",
+                        loser,
+                        loser + len(name) + 2,
+                        pointer=child(frame.pointer, name),
+                        removes=((loser, following),),
+                    )
+                )

@@ -1,0 +1,75 @@
+"""Which kind of document a file is, by its name and its content."""
+
+from __future__ import annotations
+
+import os
+import re
+from enum import Enum
+
+
+class Kind(str, Enum):
+    """The kinds of documents the product reads."""
+
+    WORKFLOW = "workflow"
+    ROUTINE = "routine"
+    CATALOG = "catalog"
+    BINDINGS = "bindings"
+    SCENARIO = "scenario"
+    LOCKFILE = "lockfile"
+    LOCK_REGISTRY = "lock-registry"
+    IR = "ir"
+    GOLDEN = "golden"
+    BASELINE = "baseline"
+    UNKNOWN = "unknown"
+
+
+_ROUTINE_ID = re.compile(r"(?:wr\.)?routine-")
+_IDENTITY = {"id", "name", "description", "version"}
+
+
+def kind_of(path: str, value: object) -> Kind:
+    """The kind of a document that was read; UNKNOWN for JSON that is none of ours."""
+    named = kind_by_name(path)
+    if named is not None:
+        return named
+    if not isinstance(value, dict):
+        return Kind.UNKNOWN
+    if "catalogFormat" in value:
+        return Kind.CATALOG
+    if isinstance(value.get("format"), str) and value["format"].startswith("workrail.ir/"):
+        return Kind.IR
+    if "lockRegistryVersion" in value:
+        return Kind.LOCK_REGISTRY
+    if "steps" in value or len(_IDENTITY & value.keys()) >= 3:
+        return Kind.ROUTINE if is_routine(path, value.get("id")) else Kind.WORKFLOW
+    return Kind.UNKNOWN
+
+
+def kind_by_name(path: str) -> Kind | None:
+    """The kind a file name alone decides."""
+    base = os.path.basename(path)
+    if base == "workrail.lock.json":
+        return Kind.LOCKFILE
+    if base.endswith(".scenario.json"):
+        return Kind.SCENARIO
+    if base.endswith(".golden.json"):
+        return Kind.GOLDEN
+    if base == "bindings.json" and os.path.basename(os.path.dirname(path)) == ".workrail":
+        return Kind.BINDINGS
+    return None
+
+
+def is_routine(path: str, ident: object) -> bool:
+    """A routine lies in a `routines` folder, or its file name or id says so."""
+    folders = path.replace("\\", "/").split("/")
+    return (
+        "routines" in folders[:-1]
+        or folders[-1].startswith("routine-")
+        or (isinstance(ident, str) and bool(_ROUTINE_ID.match(ident)))
+    )
+
+
+def may_be_ours(path: str, text: str) -> bool:
+    """Whether a file that can't be parsed was meant as a workflow, and is not some other tool's dialect."""
+    folders = path.replace("\\", "/").split("/")
+    return "workflows" in folders or "routines" in folders or '"steps"' in text

@@ -1,0 +1,492 @@
+"""Structural validation: a JSON Schema compiled to closures, with the standard library alone.
+
+Every document goes through here on every commit, so a clean one must cost next to nothing. A check
+returns None when all is well and builds nothing on the way; paths are put together only for what is
+reported, token by token, while the result travels up. Where a definition refers back to itself the
+check hands back a pending entry instead of calling itself, and a worklist takes it from there, so
+nesting never meets Python's recursion limit.
+
+The dialect is the part of draft-07 that our generated schemas use; an unknown keyword is refused when
+compiling, because a constraint that is silently ignored is worse than none. Values are JavaScript's:
+booleans are no numbers, `1.0` is an integer and equals `1`, lengths count code points, and a number
+that overflowed to infinity is a number nowhere.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
+
+from workrail_lint import js
+from workrail_lint.documents import pointer
+from workrail_lint.schemas import dialect
+
+
+class Violation(NamedTuple):
+    """One place that breaks the schema.
+
+    `pointer` names the offending value: for a missing member the object that lacks it, for an unknown
+    member the member itself, for a repeated element the later one. `expected` is the keyword's
+    parameter: the types (tuple), the allowed set (tuple), a bound, the pattern, the missing name, the
+    known names (tuple), the index of the equal element; for `anyOf` what would have done (tuple).
+    `shape` is the definition that was being applied. `value` is what stands at the pointer, or the
+    member's name where `propertyNames` is broken.
+    """
+
+    pointer: str
+    keyword: str
+    expected: Any
+    shape: str
+    value: Any
+
+
+class _Entry:
+    """A violation, or a check put off, with the path to it from where the check began, deepest first."""
+
+    __slots__ = ("check", "expected", "keyword", "path", "shape", "value")
+
+    def __init__(self, keyword: str, expected: object, shape: str, value: object, check: _Check | None = None) -> None:
+        self.path: list[pointer.Token] = []
+        self.keyword = keyword
+        self.expected = expected
+        self.shape = shape
+        self.value = value
+        self.check = check
+
+
+_Found: TypeAlias = "list[_Entry] | None"
+_Check: TypeAlias = Callable[[Any], _Found]
+_Test: TypeAlias = Callable[[Any], bool]
+_Prefix: TypeAlias = "tuple[_Prefix, list[pointer.Token]] | None"
+
+
+class Validator:
+    """A compiled schema."""
+
+    __slots__ = ("_check",)
+
+    def __init__(self, check: _Check | None) -> None:
+        self._check = check
+
+    def violations(self, value: object) -> list[Violation]:
+        """What breaks the schema, in document order; empty for a valid value."""
+        found = self._check(value) if self._check is not None else None
+        if found is None:
+            return []
+        violations: list[tuple[list[pointer.Token], _Entry]] = []
+        worklist: list[tuple[_Entry, _Prefix]] = [(entry, None) for entry in reversed(found)]
+        while worklist:
+            entry, prefix = worklist.pop()
+            if entry.check is None:
+                violations.append((_path(prefix, entry.path), entry))
+                continue
+            found = entry.check(entry.value)
+            if found is not None:
+                below = (prefix, entry.path)
+                worklist += [(inner, below) for inner in reversed(found)]
+        if len(violations) > 1:
+            orders: dict[int, dict[str, int]] = {}
+            violations.sort(key=lambda item: _place(value, item[0], orders))
+        return [
+            Violation(pointer.encode(path), entry.keyword, entry.expected, entry.shape, entry.value)
+            for path, entry in violations
+        ]
+
+
+def compile_schema(schema: dict[str, Any]) -> Validator:
+    """A validator for a schema. Raises ValueError for one outside the dialect: that is a bug of its maker."""
+    return Validator(_Compiler(schema).compile(schema, ""))
+
+
+def _path(prefix: _Prefix, path: list[pointer.Token]) -> list[pointer.Token]:
+    tokens = list(path)
+    while prefix is not None:
+        prefix, outer = prefix
+        tokens += outer
+    tokens.reverse()
+    return tokens
+
+
+def _place(root: Any, path: list[pointer.Token], orders: dict[int, dict[str, int]]) -> list[int]:
+    """Where a path lies, as numbers that sort in the order in which the document was written."""
+    place = []
+    for token in path:
+        if isinstance(token, str):
+            order = orders.get(id(root))
+            if order is None:
+                order = orders[id(root)] = {name: index for index, name in enumerate(root)}
+            place.append(order[token])
+        else:
+            place.append(token)
+        root = root[token]
+    return place
+
+
+def _holds(check: _Check | None, value: object) -> bool:
+    """Whether a check passes, for the keywords that need a verdict and not the reasons."""
+    worklist = [(check, value)]
+    while worklist:
+        check, value = worklist.pop()
+        for entry in (check(value) if check is not None else None) or ():
+            if entry.check is None:
+                return False
+            worklist.append((entry.check, entry.value))
+    return True
+
+
+class _Compiler:
+    """Turns schemas into checks; None stands for a schema that accepts everything."""
+
+    def __init__(self, root: dict[str, Any]) -> None:
+        self._root = root
+        self._checks: dict[str, _Check | None] = {}
+        self._under_way: set[str] = set()
+
+    def compile(self, schema: dict[str, Any] | bool, shape: str) -> _Check | None:
+        if schema is True:
+            return None
+        if schema is False:
+            return lambda value: [_Entry("false", None, shape, value)]
+        if not dialect.KEYWORDS.issuperset(schema):
+            raise ValueError(f"outside the dialect: {sorted(schema.keys() - dialect.KEYWORDS)}")
+        if "$ref" in schema:
+            if schema.keys() - dialect.ANNOTATIONS != {"$ref"}:
+                raise ValueError("draft-07 ignores what stands beside $ref")
+            return self._reference(schema["$ref"])
+        if dialect.GENERAL.isdisjoint(schema):
+            return self._typed(schema, shape)
+        if schema.keys() - dialect.ANNOTATIONS in _WORDS and schema["type"] == "string":
+            return _word(schema, shape)
+        check = self._typed(schema, shape)
+        general = [self._general(word, schema, shape) for word in schema if word in dialect.GENERAL]
+        return _together([part for part in (check, *general) if part is not None])
+
+    def _reference(self, target: str) -> _Check | None:
+        checks = self._checks
+        if target not in checks:
+            if target in self._under_way:
+                return lambda value: [_Entry("", None, "", value, checks[target])]
+            if not target.startswith("#/"):
+                raise ValueError(f"only local references: {target}")
+            self._under_way.add(target)
+            schema: Any = pointer.resolve(self._root, target[1:])
+            checks[target] = self.compile(schema, pointer.decode(target[1:])[-1])
+            self._under_way.discard(target)
+        return checks[target]
+
+    def _typed(self, schema: dict[str, Any], shape: str) -> _Check | None:
+        """One check per JSON type, each passing on what is not its own; the last one refuses."""
+        declared = schema.get("type")
+        if type(declared) is str:
+            return self._of_type(declared, schema, shape, _refuse((declared,), shape))
+        if declared is not None:
+            names, last = tuple(declared), _refuse(tuple(declared), shape)
+        else:
+            names = tuple(name for name, words in dialect.BY_TYPE.items() if not words.isdisjoint(schema))
+            last = _accept
+        for name in reversed(names):
+            if name != "integer" or "number" not in names:
+                last = self._of_type(name, schema, shape, last)
+        return last if names else None
+
+    def _of_type(self, name: str, schema: dict[str, Any], shape: str, other: _Check) -> _Check:
+        match name:
+            case "object":
+                return self._object(schema, shape, other)
+            case "array":
+                return self._array(schema, shape, other)
+            case "string":
+                return _text(schema, shape, other)
+            case "boolean":
+                return lambda value: None if value is True or value is False else other(value)
+            case "null":
+                return lambda value: None if value is None else other(value)
+            case _:
+                return _number(schema, shape, other, whole=name == "integer")
+
+    def _object(self, schema: dict[str, Any], shape: str, other: _Check) -> _Check:
+        members = {name: self.compile(inner, shape) for name, inner in schema.get("properties", {}).items()}
+        required = tuple(schema.get("required", ()))
+        additional = schema.get("additionalProperties", True)
+        known = tuple(members)
+        default: _Check | None
+        if additional is False:
+            default = lambda value: [_Entry("additionalProperties", known, shape, value)]  # noqa: E731
+        else:
+            default = self.compile(additional, shape)
+        find = members.get
+
+        def check(value: Any) -> _Found:
+            if type(value) is not dict:
+                return other(value)
+            found: _Found = None
+            for name in required:
+                if name not in value:
+                    found = found or []
+                    found.append(_Entry("required", name, shape, value))
+            for name, item in value.items():
+                member = find(name, default)
+                if member is not None:
+                    inner = member(item)
+                    if inner is not None:
+                        found = _joined(found, inner, name)
+            return found
+
+        return check
+
+    def _array(self, schema: dict[str, Any], shape: str, other: _Check) -> _Check:
+        element = self.compile(schema.get("items", True), shape)
+        low, high = schema.get("minItems", 0), schema.get("maxItems")
+        unique = schema.get("uniqueItems", False)
+
+        def check(value: Any) -> _Found:
+            if type(value) is not list:
+                return other(value)
+            found: _Found = None
+            if len(value) < low:
+                found = [_Entry("minItems", low, shape, value)]
+            elif high is not None and len(value) > high:
+                found = [_Entry("maxItems", high, shape, value)]
+            if element is not None:
+                for index, item in enumerate(value):
+                    inner = element(item)
+                    if inner is not None:
+                        found = _joined(found, inner, index)
+            if unique and len(value) > 1:
+                for later, first in dialect.duplicates(value):
+                    found = _joined(found, [_Entry("uniqueItems", first, shape, value[later])], later)
+            return found
+
+        return check
+
+    def _general(self, keyword: str, schema: dict[str, Any], shape: str) -> _Check | None:
+        parameter: Any = schema[keyword]
+        match keyword:
+            case "enum":
+                return _one_of(keyword, tuple(parameter), tuple(parameter), shape)
+            case "const":
+                return _one_of(keyword, parameter, (parameter,), shape)
+            case "propertyNames":
+                return _names(self.compile(parameter, shape))
+            case "minProperties":
+                return _size(keyword, operator.ge, parameter, shape)
+            case "maxProperties":
+                return _size(keyword, operator.le, parameter, shape)
+            case "allOf":
+                return _together([check for check in (self.compile(part, shape) for part in parameter) if check])
+            case "anyOf":
+                return self._alternatives(keyword, parameter, lambda count: count >= 1, shape)
+            case "oneOf":
+                return self._alternatives(keyword, parameter, lambda count: count == 1, shape)
+            case "not":
+                test = self._test(parameter)
+                return lambda value: [_Entry(keyword, parameter, shape, value)] if test(value) else None
+            case _:
+                return self._conditional(schema, shape)
+
+    def _alternatives(
+        self, keyword: str, schemas: list[dict[str, Any] | bool], enough: Callable[[int], bool], shape: str
+    ) -> _Check:
+        tests = [self._test(schema) for schema in schemas]
+        expected = tuple(_summary(schema) for schema in schemas)
+
+        def check(value: Any) -> _Found:
+            if enough(sum(1 for test in tests if test(value))):
+                return None
+            return [_Entry(keyword, expected, shape, value)]
+
+        return check
+
+    def _conditional(self, schema: dict[str, Any], shape: str) -> _Check:
+        test = self._test(schema["if"])
+        then = self.compile(schema.get("then", True), shape) or _accept
+        otherwise = self.compile(schema.get("else", True), shape) or _accept
+        return lambda value: then(value) if test(value) else otherwise(value)
+
+    def _test(self, schema: dict[str, Any] | bool) -> _Test:
+        """A predicate; the forms that tell shapes apart need no general check."""
+        if isinstance(schema, bool):
+            return lambda value: schema
+        words = schema.keys()
+        if words == {"type"} and schema["type"] in _PYTHON_TYPES:
+            kind = _PYTHON_TYPES[schema["type"]]
+            return lambda value: type(value) is kind
+        if len(schema.get("required", ())) == 1:
+            name = schema["required"][0]
+            if words == {"required"}:
+                return lambda value: type(value) is not dict or name in value
+            if words == {"type", "required"} and schema["type"] == "object":
+                return lambda value: type(value) is dict and name in value
+            if words == {"type", "required", "properties"} and schema["type"] == "object":
+                tags = _tags(schema["properties"], name)
+                if tags is not None:
+                    return lambda value: type(value) is dict and value.get(name) in tags
+        check = self.compile(schema, "")
+        return lambda value: _holds(check, value)
+
+
+_PYTHON_TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
+
+
+def _joined(found: _Found, inner: list[_Entry], token: pointer.Token) -> list[_Entry]:
+    """What was found so far and what was found one level down, now with that level in its path."""
+    for entry in inner:
+        entry.path.append(token)
+    if found is None:
+        return inner
+    found += inner
+    return found
+
+
+def _accept(value: object) -> _Found:
+    return None
+
+
+def _refuse(types: tuple[str, ...], shape: str) -> _Check:
+    return lambda value: [_Entry("type", types, shape, value)]
+
+
+def _together(checks: list[_Check]) -> _Check | None:
+    """All of several checks. A value of the wrong type has no further faults worth naming."""
+    if len(checks) < 2:
+        return checks[0] if checks else None
+
+    def check(value: Any) -> _Found:
+        found: list[_Entry] = []
+        for part in checks:
+            inner = part(value)
+            if inner is not None:
+                if inner[0].keyword == "type" and not inner[0].path:
+                    return inner
+                found += inner
+        return found or None
+
+    return check
+
+
+def _text(schema: dict[str, Any], shape: str, other: _Check) -> _Check:
+    low, high, pattern = schema.get("minLength", 0), schema.get("maxLength"), schema.get("pattern")
+    if not low and high is None and pattern is None:
+        return lambda value: None if type(value) is str else other(value)
+
+    def bounded(value: Any) -> _Found:
+        if type(value) is not str:
+            return other(value)
+        if len(value) < low:
+            return [_Entry("minLength", low, shape, value)]
+        if high is not None and len(value) > high:
+            return [_Entry("maxLength", high, shape, value)]
+        return None
+
+    if pattern is None:
+        return bounded
+    search: Callable[[str], object] | None = None
+
+    def check(value: Any) -> _Found:
+        nonlocal search
+        found = bounded(value)
+        if found is None and type(value) is str:
+            if search is None:  # a pattern costs more to compile than a document to check
+                search = re.compile(dialect.python_pattern(pattern), re.ASCII).search
+            if search(value) is None:
+                return [_Entry("pattern", pattern, shape, value)]
+        return found
+
+    return check
+
+
+_WORDS = ({"type", "enum"}, {"type", "const"})
+
+
+def _word(schema: dict[str, Any], shape: str) -> _Check:
+    """A string out of a closed set, which is what most closed sets are."""
+    keyword, expected = ("enum", tuple(schema["enum"])) if "enum" in schema else ("const", schema["const"])
+    allowed = expected if keyword == "enum" else (expected,)
+
+    def check(value: Any) -> _Found:
+        if type(value) is not str:
+            return [_Entry("type", ("string",), shape, value)]
+        return None if value in allowed else [_Entry(keyword, expected, shape, value)]
+
+    return check
+
+
+_BOUNDS: dict[str, Callable[[Any, Any], bool]] = {
+    "minimum": operator.ge,
+    "maximum": operator.le,
+    "exclusiveMinimum": operator.gt,
+    "exclusiveMaximum": operator.lt,
+}
+
+
+def _number(schema: dict[str, Any], shape: str, other: _Check, *, whole: bool) -> _Check:
+    bounds = [(keyword, schema[keyword], holds) for keyword, holds in _BOUNDS.items() if keyword in schema]
+
+    def check(value: Any) -> _Found:
+        kind = type(value)
+        if kind is float:
+            if not (value.is_integer() if whole else value - value == 0):  # the latter fails for infinity
+                return other(value)
+        elif kind is not int:
+            return other(value)
+        for keyword, bound, holds in bounds:
+            if not holds(value, bound):
+                return [_Entry(keyword, bound, shape, value)]
+        return None
+
+    return check
+
+
+def _one_of(keyword: str, expected: object, allowed: tuple[object, ...], shape: str) -> _Check:
+    def check(value: Any) -> _Found:
+        if any(js.deep_equal(value, member) for member in allowed):
+            return None
+        return [_Entry(keyword, expected, shape, value)]
+
+    return check
+
+
+def _names(name_check: _Check | None) -> _Check | None:
+    if name_check is None:
+        return None
+
+    def check(value: Any) -> _Found:
+        found: _Found = None
+        for name in value if type(value) is dict else ():
+            inner = name_check(name)
+            if inner is not None:
+                found = _joined(found, inner, name)
+        return found
+
+    return check
+
+
+def _size(keyword: str, holds: Callable[[int, int], bool], bound: int, shape: str) -> _Check:
+    def check(value: Any) -> _Found:
+        if type(value) is dict and not holds(len(value), bound):
+            return [_Entry(keyword, bound, shape, value)]
+        return None
+
+    return check
+
+
+def _tags(members: dict[str, Any], name: str) -> tuple[str, ...] | None:
+    """The words one member may be, when that is all that is asked of the members."""
+    if members.keys() != {name} or members[name].keys() not in ({"enum"}, {"const"}):
+        return None
+    tags = members[name].get("enum", (members[name].get("const"),))
+    return tuple(tags) if all(type(tag) is str for tag in tags) else None
+
+
+def _summary(schema: dict[str, Any] | bool) -> object:
+    """An alternative in a word: the member it asks for, the definition or the type it names."""
+    if isinstance(schema, bool):
+        return schema
+    match schema:
+        case {"required": [name], **rest} if not rest:
+            return name
+        case {"$ref": target}:
+            return str(target).rpartition("/")[2]
+    return schema.get("type", schema.get("const", "any"))

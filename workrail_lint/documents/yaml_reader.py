@@ -1,0 +1,364 @@
+"""YAML to a JSON-like value with positions, without the parts of YAML that make a file a riddle.
+
+PyYAML parses; its events are put together here, on a stack of our own, so that nothing can expand
+(aliases are refused), nothing can run (tags are refused) and nothing can recurse. Plain scalars mean
+what the YAML 1.2 core schema says; where a YAML 1.1 reader would see something else, that is reported.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from workrail_lint import js
+from workrail_lint.documents import pointer as pointers
+from workrail_lint.documents.json_reader import MAX_BYTES, MAX_DEPTH, NodeSpan
+from workrail_lint.documents.problems import Problem
+from workrail_lint.documents.text import SourceText
+from workrail_lint.documents.yaml_scalars import ambiguity, is_non_finite, plain_value
+from workrail_lint.findings import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import yaml
+
+# Line breaks for YAML 1.1, and so for PyYAML, which folds them away; ordinary characters for YAML 1.2.
+_OLD_BREAK = re.compile("[\x85\u2028\u2029]")
+_TAG = re.compile(r"!\S*")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class YamlDocument:
+    """A YAML text, its value, and what was wrong with it.
+
+    `value` is meaningful only while `readable` is true. What was refused but could be stepped over
+    leaves the rest readable: an alias reads as null, a tag is ignored, a merge key and a key that is a
+    collection are left out, and of several documents the first one counts.
+    """
+
+    __slots__ = ("_nodes", "problems", "readable", "source", "value")
+
+    def __init__(self, text: str) -> None:
+        self.source = SourceText(text)
+        self.value: js.Json = None
+        self.readable = False
+        self.problems: list[Problem] = []
+        self._nodes: dict[str, NodeSpan] = {}
+
+    @property
+    def text(self) -> str:
+        return self.source.text
+
+    def node(self, pointer: str) -> NodeSpan | None:
+        """The offsets of the value at a pointer, or None when there is no such value."""
+        return self._nodes.get(pointer)
+
+    def locate(self, pointer: str, on_name: bool = False) -> Span | None:
+        """The span of a value, or of the member name it stands under."""
+        node = self._nodes.get(pointer)
+        if node is None:
+            return None
+        if on_name and node.name_start is not None and node.name_end is not None:
+            return self.source.span(node.name_start, node.name_end)
+        return self.source.span(node.start, node.end)
+
+
+def read_yaml(data: bytes | str, *, max_bytes: int | None = MAX_BYTES) -> YamlDocument:
+    """Read a YAML text. Never raises on bad input: what is wrong stands in `problems`, in text order."""
+    size = len(data) if isinstance(data, bytes) else js.u8_length(data)
+    if max_bytes is not None and size > max_bytes:
+        document = YamlDocument("")
+        message = f"the file has {size:,} bytes; at most {max_bytes:,} are read"
+        document.problems.append(Problem("file-too-large", message, 0, 0))
+        return document
+    if isinstance(data, bytes):
+        try:
+            text = data.decode()
+        except UnicodeDecodeError as error:
+            return _not_utf8(data, error.start)
+    else:
+        text = data
+    document = YamlDocument(text)
+    _Builder(document).read()
+    document.problems.sort(key=lambda problem: (problem.start, problem.end))
+    return document
+
+
+def _not_utf8(data: bytes, at: int) -> YamlDocument:
+    document = YamlDocument(data.decode(errors="replace"))
+    start = len(data[:at].decode(errors="replace"))
+    message = f"the file is not UTF-8: byte 0x{data[at]:02x} at offset {at} belongs to no character"
+    document.problems.append(Problem("yaml-invalid-utf8", message, start, start + 1))
+    return document
+
+
+class _Frame:
+    """A collection that is still open."""
+
+    __slots__ = ("container", "end", "key", "key_span", "names", "pointer", "start", "wants_key")
+
+    def __init__(self, container: Any, pointer: str | None, start: int) -> None:
+        self.container = container
+        # None below something that was refused: there is no place in the value to speak of.
+        self.pointer = pointer
+        self.start = start
+        self.end = start
+        self.wants_key = isinstance(container, dict)
+        # The member whose value comes next; None for one that is left out.
+        self.key: str | None = None
+        self.key_span = (start, start)
+        self.names: dict[str, int] = {}
+
+    def next_pointer(self) -> str | None:
+        """The place of the value that comes next."""
+        if self.pointer is None:
+            return None
+        if isinstance(self.container, list):
+            return pointers.child(self.pointer, len(self.container))
+        return None if self.wants_key or self.key is None else pointers.child(self.pointer, self.key)
+
+
+class _Builder:
+    """Puts the events of one text together."""
+
+    __slots__ = ("_document", "_stack", "_text")
+
+    def __init__(self, document: YamlDocument) -> None:
+        self._document = document
+        self._text = document.text
+        self._stack: list[_Frame] = []
+
+    def read(self) -> None:
+        import yaml
+
+        for match in _OLD_BREAK.finditer(self._text):
+            self._report(
+                "yaml-ambiguous-line-break",
+                f"U+{ord(match[0]):04X} ends a line for some YAML readers and not for others; "
+                "write it as an escape in double quotes",
+                match.start(),
+                match.end(),
+                blocking=False,
+            )
+        documents = 0
+        for event in self._events():
+            if isinstance(event, yaml.DocumentStartEvent):
+                documents += 1
+                if documents > 1:
+                    self._report(
+                        "yaml-multiple-documents",
+                        "a second document starts here; only the first one is read, so keep one document in a file",
+                        *_extent(event),
+                    )
+                    return
+            elif not self._take(event):
+                self._document.readable = False
+                return
+        if not documents and not any(problem.blocking for problem in self._document.problems):
+            self._report("file-empty", "the file has no content", 0, len(self._text))
+
+    def _events(self) -> Iterator[yaml.Event]:
+        """The parser's events, until the text ends or makes no sense any more."""
+        import yaml
+
+        loader: yaml.SafeLoader | None = None
+        try:
+            loader = yaml.SafeLoader(self._text)
+            while loader.check_event():
+                yield loader.get_event()  # type: ignore[no-untyped-call]
+        except yaml.reader.ReaderError as error:
+            self._refuse_character(error.position)
+        except yaml.MarkedYAMLError as error:
+            self._refuse_syntax(error)
+        except (ValueError, OverflowError):
+            # PyYAML converts escapes such as "\UFFFFFFFF" without looking whether there is such a character.
+            at = min(loader.index, len(self._text)) if loader is not None else 0
+            self._document.readable = False
+            self._report("yaml-syntax", "an escape or number here stands for nothing", at, at + 1)
+
+    def _refuse_character(self, at: int) -> None:
+        self._document.readable = False
+        self._report(
+            "yaml-control-character",
+            f"the character U+{ord(self._text[at]):04X} must not stand in a YAML file; "
+            "remove it or write it as an escape in double quotes",
+            at,
+            at + 1,
+        )
+
+    def _refuse_syntax(self, error: yaml.MarkedYAMLError) -> None:
+        self._document.readable = False
+        mark = error.problem_mark or error.context_mark
+        at = min(mark.index, len(self._text)) if mark is not None else len(self._text)
+        if self._text[at : at + 1] == "\t":
+            self._report("yaml-tab", "a tab can not indent or start a value in YAML; use spaces", at, at + 1)
+            return
+        said = ", ".join(part for part in (error.context, error.problem) if part)
+        self._report("yaml-syntax", f"not YAML: {said}", at, min(at + 1, len(self._text)))
+
+    def _take(self, event: yaml.Event) -> bool:
+        """Work one event in. False when reading has to stop."""
+        import yaml
+
+        if isinstance(event, yaml.AliasEvent):
+            start, end = _extent(event)
+            self._report(
+                "yaml-alias",
+                f"`*{event.anchor}` repeats another part of the file; write that part out here",
+                start,
+                end,
+            )
+            self._add(None, start, end)
+        elif isinstance(event, yaml.ScalarEvent):
+            self._take_scalar(event)
+        elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
+            return self._open(event, {} if isinstance(event, yaml.MappingStartEvent) else [])
+        elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
+            self._close(event)
+        return True
+
+    def _take_scalar(self, event: yaml.ScalarEvent) -> None:
+        self._refuse_properties(event)
+        start, end = _extent(event)
+        if event.style in ("|", ">"):
+            # The parser reads on to the next line that is not blank; the value ends before that.
+            end = start + len(self._text[start:end].rstrip())
+        frame = self._stack[-1] if self._stack else None
+        if frame is not None and frame.wants_key:
+            self._take_key(frame, event, start, end)
+            return
+        value: js.Json = _joined(event.value)
+        if event.style is None:
+            value = plain_value(event.value)
+            self._remark(event.value, start, end)
+        self._add(value, start, end)
+
+    def _remark(self, text: str, start: int, end: int) -> None:
+        """Report a plain scalar that is no JSON value, or not the same value for every reader."""
+        if is_non_finite(text):
+            self._report(
+                "yaml-non-finite-number",
+                f"`{text}` is no number in JSON; quote it or write a finite number",
+                start,
+                end,
+            )
+            return
+        found = ambiguity(text)
+        if found is not None:
+            message = f"`{text}` is {found.readings}; {found.remedy}"
+            self._report(found.name, message, start, end, blocking=False)
+
+    def _take_key(self, frame: _Frame, event: yaml.ScalarEvent, start: int, end: int) -> None:
+        name = _joined(event.value)
+        if event.style is None and name == "<<":
+            self._report("yaml-merge-key", "`<<` merges another mapping; write its members out here", start, end)
+            self._set_key(frame, None, start, end)
+            return
+        self._set_key(frame, name, start, end)
+        if event.style is None and not isinstance(plain_value(name), str):
+            shown = f"`{name}` is not a text and" if name else "an empty name"
+            self._report("yaml-key-not-string", f"{shown} can not name a member; quote it", start, end)
+        elif event.style is None:
+            self._remark(name, start, end)
+        if name in frame.names:
+            first = self._document.source.position(frame.names[name])
+            self._report(
+                "yaml-duplicate-key",
+                f"`{name}` is already a member, at {first.line}:{first.column}; the value here wins, so remove one",
+                start,
+                end,
+            )
+        frame.names.setdefault(name, start)
+
+    @staticmethod
+    def _set_key(frame: _Frame, name: str | None, start: int, end: int) -> None:
+        frame.key = name
+        frame.key_span = (start, end)
+        frame.end = max(frame.end, end)
+        frame.wants_key = False
+
+    def _open(self, event: yaml.CollectionStartEvent, container: js.Json) -> bool:
+        start, _ = _extent(event)
+        self._refuse_properties(event)
+        if len(self._stack) >= MAX_DEPTH:
+            self._report("yaml-too-deep", f"the nesting is deeper than {MAX_DEPTH} levels", start, start + 1)
+            return False
+        pointer = self._stack[-1].next_pointer() if self._stack else ""
+        self._stack.append(_Frame(container, pointer, start))
+        return True
+
+    def _close(self, event: yaml.CollectionEndEvent) -> None:
+        frame = self._stack.pop()
+        # A closing bracket has an extent; the end of a block has none and lies on the next line.
+        start, end = _extent(event)
+        if start == end:
+            end = frame.end
+        if self._stack and self._stack[-1].wants_key:
+            self._report(
+                "yaml-key-not-string",
+                "a list or mapping can not name a member; use a text",
+                frame.start,
+                end,
+            )
+        self._add(frame.container, frame.start, end)
+
+    def _add(self, value: js.Json, start: int, end: int) -> None:
+        """Put a finished value where it belongs."""
+        if not self._stack:
+            self._document.value = value
+            self._document.readable = True
+            self._document._nodes[""] = NodeSpan(start, end)
+            return
+        frame = self._stack[-1]
+        frame.end = max(frame.end, end)
+        if frame.wants_key:
+            self._set_key(frame, None, start, end)
+            return
+        pointer = frame.next_pointer()
+        if isinstance(frame.container, list):
+            frame.container.append(value)
+            if pointer is not None:
+                self._document._nodes[pointer] = NodeSpan(start, end)
+            return
+        if frame.key is not None:
+            frame.container[frame.key] = value
+            if pointer is not None:
+                self._document._nodes[pointer] = NodeSpan(start, end, *frame.key_span)
+        frame.wants_key = True
+
+    def _refuse_properties(self, event: yaml.ScalarEvent | yaml.CollectionStartEvent) -> None:
+        start, _ = _extent(event)
+        if event.anchor is not None:
+            mark = f"&{event.anchor}"
+            at = self._text.index(mark, start)
+            self._report("yaml-anchor", f"`{mark}` marks a part for repetition; remove it", at, at + len(mark))
+        if event.tag is not None:
+            tag = _TAG.search(self._text, start)
+            message = "tags are not read; remove it and quote the value if it is a text"
+            self._report(
+                "yaml-tag",
+                f"`{tag[0]}` is a tag; {message}" if tag else message,
+                *(tag.span() if tag else (start, start)),
+            )
+
+    def _report(self, name: str, message: str, start: int, end: int, *, blocking: bool = True) -> None:
+        pointer = (self._stack[-1].next_pointer() or self._stack[-1].pointer or "") if self._stack else ""
+        self._document.problems.append(
+            Problem(name, message, start, max(start, end), pointer=pointer, blocking=blocking)
+        )
+
+
+def _extent(event: yaml.Event) -> tuple[int, int]:
+    """Where an event begins and ends in the text; the parser marks every one."""
+    start, end = event.start_mark, event.end_mark
+    if start is None or end is None:
+        raise AssertionError(f"an event without marks: {event!r}")
+    return start.index, end.index
+
+
+def _joined(text: str) -> str:
+    """A character beyond U+FFFF that was written as two escapes is one character, as it is in JSON."""
+    if _SURROGATE.search(text) is None:
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")

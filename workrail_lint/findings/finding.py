@@ -1,0 +1,117 @@
+"""Findings speak in JSON Pointers; a span is computed only when one is reported.
+
+Plain slotted classes: the hook starts on every commit, and `dataclasses` alone would cost as much as
+reading the file.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import NamedTuple
+
+from workrail_lint.findings.fix import Fix
+
+
+class Severity(str, Enum):
+    """error: rejected, failing or hanging; warning: works but breaks a rule; info: advice."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+    @property
+    def rank(self) -> int:
+        return _RANKS[self]
+
+
+_RANKS = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
+
+
+class Phase(str, Enum):
+    """Where in the pipeline a finding arises; the reference engine stops at the first that fails."""
+
+    READ = "read"
+    SCHEMA = "schema"
+    STRUCTURAL = "structural"
+    COMPILE = "compile"
+    NORMALIZE = "normalize"
+    RECOMPILE = "recompile"
+    ROUNDTRIP = "roundtrip"
+    START = "start"
+    REGISTRY = "registry"
+    LINT = "lint"
+
+
+class Position(NamedTuple):
+    """A place in a text: 1-based line and column in code points, and both offsets."""
+
+    line: int
+    column: int
+    offset: int
+    byte_offset: int
+
+
+class Span(NamedTuple):
+    """A stretch of text, end exclusive."""
+
+    start: Position
+    end: Position
+
+
+class Finding:
+    """One report: which rule, how bad, what, where, and what to do about it."""
+
+    __slots__ = (
+        "code",
+        "details",
+        "fix",
+        "help",
+        "message",
+        "name",
+        "on_name",
+        "path",
+        "phase",
+        "pointer",
+        "severity",
+        "span",
+    )
+
+    def __init__(
+        self,
+        code: str,
+        name: str,
+        severity: Severity,
+        message: str,
+        pointer: str = "",
+        *,
+        phase: Phase = Phase.LINT,
+        path: str = "",
+        span: Span | None = None,
+        fix: Fix | None = None,
+        help: str | None = None,  # noqa: A002 - the name of the field in every output format
+        details: dict[str, object] | None = None,
+        on_name: bool = False,
+    ) -> None:
+        self.code = code
+        self.name = name
+        self.severity = severity
+        self.message = message
+        self.pointer = pointer
+        self.phase = phase
+        self.path = path
+        self.span = span
+        self.fix = fix
+        self.help = help
+        self.details = details or {}
+        self.on_name = on_name  # the member's name is at fault, not its value
+
+    def __repr__(self) -> str:
+        return f"Finding({self.code} {self.severity.value} {self.path}#{self.pointer}: {self.message})"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Finding):
+            return NotImplemented
+        return all(getattr(self, slot) == getattr(other, slot) for slot in self.__slots__)
+
+    def __hash__(self) -> int:
+        return hash((self.code, self.path, self.pointer, self.message))

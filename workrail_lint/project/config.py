@@ -1,0 +1,161 @@
+"""Configuration: `[tool.workrail-lint]` in pyproject.toml, or workrail-lint.toml, found from a folder upwards.
+
+Paths in a configuration are relative to the folder it stands in. An unknown key or a wrong type is an error
+with a suggestion, never ignored: a misspelt `ignore` would silently change what is checked.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from workrail_lint.result import Err, Ok
+from workrail_lint.suggest import nearest
+
+OWN_FILE = "workrail-lint.toml"
+SHARED_FILE = "pyproject.toml"
+_TABLE = "workrail-lint"
+# Key to the type of its value: "list", "str", "bool", or a table of such.
+_KEYS: dict[str, str] = {
+    "select": "list",
+    "ignore": "list",
+    "extend-select": "list",
+    "per-file-ignores": "table of lists",
+    "include": "list",
+    "exclude": "list",
+    "catalog": "str",
+    "routines": "str",
+    "bindings": "str",
+    "baseline": "str",
+    "workspace": "str",
+    "strict": "bool",
+    "severity": "table of str",
+    "suppress": "list of tables",
+    "evidence": "str",
+    "compat": "str",
+    "target": "str",
+    "plugins": "list",
+    "new-files": "list",
+    "source-kind": "str",
+}
+_CHOICES = {
+    "evidence": ("normal", "strict"),
+    "compat": ("reject", "normalize", "normalize-lossless"),
+    "target": ("ir", "engine"),
+    "source-kind": ("bundled", "user", "project", "custom", "git", "remote", "plugin"),
+}
+_PATHS = ("catalog", "routines", "bindings", "baseline", "workspace")
+
+
+class Config:
+    """The settings of one configuration file; all empty when there is none."""
+
+    __slots__ = ("path", "root", "values")
+
+    def __init__(self, root: str, values: dict[str, Any] | None = None, path: str | None = None) -> None:
+        self.root = root  # the folder of the configuration, which paths are relative to
+        self.values = values or {}
+        self.path = path
+
+    def strings(self, key: str) -> list[str]:
+        return list(self.values.get(key, ()))
+
+    def text(self, key: str) -> str | None:
+        value = self.values.get(key)
+        return None if value is None else str(value)
+
+    def flag(self, key: str) -> bool:
+        return bool(self.values.get(key, False))
+
+    def table(self, key: str) -> dict[str, Any]:
+        return dict(self.values.get(key, {}))
+
+    def tables(self, key: str) -> list[dict[str, Any]]:
+        return list(self.values.get(key, ()))
+
+    def file(self, key: str) -> str | None:
+        """A path setting, seen from the current folder."""
+        value = self.text(key)
+        return None if value is None else os.path.normpath(os.path.join(self.root, value))
+
+
+def find_config(start: str) -> Ok[Config] | Err[str]:
+    """The configuration that holds for a file or folder: the nearest one above it."""
+    folder = os.path.abspath(start)
+    if not os.path.isdir(folder):
+        folder = os.path.dirname(folder)
+    first = folder
+    while True:
+        own = os.path.join(folder, OWN_FILE)
+        if os.path.isfile(own):
+            return load_config(own)
+        shared = os.path.join(folder, SHARED_FILE)
+        if _mentions_table(shared):
+            return load_config(shared)
+        above = os.path.dirname(folder)
+        if above == folder:
+            return Ok(Config(first))
+        folder = above
+
+
+def _mentions_table(path: str) -> bool:
+    """Whether a pyproject.toml can have our table at all; most do not, and need not be parsed."""
+    try:
+        with open(path, "rb") as file:
+            return b"workrail-lint" in file.read(1_000_000)
+    except OSError:
+        return False
+
+
+def load_config(path: str) -> Ok[Config] | Err[str]:
+    """Read and validate one configuration file."""
+    import tomllib
+
+    try:
+        with open(path, "rb") as file:
+            data = tomllib.load(file)
+    except OSError as error:
+        return Err(f"{path}: can't be read ({error.strerror})")
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        return Err(f"{path}: is not valid TOML: {error}")
+    shared = os.path.basename(path) == SHARED_FILE
+    table = data.get("tool", {}).get(_TABLE, {}) if shared else data
+    if not isinstance(table, dict):
+        return Err(f"{path}: [tool.{_TABLE}] must be a table")
+    for key, value in table.items():
+        problem = _problem(key, value)
+        if problem is not None:
+            return Err(f"{path}: {problem}")
+    return Ok(Config(os.path.dirname(os.path.abspath(path)), table, path))
+
+
+def _problem(key: str, value: object) -> str | None:
+    kind = _KEYS.get(key)
+    if kind is None:
+        suggestion = nearest(key, _KEYS)
+        hint = f"; did you mean {suggestion!r}?" if suggestion else f"; known keys are {', '.join(sorted(_KEYS))}"
+        return f"unknown key {key!r}{hint}"
+    if not _has_kind(kind, value):
+        return f"{key!r} must be a {kind}" if kind != "str" else f"{key!r} must be a string"
+    allowed = _CHOICES.get(key)
+    if allowed and value not in allowed:
+        return f"{key!r} must be one of {', '.join(allowed)}, not {value!r}"
+    return None
+
+
+def _has_kind(kind: str, value: object) -> bool:
+    match kind:
+        case "list":
+            return isinstance(value, list) and all(isinstance(item, str) for item in value)
+        case "str":
+            return isinstance(value, str)
+        case "bool":
+            return isinstance(value, bool)
+        case "table of lists":
+            return isinstance(value, dict) and all(_has_kind("list", item) for item in value.values())
+        case "table of str":
+            return isinstance(value, dict) and all(isinstance(item, str) for item in value.values())
+        case "list of tables":
+            return isinstance(value, list) and all(isinstance(item, dict) for item in value)
+        case _:  # pragma: no cover - the table above names every kind
+            raise AssertionError(kind)

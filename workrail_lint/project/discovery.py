@@ -1,0 +1,104 @@
+"""Which files a command looks at: the ones named, and the JSON documents below the folders named."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+SKIPPED_FOLDERS = {
+    ".git",
+    ".hg",
+    ".svn",
+    ".tox",
+    ".nox",
+    ".venv",
+    "venv",
+    "node_modules",
+    "__pycache__",
+    ".mypy_cache",
+    ".pytest_cache",
+    ".ruff_cache",
+    ".workrail-cache",
+    "site-packages",
+}
+
+
+class Found(NamedTuple):
+    """A file to look at; one that was named is ours whatever it holds, one that was found has to look like it."""
+
+    path: str
+    named: bool
+
+
+class Discovery(NamedTuple):
+    """The files in a stable order, and the paths that do not exist or can't be listed (with the reason)."""
+
+    files: list[Found]
+    problems: list[tuple[str, str]]
+
+
+def discover(
+    paths: list[str],
+    *,
+    include: list[str] | None = None,
+    exclude: list[str] | None = None,
+    suffixes: tuple[str, ...] = (".json",),
+) -> Discovery:
+    """Expand paths. Symbolic links to folders are not followed, so a link can't make the walk endless."""
+    files: dict[str, Found] = {}
+    problems: list[tuple[str, str]] = []
+    for path in paths:
+        try:
+            is_folder = os.path.isdir(path)
+            exists = is_folder or os.path.lexists(path)
+        except ValueError:
+            is_folder = exists = False
+        if not exists:
+            problems.append((path, "does not exist"))
+        elif is_folder:
+            for found in _walk(path, include or [], exclude or [], suffixes, problems):
+                files.setdefault(os.path.normpath(found), Found(found, False))
+        else:
+            files[os.path.normpath(path)] = Found(path, True)
+    return Discovery([files[key] for key in sorted(files)], problems)
+
+
+def _walk(
+    root: str, include: list[str], exclude: list[str], suffixes: tuple[str, ...], problems: list[tuple[str, str]]
+) -> Iterator[str]:
+    def cannot_list(error: OSError) -> None:
+        problems.append((str(error.filename), f"can't be listed ({error.strerror})"))
+
+    for folder, folders, names in os.walk(root, onerror=cannot_list):
+        folders[:] = sorted(
+            name
+            for name in folders
+            if name not in SKIPPED_FOLDERS and not matches(os.path.join(folder, name), root, exclude)
+        )
+        for name in sorted(names):
+            path = os.path.join(folder, name)
+            if not name.endswith(suffixes) or matches(path, root, exclude):
+                continue
+            if include and not matches(path, root, include):
+                continue
+            yield path if root != os.curdir else os.path.relpath(path)
+
+
+def matches(path: str, root: str, patterns: list[str]) -> bool:
+    """Whether a path matches one of the patterns, as a whole or by one of its parts."""
+    if not patterns:
+        return False
+    relative = os.path.relpath(path, root).replace(os.sep, "/")
+    whole = os.path.normpath(path).replace(os.sep, "/")
+    parts = relative.split("/")
+    for pattern in patterns:
+        wanted = pattern.rstrip("/")
+        if any(fnmatchcase(candidate, wanted) for candidate in (relative, whole, parts[-1])):
+            return True
+        if "/" not in wanted and any(fnmatchcase(part, wanted) for part in parts):
+            return True
+        if fnmatchcase(relative, f"{wanted}/*") or fnmatchcase(relative, f"*/{wanted}"):
+            return True
+    return False

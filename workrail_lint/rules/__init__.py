@@ -1,0 +1,1 @@
+"""What a rule is, how rules are found, and how they are run in one walk."""

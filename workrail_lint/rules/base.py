@@ -1,0 +1,73 @@
+"""A rule is one class in one place.
+
+Its documentation page, its fixture, its tests, its SARIF metadata and its row in the rules table are all made
+from the class. A rule that can't show an example which triggers it, or claims a fix without showing its
+result, does not load in the tests.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
+
+from workrail_lint.findings import Fix, Severity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from workrail_lint.js import Json
+
+
+class Example(NamedTuple):
+    """A document that shows a rule. Text stands for itself; a value is written as indented JSON.
+
+    `bad` triggers the rule and `good` does not. `fixed` is what the rule's fix makes of `bad`, and has to be
+    given exactly when the rule has a fix for it. `files` are further files of a project example (path to
+    content); `path` is where the document itself would stand.
+    """
+
+    bad: Json | bytes
+    good: Json | bytes
+    fixed: Json | bytes = None
+    path: str = "workflows/example.json"
+    files: dict[str, Json] = {}  # noqa: RUF012 - a default nobody writes to
+    options: dict[str, Json] = {}  # noqa: RUF012 - arguments for the check, such as {"engine_parity": True}
+
+
+class Report(Protocol):
+    """How a rule speaks: where, what, and optionally how to mend it."""
+
+    def __call__(
+        self,
+        pointer: str,
+        message: str,
+        *,
+        fix: Fix | None = None,
+        on_name: bool = False,
+        severity: Severity | None = None,
+    ) -> None: ...
+
+
+class Rule:
+    """The facts of a rule. Subclasses of a document system add the hooks their walk calls.
+
+    A rule without hooks is *reported*: an earlier phase (reader, schema, structure, compiler) detects it and
+    names it, and the class lends it its code, severity and documentation.
+    """
+
+    code: ClassVar[str]  # stable, never reused: two letters for the family, three digits
+    name: ClassVar[str]  # kebab case, unique over all families
+    severity: ClassVar[Severity]
+    origin: ClassVar[str]  # where the rule comes from, as in "schema", "struct / compile", "product"
+    summary: ClassVar[str]  # one sentence: what it finds
+    why: ClassVar[str]  # what goes wrong otherwise
+    fix: ClassVar[str] = ""  # what the fix does, "" when there is none
+    fix_safety: ClassVar[str] = ""  # "safe", "unsafe" or ""
+    default_on: ClassVar[bool] = True
+
+    def examples(self) -> Iterable[Example]:
+        """At least one document that triggers the rule, beside one that does not."""
+        raise NotImplementedError(f"{self.name} has no example")
+
+    @property
+    def family(self) -> str:
+        return self.code[:2]

@@ -1,0 +1,32 @@
+"""The JSON Schemas we ship, generated from the models. Reading one needs no pydantic."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+_FOLDER = os.path.dirname(__file__)
+_SUFFIX = ".schema.json"
+
+
+def kinds() -> list[str]:
+    """The document kinds that have a schema, in alphabetical order."""
+    return sorted(name.removesuffix(_SUFFIX) for name in os.listdir(_FOLDER) if name.endswith(_SUFFIX))
+
+
+def schema_path(kind: str) -> str:
+    """Where the schema of a kind is kept."""
+    return os.path.join(_FOLDER, kind + _SUFFIX)
+
+
+def load_schema(kind: str) -> dict[str, Any]:
+    """The schema of a document kind. Raises KeyError for a kind that has none."""
+    if not kind.replace("-", "").isalnum():
+        raise KeyError(kind)  # a name, never a path
+    try:
+        with open(schema_path(kind), encoding="utf-8") as file:
+            schema: dict[str, Any] = json.load(file)
+    except FileNotFoundError:
+        raise KeyError(kind) from None
+    return schema

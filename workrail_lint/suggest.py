@@ -1,0 +1,55 @@
+"""Did you mean …? The nearest known name to one that is not known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def nearest(name: str, known: Iterable[str], limit: int = 2) -> str | None:
+    """The only known name within `limit` edits (or the closest one); None when nothing is near.
+
+    A tie between two different names is no suggestion: guessing wrong is worse than saying nothing.
+    """
+    best: list[str] = []
+    best_distance = limit + 1
+    for candidate in known:
+        if abs(len(candidate) - len(name)) > limit or candidate == name:
+            continue
+        distance = edit_distance(name, candidate, limit)
+        if distance < best_distance:
+            best, best_distance = [candidate], distance
+        elif distance == best_distance and distance <= limit and candidate not in best:
+            best.append(candidate)
+    return best[0] if len(best) == 1 else None
+
+
+def nearest_id(name: str, known: Iterable[str]) -> str | None:
+    """Like `nearest`, but for dotted or hyphenated ids: also one that only lacks or mistakes its prefix."""
+    candidates = list(known)
+    found = nearest(name, candidates, max(2, len(name) // 8))
+    if found is not None:
+        return found
+    tail = _tail(name)
+    same_tail = [candidate for candidate in candidates if _tail(candidate) == tail]
+    return same_tail[0] if len(same_tail) == 1 else None
+
+
+def _tail(name: str) -> str:
+    return name.rpartition(".")[2].replace("_", "-").lower()
+
+
+def edit_distance(a: str, b: str, limit: int) -> int:
+    """Edits (insert, delete, replace, swap of neighbours) from a to b; `limit` + 1 when there are more."""
+    before_last: list[int] = []
+    last = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        row = [i]
+        for j, y in enumerate(b, 1):
+            cost = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (x != y))
+            if i > 1 and j > 1 and x == b[j - 2] and a[i - 2] == y:
+                cost = min(cost, before_last[j - 2] + 1)
+            row.append(cost)
+        if min(row) > limit:
+            return limit + 1
+        before_last, last = last, row
+    return min(last[-1], limit + 1)

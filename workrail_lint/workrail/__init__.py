@@ -1,0 +1,1 @@
+"""The WorkRail workflow system: document model, catalog, compiler, hashes, lockfile."""

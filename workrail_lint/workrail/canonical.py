@@ -1,0 +1,165 @@
+"""Canonical JSON (RFC 8785) and the digests made from it: the only way to a hash.
+
+Three routes, one result. Most documents hold nothing on which the standard library's encoder and
+RFC 8785 differ, and a cheap look proves it; what remains goes to the rfc8785 package; and lone
+surrogates, which RFC 8785 refuses but the reference engine hashes as an escape, are written here.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from json.encoder import JSONEncoder, encode_basestring
+
+from workrail_lint import js
+
+NON_FINITE = "CANONICAL_JSON_NON_FINITE_NUMBER"
+UNSUPPORTED = "CANONICAL_JSON_UNSUPPORTED_VALUE"
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_encode = JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True, check_circular=False).encode
+
+
+class CanonicalError(ValueError):
+    """A value that has no canonical form. `code` is one of NON_FINITE and UNSUPPORTED."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def canonical_bytes(value: object) -> bytes:
+    """The RFC 8785 bytes of a JSON value. Raises CanonicalError when it has none."""
+    if _is_plain(value):
+        try:
+            return _encode(value).encode()
+        except (UnicodeEncodeError, RecursionError):
+            pass  # a lone surrogate, or nesting deeper than the C encoder goes
+    import rfc8785  # here, because few documents get this far
+
+    try:
+        return rfc8785.dumps(value)  # type: ignore[arg-type]
+    except (rfc8785.CanonicalizationError, UnicodeError, RecursionError):
+        return _canonical_text(value).encode()
+
+
+def digest(data: bytes) -> str:
+    """`sha256:` and the lower-case hex digest of some bytes."""
+    return "sha256:" + hashlib.sha256(data).hexdigest()
+
+
+def canonical_hash(value: object) -> str:
+    """The digest of a value's canonical bytes."""
+    return digest(canonical_bytes(value))
+
+
+def hash_ref(workflow_hash: str) -> str:
+    """The short reference `wf_…`: base32 of the digest's first 16 bytes."""
+    if not _DIGEST.fullmatch(workflow_hash):
+        raise CanonicalError("WORKFLOW_HASH_INVALID_FORMAT", f"not a workflow hash: {workflow_hash!r}")
+    raw = bytes.fromhex(workflow_hash[7:39])
+    return "wf_" + base64.b32encode(raw).decode().rstrip("=").lower()
+
+
+def _is_plain(root: object) -> bool:
+    """True when the standard encoder's bytes are the canonical ones.
+
+    They are as long as there is no float (spelling differs), no integer beyond 2**53 (precision
+    differs), no value outside JSON, and no astral member name (order differs). Lone surrogates
+    surface when the text is encoded.
+    """
+    stack: list[object] = [root]
+    pop = stack.pop
+    while stack:
+        value = pop()
+        kind = type(value)
+        if kind is dict:
+            for name, item in value.items():  # type: ignore[attr-defined]
+                if type(name) is not str or not (name.isascii() or max(name) < "\ue000"):
+                    return False
+                if type(item) is not str:
+                    stack.append(item)
+        elif kind is list:
+            stack.extend([item for item in value if type(item) is not str])  # type: ignore[attr-defined]
+        elif kind is int:
+            if not -js.MAX_SAFE_INTEGER <= value <= js.MAX_SAFE_INTEGER:  # type: ignore[operator]
+                return False
+        elif value is not None and kind is not bool and kind is not str:
+            return False
+    return True
+
+
+class _Literal:
+    """Finished output waiting on the work stack, apart from the string values still to be written."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+_CLOSE_OBJECT, _CLOSE_ARRAY = _Literal("}"), _Literal("]")
+
+
+def _canonical_text(root: object) -> str:
+    """The same bytes by the letter of the standard, iteratively, with the engine's surrogate escape."""
+    out: list[str] = []
+    stack: list[object] = [root]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, _Literal):
+            out.append(value.text)
+        elif isinstance(value, str):
+            out.append(_string(value))
+        elif value is None:
+            out.append("null")
+        elif value is True:
+            out.append("true")
+        elif value is False:
+            out.append("false")
+        elif isinstance(value, int | float):
+            out.append(_number(value))
+        elif isinstance(value, dict):
+            out.append("{")
+            stack.append(_CLOSE_OBJECT)
+            names = _sorted_names(value)
+            for index, name in zip(range(len(names) - 1, -1, -1), reversed(names), strict=True):
+                stack.append(value[name])
+                stack.append(_Literal(f"{',' if index else ''}{_string(name)}:"))
+        elif isinstance(value, list | tuple):
+            out.append("[")
+            stack.append(_CLOSE_ARRAY)
+            for index in range(len(value) - 1, -1, -1):
+                stack.append(value[index])
+                if index:
+                    stack.append(_Literal(","))
+        else:
+            raise CanonicalError(UNSUPPORTED, f"not a JSON value: {type(value).__name__}")
+    return "".join(out)
+
+
+def _sorted_names(value: dict[object, object]) -> list[str]:
+    names: list[str] = []
+    for name in value:
+        if not isinstance(name, str):
+            raise CanonicalError(UNSUPPORTED, f"a member name must be text, not {type(name).__name__}")
+        names.append(name)
+    return js.u16_sorted(names)
+
+
+def _number(value: int | float) -> str:
+    text = js.number_text(value)
+    if not text[-1].isdigit():
+        raise CanonicalError(NON_FINITE, f"{text} can not be written as JSON")
+    return text
+
+
+def _string(text: str) -> str:
+    quoted = encode_basestring(text)
+    try:
+        quoted.encode()
+    except UnicodeEncodeError:
+        # Joining a pair that was written as two escapes comes first; what is left stands alone.
+        paired = quoted.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+        return re.sub("[\ud800-\udfff]", lambda m: f"\\u{ord(m[0]):04x}", paired)
+    return quoted

@@ -1,0 +1,139 @@
+"""What normalization hands back: the document, what was done to it, and what it could not hold."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any, NamedTuple
+
+from workrail_lint.findings import Finding
+
+
+class Policy(str, Enum):
+    """How the design form is met: refused, rewritten, or rewritten only where nothing is lost."""
+
+    REJECT = "reject"
+    NORMALIZE = "normalize"
+    LOSSLESS = "normalize-lossless"
+
+
+class Action(str, Enum):
+    """What happened to a construct."""
+
+    REWRITE = "rewrite"
+    DROP = "drop"
+    REJECT = "reject"
+
+
+class CompatWarning(NamedTuple):
+    """One normalization. `pointer`, like `before`, is about the document as it was written."""
+
+    code: str
+    pointer: str
+    construct: str
+    action: Action
+    before: Any
+    after: Any
+    lossy: bool
+    removed_in: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """The record under its published names."""
+        return {
+            "code": self.code,
+            "pointer": self.pointer,
+            "construct": self.construct,
+            "action": self.action.value,
+            "before": self.before,
+            "after": self.after,
+            "lossy": self.lossy,
+            "removedIn": self.removed_in,
+        }
+
+
+class SideModel:
+    """What the design form says and the shipping form can not hold."""
+
+    __slots__ = (
+        "agent_role",
+        "capabilities",
+        "conditions",
+        "extension_contract",
+        "extension_contracts",
+        "feature_configs",
+        "kind",
+    )
+
+    def __init__(self) -> None:
+        self.agent_role: str | None = None
+        self.capabilities: dict[str, str] = {}
+        self.feature_configs: dict[str, dict[str, str]] = {}
+        self.conditions: list[dict[str, str]] = []
+        # slot id -> the slot's inputContract and outputContract, those that were written
+        self.extension_contracts: dict[str, dict[str, Any]] = {}
+        self.kind: str | None = None
+        self.extension_contract: dict[str, Any] | None = None
+
+
+class PointerMap:
+    """From a place in the normalized document to the place in the original it came from.
+
+    A place `moved` takes everything below it along; below a place that was `made` nothing corresponds,
+    so all of it goes back to the one place it was made from.
+    """
+
+    __slots__ = ("_made", "_moved")
+
+    def __init__(self) -> None:
+        self._moved: dict[str, str] = {}
+        self._made: dict[str, str] = {}
+
+    def moved(self, pointer: str, origin: str) -> None:
+        self._moved[pointer] = origin
+
+    def made(self, pointer: str, origin: str) -> None:
+        self._made[pointer] = origin
+
+    def __call__(self, pointer: str) -> str:
+        prefix = pointer
+        while prefix:
+            if prefix in self._made:
+                return self._made[prefix]
+            if prefix in self._moved:
+                return self._moved[prefix] + pointer[len(prefix) :]
+            prefix = prefix.rpartition("/")[0]
+        return pointer
+
+
+class Normalized:
+    """A document in shipping form, or as written where that was all right or could not be helped.
+
+    `refused` lists the places left as written because of an error: what the schema has to say there
+    repeats that error. It is empty under the rejecting policy, where the schema judges the document as it
+    stands. `step_codes` gives, for each step of the normalized document that is not as
+    authored, the codes of the rewrites in the order they were applied.
+    """
+
+    __slots__ = ("document", "errors", "pointer_map", "refused", "side", "step_codes", "warnings")
+
+    def __init__(
+        self,
+        document: Any,
+        *,
+        warnings: list[CompatWarning] | None = None,
+        errors: list[Finding] | None = None,
+        side: SideModel | None = None,
+        pointer_map: PointerMap | None = None,
+        step_codes: dict[str, tuple[str, ...]] | None = None,
+        refused: tuple[str, ...] = (),
+    ) -> None:
+        self.document = document
+        self.warnings = warnings or []
+        self.errors = errors or []
+        self.side = side or SideModel()
+        self.pointer_map = pointer_map or PointerMap()
+        self.step_codes = step_codes or {}
+        self.refused = refused
+
+    def is_refused(self, original_pointer: str) -> bool:
+        """Whether a place of the original stands at or below one that an error already covers."""
+        return any(original_pointer == place or original_pointer.startswith(place + "/") for place in self.refused)

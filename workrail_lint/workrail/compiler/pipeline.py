@@ -1,0 +1,72 @@
+"""The passes in order, from a definition to a compiled workflow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from workrail_lint.findings import Finding
+from workrail_lint.workrail.compiler.bindings import Bound, resolve_bindings
+from workrail_lint.workrail.compiler.blocks import apply_features, feature_ids, render_blocks, resolve_refs
+from workrail_lint.workrail.compiler.checks import check_assessments, check_contracts
+from workrail_lint.workrail.compiler.loops import LoopIndex, resolve_loops
+from workrail_lint.workrail.compiler.nodes import Nodes, authored_nodes
+from workrail_lint.workrail.compiler.sentinel import scan_tokens
+from workrail_lint.workrail.compiler.templates import expand_templates
+from workrail_lint.workrail.compiler.virtual import expand_virtual
+
+if TYPE_CHECKING:
+    from workrail_lint.workrail.catalog.catalog import Catalog
+
+
+class Resolved(NamedTuple):
+    """After C6: templates, bindings, features, refs and blocks are gone."""
+
+    nodes: Nodes
+    bound: Bound
+
+
+class Executable(NamedTuple):
+    """After C12: virtual steps expanded, loops and their bodies indexed."""
+
+    nodes: Nodes
+    lookup: LoopIndex
+
+
+def resolve(
+    definition: dict[str, Any], catalog: Catalog, overrides: dict[str, str], *, sort_features: bool
+) -> tuple[Resolved, list[Finding]]:
+    """C1 to C6. The IR takes features in ascending order, the engine target as they were written."""
+    features = feature_ids(definition.get("features"))
+    nodes, errors = expand_templates(authored_nodes(definition.get("steps")), catalog)
+    nodes, bound, found = resolve_bindings(nodes, definition.get("extensionPoints"), overrides)
+    errors += found
+    nodes, found = apply_features(nodes, sorted(set(features)) if sort_features else features, catalog)
+    errors += found
+    nodes, found = resolve_refs(nodes, catalog, budgeted=sort_features)
+    errors += found
+    nodes, found = render_blocks(nodes)
+    errors += found
+    errors += scan_tokens(nodes)
+    return Resolved(nodes, bound), errors
+
+
+def index_steps(definition: dict[str, Any], resolved: Resolved, catalog: Catalog) -> tuple[Executable, list[Finding]]:
+    """C7 to C12."""
+    workflow_id = str(definition.get("id", ""))
+    nodes, errors = expand_virtual(resolved.nodes, workflow_id)
+    errors += check_contracts(nodes, catalog)
+    errors += check_assessments(nodes, definition.get("assessments"))
+    index, found = resolve_loops(nodes, workflow_id)
+    return Executable(nodes, index), errors + found
+
+
+def distinct(errors: list[Finding]) -> list[Finding]:
+    """One error for each (name, place): several passes notice a repeated id, the first one tells."""
+    seen: set[tuple[str, str]] = set()
+    result: list[Finding] = []
+    for error in errors:
+        key = (error.name, error.pointer)
+        if key not in seen:
+            seen.add(key)
+            result.append(error)
+    return result

@@ -1,0 +1,185 @@
+"""Every closed set a workflow can draw from. Standard library only, so anyone may import it."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class StepType(str, Enum):
+    """What a step is, as its `type` member says. A step without one is a standard step."""
+
+    LOOP = "loop"
+    PARALLEL = "parallel"
+    TEMPLATE_CALL = "template_call"
+
+
+class ModelTier(str, Enum):
+    """How strong a model the work asks for."""
+
+    LIGHTWEIGHT = "lightweight"
+    MID = "mid"
+    HEAVY = "heavy"
+
+
+class MetricsProfile(str, Enum):
+    """Which outcome metrics a run is expected to report."""
+
+    CODING = "coding"
+    REVIEW = "review"
+    RESEARCH = "research"
+    DESIGN = "design"
+    TICKET = "ticket"
+    NONE = "none"
+
+
+class LoopType(str, Enum):
+    """What decides whether a loop goes round again."""
+
+    WHILE = "while"
+    UNTIL = "until"
+    FOR = "for"
+    FOR_EACH = "forEach"
+
+
+class ConditionSourceKind(str, Enum):
+    """Where a loop reads its decision: an artifact the agent hands in, or the context."""
+
+    ARTIFACT_CONTRACT = "artifact_contract"
+    CONTEXT_VARIABLE = "context_variable"
+
+
+class GateKind(str, Enum):
+    """Who has to agree before a step counts as confirmed. A plain `true` means the first."""
+
+    COORDINATOR_EVAL = "coordinator_eval"
+    HUMAN_APPROVAL = "human_approval"
+
+
+class ValidationRuleType(str, Enum):
+    """How a validation rule looks at an output."""
+
+    CONTAINS = "contains"
+    REGEX = "regex"
+    LENGTH = "length"
+    SCHEMA = "schema"
+
+
+class ConsequenceEffect(str, Enum):
+    """What an assessment result can cause."""
+
+    REQUIRE_FOLLOWUP = "require_followup"
+
+
+class FunctionScope(str, Enum):
+    """Where a function is meant to be visible."""
+
+    WORKFLOW = "workflow"
+    LOOP = "loop"
+    STEP = "step"
+
+
+class ParameterType(str, Enum):
+    """The JSON type an argument must have."""
+
+    STRING = "string"
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    ARRAY = "array"
+    OBJECT = "object"
+
+
+class PromptPartKind(str, Enum):
+    """A piece of a prompt: literal text, or a reference the compiler replaces by text."""
+
+    TEXT = "text"
+    REF = "ref"
+
+
+class ReferenceBase(str, Enum):
+    """What a reference's source path is relative to."""
+
+    WORKSPACE = "workspace"
+    PACKAGE = "package"
+
+
+class AcceptedKind(str, Enum):
+    """What may be bound to an extension point."""
+
+    ROUTINE = "routine"
+    WORKFLOW = "workflow"
+
+
+class Autonomy(str, Enum):
+    """How far a run goes without a person, least first."""
+
+    GUIDED = "guided"
+    FULL_AUTO_STOP_ON_USER_DEPS = "full_auto_stop_on_user_deps"
+    FULL_AUTO_NEVER_STOP = "full_auto_never_stop"
+
+    @property
+    def rank(self) -> int:
+        return list(Autonomy).index(self)
+
+
+class RiskPolicy(str, Enum):
+    """How much risk a run may take, least first."""
+
+    CONSERVATIVE = "conservative"
+    BALANCED = "balanced"
+    AGGRESSIVE = "aggressive"
+
+    @property
+    def rank(self) -> int:
+        return list(RiskPolicy).index(self)
+
+
+class Capability(str, Enum):
+    """An ability of the agent's environment that a workflow can ask for."""
+
+    DELEGATION = "delegation"
+    WEB_BROWSING = "web_browsing"
+
+
+class CapabilityLevel(str, Enum):
+    """How much a workflow depends on a capability."""
+
+    REQUIRED = "required"
+    PREFERRED = "preferred"
+    DISABLED = "disabled"
+
+
+class ConditionKind(str, Enum):
+    """What a named condition of the design form decides by."""
+
+    ALWAYS_TRUE = "always_true"
+    ALWAYS_FALSE = "always_false"
+    LOOP_CONTROL = "loop_control"
+
+
+class LoopDecision(str, Enum):
+    """The word of a loop-control artifact on which a named condition goes on."""
+
+    CONTINUE = "continue"
+    STOP = "stop"
+
+
+class DivergenceReason(str, Enum):
+    """Why an agent left the path it was given."""
+
+    MISSING_USER_CONTEXT = "missing_user_context"
+    CAPABILITY_UNAVAILABLE = "capability_unavailable"
+    EFFICIENCY_SKIP = "efficiency_skip"
+    SAFETY_STOP = "safety_stop"
+    POLICY_CONSTRAINT = "policy_constraint"
+
+
+class SourceKind(str, Enum):
+    """Where a workflow file was found."""
+
+    BUNDLED = "bundled"
+    USER = "user"
+    PROJECT = "project"
+    CUSTOM = "custom"
+    GIT = "git"
+    REMOTE = "remote"
+    PLUGIN = "plugin"

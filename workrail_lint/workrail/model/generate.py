@@ -1,0 +1,59 @@
+"""Writes the shipped JSON Schemas: `python -m workrail_lint.workrail.model.generate`.
+
+A further document kind is one more entry in KINDS. Its models stay unimported until its schema is
+asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from workrail_lint.schemas import schema_path
+
+
+def _workflow() -> dict[str, Any]:
+    from workrail_lint.workrail.model.schema import json_schema
+    from workrail_lint.workrail.model.workflow import Workflow
+
+    return json_schema(Workflow)
+
+
+def _workflow_design() -> dict[str, Any]:
+    from workrail_lint.workrail.model.design import DesignWorkflow
+    from workrail_lint.workrail.model.schema import json_schema
+
+    return json_schema(DesignWorkflow)
+
+
+def _bindings() -> dict[str, Any]:
+    from workrail_lint.workrail.model.bindings import Bindings
+    from workrail_lint.workrail.model.schema import json_schema
+
+    return json_schema(Bindings)
+
+
+KINDS: dict[str, Callable[[], dict[str, Any]]] = {
+    "bindings": _bindings,
+    "workflow": _workflow,
+    "workflow-design": _workflow_design,
+}
+
+
+def render(kind: str) -> str:
+    """The text of the file that ships the schema of a kind."""
+    return json.dumps(KINDS[kind](), indent=2, ensure_ascii=False) + "\n"
+
+
+def main() -> None:
+    """Write the schemas of all kinds."""
+    for kind in KINDS:
+        with open(schema_path(kind), "w", encoding="utf-8", newline="\n") as file:
+            file.write(render(kind))
+        sys.stdout.write(f"{kind}\n")
+
+
+if __name__ == "__main__":
+    main()

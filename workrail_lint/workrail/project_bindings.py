@@ -1,0 +1,59 @@
+"""The project's bindings file: which overrides it holds for one workflow, and what is wrong with it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from workrail_lint.documents.pointer import child
+
+FILE = ".workrail/bindings.json"
+
+
+class BindingProblem(NamedTuple):
+    """Something in the file that makes the engine ignore a part of it, with a warning."""
+
+    name: str
+    pointer: str
+    message: str
+
+
+class Overrides(NamedTuple):
+    """Slot to value for one workflow, and the remarks made on the way."""
+
+    overrides: dict[str, str]
+    problems: tuple[BindingProblem, ...]
+
+
+_NOTHING = Overrides({}, ())
+
+
+def project_overrides(content: object, workflow_id: object) -> Overrides:
+    """The overrides a bindings file holds for a workflow.
+
+    A section named like the workflow is final: flat members are not merged into it. Without a section a file
+    whose members are all strings applies to every workflow. `content` is None when there is no file.
+    """
+    if content is None or not isinstance(workflow_id, str) or not workflow_id:
+        return _NOTHING
+    if not isinstance(content, dict):
+        message = "the bindings file must hold a JSON object; all of it is ignored"
+        return Overrides({}, (BindingProblem("bindings-file-invalid", "", message),))
+    if workflow_id in content:
+        return _section(content[workflow_id], child("", workflow_id))
+    if content and all(isinstance(value, str) for value in content.values()):
+        return Overrides({slot: str(value) for slot, value in content.items()}, ())
+    return _NOTHING
+
+
+def _section(section: object, pointer: str) -> Overrides:
+    if not isinstance(section, dict):
+        message = "the section of a workflow must be an object; it is ignored"
+        return Overrides({}, (BindingProblem("bindings-section-invalid", pointer, message),))
+    problems = tuple(
+        BindingProblem(
+            "bindings-value-not-string", child(pointer, slot), f"the value of slot '{slot}' is no string; it is skipped"
+        )
+        for slot, value in section.items()
+        if not isinstance(value, str)
+    )
+    return Overrides({slot: value for slot, value in section.items() if isinstance(value, str)}, problems)

@@ -1,0 +1,1 @@
+"""The rules about workflows, one module per family."""

@@ -1,0 +1,278 @@
+"""The hooks of a workflow rule and the views they receive.
+
+One walk over the document calls the hooks; a rule overrides only those it needs. Views hold what every rule
+would otherwise work out again. Values of a wrong type never reach a hook: the schema findings name them, and
+the walk leaves such steps and members out. A required member may still be missing.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from workrail_lint.documents.pointer import child
+from workrail_lint.rules.base import Report, Rule
+from workrail_lint.workrail.compiler.loops import LOOP_CONTROL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from workrail_lint.documents.json_reader import JsonDocument
+    from workrail_lint.findings import Finding, Fix
+    from workrail_lint.workrail.catalog.catalog import Catalog
+    from workrail_lint.workrail.compat import Normalized
+    from workrail_lint.workrail.compiler.compiled import CompiledWorkflow
+
+
+class Text(NamedTuple):
+    """A piece of author text inside a step or at the top level."""
+
+    text: str
+    pointer: str
+    field: str  # prompt, goal, constraints, procedure, verify, outputRequired, part, title, agentRole, guidance,
+    # fragment, audit, rubric, verification, command, synthesis, delegationGoal, metaGuidance, ...
+
+
+class Step:
+    """A step as rules see it."""
+
+    def __init__(self, step: dict[str, Any], pointer: str, index: int, loop: Step | None) -> None:
+        self.step = step
+        self.pointer = pointer
+        self.index = index  # in its list
+        self.loop = loop  # the loop whose inline body it stands in
+        self.body: list[Step] = []  # of a loop with an inline body
+
+    @property
+    def id(self) -> str:
+        ident = self.step.get("id")
+        return ident if isinstance(ident, str) else ""
+
+    @property
+    def kind(self) -> str:
+        """standard, loop or parallel."""
+        kind = self.step.get("type")
+        return kind if kind in ("loop", "parallel") else "standard"
+
+    @property
+    def calls_template(self) -> bool:
+        return "templateCall" in self.step
+
+    @property
+    def contract(self) -> str | None:
+        """The contract its output has to meet."""
+        output = self.step.get("outputContract")
+        ref = output.get("contractRef") if isinstance(output, dict) else None
+        return ref if isinstance(ref, str) else None
+
+    @property
+    def decides_loop(self) -> bool:
+        return self.contract == LOOP_CONTROL
+
+    def at(self, *tokens: str | int) -> str:
+        """The pointer of something below the step."""
+        pointer = self.pointer
+        for token in tokens:
+            pointer = child(pointer, token)
+        return pointer
+
+    @cached_property
+    def texts(self) -> list[Text]:
+        """Every author text of the step, prompt parts and configuration blocks included."""
+        return list(_step_texts(self.step, self.pointer))
+
+    @cached_property
+    def prompt_texts(self) -> list[Text]:
+        """Those that end up in what the agent reads as this step's prompt (fragments included)."""
+        return [text for text in self.texts if text.field in _PROMPT_FIELDS]
+
+    @cached_property
+    def prompt(self) -> str:
+        """The prompt's text in one piece, for rules that look for words."""
+        return "\n".join(text.text for text in self.prompt_texts)
+
+
+_PROMPT_FIELDS = ("prompt", "goal", "constraints", "procedure", "outputRequired", "verify", "part", "fragment")
+
+
+def _step_texts(step: dict[str, Any], pointer: str) -> Iterator[Text]:
+    for field in ("title", "agentRole", "prompt"):
+        if isinstance(step.get(field), str):
+            yield Text(step[field], f"{pointer}/{field}", field)
+    blocks = step.get("promptBlocks")
+    if isinstance(blocks, dict):
+        yield from _block_texts(blocks, f"{pointer}/promptBlocks")
+    for index, item in enumerate(_list(step.get("guidance"))):
+        if isinstance(item, str):
+            yield Text(item, f"{pointer}/guidance/{index}", "guidance")
+    for index, item in enumerate(_list(step.get("promptFragments"))):
+        if isinstance(item, dict) and isinstance(item.get("text"), str):
+            yield Text(item["text"], f"{pointer}/promptFragments/{index}/text", "fragment")
+    yield from _config_texts(step, pointer)
+
+
+def _block_texts(blocks: dict[str, Any], pointer: str) -> Iterator[Text]:
+    for section in ("goal", "constraints", "procedure", "verify"):
+        value = blocks.get(section)
+        items = (
+            [(value, f"{pointer}/{section}")]
+            if section == "goal"
+            else [(item, f"{pointer}/{section}/{index}") for index, item in enumerate(_list(value))]
+        )
+        for item, place in items:
+            if isinstance(item, str):
+                yield Text(item, place, section)
+            for index, part in enumerate(_list(item)):
+                if isinstance(part, dict) and isinstance(part.get("text"), str):
+                    yield Text(part["text"], f"{place}/{index}/text", "part")
+    output = blocks.get("outputRequired")
+    for name, value in output.items() if isinstance(output, dict) else ():
+        if isinstance(value, str):
+            yield Text(value, child(f"{pointer}/outputRequired", name), "outputRequired")
+
+
+def _config_texts(step: dict[str, Any], pointer: str) -> Iterator[Text]:
+    for block, members in (
+        ("verification", {"prompt": "verification", "command": "command"}),
+        ("audit", {"prompt": "audit"}),
+        ("synthesis", {"prompt": "synthesis"}),
+    ):
+        config = step.get(block)
+        if not isinstance(config, dict):
+            continue
+        for member, field in members.items():
+            if isinstance(config.get(member), str):
+                yield Text(config[member], f"{pointer}/{block}/{member}", field)
+        for index, item in enumerate(_list(config.get("rubric"))):
+            if isinstance(item, str):
+                yield Text(item, f"{pointer}/{block}/rubric/{index}", "rubric")
+    for index, item in enumerate(_list(step.get("parallelDelegations"))):
+        if isinstance(item, dict) and isinstance(item.get("goal"), str):
+            yield Text(item["goal"], f"{pointer}/parallelDelegations/{index}/goal", "delegationGoal")
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+class Condition(NamedTuple):
+    """A condition and where it stands."""
+
+    condition: dict[str, Any]
+    pointer: str
+    role: str  # run, loop, gate, fragment, delegation, rule
+    root: bool  # false inside and, or, not
+    step: Step
+
+
+class Workflow:
+    """Everything a rule may ask about the document it looks at."""
+
+    def __init__(
+        self,
+        document: JsonDocument,
+        definition: dict[str, Any],
+        steps: list[Step],
+        catalog: Catalog,
+        path: str,
+        *,
+        bindings: object = None,
+        compiled: CompiledWorkflow | None = None,
+        engine: bool = False,
+        normalized: Normalized | None = None,
+        is_routine: bool = False,
+        workspace: str | None = None,
+        source_kind: str = "project",
+    ) -> None:
+        self.document = document
+        self.definition = definition  # in the shipping form, members of a wrong type left out
+        self.steps = steps  # top level
+        self.catalog = catalog
+        self.path = path
+        self.bindings = bindings  # the content of the project's bindings file, None when there is none
+        self.compiled = compiled  # None when it does not compile
+        self.engine = engine  # judged for the engine target (or under parity)
+        self.normalized = normalized
+        self.is_routine = is_routine
+        self.workspace = workspace  # the folder references are relative to; None when there is no disk
+        self.source_kind = source_kind  # where the file was found: project, bundled, user, ...
+        self.found: list[Finding] = []  # of the earlier phases, for rules that must not repeat them
+
+    @property
+    def id(self) -> str:
+        ident = self.definition.get("id")
+        return ident if isinstance(ident, str) else ""
+
+    @cached_property
+    def all_steps(self) -> list[Step]:
+        """Top level and inline bodies, in order."""
+        return [found for step in self.steps for found in (step, *step.body)]
+
+    @cached_property
+    def by_id(self) -> dict[str, Step]:
+        steps: dict[str, Step] = {}
+        for step in self.steps:
+            steps.setdefault(step.id, step)
+        return steps
+
+    def body_of(self, loop: Step) -> list[Step]:
+        """The steps a loop runs, inline or by reference."""
+        if loop.body:
+            return loop.body
+        target = self.by_id.get(loop.step["body"]) if isinstance(loop.step.get("body"), str) else None
+        return [target] if target is not None and target.kind != "loop" else []
+
+    @cached_property
+    def loop_of(self) -> dict[str, Step]:
+        """The loop that runs a step, by the step's pointer; for inline and referenced bodies."""
+        return {inner.pointer: step for step in self.steps if step.kind == "loop" for inner in self.body_of(step)}
+
+    @cached_property
+    def top_texts(self) -> list[Text]:
+        """The author texts outside the steps."""
+        members = self.definition
+        found = [
+            Text(members[field], f"/{field}", field)
+            for field in ("name", "description", "about")
+            if isinstance(members.get(field), str)
+        ]
+        for field in ("metaGuidance", "preconditions", "clarificationPrompts", "examples"):
+            items = enumerate(_list(members.get(field)))
+            found += [Text(item, f"/{field}/{index}", field) for index, item in items if isinstance(item, str)]
+        return found
+
+
+class WorkflowRule(Rule):
+    """A rule about one workflow document. Override the hooks that are needed, and only those.
+
+    `applies` is asked once per document before any hook: a cheap look at the raw text that lets most
+    documents pay nothing for a rule that can't concern them.
+    """
+
+    def applies(self, workflow: Workflow) -> bool:
+        return True
+
+    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+        """The fix for a finding of this name that an earlier phase reported."""
+        return None
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        """Once per document."""
+
+    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+        """Every step of any kind, inline bodies included."""
+
+    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
+        """Every loop step."""
+
+    def check_condition(self, condition: Condition, workflow: Workflow, report: Report) -> None:
+        """Every condition, nested ones included, wherever one may stand."""
+
+    def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
+        """Every author text; `step` is None for those outside the steps."""
+
+    def check_string(self, value: str, pointer: str, is_name: bool, workflow: Workflow, report: Report) -> None:
+        """Every string of the document, member names included."""
+
+    def check_compiled(self, compiled: CompiledWorkflow, workflow: Workflow, report: Report) -> None:
+        """Once, when the workflow compiles."""

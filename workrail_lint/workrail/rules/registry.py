@@ -1,0 +1,46 @@
+"""All workflow rules, by family. A module of rules names its classes in `RULES`."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+
+from workrail_lint.workrail.rules.base import WorkflowRule
+
+# Two letters, what the family is about, and the modules its rules stand in.
+FAMILIES: dict[str, tuple[str, tuple[str, ...]]] = {
+    "SY": ("Syntax and JSON", ("syntax",)),
+    "SC": ("Schema", ("schema",)),
+    "ID": ("Identifiers", ("identifiers",)),
+    "RF": ("References between parts", ("references",)),
+    "CA": ("Closed sets and catalog", ("catalog_ids",)),
+    "LP": ("Loops", ("loop_config", "loop_exit", "loop_text")),
+    "CD": ("Conditions", ("conditions", "confirmation")),
+    "PR": ("Prompts", ("prompt_tokens", "prompt_shape", "prompt_wording", "virtual_steps")),
+    "TP": ("Templates", ("templates",)),
+    "BD": ("Bindings and extension points", ("bindings",)),
+    "FT": ("Features and refs", ("features",)),
+    "CT": ("Contracts", ("contracts",)),
+    "AS": ("Assessments", ("assessments",)),
+    "FN": ("Functions", ("functions",)),
+    "CR": ("Validation criteria", ("criteria", "evidence")),
+    "LC": ("Portability, legacy, lifecycle", ("lifecycle",)),
+    "SE": ("Security and text hygiene", ("security", "unicode")),
+}
+
+
+@cache
+def all_rules() -> tuple[WorkflowRule, ...]:
+    """One instance of every rule, by code."""
+    classes = [
+        cls
+        for _, modules in FAMILIES.values()
+        for module in modules
+        for cls in import_module(f"workrail_lint.workrail.rules.{module}").RULES
+    ]
+    return tuple(sorted((cls() for cls in classes), key=lambda rule: rule.code))
+
+
+@cache
+def by_name() -> dict[str, WorkflowRule]:
+    return {rule.name: rule for rule in all_rules()}

@@ -1,0 +1,227 @@
+"""The one walk over a workflow: builds the views, then calls the hooks of every rule that has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from workrail_lint.documents.pointer import child
+from workrail_lint.findings import Finding, Fix, Severity
+from workrail_lint.workrail.rules.base import Condition, Step, Workflow, WorkflowRule
+
+if TYPE_CHECKING:
+    from workrail_lint.documents.structure import Violation
+
+_HOOKS = (
+    "check_workflow",
+    "check_step",
+    "check_loop",
+    "check_condition",
+    "check_text",
+    "check_string",
+    "check_compiled",
+)
+# Violations after which a value can't be taken for what its place says it is.
+_WRONG_TYPE = ("type", "anyOf", "oneOf")
+
+
+class _Reporter:
+    """What a rule calls to report; one for each rule, handed a new list for each document."""
+
+    __slots__ = ("rule", "sink")
+
+    def __init__(self, rule: WorkflowRule) -> None:
+        self.rule = rule
+        self.sink: list[Finding] = []
+
+    def __call__(
+        self,
+        pointer: str,
+        message: str,
+        *,
+        fix: Fix | None = None,
+        on_name: bool = False,
+        severity: Severity | None = None,
+    ) -> None:
+        rule = self.rule
+        self.sink.append(
+            Finding(rule.code, rule.name, severity or rule.severity, message, pointer, fix=fix, on_name=on_name)
+        )
+
+
+class RuleSet:
+    """Rules sorted by the hooks they have, so that a hook costs only the rules that use it."""
+
+    def __init__(self, rules: list[WorkflowRule]) -> None:
+        self.rules = rules
+        self._reporters = [_Reporter(rule) for rule in rules]
+        self._hooks: dict[str, list[_Reporter]] = {
+            hook: [r for r in self._reporters if getattr(type(r.rule), hook) is not getattr(WorkflowRule, hook)]
+            for hook in _HOOKS
+        }
+
+    def run(self, workflow: Workflow) -> list[Finding]:
+        """The findings of every rule that applies to the document, in no particular order."""
+        findings: list[Finding] = []
+        active: set[int] = set()
+        for reporter in self._reporters:
+            if reporter.rule.applies(workflow):
+                active.add(id(reporter))
+                reporter.sink = findings
+
+        def hooked(hook: str) -> list[tuple[Callable[..., None], _Reporter]]:
+            return [(getattr(r.rule, hook), r) for r in self._hooks[hook] if id(r) in active]
+
+        for check, report in hooked("check_workflow"):
+            check(workflow, report)
+        steps, loops = hooked("check_step"), hooked("check_loop")
+        for step in workflow.all_steps:
+            for check, report in steps:
+                check(step, workflow, report)
+            if step.kind == "loop":
+                for check, report in loops:
+                    check(step, workflow, report)
+        if conditions := hooked("check_condition"):
+            for condition in conditions_of(workflow):
+                for check, report in conditions:
+                    check(condition, workflow, report)
+        if texts := hooked("check_text"):
+            for check, report in texts:
+                for text in workflow.top_texts:
+                    check(text, None, workflow, report)
+                for step in workflow.all_steps:
+                    for text in step.texts:
+                        check(text, step, workflow, report)
+        if strings := hooked("check_string"):
+            for value, pointer, is_name in strings_of(workflow.document.value):
+                for check, report in strings:
+                    check(value, pointer, is_name, workflow, report)
+        if workflow.compiled is not None:
+            for check, report in hooked("check_compiled"):
+                check(workflow.compiled, workflow, report)
+        return findings
+
+
+def build_steps(definition: dict[str, Any], damaged: set[str]) -> list[Step]:
+    """The views of all steps but those whose shape can't be trusted."""
+    steps: list[Step] = []
+    authored = definition.get("steps")
+    for index, item in enumerate(authored if isinstance(authored, list) else ()):
+        pointer = f"/steps/{index}"
+        if not isinstance(item, dict) or pointer in damaged:
+            continue
+        step = Step(item, pointer, index, None)
+        body = item.get("body")
+        if step.kind == "loop" and isinstance(body, list):
+            step.body = [
+                Step(inner, f"{pointer}/body/{position}", position, step)
+                for position, inner in enumerate(body)
+                if isinstance(inner, dict) and f"{pointer}/body/{position}" not in damaged
+            ]
+        steps.append(step)
+    return steps
+
+
+def damaged_places(violations: list[Violation]) -> set[str]:
+    """The steps and top-level members that hold a value of a wrong type."""
+    places: set[str] = set()
+    for violation in violations:
+        wrong = violation.keyword in _WRONG_TYPE or violation.pointer.endswith("/type")
+        tokens = violation.pointer.split("/")[1:]
+        if not wrong or not tokens:
+            continue
+        if tokens[0] != "steps" or len(tokens) == 1:
+            places.add(f"/{tokens[0]}")
+        elif len(tokens) > 4 and tokens[2] == "body":
+            places.add("/" + "/".join(tokens[:4]))
+        else:
+            places.add(f"/steps/{tokens[1]}")
+    return places
+
+
+def sound_members(definition: dict[str, Any], damaged: set[str]) -> dict[str, Any]:
+    """The definition without the top-level members of a wrong type."""
+    if not any(child("", name) in damaged for name in definition):
+        return definition
+    return {name: value for name, value in definition.items() if child("", name) not in damaged}
+
+
+def conditions_of(workflow: Workflow) -> Iterator[Condition]:
+    """Every condition of the workflow, each followed by the ones nested in it."""
+    for step in workflow.all_steps:
+        for value, pointer, role in _condition_roots(step):
+            yield from nested_conditions(value, pointer, role, step)
+
+
+def _condition_roots(step: Step) -> Iterator[tuple[Any, str, str]]:
+    data = step.step
+    yield data.get("runCondition"), step.at("runCondition"), "run"
+    rule = data.get("requireConfirmation")
+    if isinstance(rule, dict):
+        if "kind" in rule:
+            yield rule.get("condition"), step.at("requireConfirmation", "condition"), "gate"
+        else:
+            yield rule, step.at("requireConfirmation"), "gate"
+    loop = data.get("loop")
+    if isinstance(loop, dict):
+        yield loop.get("condition"), step.at("loop", "condition"), "loop"
+        source = loop.get("conditionSource")
+        if isinstance(source, dict):
+            yield source.get("condition"), step.at("loop", "conditionSource", "condition"), "loop"
+    for index, item in enumerate(_list(data.get("promptFragments"))):
+        if isinstance(item, dict):
+            yield item.get("when"), step.at("promptFragments", index, "when"), "fragment"
+    for index, item in enumerate(_list(data.get("parallelDelegations"))):
+        if isinstance(item, dict):
+            yield item.get("runCondition"), step.at("parallelDelegations", index, "runCondition"), "delegation"
+    for item, pointer in criteria_rules(data.get("validationCriteria"), step.at("validationCriteria")):
+        yield item.get("condition"), f"{pointer}/condition", "rule"
+
+
+def nested_conditions(value: Any, pointer: str, role: str, step: Step) -> Iterator[Condition]:
+    """A condition and everything below it, in document order and without recursion."""
+    stack = [(value, pointer, True)]
+    while stack:
+        condition, place, root = stack.pop()
+        if not isinstance(condition, dict):
+            continue
+        yield Condition(condition, place, role, root, step)
+        below: list[tuple[Any, str, bool]] = []
+        for logic in ("and", "or"):
+            below += [(item, f"{place}/{logic}/{i}", False) for i, item in enumerate(_list(condition.get(logic)))]
+        below.append((condition.get("not"), f"{place}/not", False))
+        stack.extend(reversed(below))
+
+
+def criteria_rules(criteria: Any, pointer: str) -> Iterator[tuple[dict[str, Any], str]]:
+    """The single rules of validation criteria in any form, in document order and without recursion."""
+    stack = [(criteria, pointer)]
+    while stack:
+        value, place = stack.pop()
+        if isinstance(value, list):
+            stack.extend((item, f"{place}/{i}") for i, item in reversed(list(enumerate(value))))
+        elif isinstance(value, dict):
+            if "type" in value:
+                yield value, place
+                continue
+            stack.extend((value[name], f"{place}/{name}") for name in ("not", "or", "and") if name in value)
+
+
+def strings_of(root: object) -> Iterator[tuple[str, str, bool]]:
+    """Every string with its pointer, and every member name (flagged), without recursion."""
+    stack: list[tuple[object, str]] = [(root, "")]
+    while stack:
+        value, pointer = stack.pop()
+        if isinstance(value, str):
+            yield value, pointer, False
+        elif isinstance(value, dict):
+            for name, item in value.items():
+                place = child(pointer, name)
+                yield name, place, True
+                stack.append((item, place))
+        elif isinstance(value, list):
+            stack.extend((item, f"{pointer}/{i}") for i, item in enumerate(value))
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,84 @@
+"""Loop configuration and what a loop body may be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from workrail_lint import js
+from workrail_lint.findings import Finding
+from workrail_lint.suggest import nearest
+from workrail_lint.workrail.compiler.nodes import Node, authored_nodes, one_line
+from workrail_lint.workrail.structural.common import Definition, finding, loops_of, members_of
+
+
+def check_loops(definition: Definition) -> Iterator[Finding]:
+    top = authored_nodes(definition.get("steps"))
+    by_id: dict[str, Node] = {}
+    for node in top:
+        by_id.setdefault(node.id, node)
+    body_ids: set[str] = set()
+    for loop in loops_of(definition):
+        yield from _source(loop)
+        if isinstance(loop.step.get("body"), str):
+            body_ids.add(loop.step["body"])
+            yield from _referenced_body(loop, by_id)
+        body_ids.update(inner.id for inner in loop.body or ())
+    for node in top:
+        if node.id in body_ids and js.truthy(node.step.get("runCondition")):
+            yield finding(
+                "loop-body-ref-run-condition",
+                f"{node.pointer}/runCondition",
+                f"Step {one_line(node.id)}: is the body of a loop and can't have a runCondition of its own; "
+                "put the step inline in the loop's body",
+            )
+
+
+def _source(loop: Node) -> Iterator[Finding]:
+    config = members_of(loop.step.get("loop"))
+    pointer = f"{loop.pointer}/loop"
+    count = config.get("count")
+    if config.get("type") == "for" and js.is_number(count) and not count > 0:  # type: ignore[operator]
+        yield finding(
+            "loop-count-not-positive",
+            f"{pointer}/count",
+            f"Loop {one_line(loop.id)}: count must be greater than 0 or name a context variable",
+        )
+    if config.get("type") == "forEach" and config.get("items") == "":
+        yield finding(
+            "loop-items-missing",
+            f"{pointer}/items",
+            f"Loop {one_line(loop.id)}: items must name a context variable",
+        )
+
+
+def _referenced_body(loop: Node, by_id: dict[str, Node]) -> Iterator[Finding]:
+    body_id: str = loop.step["body"]
+    pointer = f"{loop.pointer}/body"
+    if body_id == "":
+        yield finding("loop-body-empty", pointer, f"Loop {one_line(loop.id)}: the body is empty; name a step")
+        return
+    target = by_id.get(body_id)
+    if target is None:
+        suggestion = nearest(body_id, [known for known in by_id if known != loop.id])
+        hint = f" Did you mean {one_line(suggestion)}?" if suggestion else ""
+        yield finding(
+            "loop-body-missing-step",
+            pointer,
+            f"Loop {one_line(loop.id)}: the body names the step {one_line(body_id)}, which does not exist.{hint}",
+            suggestion=suggestion,
+        )
+    elif target.is_loop:
+        yield finding(
+            "loop-body-ref-is-loop",
+            pointer,
+            f"Loop {one_line(loop.id)}: the body names the loop {one_line(body_id)}; loops can't be nested",
+        )
+    elif target.step.get("type") != "parallel":
+        for block in ("verification", "audit"):
+            if block in target.step:
+                yield finding(
+                    "loop-body-ref-virtual",
+                    f"{target.pointer}/{block}",
+                    f"Step {one_line(body_id)}: is the body of loop {one_line(loop.id)} by reference and can't have "
+                    f"{block}; put the step inline in the loop's body",
+                )

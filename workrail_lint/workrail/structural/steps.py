@@ -1,0 +1,125 @@
+"""Ids, prompt sources, fragments, and the configuration of virtual steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from workrail_lint import js
+from workrail_lint.findings import Finding
+from workrail_lint.workrail.compiler.nodes import Node, authored_nodes, one_line, step_label
+from workrail_lint.workrail.structural.common import Definition, finding, items_of, members_of, repeated, steps_of
+
+_SOURCES = ("prompt", "promptBlocks", "templateCall")
+
+
+def check_ids(definition: Definition) -> Iterator[Finding]:
+    nodes = authored_nodes(definition.get("steps"))
+    for ident, pointer in repeated((node.step.get("id"), f"{node.pointer}/id") for node in nodes):
+        yield finding("step-id-duplicate", pointer, f"Step id {one_line(ident)} is used by another top-level step")
+    for loop in nodes:
+        body = loop.body or ()
+        for ident, pointer in repeated((node.step.get("id"), f"{node.pointer}/id") for node in body):
+            yield finding(
+                "step-id-duplicate-body",
+                pointer,
+                f"Step id {one_line(ident)} is used twice in the body of loop {one_line(loop.id)}",
+            )
+
+
+def check_references(definition: Definition) -> Iterator[Finding]:
+    references = items_of(definition.get("references"))
+    pairs = ((members_of(item).get("id"), f"/references/{i}/id") for i, item in enumerate(references))
+    for ident, pointer in repeated(pairs):
+        yield finding("reference-id-duplicate", pointer, f"Reference id {one_line(ident)} is declared twice")
+
+
+def check_steps(definition: Definition) -> Iterator[Finding]:
+    for node in steps_of(definition):
+        if node.step.get("type") != "parallel":
+            yield from _prompt_source(node)
+            yield from _fragments(node)
+        yield from _virtual_config(node)
+
+
+def _prompt_source(node: Node) -> Iterator[Finding]:
+    present = [source for source in _SOURCES if source in node.step]
+    in_body = node.loop_id is not None
+    if not present:
+        yield finding(
+            "prompt-source-missing",
+            node.pointer,
+            f"{step_label(node)}: has no prompt; give one of prompt, promptBlocks and templateCall",
+        )
+    elif len(present) > 1 and not (in_body and present == ["prompt", "promptBlocks"]):
+        # In a body that one pair is what the compiler refuses; the rest the engine silently discards.
+        yield finding(
+            "prompt-source-multiple",
+            f"{node.pointer}/{present[1]}",
+            f"{step_label(node)}: has {' and '.join(present)}; keep one of them",
+            engine=not in_body,
+            on_name=True,
+        )
+
+
+def _fragments(node: Node) -> Iterator[Finding]:
+    fragments = items_of(node.step.get("promptFragments"))
+    base = f"{node.pointer}/promptFragments"
+    engine = node.loop_id is None
+    pairs = ((members_of(item).get("id"), f"{base}/{i}/id") for i, item in enumerate(fragments))
+    for ident, pointer in repeated(pairs):
+        message = f"{step_label(node)}: fragment id {one_line(ident)} is used twice"
+        yield finding("fragment-id-duplicate", pointer, message, engine=engine)
+    for index, item in enumerate(fragments):
+        text = members_of(item).get("text")
+        if isinstance(text, str) and "{{wr." in text.lower():
+            yield finding(
+                "fragment-wr-token",
+                f"{base}/{index}/text",
+                f"{step_label(node)}: a fragment's text can't hold a {{{{wr.…}}}} token, it is never resolved there",
+                engine=engine,
+            )
+
+
+def _virtual_config(node: Node) -> Iterator[Finding]:
+    step = node.step
+    parallel = step.get("type") == "parallel"
+    if not parallel and isinstance(step.get("verification"), dict):
+        command = step["verification"].get("command")
+        if isinstance(command, str) and js.is_blank(command):
+            yield finding(
+                "verification-command-blank",
+                f"{node.pointer}/verification/command",
+                f"{step_label(node)}: the verification command is blank",
+            )
+    if not parallel and isinstance(step.get("audit"), dict):
+        yield from _audit(node, step["audit"])
+    if parallel and isinstance(step.get("synthesis"), dict):
+        synthesis = step["synthesis"]
+        if not _has_text(synthesis.get("prompt")) and "outputContract" not in synthesis:
+            yield finding(
+                "synthesis-config-empty",
+                f"{node.pointer}/synthesis",
+                f"{step_label(node)}: synthesis needs a prompt or an outputContract",
+            )
+
+
+def _audit(node: Node, audit: dict[str, Any]) -> Iterator[Finding]:
+    rubric = items_of(audit.get("rubric"))
+    if not _has_text(audit.get("prompt")) and not rubric:
+        yield finding(
+            "audit-config-empty",
+            f"{node.pointer}/audit",
+            f"{step_label(node)}: audit needs a prompt or at least one rubric item",
+        )
+    for index, item in enumerate(rubric):
+        if isinstance(item, str) and js.is_blank(item):
+            yield finding(
+                "audit-rubric-blank",
+                f"{node.pointer}/audit/rubric/{index}",
+                f"{step_label(node)}: rubric item {index + 1} is blank",
+            )
+
+
+def _has_text(value: object) -> bool:
+    return isinstance(value, str) and not js.is_blank(value)
