@@ -22,7 +22,7 @@ $(STAMP): pyproject.toml constraints.txt
 	@touch $@
 
 demo: $(STAMP) ## compile, hash, pin and diff the shipped fixtures
-	@PATH="$(CURDIR)/$(BIN):$$PATH" sh docs/demo.sh
+	@PATH="$(CURDIR)/$(BIN):$$PATH" sh scripts/demo.sh
 
 lint: $(STAMP) ## ruff: style and formatting
 	$(BIN)/ruff check .
@@ -37,12 +37,13 @@ unit: $(STAMP) ## the tests alone
 test: lint types unit ## lint, types and tests: what CI runs
 
 test-all: ## the tests on every supported interpreter found here
-	@sh docs/test-all.sh $(SUPPORTED)
+	@sh scripts/test-all.sh $(SUPPORTED)
 
 bench: $(STAMP) ## speed, as ratios measured in one run
 	$(BIN)/python -m benchmarks
 
 schemas: $(STAMP) ## regenerate the shipped data from the models
+	$(BIN)/python -m workrail_lint.workrail.catalog.generate
 	$(BIN)/python -m workrail_lint.workrail.model.generate
 
 clean: ## remove what the targets made

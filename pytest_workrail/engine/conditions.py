@@ -7,9 +7,10 @@ member that decides comes before the broken one.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
+from pytest_workrail.engine.logic import Expansion, combination, fold
 from workrail_lint import js
 from workrail_lint.ecma_regex import DEFAULT_TIMEOUT, compile_pattern
 from workrail_lint.result import Err
@@ -26,7 +27,13 @@ def evaluate(condition: object, context: Context) -> bool:
     """Whether the condition holds. No condition at all, or an empty one, holds."""
     if not isinstance(condition, dict | list) or not condition:
         return True
-    return _evaluate(condition, context) is True
+
+    def expand(node: object) -> Expansion:
+        if not isinstance(node, dict):
+            return None
+        return _compare(node, context) if "var" in node else combination(node)
+
+    return fold(condition, expand) is True
 
 
 def unsupported_operators(condition: object) -> list[str]:
@@ -44,57 +51,6 @@ def unsupported_operators(condition: object) -> list[str]:
             nested.extend(members if isinstance(members, list) else [members])
         stack.extend(reversed(nested))
     return list(found)
-
-
-def _evaluate(node: object, context: Context) -> bool | None:
-    """The value of a condition, None when it can't be evaluated. Nesting costs no stack."""
-    pending: list[_Frame] = []
-    while True:
-        frame: _Frame | None = None
-        value: bool | None
-        if not isinstance(node, dict):
-            return None
-        if "var" in node:
-            value = _compare(node, context)
-            if value is None:
-                return None
-        elif "and" in node or "or" in node:
-            decisive = "and" not in node
-            members = node["or" if decisive else "and"]
-            if not isinstance(members, list):
-                return None
-            # Without members the value that decides never comes.
-            value = not decisive
-            frame = _Frame(decisive, iter(members))
-        elif "not" in node:
-            pending.append(_NEGATION)
-            node = node["not"]
-            continue
-        else:
-            return None
-        if frame is not None:
-            pending.append(frame)
-        node = _END
-        while pending and node is _END:
-            decisive, rest = pending[-1]
-            if rest is None:
-                value = not value
-                pending.pop()
-            elif value is decisive or (node := next(rest, _END)) is _END:
-                pending.pop()
-        if node is _END:
-            return value
-
-
-class _Frame(NamedTuple):
-    """A combination under way: the value that ends it early, and the members still to be asked."""
-
-    decisive: bool
-    rest: Iterator[object] | None
-
-
-_NEGATION = _Frame(False, None)
-_END: Any = object()
 
 
 def _compare(node: dict[str, Any], context: Context) -> bool | None:

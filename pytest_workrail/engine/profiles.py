@@ -73,6 +73,13 @@ class Divergence(Enum):
     EVENT = "event"
 
 
+class RepeatedGaps(Enum):
+    """Whether one advance records a gap twice that says the same."""
+
+    RECORD = "record"
+    ONCE = "once"
+
+
 ProfileName: TypeAlias = Literal["reference", "locked"]
 
 
@@ -90,6 +97,7 @@ class Profile:
     capability_downgrade: CapabilityDowngrade
     confirmation: Confirmation
     divergence: Divergence
+    repeated_gaps: RepeatedGaps
 
 
 REFERENCE = Profile(
@@ -103,6 +111,7 @@ REFERENCE = Profile(
     capability_downgrade=CapabilityDowngrade.BY_RISK_POLICY,
     confirmation=Confirmation.INTENT_ONLY,
     divergence=Divergence.ARTIFACT,
+    repeated_gaps=RepeatedGaps.RECORD,
 )
 LOCKED = Profile(
     name="locked",
@@ -116,10 +125,11 @@ LOCKED = Profile(
     capability_downgrade=CapabilityDowngrade.BY_RISK_POLICY,
     confirmation=Confirmation.USER_DEPENDENCY,
     divergence=Divergence.EVENT,
+    repeated_gaps=RepeatedGaps.ONCE,
 )
 PROFILES: dict[ProfileName, Profile] = {"reference": REFERENCE, "locked": LOCKED}
 
 
-def profile(choice: ProfileName | Profile) -> Profile:
+def profile_of(choice: ProfileName | Profile) -> Profile:
     """A profile by name; one that is given as an object stays as it is."""
     return choice if isinstance(choice, Profile) else PROFILES[choice]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Iterable
 from typing import Annotated, Literal, TypeAlias
@@ -73,6 +74,8 @@ ManifestRecord: TypeAlias = SegmentClosed | SnapshotPinned
 _RECORD: TypeAdapter[ManifestRecord] = TypeAdapter(Annotated[ManifestRecord, Field(discriminator="kind")])
 
 
+# Manifests only grow: nearly every line was read before.
+@functools.lru_cache(maxsize=4096)
 def read_manifest_record(raw: bytes) -> Ok[ManifestRecord] | Err[CorruptionReason]:
     """The manifest record in one line."""
     return read_record(raw, _RECORD)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pytest_workrail.events.wire import record_line
 from pytest_workrail.store import layout
-from pytest_workrail.store.durable import parent
+from pytest_workrail.store.durable import parent, settle
 from pytest_workrail.store.files import Files
 from pytest_workrail.store.ports import AliasError
 from pytest_workrail.tokens.aliases import AliasKey, AliasRecord, read_alias
@@ -18,9 +18,13 @@ class _Index:
         self.by_nonce: dict[bytes, AliasRecord] = {}
         self.by_key: dict[AliasKey, AliasRecord] = {}
 
-    def add(self, record: AliasRecord) -> None:
-        self.by_nonce.setdefault(record.nonce, record)
+    def add(self, record: AliasRecord) -> bool:
+        """Take a record in; False when its nonce is known."""
+        if record.nonce in self.by_nonce:
+            return False
+        self.by_nonce[record.nonce] = record
         self.by_key.setdefault(record.key, record)
+        return True
 
 
 def _duplicate() -> Err[AliasError]:
@@ -40,10 +44,7 @@ class MemoryAliasIndex:
         return Ok(self._index.by_key.get(key))
 
     def add(self, record: AliasRecord) -> Ok[None] | Err[AliasError]:
-        if record.nonce in self._index.by_nonce:
-            return _duplicate()
-        self._index.add(record)
-        return Ok(None)
+        return Ok(None) if self._index.add(record) else _duplicate()
 
 
 class FileAliasIndex:
@@ -87,13 +88,14 @@ class FileAliasIndex:
         """Take in what was added; the answer is what stands after the last line end."""
         try:
             raw = self._files.read(layout.TOKEN_INDEX, self._read) or b""
+            *lines, rest = raw.split(b"\n")
+            records = [record.value for record in map(read_alias, lines) if isinstance(record, Ok)]
+            if any(record.nonce not in self._index.by_nonce for record in records):
+                settle(self._files, layout.TOKEN_INDEX)
         except OSError as problem:
             return _io_error(problem)
-        *lines, rest = raw.split(b"\n")
-        for line in lines:
-            record = read_alias(line)
-            if isinstance(record, Ok):
-                self._index.add(record.value)
+        for record in records:
+            self._index.add(record)
         self._read += len(raw) - len(rest)
         return Ok(rest)
 

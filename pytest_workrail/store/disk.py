@@ -89,10 +89,15 @@ class DiskFiles:
     def replace(self, source: str, target: str) -> None:
         os.replace(self._at(source), self._at(target))
 
+    def sync(self, path: str) -> None:
+        self._sync(path, os.O_RDONLY if sys.platform != "win32" else os.O_RDWR)
+
     def sync_dir(self, path: str) -> None:
-        if sys.platform == "win32":  # folders can't be synced there
-            return
-        descriptor = os.open(self._at(path), os.O_RDONLY)
+        if sys.platform != "win32":  # folders can't be synced there
+            self._sync(path, os.O_RDONLY)
+
+    def _sync(self, path: str, flags: int) -> None:
+        descriptor = os.open(self._at(path), flags)
         try:
             os.fsync(descriptor)
         finally:

@@ -45,6 +45,12 @@ def publish(files: Files, path: str, data: bytes) -> bool:
     return is_new
 
 
+def settle(files: Files, path: str) -> None:
+    """Make safe what is visible: its writer may have died between writing and syncing."""
+    files.sync(path)
+    files.sync_dir(parent(path))
+
+
 def prepare_root(files: Files) -> None:
     """Make the folders of a data root, so that no later write has to."""
     for folder in (layout.SESSIONS, layout.SNAPSHOTS, layout.PINNED_WORKFLOWS, layout.KEYS):

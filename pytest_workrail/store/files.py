@@ -57,6 +57,10 @@ class Files(Protocol):
         """Give a file another name, in one step, taking the place of what had it."""
         ...
 
+    def sync(self, path: str) -> None:
+        """Make a file survive a power failure, whoever wrote it."""
+        ...
+
     def sync_dir(self, path: str) -> None:
         """Make the names in a folder survive a power failure."""
         ...

@@ -15,7 +15,7 @@ from pytest_workrail.events.plan import AppendPlan
 from pytest_workrail.events.snapshot import ExecutionSnapshot, read_snapshot
 from pytest_workrail.events.wire import decode_json
 from pytest_workrail.store import layout, log
-from pytest_workrail.store.durable import unique_aside, write_durably
+from pytest_workrail.store.durable import parent, settle, unique_aside, write_durably
 from pytest_workrail.store.files import Files
 from pytest_workrail.store.log import ManifestReading, Prepared
 from pytest_workrail.store.ports import (
@@ -31,7 +31,9 @@ from workrail_lint.js import Json
 from workrail_lint.result import Err, Ok
 from workrail_lint.workrail.canonical import CanonicalError, canonical_bytes, digest
 
+# How much is remembered of segments read before. Small ones are the common case; large ones are read again.
 _KEPT_SEGMENTS = 256
+_KEPT_SEGMENT_BYTES = 32768
 
 
 class FileSessionStore:
@@ -39,8 +41,10 @@ class FileSessionStore:
 
     def __init__(self, files: Files) -> None:
         self._files = files
-        # Parsed segments by the digest of their bytes. Bytes are read and verified each time all the same.
-        self._parsed: OrderedDict[str, tuple[Event, ...]] = OrderedDict()
+        # Parsed segments by what their bytes are. The bytes are read and verified each time all the same.
+        self._parsed: OrderedDict[tuple[object, ...], tuple[Event, ...]] = OrderedDict()
+        # How many records of each manifest are known to be safe.
+        self._settled: dict[SessionId, int] = {}
 
     def load(self, session_id: SessionId) -> Ok[SessionTruth] | Err[StoreError]:
         try:
@@ -99,7 +103,7 @@ class FileSessionStore:
             # Until the names above it are safe too, a synced manifest can vanish with its folder.
             files.sync_dir(folder)
             files.sync_dir(layout.SESSIONS)
-        self._keep(digest(prepared.segment), prepared.events)
+        self._settled[session_id] = prepared.records[-1].manifest_index + 1
 
     def _load(self, session_id: SessionId) -> Ok[SessionTruth] | Err[StoreError]:
         reading = self._manifest(session_id)
@@ -107,7 +111,17 @@ class FileSessionStore:
             return Err(reading.fault)
         events, _, fault = self._segments(session_id, reading)
         fault = fault or log.unpinned_node(events, reading.records)
-        return Err(fault) if fault is not None else Ok(SessionTruth(events, reading.records))
+        if fault is not None:
+            return Err(fault)
+        self._settle(session_id, len(reading.records))
+        return Ok(SessionTruth(events, reading.records))
+
+    def _settle(self, session_id: SessionId, records: int) -> None:
+        """What is loaded will be taken for granted, so it must not be lost any more."""
+        if records > self._settled.get(session_id, 0):
+            settle(self._files, layout.manifest(session_id))
+            self._files.sync_dir(layout.SESSIONS)
+            self._settled[session_id] = records
 
     def _manifest(self, session_id: SessionId) -> ManifestReading:
         return log.read_manifest(session_id, self._files.read(layout.manifest(session_id)) or b"")
@@ -128,25 +142,24 @@ class FileSessionStore:
         raw = self._files.read(f"{layout.session_dir(session_id)}/{record.segment_rel_path}")
         if raw is None:
             return Err(log.missing_segment(record))
-        if not self.is_attested(record, raw):
+        actual = digest(raw)
+        if not self.is_attested(record, len(raw), actual):
             return Err(log.altered_segment(record))
-        known = self._parsed.get(record.sha256)
+        key = (session_id, record.first_event_index, record.last_event_index, actual)
+        known = self._parsed.get(key)
         if known is not None:
-            self._parsed.move_to_end(record.sha256)
+            self._parsed.move_to_end(key)
             return Ok(known)
         parsed = log.read_segment(session_id, record, raw)
-        if isinstance(parsed, Ok):
-            self._keep(record.sha256, parsed.value)
+        if isinstance(parsed, Ok) and len(raw) <= _KEPT_SEGMENT_BYTES:
+            self._parsed[key] = parsed.value
+            if len(self._parsed) > _KEPT_SEGMENTS:
+                self._parsed.popitem(last=False)
         return parsed
 
-    def is_attested(self, record: SegmentClosed, raw: bytes) -> bool:
-        """True when the manifest speaks of exactly these bytes."""
-        return log.attests(record, raw)
-
-    def _keep(self, key: str, events: tuple[Event, ...]) -> None:
-        self._parsed[key] = events
-        if len(self._parsed) > _KEPT_SEGMENTS:
-            self._parsed.popitem(last=False)
+    def is_attested(self, record: SegmentClosed, size: int, sha256: str) -> bool:
+        """True when the manifest speaks of bytes like these."""
+        return (size, sha256) == (record.bytes, record.sha256)
 
 
 class FileSnapshotStore:
@@ -211,7 +224,7 @@ class FilePinnedWorkflowStore:
 def _put(files: Files, path: str, raw: bytes) -> None:
     if files.exists(path):
         # Left alone, but its name may still be at risk: whoever wrote it may have died before syncing.
-        files.sync_dir(path.rpartition("/")[0])
+        files.sync_dir(parent(path))
     else:
         write_durably(files, path, raw, aside=unique_aside(path))
 

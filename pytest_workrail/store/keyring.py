@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_workrail.store import layout
-from pytest_workrail.store.durable import publish, unique_aside, write_durably
+from pytest_workrail.store.durable import publish, settle, unique_aside, write_durably
 from pytest_workrail.store.files import Files
 from pytest_workrail.store.ports import Entropy, KeyringError
 from pytest_workrail.tokens.keys import KEY_BYTES, KeyPair, keyring_bytes, read_keyring
@@ -37,6 +37,7 @@ class FileKeyring:
     def __init__(self, files: Files, entropy: Entropy) -> None:
         self._files = files
         self._entropy = entropy
+        self._is_settled = False
 
     def load(self) -> Ok[KeyPair] | Err[KeyringError]:
         try:
@@ -48,6 +49,9 @@ class FileKeyring:
                 # Another process may make the keyring at this moment; whoever is first, everybody uses it.
                 publish(self._files, layout.KEYRING, keyring_bytes(KeyPair(fresh.value)))
                 raw = self._files.read(layout.KEYRING) or b""
+            if not self._is_settled:
+                settle(self._files, layout.KEYRING)
+                self._is_settled = True
         except OSError as problem:
             return _io_error(problem)
         pair = read_keyring(raw)

@@ -102,11 +102,6 @@ def _contiguous(
     return records, None
 
 
-def attests(record: SegmentClosed, raw: bytes) -> bool:
-    """True when these are the bytes the manifest speaks of."""
-    return len(raw) == record.bytes and digest(raw) == record.sha256
-
-
 def read_segment(
     session_id: SessionId, record: SegmentClosed, raw: bytes
 ) -> Ok[tuple[Event, ...]] | Err[StoreCorruption]:

@@ -71,6 +71,9 @@ class TreeFiles:
         self.contents[target] = self.contents.pop(source)
         self._touch(target)
 
+    def sync(self, path: str) -> None:
+        pass
+
     def sync_dir(self, path: str) -> None:
         pass
 

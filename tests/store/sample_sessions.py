@@ -166,9 +166,7 @@ class Story:
             ObservationData(key="git_head_sha", value=GitSha1(value="cd" * 20), confidence="high"),
         ]
         if branch is not None:
-            observations.append(
-                ObservationData(key="git_branch", value=ShortString(value=branch), confidence="high")
-            )
+            observations.append(ObservationData(key="git_branch", value=ShortString(value=branch), confidence="high"))
         preferences = self.preferences(keys.INITIAL_CHANGE, autonomy, "system")
         self.write(
             lambda pen: plan.start_plan(
@@ -182,9 +180,7 @@ class Story:
                 root=self.root,
                 snapshot_ref=ref,
                 preferences=preferences,
-                context=ContextSetData(
-                    context_id=keys.context_id(None), context={"goal": goal}, source="initial"
-                ),
+                context=ContextSetData(context_id=keys.context_id(None), context={"goal": goal}, source="initial"),
                 observations=observations,
             )
         )
@@ -269,9 +265,7 @@ class Story:
         )
         outputs = [artifact(attempt, index, content) for index, content in enumerate(artifacts)]
         self.write(
-            lambda pen: plan.block_plan(
-                pen, step, validation=validation, observed=observed(attempt), artifacts=outputs
-            )
+            lambda pen: plan.block_plan(pen, step, validation=validation, observed=observed(attempt), artifacts=outputs)
         )
         return step.target
 
@@ -299,9 +293,15 @@ class Story:
         self.write(lambda pen: plan.preferences_plan(pen, node, self.preferences(change, autonomy)))
 
 
-def long_story(home: Home | None = None, *, seed: str = "story") -> Story:
-    """A session with everything in it: notes, artifacts, blocks, a fork, a checkpoint, an end."""
-    story = Story(home, seed=seed)
+def tell_short(story: Story) -> Story:
+    """Three plans: a start, a step with notes and artifacts, an end."""
+    second = story.advance(story.start(), "found three facts", artifacts=[{"x": 1}], context={"topic": "caching"})
+    story.advance(second, "done", ends=True)
+    return story
+
+
+def tell_long(story: Story) -> Story:
+    """A session with everything in it: notes, artifacts, a block, forks, a checkpoint, an end."""
     first = story.start(branch="feature/x")
     second = story.advance(first, "found three facts", context={"goal": "demo", "topic": "caching"})
     stuck = story.block(second, artifacts=[{"kind": "wr.gate_verdict"}])
@@ -311,3 +311,8 @@ def long_story(home: Home | None = None, *, seed: str = "story") -> Story:
     story.advance(third, "the other way", ends=True)
     story.advance(second, "from the middle", context={"goal": "demo"})
     return story
+
+
+def long_story(home: Home | None = None, *, seed: str = "story") -> Story:
+    """The long story, told."""
+    return tell_long(Story(home, seed=seed))

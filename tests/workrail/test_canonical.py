@@ -32,6 +32,23 @@ def test_same_bytes_as_the_reference(value: object) -> None:
 
 
 @given(_json)
+def test_each_encoder_of_plain_values_gives_the_same_bytes(value: object) -> None:
+    if canonical._is_plain(value):
+        expected = rfc8785.dumps(value)  # type: ignore[arg-type]
+        assert canonical._encode(value).encode() == expected
+        assert canonical._orjson_encoder()(value) == expected
+
+
+@given(
+    st.recursive(
+        st.text(st.characters(codec=None)), lambda inner: st.dictionaries(st.text(st.characters(codec=None)), inner)
+    )
+)
+def test_encoders_agree_on_any_text_at_all(value: object) -> None:
+    assert canonical_bytes(value) == canonical._canonical_text(value).encode()
+
+
+@given(_json)
 def test_every_route_gives_the_same_bytes(value: object) -> None:
     assert canonical._canonical_text(value).encode() == rfc8785.dumps(value)  # type: ignore[arg-type]
 

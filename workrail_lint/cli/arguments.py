@@ -76,6 +76,7 @@ def settings(args: argparse.Namespace, config: Config, *, parity: bool = False, 
         policy=Policy(compat) if compat else None,
         workspace=config.file("workspace") or config.root,
         source_kind=config.text("source-kind") or "project",
+        options={"evidence": config.text("evidence") or "normal", "new-files": config.strings("new-files")},
     )
 
 

@@ -47,7 +47,7 @@ def _origin(node: Node) -> str:
         case "virtual":
             return f"made from the {origin.part} block at {node.pointer}/{origin.part}"
         case "feature":
-            return f"probe of the required capability '{origin.ref}'"
+            return f"probe of the required capability '{origin.capability}'"
         case _:
             return f"normalized ({origin.ref}) at {node.pointer}"
 

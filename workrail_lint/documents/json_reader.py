@@ -187,7 +187,8 @@ def _read_clean(text: str, document: JsonDocument) -> bool:
         )
     except (ValueError, RecursionError, _Unusual):
         return False
-    if deeper_than(value, MAX_DEPTH):
+    # A text with few brackets can't nest deeply, and most have few.
+    if text.count("{") + text.count("[") > MAX_DEPTH and deeper_than(value, MAX_DEPTH):
         return False
     document.value = value
     document.readable = True

@@ -6,7 +6,9 @@ commas, single quotes, bare names, missing commas, NaN. It also keeps the offset
 
 from __future__ import annotations
 
+import json
 import re
+from bisect import bisect_right
 from json.decoder import JSONDecodeError
 
 from workrail_lint import js
@@ -26,6 +28,8 @@ _LITERALS: dict[str, js.Json] = {"true": True, "false": False, "null": None}
 _NON_FINITE = {"NaN", "Infinity", "-Infinity", "+Infinity"}
 # After this many slips the text is probably no JSON at all, and more messages would only be noise.
 _MAX_SLIPS = 50
+# The one object of a workflow whose members are rendered in their order.
+_ORDERED = "/outputRequired"
 
 
 class _GiveUp(Exception):  # noqa: N818 - control flow inside this module
@@ -44,7 +48,7 @@ class _Frame:
         self.value: dict[str, js.Json] | list[js.Json] = {} if is_object else []
         self.name_span = name
         # The names seen and where each stands, to find the losers among repeated ones.
-        self.members: dict[str, list[int]] = {}
+        self.members: dict[str, list[tuple[int, int]]] = {}
         self.name = ""
 
 
@@ -141,7 +145,7 @@ class _Parser:
             self.fail(f"expected ':' after the member name, found {self.shown()}")
         self.space()
         frame.name = name
-        frame.members.setdefault(name, []).append(start)
+        frame.members.setdefault(name, []).append(name_span)
         self.value(child(frame.pointer, name), name_span)
 
     def value(self, pointer: str, name: tuple[int, int] | None) -> None:
@@ -320,22 +324,28 @@ class _Parser:
     def report_duplicates(self, frame: _Frame) -> None:
         if not frame.is_object or len(frame.members) == sum(map(len, frame.members.values())):
             return
-        starts = sorted(start for found in frame.members.values() for start in found)
+        starts = sorted(start for found in frame.members.values() for start, _ in found)
         for name, found in frame.members.items():
             if len(found) == 1:
                 continue
-            winner = self.source.position(found[-1])
-            for loser in found[:-1]:
+            last = found[-1][0]
+            winner = self.source.position(last)
+            for loser, end in found[:-1]:
+                if len(self.out.problems) >= _MAX_SLIPS:
+                    return  # the rest is told once these are mended
                 where = self.source.position(loser)
-                following = starts[starts.index(loser) + 1]
+                following = starts[bisect_right(starts, loser)]
+                # The member keeps the place of its first occurrence. Where agents see the order of members, a
+                # cut must not move it behind the others.
+                moves = frame.pointer.endswith(_ORDERED) and following != last
                 self.out.problems.append(
                     Problem(
                         "json-duplicate-key",
-                        f'member "{name}" at line {where.line}, column {where.column} is repeated at '
+                        f"member {json.dumps(name)} at line {where.line}, column {where.column} is repeated at "
                         f"line {winner.line}, column {winner.column}; the last one wins",
                         loser,
-                        loser + len(name) + 2,
+                        end,
                         pointer=child(frame.pointer, name),
-                        removes=((loser, following),),
+                        removes=() if moves else ((loser, following),),
                     )
                 )

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 # Line breaks for YAML 1.1, and so for PyYAML, which folds them away; ordinary characters for YAML 1.2.
 _OLD_BREAK = re.compile("[\x85\u2028\u2029]")
+_SHOWN = 60
 _TAG = re.compile(r"!\S*")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -205,7 +206,7 @@ class _Builder:
             start, end = _extent(event)
             self._report(
                 "yaml-alias",
-                f"`*{event.anchor}` repeats another part of the file; write that part out here",
+                f"{_quoted(f'*{event.anchor}')} repeats another part of the file; write that part out here",
                 start,
                 end,
             )
@@ -223,7 +224,7 @@ class _Builder:
         start, end = _extent(event)
         if event.style in ("|", ">"):
             # The parser reads on to the next line that is not blank; the value ends before that.
-            end = start + len(self._text[start:end].rstrip())
+            end = start + len(self._text[start:end].rstrip(" \t\r\n"))
         frame = self._stack[-1] if self._stack else None
         if frame is not None and frame.wants_key:
             self._take_key(frame, event, start, end)
@@ -239,14 +240,14 @@ class _Builder:
         if is_non_finite(text):
             self._report(
                 "yaml-non-finite-number",
-                f"`{text}` is no number in JSON; quote it or write a finite number",
+                f"{_quoted(text)} is no number in JSON; quote it or write a finite number",
                 start,
                 end,
             )
             return
         found = ambiguity(text)
         if found is not None:
-            message = f"`{text}` is {found.readings}; {found.remedy}"
+            message = f"{_quoted(text)} is {found.readings}; {found.remedy}"
             self._report(found.name, message, start, end, blocking=False)
 
     def _take_key(self, frame: _Frame, event: yaml.ScalarEvent, start: int, end: int) -> None:
@@ -257,7 +258,7 @@ class _Builder:
             return
         self._set_key(frame, name, start, end)
         if event.style is None and not isinstance(plain_value(name), str):
-            shown = f"`{name}` is not a text and" if name else "an empty name"
+            shown = f"{_quoted(name)} is not a text and" if name else "an empty name"
             self._report("yaml-key-not-string", f"{shown} can not name a member; quote it", start, end)
         elif event.style is None:
             self._remark(name, start, end)
@@ -265,10 +266,11 @@ class _Builder:
             first = self._document.source.position(frame.names[name])
             self._report(
                 "yaml-duplicate-key",
-                f"`{name}` is already a member, at {first.line}:{first.column}; the value here wins, so remove one",
+                f"{_quoted(name)} is a member already, at {first.line}:{first.column}; the value here wins; remove one",
                 start,
                 end,
             )
+            self._forget(frame.next_pointer(), frame.container.get(name))
         frame.names.setdefault(name, start)
 
     @staticmethod
@@ -327,18 +329,30 @@ class _Builder:
                 self._document._nodes[pointer] = NodeSpan(start, end, *frame.key_span)
         frame.wants_key = True
 
+    def _forget(self, pointer: str | None, value: object) -> None:
+        """Drop the positions below a value that another one replaces."""
+        if pointer is None:
+            return
+        stack = [(pointer, value)]
+        while stack:
+            place, inner = stack.pop()
+            self._document._nodes.pop(place, None)
+            if isinstance(inner, dict | list):
+                entries = inner.items() if isinstance(inner, dict) else enumerate(inner)
+                stack += [(pointers.child(place, token), item) for token, item in entries]
+
     def _refuse_properties(self, event: yaml.ScalarEvent | yaml.CollectionStartEvent) -> None:
         start, _ = _extent(event)
         if event.anchor is not None:
             mark = f"&{event.anchor}"
             at = self._text.index(mark, start)
-            self._report("yaml-anchor", f"`{mark}` marks a part for repetition; remove it", at, at + len(mark))
+            self._report("yaml-anchor", f"{_quoted(mark)} marks a part for repetition; remove it", at, at + len(mark))
         if event.tag is not None:
             tag = _TAG.search(self._text, start)
             message = "tags are not read; remove it and quote the value if it is a text"
             self._report(
                 "yaml-tag",
-                f"`{tag[0]}` is a tag; {message}" if tag else message,
+                f"{_quoted(tag[0])} is a tag; {message}" if tag else message,
                 *(tag.span() if tag else (start, start)),
             )
 
@@ -355,6 +369,12 @@ def _extent(event: yaml.Event) -> tuple[int, int]:
     if start is None or end is None:
         raise AssertionError(f"an event without marks: {event!r}")
     return start.index, end.index
+
+
+def _quoted(text: str) -> str:
+    """A piece of the file inside a message of one line."""
+    line = " ".join(text.split())
+    return f"`{line if len(line) <= _SHOWN else line[:_SHOWN] + '…'}`"
 
 
 def _joined(text: str) -> str:

@@ -59,8 +59,8 @@ def is_non_finite(text: str) -> bool:
 
 def _number(text: str) -> int | float | None:
     if _RADIX.fullmatch(text):
-        value = int(text[2:], 8 if text[1] == "o" else 16)
-        return value if value <= js.MAX_SAFE_INTEGER else js.to_number(value)
+        value = js.to_number(int(text[2:], 8 if text[1] == "o" else 16))
+        return int(value) if value <= js.MAX_SAFE_INTEGER else value
     if _INTEGER.fullmatch(text) or _FLOAT.fullmatch(text):
         return js.number(text)
     return None

@@ -1,8 +1,9 @@
 """Canonical JSON (RFC 8785) and the digests made from it: the only way to a hash.
 
-Three routes, one result. Most documents hold nothing on which the standard library's encoder and
-RFC 8785 differ, and a cheap look proves it; what remains goes to the rfc8785 package; and lone
-surrogates, which RFC 8785 refuses but the reference engine hashes as an escape, are written here.
+Several routes, one result. Most documents hold nothing on which an ordinary encoder and RFC 8785 differ, and a
+cheap look proves it: the standard library's encoder serves the first few, orjson a process that hashes many. What
+remains goes to the rfc8785 package; and lone surrogates, which RFC 8785 refuses but the reference engine hashes
+as an escape, are written here.
 """
 
 from __future__ import annotations
@@ -10,7 +11,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections.abc import Callable
+from functools import partial
 from json.encoder import JSONEncoder, encode_basestring
+from typing import Any
 
 from workrail_lint import js
 
@@ -32,15 +36,55 @@ def canonical_bytes(value: object) -> bytes:
     """The RFC 8785 bytes of a JSON value. Raises CanonicalError when it has none."""
     if _is_plain(value):
         try:
-            return _encode(value).encode()
-        except (UnicodeEncodeError, RecursionError):
-            pass  # a lone surrogate, or nesting deeper than the C encoder goes
+            return _encode_plain(value)
+        except (TypeError, UnicodeEncodeError, RecursionError):
+            pass  # a lone surrogate, or nesting deeper than an encoder goes
     import rfc8785  # here, because few documents get this far
 
     try:
         return rfc8785.dumps(value)  # type: ignore[arg-type]
     except (rfc8785.CanonicalizationError, UnicodeError, RecursionError):
         return _canonical_text(value).encode()
+
+
+def _encode_plain(value: object) -> bytes:
+    """Bytes of a value that is known to be plain. Importing orjson pays off only where much is hashed."""
+    global _encoded, _fast_encode
+    if _fast_encode is not None:
+        return _fast_encode(value)
+    _encoded += 1
+    if _encoded > _WORTH_AN_IMPORT:
+        _fast_encode = _orjson_encoder()
+    return _encode(value).encode()
+
+
+def _orjson_encoder() -> Callable[[object], bytes]:
+    import orjson
+
+    return partial(orjson.dumps, option=orjson.OPT_SORT_KEYS)
+
+
+_WORTH_AN_IMPORT = 20
+_encoded = 0
+_fast_encode: Callable[[object], bytes] | None = None
+
+
+def canonical_object(members: dict[str, object], encoded: dict[str, bytes]) -> bytes:
+    """The canonical bytes of an object some of whose values are already canonical bytes; all names plain ASCII.
+
+    What many documents have in common is encoded once that way.
+    """
+    parts: list[bytes] = []
+    rest = sorted(members)
+    for name in sorted(encoded):
+        before = [other for other in rest if other < name]
+        rest = rest[len(before) :]
+        if before:
+            parts.append(canonical_bytes({other: members[other] for other in before})[1:-1])
+        parts.append(b'"%b":%b' % (name.encode("ascii"), encoded[name]))
+    if rest:
+        parts.append(canonical_bytes({other: members[other] for other in rest})[1:-1])
+    return b"{" + b",".join(parts) + b"}"
 
 
 def digest(data: bytes) -> str:
@@ -68,24 +112,29 @@ def _is_plain(root: object) -> bool:
     differs), no value outside JSON, and no astral member name (order differs). Lone surrogates
     surface when the text is encoded.
     """
-    stack: list[object] = [root]
+    stack: list[Any] = [root]
     pop = stack.pop
     while stack:
         value = pop()
         kind = type(value)
         if kind is dict:
-            for name, item in value.items():  # type: ignore[attr-defined]
-                if type(name) is not str or not (name.isascii() or max(name) < "\ue000"):
-                    return False
-                if type(item) is not str:
-                    stack.append(item)
-        elif kind is list:
-            stack.extend([item for item in value if type(item) is not str])  # type: ignore[attr-defined]
-        elif kind is int:
-            if not -js.MAX_SAFE_INTEGER <= value <= js.MAX_SAFE_INTEGER:  # type: ignore[operator]
+            try:
+                names = "".join(value)
+            except TypeError:
+                return False  # a name that is no text
+            if not names.isascii() and max(names) >= "\ue000":
                 return False
-        elif value is not None and kind is not bool and kind is not str:
+            value = value.values()
+        elif kind is int:
+            if not -js.MAX_SAFE_INTEGER <= value <= js.MAX_SAFE_INTEGER:
+                return False
+            continue
+        elif value is None or kind is bool or kind is str:
+            continue
+        elif kind is not list:
             return False
+        # Strings are plain, and so are empty values of any type but for the two float zeros.
+        stack += [item for item in value if type(item) is not str and (item or type(item) is float)]
     return True
 
 

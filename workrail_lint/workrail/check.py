@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from workrail_lint.documents.json_reader import JsonDocument, read_json
 from workrail_lint.documents.structure import Validator, compile_schema
 from workrail_lint.findings import Finding, Phase, Severity
-from workrail_lint.findings.fix import Cut, Fix, Safety
+from workrail_lint.findings.fix import Cut, Fix, Respell, Safety
 from workrail_lint.result import Ok
 from workrail_lint.schemas import load_schema
 from workrail_lint.workrail.compat import Normalized, Policy, normalize
@@ -23,6 +23,7 @@ from workrail_lint.workrail.rules.base import Workflow
 from workrail_lint.workrail.rules.registry import by_name
 from workrail_lint.workrail.rules.walk import RuleSet, build_steps, damaged_places, sound_members
 from workrail_lint.workrail.schema_findings import schema_findings
+from workrail_lint.workrail.startability import start_findings
 from workrail_lint.workrail.structural import structural_findings
 
 if TYPE_CHECKING:
@@ -42,10 +43,24 @@ _SAID_BEFORE = {
 }
 
 
+# One rule speaks for every construct of the design form; the construct's own code is in the details.
+_DESIGN_FORM = "design-form-construct"
+
+
 class Settings:
     """How a document is judged."""
 
-    __slots__ = ("base_catalog", "bindings", "catalog", "engine", "parity", "policy", "source_kind", "workspace")
+    __slots__ = (
+        "base_catalog",
+        "bindings",
+        "catalog",
+        "engine",
+        "options",
+        "parity",
+        "policy",
+        "source_kind",
+        "workspace",
+    )
 
     def __init__(
         self,
@@ -58,6 +73,7 @@ class Settings:
         workspace: str | None = None,
         source_kind: str = "project",
         base_catalog: Catalog | None = None,
+        options: dict[str, object] | None = None,
     ) -> None:
         self.catalog = catalog
         self.base_catalog = base_catalog or catalog  # without the project's own routines
@@ -67,6 +83,7 @@ class Settings:
         self.policy = Policy.REJECT if parity else (policy or Policy.NORMALIZE)
         self.workspace = workspace  # the folder references are relative to, None when there is no disk
         self.source_kind = source_kind
+        self.options = options or {}
 
 
 class Checked:
@@ -87,10 +104,10 @@ def workflow_validator() -> Validator:
 
 
 def check_document(
-    data: bytes | str, path: str, settings: Settings, rules: RuleSet | None, *, is_routine: bool = False
+    data: bytes | str | JsonDocument, path: str, settings: Settings, rules: RuleSet | None, *, is_routine: bool = False
 ) -> Checked:
     """Run the phases. Without rules only the errors of reading, schema, structure and compiling are found."""
-    document = read_json(data, parity=settings.parity)
+    document = data if isinstance(data, JsonDocument) else read_json(data, parity=settings.parity)
     checked = Checked(document)
     found = [_read_finding(document, problem) for problem in document.problems]
     if document.readable and isinstance(document.value, dict):
@@ -112,11 +129,13 @@ def _judge(
         for violation in workflow_validator().violations(definition)
         if not normalized.is_refused(normalized.pointer_map(violation.pointer))
     ]
-    found = list(normalized.errors) + schema_findings(violations, definition)
+    found = schema_findings(violations, definition)
     found += structural_findings(definition)
     compiled, errors = _compile(definition, settings, normalized)
-    found = _without_repeats(found + errors)
-    if not any(finding.severity is Severity.ERROR for finding in found):
+    found = _without_repeats(found + errors + start_findings(definition))
+    # These speak of the document as it was written. Where the design form is refused outright, the schema does.
+    refused = [] if settings.policy is Policy.REJECT else list(normalized.errors)
+    if not refused and not any(_stops(finding) for finding in found):
         checked.definition, checked.compiled = definition, compiled
     if rules is not None:
         damaged = damaged_places(violations)
@@ -133,6 +152,7 @@ def _judge(
             is_routine=is_routine,
             workspace=settings.workspace,
             source_kind=settings.source_kind,
+            options=settings.options,
         )
         workflow.found = found
         for finding in found:
@@ -141,8 +161,22 @@ def _judge(
         found = found + rules.run(workflow)
     if normalized.document is not value:
         for finding in found:
-            finding.pointer = normalized.pointer_map(finding.pointer)
-    return found
+            _map_back(finding, normalized)
+    return refused + found
+
+
+def _stops(finding: Finding) -> bool:
+    """Whether a finding means that there is no compiled workflow; one that can't be started still is one."""
+    return finding.severity is Severity.ERROR and finding.phase is not Phase.START
+
+
+def _map_back(finding: Finding, normalized: Normalized) -> None:
+    """From the normalized document to the one on disk; a fix whose place moved can't be applied there."""
+    if finding.fix is not None:
+        places = [operation.pointer for operation in finding.fix.operations if not isinstance(operation, Cut | Respell)]
+        if any(normalized.pointer_map(place) != place for place in places):
+            finding.fix = None
+    finding.pointer = normalized.pointer_map(finding.pointer)
 
 
 def _compile(
@@ -198,6 +232,9 @@ def _settled(found: list[Finding], settings: Settings) -> list[Finding]:
         return found
     rules = by_name()
     for finding in found:
+        if finding.name.startswith("compat-"):
+            finding.details["compat"] = finding.name
+            finding.name = _DESIGN_FORM
         rule = rules[finding.name]
         if finding.code != rule.code:
             finding.details["compileCode"] = finding.code

@@ -59,7 +59,11 @@ def compile_source(
 
 def errors_of(checked: Checked, path: str) -> list[Finding]:
     """The errors of a checked document, located, under the codes of the compiler where it has one."""
-    errors = [finding for finding in checked.findings if finding.severity is Severity.ERROR]
+    errors = [
+        finding
+        for finding in checked.findings
+        if finding.severity is Severity.ERROR and finding.phase is not Phase.START
+    ]
     for finding in errors:
         finding.path = path
         if finding.span is None:

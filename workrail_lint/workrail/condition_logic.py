@@ -75,21 +75,32 @@ def constants(condition: object, pointer: str = "") -> Iterator[Constant]:
 
     A part is not reported for what a part inside it, or a single comparison, already brings about.
     """
-    if not isinstance(condition, dict) or not any(name in condition for name in LOGIC):
+    if not isinstance(condition, dict) or _plainly_open(condition):
         return
     root = _parse(condition, pointer)
     if root is None:
         return
     for node in root.walk():
-        if node.logic is None:
-            node.constant = _is_constant(node)
-        elif node.logic != "not":
-            for variable in node.variables():
-                verdict = _verdict(node, variable)
-                if verdict is not None and verdict == (node.logic == "or"):
+        if node.logic in ("and", "or"):
+            value = node.logic == "or"
+            for variable in node.repeated_variables():
+                if all(_evaluate(node, variable, sample) is value for sample in _samples(node, variable)):
                     node.constant = True
-                    yield Constant(node.pointer, variable, verdict)
+                    yield Constant(node.pointer, variable, value)
                     break
+
+
+def _plainly_open(condition: dict[str, Any]) -> bool:
+    """Whether a glance shows that the condition may hold and may fail; most are like that."""
+    if "var" in condition:
+        return True
+    items = condition.get("and") or condition.get("or")
+    if not isinstance(items, list) or not all(isinstance(item, dict) and "var" in item for item in items):
+        return False
+    if "and" not in condition and all(isinstance(item.get("equals"), str) for item in items):
+        return True  # fails as long as the variables are missing
+    names = [item["var"] for item in items]
+    return all(isinstance(name, str) for name in names) and len(set(names)) == len(names)
 
 
 class _Node:
@@ -115,8 +126,10 @@ class _Node:
     def comparisons(self) -> Iterator[_Node]:
         return (node for node in self.walk() if node.logic is None)
 
-    def variables(self) -> list[str]:
-        return list(dict.fromkeys(node.variable for node in self.comparisons()))
+    def repeated_variables(self) -> list[str]:
+        """Those compared more than once; a single comparison that decides nothing is a fault of its own."""
+        names = [node.variable for node in self.comparisons()]
+        return [name for name in dict.fromkeys(names) if names.count(name) > 1]
 
 
 def _parse(condition: dict[str, Any], pointer: str) -> _Node | None:
@@ -160,25 +173,24 @@ def _read_comparison(node: _Node, value: dict[str, Any]) -> bool:
         node.operator, node.literal = named[0], value[named[0]]
     literal = node.literal
     if node.operator in _BOUNDS:
+        node.literal = js.to_number(literal)
         return js.is_number(literal)
-    if node.operator == "in":
-        return isinstance(literal, list)
-    return node.operator != "contains" or isinstance(literal, str)
+    if node.operator == "in" and not isinstance(literal, list):
+        return False
+    if node.operator == "contains" and not isinstance(literal, str):
+        return False
+    node.constant = _is_constant(node)
+    return True
 
 
 def _is_constant(node: _Node) -> bool:
-    return _verdict(node, node.variable) is not None
-
-
-def _verdict(node: _Node, variable: str) -> bool | None:
-    """The truth that the part has whatever the variable holds and all others do; None when there is none."""
-    verdict: bool | None = None
-    for sample in _samples(node, variable):
-        truth = _evaluate(node, variable, sample)
-        if truth is None or (verdict is not None and truth is not verdict):
-            return None
-        verdict = truth
-    return verdict
+    """Whether a single comparison decides nothing: no value equals a list or object, all texts contain nothing."""
+    literal = node.literal
+    if node.operator in ("equals", "not_equals"):
+        return isinstance(literal, dict | list)
+    if node.operator == "in":
+        return all(isinstance(item, dict | list) for item in literal)
+    return node.operator == "contains" and not normal_text(literal)
 
 
 def _evaluate(node: _Node, variable: str, sample: _Sample) -> bool | None:
@@ -223,8 +235,13 @@ def _compare(node: _Node, sample: _Sample) -> bool | None:
             return js.is_number(value) and _BOUNDS[bound](value, literal)
 
 
-def _samples(node: _Node, variable: str) -> list[_Sample]:
+# Tried before anything is worked out: they already show for most conditions that they decide something.
+_FIRST_SAMPLES = (_Sample(None, True), _Sample(True, True), _Sample(False, True), _Sample({}, True), _Sample([], False))
+
+
+def _samples(node: _Node, variable: str) -> Iterator[_Sample]:
     """One value for each kind that the comparisons of the variable can tell apart."""
+    yield from _FIRST_SAMPLES
     literals: list[object] = []
     bounds: list[float] = []
     for part in node.comparisons():
@@ -235,14 +252,12 @@ def _samples(node: _Node, variable: str) -> list[_Sample]:
         elif part.operator in _EQUALITY:
             literals.append(part.literal)
         elif part.operator in _BOUNDS:
-            bounds.append(js.to_number(part.literal))
+            bounds.append(part.literal)
     texts = [literal for literal in literals if isinstance(literal, str)]
     numbers = [js.to_number(literal) for literal in literals if js.is_number(literal)]
     converted = [number for number in map(js.to_number, texts) if not math.isnan(number)]
-    samples = [_Sample(None, True), _Sample(True, True), _Sample(False, True), _Sample({}, True), _Sample([], False)]
-    samples += _number_samples({0.0, *numbers, *converted, *bounds})
-    samples += _text_samples(texts, numbers)
-    return samples
+    yield from _text_samples(texts, numbers)
+    yield from _number_samples({0.0, *numbers, *converted, *bounds})
 
 
 def _number_samples(points: Iterable[float]) -> Iterator[_Sample]:

@@ -1,49 +1,33 @@
-"""Who a workflow is: the grammar of its id, its kind and variant, and which of several files with one id counts.
+"""Who a workflow is: the grammar of its id, and what the place and name of its file say.
 
-Everything here is a function of ids and paths; nothing looks at a disk.
+Everything here is a function of ids and paths; nothing looks at a disk. It is on the path of every check, so it
+gets by without regular expressions and without the models.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from workrail_lint.documents.kinds import is_routine
-from workrail_lint.workrail.model.enums import SourceKind
 
 MIN_LENGTH = 3
 MAX_LENGTH = 64
 RESERVED_NAMESPACE = "wr"
 
-# What the engine's schema accepts, and the two forms of the id policy. The schema is the stricter one about
-# segments: each needs two characters.
-SCHEMA_ID = re.compile(r"(?:[a-z0-9_-]+|[a-z][a-z0-9_-]+\.[a-z][a-z0-9_-]+)")
-_LEGACY = re.compile(r"[a-z0-9_-]+")
-_SEGMENT = re.compile(r"[a-z][a-z0-9_-]*")
-_LOOKUP = re.compile(r"[a-zA-Z0-9_.-]+")
-
-# Lowest priority first: of files with one id, that of the later source wins.
-PRECEDENCE = (
-    SourceKind.BUNDLED,
-    SourceKind.PLUGIN,
-    SourceKind.USER,
-    SourceKind.CUSTOM,
-    SourceKind.GIT,
-    SourceKind.REMOTE,
-    SourceKind.PROJECT,
-)
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_ID_CHARACTERS = f"{_LETTERS}0123456789_-"
+_LOOKUP_CHARACTERS = f"{_ID_CHARACTERS}{_LETTERS.upper()}."
+# The namespace that goes with a source. Bundled workflows have theirs already.
 _NAMESPACES = {
-    SourceKind.USER: "user",
-    SourceKind.PROJECT: "project",
-    SourceKind.CUSTOM: "project",
-    SourceKind.GIT: "repo",
-    SourceKind.REMOTE: "repo",
-    SourceKind.PLUGIN: "repo",
+    "user": "user",
+    "project": "project",
+    "custom": "project",
+    "git": "repo",
+    "remote": "repo",
+    "plugin": "repo",
 }
-# Durable events know fewer kinds.
-_DURABLE = {SourceKind.CUSTOM: SourceKind.PROJECT, SourceKind.GIT: SourceKind.REMOTE}
 
 
 # ---------------------------------------------------------------------------------------------------- ids
@@ -73,27 +57,42 @@ class WorkflowId(NamedTuple):
 
 def parse(ident: str) -> WorkflowId | None:
     """The parts of an id, or None when the id policy knows no such form. Length is the schema's matter."""
-    if "." not in ident:
-        return WorkflowId("", ident) if _LEGACY.fullmatch(ident) else None
-    segments = ident.split(".")
-    if len(segments) != 2 or not all(_SEGMENT.fullmatch(segment) for segment in segments):
-        return None
-    return WorkflowId(segments[0], segments[1])
+    namespace, dot, name = ident.partition(".")
+    if not dot:
+        return WorkflowId("", ident) if _consists_of(ident, _ID_CHARACTERS) else None
+    return WorkflowId(namespace, name) if _is_segment(namespace) and _is_segment(name) else None
+
+
+def _is_segment(text: str) -> bool:
+    return text[:1] in _LETTERS and _consists_of(text, _ID_CHARACTERS)
+
+
+def _consists_of(text: str, characters: str) -> bool:
+    return bool(text) and not text.strip(characters)
 
 
 def is_valid(ident: str) -> bool:
-    """Whether the schema accepts an id."""
-    return MIN_LENGTH <= len(ident) <= MAX_LENGTH and SCHEMA_ID.fullmatch(ident) is not None
+    """Whether the schema accepts an id. It asks for two characters in a segment, where the policy takes one."""
+    parsed = parse(ident) if MIN_LENGTH <= len(ident) <= MAX_LENGTH else None
+    return parsed is not None and (not parsed.namespace or min(map(len, parsed)) > 1)
+
+
+def is_reserved(ident: str) -> bool:
+    return ident.startswith(f"{RESERVED_NAMESPACE}.")
+
+
+def is_test(ident: str) -> bool:
+    """Workflows that exist for tests are not judged by how they are kept up to date."""
+    return ident.startswith("test-")
 
 
 def lookup_form(text: str) -> str | None:
     """An id as it is looked up, normalized; None for text that is never looked up."""
-    if text.isascii():
-        return text if _LOOKUP.fullmatch(text) else None
-    import unicodedata
+    if not text.isascii():
+        import unicodedata
 
-    normal = unicodedata.normalize("NFC", text)
-    return normal if _LOOKUP.fullmatch(normal) else None
+        text = unicodedata.normalize("NFC", text)
+    return text if _consists_of(text, _LOOKUP_CHARACTERS) else None
 
 
 class Verdict(str, Enum):
@@ -112,7 +111,7 @@ def judge(ident: str, source_kind: str) -> Verdict:
         return Verdict.INVALID
     if parsed.status is IdStatus.LEGACY:
         return Verdict.LEGACY
-    if parsed.reserved and source_kind != SourceKind.BUNDLED:
+    if parsed.reserved and source_kind != "bundled":
         return Verdict.RESERVED
     return Verdict.OK
 
@@ -122,12 +121,11 @@ def suggest(ident: str, source_kind: str, taken: Collection[str] = (), *, namesp
 
     `namespace` overrides the one that goes with the source. Bundled workflows have none to suggest.
     """
-    kind = SourceKind(source_kind)
-    space = namespace or _NAMESPACES.get(kind)
+    space = namespace or _NAMESPACES.get(source_kind)
     if space is None:
         return None
     name = ident.lower().replace("-", "_")
-    if not ("a" <= name[:1] <= "z"):
+    if name[:1] not in _LETTERS:
         name = f"w_{name}"
     if len(name) < 2:
         name += "_"
@@ -136,7 +134,7 @@ def suggest(ident: str, source_kind: str, taken: Collection[str] = (), *, namesp
         return candidate
     import hashlib
 
-    seed = f"{kind.value}\n{ident}".encode("utf-8", "surrogatepass")
+    seed = "\n".join((source_kind, ident)).encode("utf-8", "surrogatepass")
     suffix = "_" + hashlib.sha256(seed).hexdigest()[:4]
     return candidate[: MAX_LENGTH - len(suffix)] + suffix
 
@@ -218,123 +216,3 @@ def select_variant(paths: Iterable[str], flags: Collection[str] = ()) -> str:
 
 def _parts(path: str) -> list[str]:
     return path.replace("\\", "/").split("/")
-
-
-# ------------------------------------------------------------------------------------------------ sources
-
-
-class ResolutionKind(str, Enum):
-    """Why one candidate was chosen among several."""
-
-    UNIQUE = "unique"
-    SOURCE_PRIORITY = "source_priority"
-    BUNDLED_PROTECTED = "bundled_protected"
-
-
-class Resolution(NamedTuple):
-    """The source whose workflow an id means, and the sources that also offered one."""
-
-    kind: ResolutionKind
-    winner: SourceKind
-    others: tuple[SourceKind, ...]
-
-
-def resolve(ident: str, sources: Collection[str]) -> Resolution:
-    """Which source provides an id that several have."""
-    ranked = sorted({SourceKind(source) for source in sources}, key=PRECEDENCE.index)
-    winner = ranked[-1]
-    if len(ranked) == 1:
-        return Resolution(ResolutionKind.UNIQUE, winner, ())
-    if is_reserved(ident) and SourceKind.BUNDLED in ranked:
-        return Resolution(ResolutionKind.BUNDLED_PROTECTED, SourceKind.BUNDLED, tuple(ranked[1:]))
-    return Resolution(ResolutionKind.SOURCE_PRIORITY, winner, tuple(ranked[:-1]))
-
-
-def is_reserved(ident: str) -> bool:
-    return ident.startswith(f"{RESERVED_NAMESPACE}.")
-
-
-def durable_source(kind: str) -> SourceKind:
-    """The source kind as durable events record it."""
-    return _DURABLE.get(SourceKind(kind), SourceKind(kind))
-
-
-# ---------------------------------------------------------------------------------------------- listings
-
-
-class Staleness(str, Enum):
-    """Whether a workflow was last validated against the authoring rules in force."""
-
-    NONE = "none"
-    POSSIBLE = "possible"
-    LIKELY = "likely"
-
-
-def staleness(ident: str, validated: object, current: int) -> Staleness | None:
-    """How old the validation of a workflow is; None for ids that are not judged."""
-    if ident.startswith("test-"):
-        return None
-    if validated is None:
-        return Staleness.POSSIBLE
-    return Staleness.NONE if validated == current else Staleness.LIKELY
-
-
-class Record(NamedTuple):
-    """A workflow as a listing shows it."""
-
-    id: str
-    kind: str  # workflow or routine
-    id_status: IdStatus
-    suggested_id: str | None
-    source_kind: SourceKind
-    name: str
-    description: str
-    version: str
-    examples: tuple[str, ...]
-    staleness: Staleness | None
-
-    def as_json(self) -> dict[str, Any]:
-        """The record under its published names, absent members left out."""
-        members: dict[str, Any] = {
-            "id": self.id,
-            "kind": self.kind,
-            "idStatus": self.id_status.value,
-            "suggestedId": self.suggested_id,
-            "sourceKind": self.source_kind.value,
-            "name": self.name,
-            "description": self.description,
-            "version": self.version,
-            "examples": list(self.examples) or None,
-            "staleness": self.staleness.value if self.staleness else None,
-        }
-        return {name: value for name, value in members.items() if value is not None}
-
-
-def record_of(
-    definition: dict[str, Any], path: str, source_kind: str, spec_version: int, taken: Collection[str] = ()
-) -> Record:
-    """The discovery record of a valid workflow."""
-    ident = definition["id"]
-    parsed = parse(ident)
-    status = IdStatus.NAMESPACED if parsed is None else parsed.status
-    return Record(
-        ident,
-        "routine" if is_routine(path, ident) else "workflow",
-        status,
-        suggest(ident, source_kind, taken) if status is IdStatus.LEGACY else None,
-        SourceKind(source_kind),
-        definition["name"],
-        definition["description"],
-        definition["version"],
-        tuple(definition.get("examples", ())),
-        staleness(ident, definition.get("validatedAgainstSpecVersion"), spec_version),
-    )
-
-
-def listing_key(record: Record, *, engine: bool = False) -> tuple[str, ...]:
-    """The order of listings: namespace (legacy ids first), workflows before routines, id. The engine's is the id."""
-    if engine:
-        return (record.id,)
-    namespace, dot, _ = record.id.partition(".")
-    # Valid ids are ASCII, so that code points and code units sort alike.
-    return (namespace if dot else "", "1" if record.kind == "routine" else "0", record.id)

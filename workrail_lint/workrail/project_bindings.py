@@ -57,3 +57,20 @@ def _section(section: object, pointer: str) -> Overrides:
         if not isinstance(value, str)
     )
     return Overrides({slot: value for slot, value in section.items() if isinstance(value, str)}, problems)
+
+
+class Drift(NamedTuple):
+    """A slot whose override is not what a run pinned; `current` is None when only the default is left."""
+
+    slot: str
+    pinned: str
+    current: str | None
+
+
+def drifted(pinned: dict[str, str], content: object, workflow_id: object) -> list[Drift]:
+    """Where the bindings file no longer says what a run of the workflow was started with.
+
+    `pinned` holds the overrides of the run; slots that were resolved from defaults never drift.
+    """
+    now = project_overrides(content, workflow_id).overrides
+    return [Drift(slot, value, now.get(slot)) for slot, value in pinned.items() if now.get(slot) != value]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -106,6 +107,13 @@ def test_a_good_catalog_loads_from_data_and_from_a_file(tmp_path: Path) -> None:
         assert catalog.refs["wr.refs.tidy"].placements == ("goal", "constraints", "procedure", "verify")
         assert catalog.contracts["wr.contracts.done"].mode == "strict"
         assert catalog.document == content
+
+
+def test_the_example_in_the_guide_is_a_catalog() -> None:
+    guide = Path(__file__).parents[3] / "docs" / "catalog.md"
+    (example,) = re.findall(r"```json\n(.*?)```", guide.read_text(encoding="utf-8"), re.DOTALL)
+    catalog = loaded(json.loads(example))
+    assert catalog.templates["wr.templates.routine.tidy"].required_args == ("room",)
 
 
 def test_the_digest_is_computed_when_none_is_declared() -> None:
@@ -326,7 +334,7 @@ def _containers(value: Any) -> list[Any]:
 
 
 @given(mutants())
-@settings(max_examples=300)
+@settings(deadline=None, max_examples=300)
 def test_model_and_schema_agree(content: dict[str, Any]) -> None:
     shaped = violations(format_schema(), content) == []
     fine = shaped and not list(order_problems(content))
@@ -339,7 +347,7 @@ def test_model_and_schema_agree(content: dict[str, Any]) -> None:
 
 
 @given(mutants())
-@settings(max_examples=200)
+@settings(deadline=None, max_examples=200)
 def test_no_document_makes_the_check_raise(content: dict[str, Any]) -> None:
     result = load_catalog(content)
     if isinstance(result, Err):

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workrail_lint import js
@@ -129,6 +130,7 @@ def test_the_admission_rule(definition: Any) -> None:
 
 
 @given(st.lists(DOCUMENTS, max_size=5))
+@settings(deadline=None)
 def test_any_list_of_documents_extends_the_catalog_soundly(documents: list[Any]) -> None:
     catalog, findings = with_routines(load_core(), documents)
     renamed = {**catalog.document, "catalogId": "mine"}
@@ -196,7 +198,7 @@ def test_the_later_of_two_wins(tmp_path: Path) -> None:
     write(tmp_path, "2.json", routine("routine-x", name="second"))
     catalog, findings = with_routines(load_core(), tmp_path)
     assert catalog.templates["wr.templates.routine.x"].definition["name"] == "second"
-    assert [f.name for f in findings] == ["routine-template-collision"]
+    assert [(f.name, f.severity) for f in findings] == [("routine-template-collision", Severity.WARNING)]
     assert all(text in findings[0].message for text in ("wr.routine-x", '"routine-x"', "wr.templates.routine.x"))
     assert findings[0].path.endswith("2.json")
 
@@ -258,3 +260,35 @@ def test_the_published_routines_have_the_published_digests_and_arguments() -> No
         assert ours.conditional_step_ids == theirs.conditional_step_ids
         assert ours.callable
         assert theirs.callable
+
+
+def _runs(value: Any, length: int = 7) -> set[tuple[str, ...]]:
+    """Every run of that many words in the texts of a value; ids and conditions are interface, not text."""
+    if isinstance(value, dict):
+        interface = ("id", "version", "runCondition")
+        return {run for name, item in value.items() if name not in interface for run in _runs(item, length)}
+    if isinstance(value, list):
+        return {run for item in value for run in _runs(item, length)}
+    words = re.findall(r"[a-z0-9']+", value.lower()) if isinstance(value, str) else []
+    return {tuple(words[at : at + length]) for at in range(len(words) - length + 1)}
+
+
+def test_shared_wording_is_noticed() -> None:
+    theirs = {"prompt": "Trace every path, one at a time, and write it down."}
+    ours = {"prompt": "First: trace every path one at a time. Then rest."}
+    assert _runs(theirs) & _runs(ours)
+
+
+@pytest.mark.skipif(_corpus() is None, reason="no corpus: name its folder in WORKRAIL_CORPUS")
+def test_the_words_are_our_own() -> None:
+    """Same interface as the published workflows and routines, no sentence of theirs."""
+    folder = _corpus()
+    assert folder is not None
+    published: set[tuple[str, ...]] = set()
+    for path in folder.parent.rglob("*.json"):
+        published |= _runs(json.loads(path.read_text(encoding="utf-8")))
+    document = load_core().document
+    ours = _runs([document["features"], document["refs"], document["routines"]])
+    assert len(published) > 1000
+    assert len(ours) > 1000
+    assert ours & published == set()

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from workrail_lint.workrail.catalog.contracts import plain_schema
 from workrail_lint.workrail.catalog.pack_schema import schema_problems
-from workrail_lint.workrail.catalog.shape import has_type, python_pattern, search, tag_of, violations
+from workrail_lint.workrail.catalog.shape import has_type, search, tag_of, violations
 
 
 def keywords(schema: dict[str, Any], value: object) -> list[tuple[tuple[Any, ...], str]]:
@@ -39,16 +36,12 @@ def test_patterns_are_read_as_ecmascript_reads_them(pattern: str, text: str, mat
     assert search(pattern, text) is matches
 
 
-@given(st.text(alphabet="ab-_. 0", max_size=12))
-def test_escaped_text_stays_what_it_is(text: str) -> None:
-    assert python_pattern(re.escape(text)) == re.escape(text)
-
-
 @pytest.mark.parametrize(
     ("name", "value", "expected"),
     [
         ("integer", 1.0, True),
         ("integer", 1.5, False),
+        ("integer", 10**400, True),
         ("integer", True, False),
         ("integer", float("inf"), False),
         ("number", 1, True),

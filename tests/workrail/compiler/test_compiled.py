@@ -95,8 +95,11 @@ def test_injected_text_is_accounted_for() -> None:
     assert ("feature", "wr.features.memory_context") in kinds
     assert ("ref", "wr.refs.memory_usage") in kinds
     recorded = workflow_.ir["steps"][0]["provenance"]["injected"]
-    assert [entry["sha256"] for entry in recorded] == [digest(item.text.encode()) for item in plan.injections]
-    assert [entry["bytes"] for entry in recorded] == [len(item.text.encode()) for item in plan.injections]
+    assert [(entry["kind"], entry["id"]) for entry in recorded] == list(dict.fromkeys(kinds))
+    for entry in recorded:
+        texts = [item.text for item in plan.injections if (item.kind, item.id) == (entry["kind"], entry["id"])]
+        data = "\n".join(texts).encode()
+        assert (entry["sha256"], entry["bytes"]) == (digest(data), len(data))
 
 
 def test_ir_sorts_features_and_the_engine_does_not() -> None:
@@ -122,11 +125,30 @@ def test_required_capabilities_are_probed_first() -> None:
     )
     ir = compiled(document).ir
     assert ir["capabilities"] == {"web_browsing": "required", "delegation": "preferred"}
-    assert ir["steps"][0]["provenance"]["source"] == "feature"
-    assert ir["steps"][0]["provenance"]["origin"] == "web_browsing"
+    probe = ir["steps"][0]
+    assert (probe["id"], probe["title"]) == ("wr_probe_web_browsing", "Probe: web_browsing")
+    assert probe["provenance"]["source"] == "feature"
+    assert probe["provenance"]["origin"] == "wr.templates.capability_probe"
+    assert probe["output"]["contract"] == {
+        "ref": "wr.contracts.capability_observation",
+        "required": True,
+        "capability": "web_browsing",
+    }
+    assert probe["notes"] == "optional"
     assert ir["steps"][1]["id"] == "first-step"
     assert "wr.contracts.capability_observation" in [item["ref"] for item in ir["contracts"]]
     assert [item["code"] for item in ir["warnings"]] == ["compat-capabilities"]
+
+
+def test_a_workflow_that_begins_with_its_own_probe_gets_no_other() -> None:
+    call = {
+        "templateId": "wr.templates.capability_probe",
+        "args": {"capability": "delegation", "when": "early_if_required"},
+    }
+    document = workflow(step("own", None, templateCall=call), step(), capabilities={"delegation": "required"})
+    ir = compiled(document).ir
+    assert [item["id"] for item in ir["steps"]] == ["own.probe", "first-step"]
+    assert ir["steps"][0]["output"]["contract"]["capability"] == "delegation"
 
 
 def test_worked_normalization_of_the_design_form() -> None:
@@ -279,3 +301,9 @@ def test_rendering_is_total_and_deterministic(blocks: list[dict[str, Any]], feat
         assert node.step["prompt"].startswith("## ")
         for item in node.injections:
             assert node.step["prompt"][item.start : item.end] == item.text
+
+
+def test_the_bytes_that_are_hashed_are_those_of_the_ir() -> None:
+    for document in (FULL, workflow(), workflow(controlled_loop())):
+        result = compiled(document)
+        assert result.ir_bytes == canonical_bytes(result.ir)

@@ -11,8 +11,8 @@ from workrail_lint.schemas import load_schema
 from workrail_lint.workrail.model.bindings import Bindings
 from workrail_lint.workrail.model.conditions import ConfirmationGate
 from workrail_lint.workrail.model.criteria import AllCriteria
-from workrail_lint.workrail.model.design import DesignWorkflow
-from workrail_lint.workrail.model.enums import LoopType, ModelTier
+from workrail_lint.workrail.model.design import Capabilities, DesignWorkflow
+from workrail_lint.workrail.model.enums import Capability, LoopType, ModelTier
 from workrail_lint.workrail.model.steps import LoopStep, ParallelStep, StandardStep
 from workrail_lint.workrail.model.workflow import Workflow
 
@@ -184,3 +184,24 @@ def test_uniqueness_is_of_what_was_written() -> None:
 )
 def test_bindings(document: Any, keyword: str) -> None:
     assert single(document, "bindings").keyword == keyword
+
+
+def test_capabilities_are_the_closed_set() -> None:
+    members = {field.alias for field in Capabilities.model_fields.values()}
+    assert members == {capability.value for capability in Capability}
+
+
+@pytest.mark.parametrize("wrap", [lambda inner: {"not": inner}, lambda inner: {"and": [inner], "or": []}])
+def test_deep_nesting_is_an_ordinary_answer(wrap: Any) -> None:
+    """The model stops counting at 255 levels, which no readable document reaches; the validator does not."""
+    condition: Any = {"var": "x"}
+    for _ in range(190):
+        condition = wrap(condition)
+    Workflow.model_validate(with_value("steps.0.runCondition", condition))
+    document = unshared(WORKFLOW)
+    for _ in range(10_000):
+        condition = wrap(condition)
+    document["steps"][0]["runCondition"] = condition
+    assert VALIDATORS["workflow"].violations(document) == []
+    with pytest.raises(ValidationError, match="recursion"):
+        Workflow.model_validate(document)

@@ -89,7 +89,16 @@ PLACEMENTS = ("goal", "constraints", "procedure", "verify")
 class Catalog:
     """A catalog document with its lookup tables. Listing order is the document's order."""
 
-    __slots__ = ("_capabilities", "_contracts", "_digest", "_document", "_features", "_refs", "_templates")
+    __slots__ = (
+        "__weakref__",
+        "_capabilities",
+        "_contracts",
+        "_digest",
+        "_document",
+        "_features",
+        "_refs",
+        "_templates",
+    )
 
     def __init__(self, document: dict[str, Any], digest: str | None = None) -> None:
         """`digest` is the document's, when it is already known to be right."""

@@ -6,7 +6,6 @@ Pure functions over plain data. The pydantic model applies the order rules too; 
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Any
@@ -15,6 +14,7 @@ from workrail_lint import js
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.findings import Finding
 from workrail_lint.result import Err
+from workrail_lint.schemas import load_schema
 from workrail_lint.workrail.canonical import CanonicalError
 from workrail_lint.workrail.catalog.catalog import digest_of, load_core, routine_of
 from workrail_lint.workrail.catalog.contracts import validate_artifact
@@ -23,7 +23,6 @@ from workrail_lint.workrail.catalog.reading import finding
 from workrail_lint.workrail.catalog.routine import admit
 from workrail_lint.workrail.catalog.shape import Violation, type_name, violations
 
-SCHEMA_FILE = "catalog.schema.json"
 LISTS = ("features", "refs", "routines", "contracts", "capabilities")
 Entry = dict[str, Any]
 
@@ -45,10 +44,7 @@ def check_document(document: object) -> list[Finding]:
 @lru_cache(maxsize=1)
 def format_schema() -> dict[str, Any]:
     """The JSON Schema of a catalog document, generated from the model."""
-    path = os.path.join(os.path.dirname(__file__), SCHEMA_FILE)
-    with open(path, "rb") as file:
-        schema: dict[str, Any] = json.loads(file.read())
-    return schema
+    return load_schema("catalog")
 
 
 def order_problems(document: Entry) -> Iterator[tuple[str, str, str]]:

@@ -11,13 +11,15 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from workrail_lint import js
+from workrail_lint.ecma_regex import compile_pattern
+from workrail_lint.result import Ok
 from workrail_lint.workrail.catalog.shape import (
     Path,
     Schema,
     Violation,
     has_type,
     is_closed,
-    python_pattern,
     search,
     type_name,
     violations,
@@ -82,12 +84,8 @@ def _matches(pattern: str, text: str) -> bool:
     """A pattern of ours is harmless; any other may come from a catalog file and gets a time limit."""
     if pattern in _PATTERN_TEXT:
         return search(pattern, text)
-    import regex
-
-    try:
-        return regex.search(python_pattern(pattern), text, regex.ASCII, timeout=_PATTERN_SECONDS) is not None
-    except TimeoutError:
-        return False
+    compiled = compile_pattern(pattern, "u")
+    return compiled.is_ok and compiled.value.search(text, _PATTERN_SECONDS) == Ok(True)
 
 
 def _issue(path: Path, problem: str) -> str:
@@ -136,7 +134,7 @@ def _literal(schema: Schema) -> str:
 
 
 def _not_a_member(members: list[Any], actual: object) -> str:
-    known = " | ".join(f"'{member}'" for member in members)
+    known = " | ".join(f"'{js.text(member)}'" for member in members)
     if isinstance(actual, str):
         return f"Invalid enum value. Expected {known}, received '{actual}'"
     return f"Expected {known}, received {type_name(actual)}"

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 ENGINE_VERSION = "3.121.0"
 
-# sha256 of the canonical JSON of the feature object.
+# Over the canonical JSON of a feature, its id included.
 FEATURES = {
     "wr.features.capabilities": "11341be32a7bd3b6304c5e2db3c8e7a26af5566cdd192ce42ac4d3ad681ee51a",
     "wr.features.memory_context": "c40596b03c6c3c67509cb0889169af65f1acad8dae2caf5b8e1fbe62a46e3e78",
     "wr.features.subagent_guidance": "57974193869abcd2794ced392f17deb3e65f3ded39020e11e8092a37983f5489",
 }
 
-# sha256 of the UTF-8 text.
+# Over the UTF-8 bytes of a text.
 REFS = {
     "wr.refs.adversarial_challenge_rules": "4134f706337dedf19a54f84c87ec4d9c64c30f4f20b29f7114cb6996cfd2ab64",
     "wr.refs.memory_query": "71e53c33bfd1d8f496d4dd0f400034ba66dd6464cb777faaa7d856854cc4ce10",
@@ -27,7 +27,7 @@ REFS = {
     "wr.refs.synthesis_under_disagreement": "f2d0cb9082384b4bf7b6bfb302ff714c9152ac5891633ce1c12fc8487386fca3",
 }
 
-# sha256 of the canonical JSON of the routine document.
+# Over the canonical JSON of a routine file.
 ROUTINES = {
     "wr.routine-context-gathering": "28e0c65c43c18eb54bc63663a4c1ffe7543b1309eaa89f35f2139b3e99a3c5e4",
     "wr.routine-design-review": "54a782c539f53b4e8beb3aec19d32dbf42252bbe698875efea2921f466f0f614",

@@ -139,4 +139,6 @@ def _collision(template_id: str, loser: dict[str, Any], winner: dict[str, Any], 
     message = (
         f'routines "{loser["id"]}" and "{winner["id"]}" both map to template "{template_id}"; the later one is used'
     )
-    return finding("routine-template-collision", message, "/id", phase=Phase.REGISTRY, path=source)
+    return finding(
+        "routine-template-collision", message, "/id", severity=Severity.WARNING, phase=Phase.REGISTRY, path=source
+    )

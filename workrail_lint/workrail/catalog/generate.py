@@ -1,4 +1,4 @@
-"""Builds the shipped data: `core.json` from the sources, `catalog.schema.json` from the model.
+"""Builds the shipped catalog `core.json` from its sources.
 
     python -m workrail_lint.workrail.catalog.generate [--check]
 
@@ -15,10 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from workrail_lint.workrail.catalog.catalog import CORE_FILE, PLACEMENTS, digest_of
-from workrail_lint.workrail.catalog.checks import SCHEMA_FILE
 from workrail_lint.workrail.catalog.contracts import PATTERNS
 from workrail_lint.workrail.catalog.extend import sort_entries
-from workrail_lint.workrail.catalog.model import catalog_schema
 from workrail_lint.workrail.catalog.render import document_text
 
 _HERE = Path(__file__).parent
@@ -40,10 +38,7 @@ def core_document() -> dict[str, Any]:
 
 def files() -> dict[Path, str]:
     """Every generated file and its text."""
-    return {
-        _HERE / CORE_FILE: document_text(core_document()),
-        _HERE / SCHEMA_FILE: document_text(catalog_schema()),
-    }
+    return {_HERE / CORE_FILE: document_text(core_document())}
 
 
 def main(arguments: list[str]) -> int:

@@ -1,6 +1,6 @@
 """`catalog import`: the builtins of an installed engine as a catalog file.
 
-Routines are files and are read as such. Features, refs and contract ids are code, so they are exported by
+Routines are files and are read as such. The other builtins exist only as code, so they are exported by
 a helper script that runs inside the package under Node. There is no fallback: whatever can not be read from
 the engine is an error, never a text of our own.
 """

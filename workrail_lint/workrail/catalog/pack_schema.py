@@ -5,15 +5,15 @@ A keyword outside the subset would be ignored without a word, and an artifact wo
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 
+from workrail_lint.ecma_regex import compile_pattern
+from workrail_lint.result import Err, Ok
 from workrail_lint.workrail.catalog.shape import (
     LENGTH_UNITS,
     OBJECT_MODES,
     TYPES,
     Path,
-    compiled,
     has_type,
     type_name,
 )
@@ -69,11 +69,11 @@ def _one_of(*members: str) -> Callable[[object], str | None]:
 def _pattern(value: object) -> str | None:
     if not isinstance(value, str):
         return "must be a string"
-    try:
-        compiled(value)
-    except (re.error, RecursionError, OverflowError) as error:
-        return f"is no usable regular expression: {error}"
-    return None
+    match compile_pattern(value, "u"):
+        case Err(reason):
+            return f"is no regular expression: {reason}"
+        case Ok(_):
+            return None
 
 
 def _that(holds: Callable[[object], bool], text: str) -> Callable[[object], str | None]:

@@ -103,12 +103,12 @@ def _find(catalog: Catalog, builtin_id: str) -> Ok[tuple[Row, _Entry]] | Err[Fin
                 "contract": catalog.contracts,
             }
             return Ok((row, tables.get(row.kind, {}).get(wanted)))
-    import difflib
+    from workrail_lint.suggest import nearest_id
 
-    near = difflib.get_close_matches(builtin_id, [row.id for row in rows(catalog)], n=3)
-    hint = f"did you mean {', '.join(near)}?" if near else "`catalog list` names all builtins"
-    message = f'no builtin "{builtin_id}" in catalog {catalog.catalog_id} {catalog.version}'
-    return Err(finding("catalog-id-unknown", message, help_text=hint))
+    near = nearest_id(builtin_id, [row.id for row in rows(catalog)])
+    hint = f"did you mean {near}?" if near else "`catalog list` names all builtins"
+    message = f'no builtin "{builtin_id}" in catalog {catalog.catalog_id} {catalog.version}; {hint}'
+    return Err(finding("catalog-id-unknown", message))
 
 
 def _identity(catalog: Catalog) -> dict[str, Any]:

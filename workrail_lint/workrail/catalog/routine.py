@@ -135,5 +135,5 @@ def _at(definition: dict[str, Any], member: str) -> str:
 
 
 def _text(value: object) -> str:
-    """A member that is no string counts as missing."""
+    """The member's text; anything but a string is as good as absent."""
     return value if isinstance(value, str) else ""

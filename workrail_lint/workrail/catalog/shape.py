@@ -6,8 +6,7 @@ findings about a catalog file are two wordings of the same thing.
 
 The subset is JSON Schema draft-07's `type const enum properties required additionalProperties items
 minItems maxItems minLength maxLength pattern minimum maximum oneOf`, plus `x-objectMode` (what unknown
-members mean) and `x-lengthUnit` (how long a string is). Both hold for everything below the schema that
-states them, but an object mode only for that very object.
+members of an object mean) and `x-lengthUnit` (how the length of the strings from there on down is measured).
 """
 
 from __future__ import annotations
@@ -18,6 +17,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from workrail_lint import js
+from workrail_lint.schemas.dialect import python_pattern
 
 Schema = dict[str, Any]
 Path = tuple[str | int, ...]
@@ -44,7 +44,7 @@ class Violation(NamedTuple):
 def violations(schema: Schema, value: object, matches: Matcher | None = None) -> list[Violation]:
     """Everything in `value` that breaks `schema`: declared members in declared order, unknown ones last."""
     walk = _Walk(matches or search)
-    walk.check(schema, value, (), schema.get("x-lengthUnit") == "u16")
+    walk.check(schema, value, (), u16=False)
     return walk.found
 
 
@@ -67,47 +67,17 @@ def has_type(name: str, value: object) -> bool:
     """Whether a value is of a JSON Schema type; an integer is a number without a fraction, `1.0` too."""
     if name != "integer":
         return type_name(value) == name
-    return type_name(value) == "number" and float(value).is_integer()  # type: ignore[arg-type]
+    return type(value) is int or (isinstance(value, float) and value.is_integer())
 
 
 def search(pattern: str, text: str) -> bool:
     """ECMAScript `RegExp.prototype.test`, for patterns we wrote ourselves: there is no time limit here."""
-    return compiled(pattern).search(text) is not None
+    return _compiled(pattern).search(text) is not None
 
 
-@lru_cache(maxsize=256)
-def compiled(pattern: str) -> re.Pattern[str]:
-    """A pattern as Python reads it. Raises re.error when it has no such reading."""
+@lru_cache(maxsize=64)
+def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(python_pattern(pattern), re.ASCII)
-
-
-def python_pattern(pattern: str) -> str:
-    """The same pattern in Python's dialect: `$` is the very end, a named group has a `P`, `\\s` is ours."""
-    out: list[str] = []
-    in_class = False
-    at = 0
-    while at < len(pattern):
-        char = pattern[at]
-        if char == "\\":
-            escape = pattern[at : at + 2]
-            if escape == "\\s":
-                escape = js.WHITESPACE_CLASS if in_class else f"[{js.WHITESPACE_CLASS}]"
-            out.append(escape)
-            at += 2
-            continue
-        if in_class:
-            in_class = char != "]"
-        elif char == "[":
-            in_class = True
-        elif char == "$":
-            char = r"\Z"
-        elif pattern.startswith("(?<", at) and pattern[at + 3 : at + 4] not in ("=", "!"):
-            out.append("(?P<")
-            at += 3
-            continue
-        out.append(char)
-        at += 1
-    return "".join(out)
 
 
 def tag_of(alternatives: list[Schema]) -> str | None:

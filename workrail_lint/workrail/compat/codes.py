@@ -68,6 +68,9 @@ BARE_RULE = Code("compat-bare-rule", "`validationCriteria` as a single rule", "w
 RULE_MESSAGE = Code("compat-rule-message", "a validation rule without `message`", "add the `message`")
 BODY_OBJECT = Code("compat-body-object", "a loop `body` that is one step", "write a list with that one step")
 
+# How much of an author's text a message repeats.
+SHOWN = 80
+
 # Not compatibility codes, but what they guard is taken out of the document here, so it is checked here.
 FEATURE_CONFIG_NOT_ALLOWED = "feature-config-not-allowed"
 CAPABILITY_UNKNOWN = "capability-unknown"
@@ -91,6 +94,12 @@ FEATURE_CONFIGS: dict[str, dict[str, tuple[str, ...]]] = {
     "wr.features.output_contracts": {"enforce": ("block_in_blocking_modes_gap_in_never_stop",)},
     "wr.features.mode_guidance": {},
 }
+
+
+def quoted(text: str) -> str:
+    """What an author wrote, inside a message of one line."""
+    line = " ".join(text.split())
+    return f"`{line if len(line) <= SHOWN else line[:SHOWN] + '…'}`"
 
 
 def listed(names: tuple[str, ...]) -> str:

@@ -14,6 +14,7 @@ from workrail_lint.workrail.compat.codes import (
     CONTINUE_WHEN_STOP,
     LOOP_CONTROL,
     listed,
+    quoted,
 )
 from workrail_lint.workrail.compat.draft import Draft
 from workrail_lint.workrail.compat.frames import Frame
@@ -58,7 +59,7 @@ class NamedConditions:
                 self._refuse(
                     draft,
                     pointers.child(pointer, "id"),
-                    f"two conditions have the id `{condition['id']}`; remove or rename one",
+                    f"two conditions have the id {quoted(condition['id'])}; remove or rename one",
                 )
                 continue
             self._by_id[condition["id"]] = condition
@@ -101,12 +102,12 @@ def _problem(condition: object) -> tuple[str | None, str] | None:
         return _member(condition, "id"), "a condition needs an `id` by which loops can name it"
     if kind not in CONDITION_KINDS:
         return _member(condition, "kind"), (
-            f"the kind of condition `{identifier}` is not known; use one of {listed(CONDITION_KINDS)}"
+            f"the kind of condition {quoted(identifier)} is not known; use one of {listed(CONDITION_KINDS)}"
         )
     known = ("id", "kind", "continueWhen") if kind == "loop_control" else ("id", "kind")
     for name in condition:
         if name not in known:
-            return name, f"a condition of kind `{kind}` has no member `{name}`; remove it"
+            return name, f"a condition of kind `{kind}` has no member {quoted(name)}; remove it"
     if "continueWhen" in condition and condition["continueWhen"] not in CONTINUE_WHEN:
         return "continueWhen", f"`continueWhen` is one of {listed(CONTINUE_WHEN)}"
     return None
@@ -162,7 +163,7 @@ def _resolve(
             draft.refuse(
                 CONDITION_REF.name,
                 pointers.child(origin, "conditionId"),
-                f"no condition has the id `{condition_id}`; declare it in `conditions` or name a declared one",
+                f"no condition has the id {quoted(condition_id)}; declare it in `conditions` or name a declared one",
                 keeps=origin,
             )
         return None
@@ -176,7 +177,7 @@ def _resolve(
         draft.refuse(
             CONTINUE_WHEN_STOP.name,
             origin,
-            f"condition `{condition_id}` goes on when the decision is `stop`, but a loop always goes on when it "
+            f"condition {quoted(condition_id)} goes on when the decision is `stop`, but a loop always goes on when it "
             f"is `continue`; {CONTINUE_WHEN_STOP.instead}",
         )
         return None

@@ -13,8 +13,9 @@ def normalize(document: Any, policy: Policy | str = Policy.NORMALIZE) -> Normali
 
     A document without design-form constructs comes back as the very object that was given.
     """
+    policy = Policy(policy)
     if not isinstance(document, dict) or not is_design_form(document):
         return Normalized(document)
     from workrail_lint.workrail.compat.rewrite import rewrite
 
-    return rewrite(document, Policy(policy))
+    return rewrite(document, policy)

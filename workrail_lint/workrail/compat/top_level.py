@@ -23,6 +23,7 @@ from workrail_lint.workrail.compat.codes import (
     FEATURE_SUBAGENTS,
     VERSION_MISSING,
     listed,
+    quoted,
 )
 from workrail_lint.workrail.compat.draft import Draft
 from workrail_lint.workrail.compat.frames import Frame, Shape
@@ -165,7 +166,7 @@ def _are_capabilities(draft: Draft, wanted: object, origin: str) -> bool:
     sound = True
     for name, level in wanted.items():
         if name not in CAPABILITY_NAMES:
-            problem = f"the capability `{name}` is not known; use {listed(CAPABILITY_NAMES)}"
+            problem = f"the capability {quoted(name)} is not known; use {listed(CAPABILITY_NAMES)}"
         elif level not in CAPABILITY_LEVELS:
             problem = f"the level of the capability `{name}` is one of {listed(CAPABILITY_LEVELS)}"
         else:
@@ -211,7 +212,7 @@ def _is_config(draft: Draft, feature: str, config: object, origin: str) -> bool:
     place = f"{origin}/config"
     problems: list[tuple[str, str]] = []
     if feature not in FEATURE_CONFIGS:
-        problems.append((place, f"the feature `{feature}` takes no configuration; write its id as a string"))
+        problems.append((place, f"the feature {quoted(feature)} takes no configuration; write its id as a string"))
     elif not isinstance(config, dict):
         problems.append((place, f"the configuration of `{feature}` must be an object"))
     else:
@@ -219,7 +220,9 @@ def _is_config(draft: Draft, feature: str, config: object, origin: str) -> bool:
         for name, value in config.items():
             if name not in members:
                 known = listed(tuple(members)) or "none"
-                problems.append((pointers.child(place, name), f"`{feature}` has no setting `{name}`; it has {known}"))
+                problems.append(
+                    (pointers.child(place, name), f"`{feature}` has no setting {quoted(name)}; it has {known}")
+                )
             elif value not in members[name]:
                 problems.append(
                     (pointers.child(place, name), f"`{name}` of `{feature}` is one of {listed(members[name])}")

@@ -20,6 +20,7 @@ from workrail_lint.workrail.compiler.nodes import (
 )
 
 TOKEN = re.compile(r"\{\{wr\.bindings\.([^" + js.WHITESPACE_CLASS + r"{}]+)\}\}")
+PREFIX = "{{wr.bindings."
 RESERVED_KEY = "__proto__"
 
 
@@ -56,7 +57,7 @@ def resolve_bindings(
         return value
 
     def resolve(text: str, part: str) -> str:
-        if "{{wr.bindings." not in text:
+        if PREFIX not in text:
             return text
         current = text
         for match in TOKEN.finditer(text):
@@ -65,6 +66,8 @@ def resolve_bindings(
         return current
 
     def change(node: Node) -> Node:
+        if not uses_bindings(node.step):
+            return node
         try:
             step = _resolve_step(node.step, resolve)
         except _UnknownSlot as unknown:
@@ -83,6 +86,25 @@ def declared_slots(extension_points: object) -> dict[str, str]:
             default = point.get("default")
             slots.setdefault(point["slotId"], default if isinstance(default, str) else "")
     return slots
+
+
+def uses_bindings(step: Step) -> bool:
+    """A quick look for what this pass would change: most steps have nothing of the kind."""
+    prompt = step.get("prompt")
+    if isinstance(prompt, str) and PREFIX in prompt:
+        return True
+    blocks = step.get("promptBlocks")
+    if not isinstance(blocks, dict):
+        return False
+    for value in blocks.values():
+        if isinstance(value, dict):
+            if RESERVED_KEY in value:
+                return True
+            value = list(value.values())
+        texts = value if isinstance(value, list) else [value]
+        if any(type(text) is str and PREFIX in text for text in texts):
+            return True
+    return False
 
 
 def _resolve_step(step: Step, resolve: Any) -> Step:

@@ -29,8 +29,28 @@ if TYPE_CHECKING:
 LIST_SECTIONS = ("constraints", "procedure", "verify")
 MAX_REF_BYTES = 4096
 MAX_INJECTED_BYTES = 16384
-# Marks travel inside prompt parts between C3 and C5 under names no document can carry past the schema.
-_FEATURE, _REF = "\x00feature", "\x00ref"
+
+
+class Rich:
+    """A prompt value whose text is settled, with the stretches in it that the author did not write."""
+
+    __slots__ = ("injected_bytes", "injections", "largest_ref", "text")
+
+    def __init__(self, text: str, injections: tuple[Injection, ...]) -> None:
+        self.text = text
+        self.injections = injections
+        # A ref inside a feature's text is part of that text and counts once.
+        outermost = [item for item in injections if item.kind == "feature"] or injections
+        self.injected_bytes = sum(js.u8_length(item.text) for item in outermost)
+        self.largest_ref = max(
+            ((js.u8_length(item.text), item.id) for item in injections if item.kind == "ref"), default=(0, "")
+        )
+
+
+class _UnknownRef(Exception):  # noqa: N818 - control flow inside this module
+    def __init__(self, ref: object, position: int) -> None:
+        self.ref = ref
+        self.position = position
 
 
 def feature_ids(features: object) -> list[str]:
@@ -44,10 +64,17 @@ def apply_features(nodes: Nodes, features: list[str], catalog: Catalog) -> tuple
     ]
     if errors or not features:
         return nodes, errors
-    injected = {
-        section: [_marked(ident, value) for ident in features for value in getattr(catalog.features[ident], section)]
-        for section in LIST_SECTIONS
-    }
+    try:
+        injected = {
+            section: [
+                _of_feature(ident, value, catalog)
+                for ident in features
+                for value in getattr(catalog.features[ident], section)
+            ]
+            for section in LIST_SECTIONS
+        }
+    except _UnknownRef as unknown:
+        return nodes, [_broken_feature(unknown, catalog)]
 
     def change(node: Node) -> Node:
         blocks = node.step.get("promptBlocks")
@@ -63,48 +90,62 @@ def apply_features(nodes: Nodes, features: list[str], catalog: Catalog) -> tuple
     return map_steps(nodes, change), []
 
 
-def _marked(feature: str, value: js.Json) -> list[Step]:
-    """A feature's value as a part list that remembers whose it is."""
-    parts = value if isinstance(value, list) else [{"kind": "text", "text": value}]
-    return [{**part, _FEATURE: feature} for part in parts if isinstance(part, dict)]
+def _of_feature(feature: str, value: Any, catalog: Catalog) -> Rich:
+    """A feature's value, the same for every step it goes into."""
+    inner = _resolved(value, catalog) if isinstance(value, list) else Rich(js.text(value), ())
+    whole = Injection("feature", feature, inner.text, 0, len(inner.text))
+    return Rich(inner.text, (whole, *inner.injections))
+
+
+def _resolved(parts: list[Any], catalog: Catalog) -> Rich:
+    """A list of parts as one text, refs replaced by theirs."""
+    text = ""
+    injections: list[Injection] = []
+    for position, part in enumerate(parts):
+        if not isinstance(part, dict):
+            continue
+        if part.get("kind") != "ref":
+            text += js.text(part.get("text", ""))
+            continue
+        ref = part.get("refId")
+        if not isinstance(ref, str) or ref not in catalog.refs:
+            raise _UnknownRef(ref, position)
+        inserted = catalog.refs[ref].text
+        injections.append(Injection("ref", ref, inserted, len(text), len(text) + len(inserted)))
+        text += inserted
+    return Rich(text, tuple(injections))
 
 
 def resolve_refs(nodes: Nodes, catalog: Catalog, *, budgeted: bool) -> tuple[Nodes, list[Finding]]:
-    """C4: ref parts become text parts. With `budgeted`, too much injected text is an error."""
+    """C4: part lists become text. With `budgeted`, too much injected text in one step is an error."""
     errors: list[Finding] = []
 
     def change(node: Node) -> Node:
         blocks = node.step.get("promptBlocks")
-        if not isinstance(blocks, dict) or not _has_parts(blocks):
+        if not isinstance(blocks, dict):
             return node
-        resolved = dict(blocks)
-        for section, index, value in _part_values(blocks):
-            parts: list[Any] = []
-            for position, part in enumerate(value):
-                if isinstance(part, dict) and part.get("kind") == "ref":
-                    ref = part.get("refId")
-                    if not isinstance(ref, str) or ref not in catalog.refs:
-                        errors.append(_unknown_ref(node, section, index, position, ref, catalog))
-                        return node
-                    part = {**part, "kind": "text", "text": catalog.refs[ref].text, _REF: ref}
-                parts.append(part)
-            if index is None:
-                resolved[section] = parts
-            else:
-                items = list(resolved[section])
-                items[index] = parts
-                resolved[section] = items
+        changes: Step = {}
+        place = "goal"
+        try:
+            if isinstance(blocks.get("goal"), list):
+                changes["goal"] = _resolved(blocks["goal"], catalog)
+            for section in LIST_SECTIONS:
+                items = _items(blocks, section)
+                if any(type(item) is list for item in items):
+                    made: list[Any] = []
+                    for index, item in enumerate(items):
+                        place = f"{section}/{index}"
+                        made.append(_resolved(item, catalog) if type(item) is list else item)
+                    changes[section] = made
+        except _UnknownRef as unknown:
+            errors.append(_unknown_ref(node, f"{place}/{unknown.position}", unknown.ref, catalog))
+            return node
+        resolved = {**blocks, **changes} if changes else blocks
         if budgeted and (error := _over_budget(node, resolved)):
             errors.append(error)
-        return node.with_step({**node.step, "promptBlocks": resolved})
+        return node.with_step({**node.step, "promptBlocks": resolved}) if changes else node
 
     return map_steps(nodes, change), errors
-
-
-def _has_parts(blocks: Step) -> bool:
-    return isinstance(blocks.get("goal"), list) or any(
-        isinstance(item, list) for section in LIST_SECTIONS for item in _items(blocks, section)
-    )
 
 
 def _items(blocks: Step, section: str) -> list[Any]:
@@ -112,25 +153,16 @@ def _items(blocks: Step, section: str) -> list[Any]:
     return items if isinstance(items, list) else []
 
 
-def _part_values(blocks: Step) -> list[tuple[str, int | None, list[Any]]]:
-    found: list[tuple[str, int | None, list[Any]]] = []
-    if isinstance(blocks.get("goal"), list):
-        found.append(("goal", None, blocks["goal"]))
-    for section in LIST_SECTIONS:
-        found += [(section, i, item) for i, item in enumerate(_items(blocks, section)) if isinstance(item, list)]
-    return found
-
-
 def _over_budget(node: Node, blocks: Step) -> Finding | None:
-    total = 0
-    for _, _, value in _part_values(blocks):
-        for part in value:
-            if not isinstance(part, dict) or not (_FEATURE in part or _REF in part):
-                continue
-            size = js.u8_length(str(part.get("text", "")))
-            total += size
-            if _REF in part and size > MAX_REF_BYTES:
-                return _budget_error(node, f"ref {one_line(part[_REF])} has {size} bytes, over {MAX_REF_BYTES}")
+    rich = [item for section in LIST_SECTIONS for item in _items(blocks, section) if type(item) is Rich]
+    if type(blocks.get("goal")) is Rich:
+        rich.append(blocks["goal"])
+    if not rich:
+        return None
+    size, ref = max((value.largest_ref for value in rich), default=(0, ""))
+    if size > MAX_REF_BYTES:
+        return _budget_error(node, f"ref {one_line(ref)} has {size} bytes, over {MAX_REF_BYTES}")
+    total = sum(value.injected_bytes for value in rich)
     if total > MAX_INJECTED_BYTES:
         return _budget_error(node, f"{total} bytes of feature and ref text are injected, over {MAX_INJECTED_BYTES}")
     return None
@@ -149,7 +181,7 @@ def render_blocks(nodes: Nodes) -> tuple[Nodes, list[Finding]]:
             return node
         writer = _PromptWriter()
         writer.blocks(blocks)
-        if writer.unresolved is not None:
+        if writer.unresolved:
             return node  # C4 said which ref it was
         if not writer.sections:
             errors.append(_empty_blocks(node))
@@ -165,10 +197,19 @@ class _PromptWriter:
     """Writes the sections in their fixed order and keeps track of where injected text stands."""
 
     def __init__(self) -> None:
-        self.text = ""
+        self._pieces: list[str] = []
+        self._length = 0
         self.sections = 0
         self.injections: list[Injection] = []
-        self.unresolved: str | None = None
+        self.unresolved = False
+
+    @property
+    def text(self) -> str:
+        return "".join(self._pieces)
+
+    def write(self, text: str) -> None:
+        self._pieces.append(text)
+        self._length += len(text)
 
     def blocks(self, blocks: Step) -> None:
         if "goal" in blocks:
@@ -179,11 +220,11 @@ class _PromptWriter:
         output = blocks.get("outputRequired")
         if isinstance(output, dict) and output:
             self.heading("Output Required")
-            self.text += "\n".join(f"- **{name}**: {js.text(output[name])}" for name in js.keys(output))
+            self.write("\n".join(f"- **{name}**: {js.text(output[name])}" for name in js.keys(output)))
         self.items("Verify", _items(blocks, "verify"))
 
     def heading(self, title: str) -> None:
-        self.text += f"{'' if not self.sections else chr(10) * 2}## {title}\n"
+        self.write(f"\n\n## {title}\n" if self.sections else f"## {title}\n")
         self.sections += 1
 
     def items(self, title: str, values: list[Any], *, numbered: bool = False) -> None:
@@ -191,29 +232,24 @@ class _PromptWriter:
             return
         self.heading(title)
         for number, value in enumerate(values, 1):
-            self.text += f"{'' if number == 1 else chr(10)}{f'{number}.' if numbered else '-'} "
-            self.value(value)
+            mark = f"{number}. " if numbered else "- "
+            start = mark if number == 1 else f"\n{mark}"
+            if type(value) is str:
+                self.write(start + value)
+            else:
+                self.write(start)
+                self.value(value)
 
     def value(self, value: Any) -> None:
-        if not isinstance(value, list):
-            self.text += js.text(value)
-            return
-        start = len(self.text)
-        inner: list[Injection] = []
-        feature: str | None = None
-        for part in value:
-            if not isinstance(part, dict):
-                continue
-            if part.get("kind") == "ref":
-                self.unresolved = str(part.get("refId"))
-            at = len(self.text)
-            self.text += str(part.get("text", ""))
-            feature = part.get(_FEATURE, feature)
-            if _REF in part:
-                inner.append(Injection("ref", part[_REF], self.text[at:], at, len(self.text)))
-        if feature is not None:
-            self.injections.append(Injection("feature", feature, self.text[start:], start, len(self.text)))
-        self.injections += inner
+        if type(value) is Rich:
+            start = self._length
+            for item in value.injections:
+                self.injections.append(Injection(item.kind, item.id, item.text, start + item.start, start + item.end))
+            self.write(value.text)
+        elif isinstance(value, list):
+            self.unresolved = True
+        else:
+            self.write(js.text(value))
 
 
 def _unknown_feature(ident: str, index: int, catalog: Catalog) -> Finding:
@@ -229,17 +265,27 @@ def _unknown_feature(ident: str, index: int, catalog: Catalog) -> Finding:
     )
 
 
-def _unknown_ref(node: Node, section: str, index: int | None, position: int, ref: object, catalog: Catalog) -> Finding:
+def _unknown_ref(node: Node, place: str, ref: object, catalog: Catalog) -> Finding:
     hint, details = did_you_mean(str(ref), catalog.refs)
-    place = "" if index is None else f"/{index}"
     return compile_error(
         "UNKNOWN_REF",
         "ref-unknown",
         "C4",
         node,
         f"{step_label(node)}: unknown ref {one_line(ref)}.{hint} Known refs: {listed(catalog.refs)}",
-        f"{node.pointer}/promptBlocks/{section}{place}/{position}/refId",
+        f"{node.pointer}/promptBlocks/{place}/refId",
         details=details,
+    )
+
+
+def _broken_feature(unknown: _UnknownRef, catalog: Catalog) -> Finding:
+    return compile_error(
+        "UNKNOWN_REF",
+        "ref-unknown",
+        "C4",
+        None,
+        f"A feature of catalog {one_line(catalog.catalog_id)} uses the unknown ref {one_line(unknown.ref)}",
+        "/features",
     )
 
 

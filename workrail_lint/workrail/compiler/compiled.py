@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from workrail_lint.findings import Finding
 from workrail_lint.result import Err, Ok
-from workrail_lint.workrail.canonical import canonical_bytes, digest
+from workrail_lint.workrail.canonical import canonical_bytes, canonical_object, digest
 from workrail_lint.workrail.compiler.engine_target import HashMode, engine_snapshot
 from workrail_lint.workrail.compiler.ir import render_ir
 from workrail_lint.workrail.compiler.loops import Loop
-from workrail_lint.workrail.compiler.nodes import Node, Nodes, Origin, Step, map_steps, rendered_steps
+from workrail_lint.workrail.compiler.nodes import Node, Nodes, Origin, Step, authored_nodes, map_steps, rendered_steps
 from workrail_lint.workrail.compiler.pipeline import Executable, Resolved, distinct, index_steps, resolve
 from workrail_lint.workrail.compiler.probes import insert_probes
 
@@ -94,7 +95,9 @@ class CompiledWorkflow:
 
     @cached_property
     def ir_bytes(self) -> bytes:
-        return canonical_bytes(self.ir)
+        """The canonical bytes of the IR. The embedded packs are the same in many workflows and encoded once."""
+        members = {name: value for name, value in self.ir.items() if name != "contracts"}
+        return canonical_object(members, {"contracts": _pack_bytes(self.ir["contracts"], self.catalog)})
 
     @cached_property
     def hash(self) -> str:
@@ -112,6 +115,17 @@ class CompiledWorkflow:
         """The digest of the pinned snapshot; None when the workflow has no engine form."""
         snapshot = self.engine_target()
         return digest(canonical_bytes(snapshot.value)) if isinstance(snapshot, Ok) else None
+
+
+def _pack_bytes(packs: list[dict[str, Any]], catalog: Catalog) -> bytes:
+    known = _PACKS.setdefault(catalog, {})
+    refs = tuple(pack["ref"] for pack in packs)
+    if refs not in known:
+        known[refs] = canonical_bytes(packs)
+    return known[refs]
+
+
+_PACKS: WeakKeyDictionary[Catalog, dict[tuple[str, ...], bytes]] = WeakKeyDictionary()
 
 
 def compile_definition(
@@ -132,7 +146,8 @@ def compile_definition(
     if normalized:
         resolved = Resolved(_mark_normalized(resolved.nodes, normalized), resolved.bound)
     if side is not None and side.capabilities:
-        nodes, found = insert_probes(resolved.nodes, side.capabilities, catalog)
+        authored = authored_nodes(definition.get("steps"))
+        nodes, found = insert_probes(resolved.nodes, authored, side.capabilities, catalog)
         errors += found
         executable, found = index_steps(definition, Resolved(nodes, resolved.bound), catalog)
     else:

@@ -108,9 +108,9 @@ def _preview_prompt(
     definition: dict[str, Any], first: dict[str, Any], catalog: Catalog, overrides: dict[str, str]
 ) -> str:
     if first.get("type") == "loop":
-        return _PREVIEW_LOOP % first["id"]
+        return str(_PREVIEW_LOOP % first["id"])
     if isinstance(first.get("prompt"), str):
         return str(first["prompt"])
     resolved, errors = resolve({**definition, "steps": [first]}, catalog, overrides, sort_features=False)
-    prompt = None if errors or not resolved.nodes else resolved.nodes[0].step.get("prompt")
-    return prompt if isinstance(prompt, str) else _PREVIEW_FAIL % first["id"]
+    prompt: object = None if errors or not resolved.nodes else resolved.nodes[0].step.get("prompt")
+    return prompt if isinstance(prompt, str) else str(_PREVIEW_FAIL % first["id"])

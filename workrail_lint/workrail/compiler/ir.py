@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from workrail_lint import js
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.workrail.canonical import digest
 from workrail_lint.workrail.compiler.loops import LOOP_CONTROL, Loop
@@ -117,21 +117,22 @@ def _common(node: Node) -> Step:
 
 
 def _provenance(node: Node) -> dict[str, Any]:
-    made: dict[str, Any] = {
-        "source": node.origin.source if node.origin else "authored",
-        "injected": [
-            {
-                "kind": item.kind,
-                "id": item.id,
-                "sha256": digest(item.text.encode("utf-8", "surrogatepass")),
-                "bytes": js.u8_length(item.text),
-            }
-            for item in node.injections
-        ],
-    }
+    made: dict[str, Any] = {"source": node.origin.source if node.origin else "authored", "injected": []}
+    if node.injections:
+        pieces: dict[tuple[str, str], list[str]] = {}
+        for item in node.injections:
+            pieces.setdefault((item.kind, item.id), []).append(item.text)
+        made["injected"] = [_injected(kind, ident, tuple(texts)) for (kind, ident), texts in pieces.items()]
     if node.origin:
         made["origin"] = node.origin.text
     return made
+
+
+@lru_cache(maxsize=256)
+def _injected(kind: str, ident: str, texts: tuple[str, ...]) -> dict[str, Any]:
+    """The record of what one builtin brought into a step; the same few go into step after step."""
+    data = "\n".join(texts).encode("utf-8", "surrogatepass")
+    return {"kind": kind, "id": ident, "sha256": digest(data), "bytes": len(data)}
 
 
 def _confirmation(rule: Any) -> dict[str, Any]:
@@ -157,7 +158,7 @@ def _step(node: Node) -> Step:
         "type": "step",
         "prompt": step["prompt"],
         "guidance": step.get("guidance", []),
-        "output": _output(step),
+        "output": _output(step, node.origin.capability if node.origin else None),
         "fragments": step.get("promptFragments", []),
         "functions": step.get("functionDefinitions", []),
         "functionCalls": step.get("functionCalls", []),
@@ -169,11 +170,13 @@ def _step(node: Node) -> Step:
     return made
 
 
-def _output(step: Step) -> dict[str, Any]:
+def _output(step: Step, capability: str | None) -> dict[str, Any]:
     output: dict[str, Any] = {}
     contract = step.get("outputContract")
     if contract:
         output["contract"] = {"ref": contract["contractRef"], "required": contract.get("required", True)}
+        if capability is not None:
+            output["contract"]["capability"] = capability
     if step.get("assessmentRefs"):
         output["assessments"] = {
             "refs": step["assessmentRefs"],

@@ -27,12 +27,13 @@ class Injection:
 class Origin:
     """Where a step that the author did not write as it stands came from."""
 
-    __slots__ = ("part", "ref", "source")
+    __slots__ = ("capability", "part", "ref", "source")
 
-    def __init__(self, source: str, ref: str, part: str = "") -> None:
+    def __init__(self, source: str, ref: str, part: str = "", capability: str | None = None) -> None:
         self.source = source  # "template", "virtual", "feature" or "normalized"
-        self.ref = ref  # template id, parent step id, capability or compat code
+        self.ref = ref  # template id, parent step id or compat code
         self.part = part  # routine step id or the configuration block
+        self.capability = capability  # what a probe step probes
 
     @property
     def text(self) -> str:
@@ -66,7 +67,7 @@ class Node:
     @property
     def id(self) -> str:
         ident = self.step.get("id")
-        return ident if isinstance(ident, str) else ""
+        return ident if type(ident) is str else ""
 
     @property
     def is_loop(self) -> bool:
@@ -136,16 +137,16 @@ def walk(nodes: Nodes) -> Iterator[Node]:
 def map_steps(nodes: Nodes, change: Callable[[Node], Node]) -> Nodes:
     """Apply a change to every step; untouched parts stay the same objects."""
     result: list[Node] = []
+    touched = False
     for node in nodes:
         changed = change(node)
         if node.body:
-            body = tuple(map(change, node.body))
-            if any(new is not old for new, old in zip(body, node.body, strict=True)):
+            body = tuple([change(inner) for inner in node.body])
+            if body != node.body:  # nodes compare by identity
                 changed = changed.replaced(body=body)
+        touched = touched or changed is not node
         result.append(changed)
-    if all(new is old for new, old in zip(result, nodes, strict=True)):
-        return nodes
-    return tuple(result)
+    return tuple(result) if touched else nodes
 
 
 def rendered_steps(nodes: Nodes) -> list[Step]:

@@ -17,9 +17,9 @@ from workrail_lint.workrail.compiler.bindings import TOKEN
 from workrail_lint.workrail.compiler.nodes import Node, Nodes, compile_error, one_line, step_label, walk
 
 SENTINEL = "{{wr."
-_TOKEN = re.compile(r"\{\{wr\.[^}]*\}\}")
 _UNTERMINATED = "{{wr.*}}"
-_SPACED = re.compile(r"\{\{wr\.bindings\.[^{}]*[" + js.WHITESPACE_CLASS + r"][^{}]*\}\}")
+# What is left of this shape once the well-formed tokens are gone has white space inside.
+_SPACED = re.compile(r"\{\{wr\.bindings\.[^{}]+\}\}")
 
 
 class _Cause(NamedTuple):
@@ -51,8 +51,7 @@ def scan_tokens(
 
 
 def _unresolved(node: Node, prompt: str, definition: dict[str, Any], overrides: dict[str, str]) -> Finding:
-    match = _TOKEN.search(prompt)
-    token = match[0] if match else _UNTERMINATED
+    token = _first_token(prompt) or _UNTERMINATED
     where = "loop body step" if node.loop_id is not None else "top-level step"
     cause = _cause(node, definition, overrides) or _Cause("token-unresolved", _whole(node), "is never resolved")
     finding = compile_error(
@@ -66,6 +65,19 @@ def _unresolved(node: Node, prompt: str, definition: dict[str, Any], overrides: 
     )
     finding.on_name = cause.on_name
     return finding
+
+
+def _first_token(text: str) -> str | None:
+    """The first `{{wr.` that is closed by the first brace behind it; linear, whatever the text is."""
+    start = text.find(SENTINEL)
+    while start >= 0:
+        end = text.find("}", start)
+        if end < 0:
+            return None
+        if text.startswith("}}", end):
+            return text[start : end + 2]
+        start = text.find(SENTINEL, end)
+    return None
 
 
 def _from_template(node: Node) -> bool:
@@ -103,7 +115,7 @@ def _judge(authored: _Authored, slots: _Slots) -> _Cause | None:
     # A well-formed binding token is C2's affair; whatever else starts like a token nobody looks at.
     rest = TOKEN.sub("\0", text)
     if SENTINEL in rest:
-        if not _TOKEN.search(rest):
+        if _first_token(rest) is None:
             return _Cause("token-malformed", pointer, "is not closed by }}")
         if _SPACED.search(rest):
             return _Cause("token-malformed", pointer, "holds white space, so it is taken for no binding token")
@@ -181,8 +193,9 @@ def _authored(step: dict[str, Any], pointer: str) -> Iterator[_Authored]:
     yield from _value(blocks.get("goal"), f"{base}/goal")
     yield from _items(blocks, "constraints", base)
     yield from _items(blocks, "procedure", base)
-    output = blocks.get("outputRequired")
-    for name in js.keys(output) if isinstance(output, dict) else ():
+    required = blocks.get("outputRequired")
+    output: dict[str, Any] = required if isinstance(required, dict) else {}
+    for name in js.keys(output):
         place = pointers.child(f"{base}/outputRequired", name)
         yield _Authored(name, place, "name")
         yield from _value(output[name], place)

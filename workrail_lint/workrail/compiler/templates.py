@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from workrail_lint import js
 from workrail_lint.findings import Finding
+from workrail_lint.workrail.catalog.routine import PLACEHOLDER
 from workrail_lint.workrail.compiler.nodes import (
     Node,
     Nodes,
@@ -21,16 +22,17 @@ from workrail_lint.workrail.compiler.nodes import (
 )
 
 if TYPE_CHECKING:
-    from workrail_lint.workrail.catalog.catalog import Catalog, Routine
+    from workrail_lint.workrail.catalog.catalog import Catalog
+    from workrail_lint.workrail.catalog.routine import Routine
 
-PLACEHOLDER = re.compile(r"(?<!\{)\{([^{}]+)\}(?!\})")
+PROBE_TEMPLATE = "wr.templates.capability_probe"
 _PASS = "C1"
 
 
 def expand_templates(nodes: Nodes, catalog: Catalog) -> tuple[Nodes, list[Finding]]:
     """Expand the calls; a call that fails stays as it is, so that later passes can still speak."""
     errors: list[Finding] = []
-    if not any(js.truthy(node.step.get("templateCall")) for node in walk(nodes)):
+    if not any("templateCall" in node.step for node in walk(nodes)):
         return nodes, duplicate_ids(nodes)
     expanded: list[Node] = []
     for node in nodes:
@@ -87,7 +89,8 @@ def _instantiate(caller: Node, step: Step, routine: Routine, args: dict[str, js.
     condition = caller.step.get("runCondition")
     if js.truthy(condition) and emitted.get("runCondition") is None:
         emitted["runCondition"] = condition
-    origin = Origin("template", routine.template_id, step_id)
+    probed = args.get("capability") if routine.template_id == PROBE_TEMPLATE else None
+    origin = Origin("template", routine.template_id, step_id, probed if isinstance(probed, str) else None)
     return Node(emitted, caller.pointer, origin=origin, loop_id=caller.loop_id)
 
 
@@ -125,12 +128,11 @@ def duplicate_ids(nodes: Nodes) -> list[Finding]:
     seen: set[str] = set()
     errors: list[Finding] = []
     for node in nodes:
-        for step in (*(node.body or ()), node):
-            if not step.id:
-                continue
-            if step.id in seen:
+        for step in (*node.body, node) if node.body else (node,):
+            ident = step.id
+            if ident in seen and ident:
                 errors.append(_duplicate(step))
-            seen.add(step.id)
+            seen.add(ident)
     return errors
 
 

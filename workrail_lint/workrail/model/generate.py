@@ -35,8 +35,15 @@ def _bindings() -> dict[str, Any]:
     return json_schema(Bindings)
 
 
+def _catalog() -> dict[str, Any]:
+    from workrail_lint.workrail.catalog.model import catalog_schema
+
+    return catalog_schema()
+
+
 KINDS: dict[str, Callable[[], dict[str, Any]]] = {
     "bindings": _bindings,
+    "catalog": _catalog,
     "workflow": _workflow,
     "workflow-design": _workflow_design,
 }

@@ -183,6 +183,7 @@ class Workflow:
         is_routine: bool = False,
         workspace: str | None = None,
         source_kind: str = "project",
+        options: dict[str, object] | None = None,
     ) -> None:
         self.document = document
         self.definition = definition  # in the shipping form, members of a wrong type left out
@@ -196,6 +197,7 @@ class Workflow:
         self.is_routine = is_routine
         self.workspace = workspace  # the folder references are relative to; None when there is no disk
         self.source_kind = source_kind  # where the file was found: project, bundled, user, ...
+        self.options = options or {}  # project settings that concern single rules
         self.found: list[Finding] = []  # of the earlier phases, for rules that must not repeat them
 
     @property

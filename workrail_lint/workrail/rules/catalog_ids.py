@@ -13,9 +13,9 @@ from workrail_lint.rules.base import Example, Report
 from workrail_lint.suggest import nearest
 from workrail_lint.workrail.compiler.nodes import did_you_mean, listed, one_line
 from workrail_lint.workrail.compiler.usage import builtin_uses
+from workrail_lint.workrail.rules import samples
 from workrail_lint.workrail.rules.base import Step, Workflow, WorkflowRule
-from workrail_lint.workrail.rules.prose import label, value_at
-from workrail_lint.workrail.rules.samples import step, workflow
+from workrail_lint.workrail.rules.prose import label, step_members, value_at
 
 if TYPE_CHECKING:
     from workrail_lint.workrail.catalog.catalog import Catalog
@@ -33,7 +33,7 @@ def use_suggestion(finding: Finding, workflow: Workflow) -> Fix | None:
 
 
 def _blocks(**sections: Any) -> dict[str, Any]:
-    return step(prompt=None, promptBlocks={"goal": "Find the cause.", **sections})
+    return samples.step(prompt=None, promptBlocks={"goal": "Find the cause.", **sections})
 
 
 class FeatureUnknown(WorkflowRule):
@@ -52,8 +52,8 @@ class FeatureUnknown(WorkflowRule):
         return use_suggestion(finding, workflow)
 
     def examples(self) -> Iterable[Example]:
-        good = workflow(_blocks(), features=["wr.features.capabilities"])
-        yield Example(workflow(_blocks(), features=["wr.features.capabilites"]), good, good)
+        good = samples.workflow(_blocks(), features=["wr.features.capabilities"])
+        yield Example(samples.workflow(_blocks(), features=["wr.features.capabilites"]), good, good)
 
 
 class RefUnknown(WorkflowRule):
@@ -70,10 +70,10 @@ class RefUnknown(WorkflowRule):
         return use_suggestion(finding, workflow)
 
     def examples(self) -> Iterable[Example]:
-        good = workflow(_blocks(constraints=[[{"kind": "ref", "refId": "wr.refs.memory_usage"}]]))
-        bad = workflow(_blocks(constraints=[[{"kind": "ref", "refId": "wr.refs.memory_usege"}]]))
+        good = samples.workflow(_blocks(constraints=[[{"kind": "ref", "refId": "wr.refs.memory_usage"}]]))
+        bad = samples.workflow(_blocks(constraints=[[{"kind": "ref", "refId": "wr.refs.memory_usege"}]]))
         yield Example(bad, good, good)
-        yield Example(workflow(_blocks(constraints=[[{"kind": "ref", "refId": "toString"}]])), good)
+        yield Example(samples.workflow(_blocks(constraints=[[{"kind": "ref", "refId": "toString"}]])), good)
 
 
 class TemplateUnknown(WorkflowRule):
@@ -92,7 +92,7 @@ class TemplateUnknown(WorkflowRule):
     def examples(self) -> Iterable[Example]:
         def calling(template: str) -> dict[str, Any]:
             call = {"templateId": template}
-            return workflow(step(), step("simulate", None, templateCall=call))
+            return samples.workflow(samples.step(), samples.step("simulate", None, templateCall=call))
 
         good = calling("wr.templates.routine.execution-simulation")
         yield Example(calling("wr.templates.routine.execution-simulaton"), good, good)
@@ -112,7 +112,7 @@ class ContractUnknown(WorkflowRule):
     fix_safety = "unsafe"
 
     def applies(self, workflow: Workflow) -> bool:
-        return "templateCall" in workflow.document.text and "outputContract" in workflow.document.text
+        return step_members(workflow) >= {"templateCall", "outputContract"}
 
     def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
         return use_suggestion(finding, workflow)
@@ -133,8 +133,8 @@ class ContractUnknown(WorkflowRule):
 
     def examples(self) -> Iterable[Example]:
         def contract(ref: str) -> dict[str, Any]:
-            return workflow(
-                step(prompt="Hand in a wr.review_verdict artifact.", outputContract={"contractRef": ref})
+            return samples.workflow(
+                samples.step(prompt="Hand in a wr.review_verdict artifact.", outputContract={"contractRef": ref})
             )
 
         good = contract("wr.contracts.review_verdict")
@@ -151,8 +151,8 @@ class CatalogIdDesignOnly(WorkflowRule):
 
     def examples(self) -> Iterable[Example]:
         yield Example(
-            workflow(_blocks(), features=["wr.features.mode_guidance"]),
-            workflow(_blocks(), features=["wr.features.capabilities"]),
+            samples.workflow(_blocks(), features=["wr.features.mode_guidance"]),
+            samples.workflow(_blocks(), features=["wr.features.capabilities"]),
             options={"engine_parity": True},
         )
 
@@ -197,10 +197,11 @@ class CatalogHashNotEngine(WorkflowRule):
     )
 
     def applies(self, workflow: Workflow) -> bool:
-        return workflow.catalog.engine_version is None and '"wr.' in workflow.document.text
+        used = step_members(workflow)
+        return workflow.catalog.engine_version is None and ("promptBlocks" in used or "templateCall" in used)
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
-        has_blocks = any("promptBlocks" in found.step for found in workflow.all_steps)
+        has_blocks = "promptBlocks" in step_members(workflow)
         for use in builtin_uses(workflow.definition):
             if use.kind == "contract" or (use.kind == "feature" and not has_blocks):
                 continue  # brings no text into any prompt
@@ -214,7 +215,7 @@ class CatalogHashNotEngine(WorkflowRule):
             return
 
     def examples(self) -> Iterable[Example]:
-        yield Example(workflow(_blocks(), features=["wr.features.capabilities"]), workflow(_blocks()))
+        yield Example(samples.workflow(_blocks(), features=["wr.features.capabilities"]), samples.workflow(_blocks()))
 
 
 def _is_catalog_template(template_id: str, catalog: Catalog) -> bool:
@@ -244,7 +245,7 @@ class FeatureConfigNotAllowed(WorkflowRule):
 
     def examples(self) -> Iterable[Example]:
         def configured(*features: Any) -> dict[str, Any]:
-            return workflow(_blocks(), features=list(features))
+            return samples.workflow(_blocks(), features=list(features))
 
         ident = "wr.features.memory_context"
         yield Example(
@@ -263,7 +264,7 @@ class CapabilityUnknown(WorkflowRule):
     why = "A capability nobody can probe can never be observed, so a step that needs it could never be unlocked."
 
     def applies(self, workflow: Workflow) -> bool:
-        return "templateCall" in workflow.document.text
+        return "templateCall" in step_members(workflow)
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         """A call that names a capability by hand; top-level capabilities are judged while reading the document."""
@@ -286,14 +287,14 @@ class CapabilityUnknown(WorkflowRule):
 
     def examples(self) -> Iterable[Example]:
         def wanting(**capabilities: str) -> dict[str, Any]:
-            return workflow(_blocks(), capabilities=capabilities)
+            return samples.workflow(_blocks(), capabilities=capabilities)
 
         yield Example(wanting(terminal="required"), wanting(web_browsing="required"))
 
         def probing(name: str) -> dict[str, Any]:
             args = {"capability": name, "when": "lazy_on_first_use"}
             call = {"templateId": "wr.templates.capability_probe", "args": args}
-            return workflow(step(), step("probe-it", None, templateCall=call))
+            return samples.workflow(samples.step(), samples.step("probe-it", None, templateCall=call))
 
         yield Example(probing("terminal"), probing("delegation"))
 
@@ -316,7 +317,7 @@ class GateKindUnknown(WorkflowRule):
 
     def examples(self) -> Iterable[Example]:
         def gated(kind: str) -> dict[str, Any]:
-            return workflow(step(requireConfirmation={"kind": kind}))
+            return samples.workflow(samples.step(requireConfirmation={"kind": kind}))
 
         good = gated("human_approval")
         yield Example(gated("manager"), good)
@@ -333,7 +334,9 @@ class PromptPartKindUnknown(WorkflowRule):
 
     def examples(self) -> Iterable[Example]:
         def part(kind: str) -> dict[str, Any]:
-            return workflow(step(prompt=None, promptBlocks={"goal": [{"kind": kind, "text": "Find the cause."}]}))
+            return samples.workflow(
+                samples.step(prompt=None, promptBlocks={"goal": [{"kind": kind, "text": "Find the cause."}]})
+            )
 
         yield Example(part("html"), part("text"))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from workrail_lint import js
@@ -11,9 +11,9 @@ from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import ReplaceText, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.workrail.compiler.nodes import one_line
+from workrail_lint.workrail.rules import samples
 from workrail_lint.workrail.rules.base import Step, Text, Workflow, WorkflowRule
-from workrail_lint.workrail.rules.prose import has_braces, label
-from workrail_lint.workrail.rules.samples import step, workflow
+from workrail_lint.workrail.rules.prose import Pattern, has_braces, label
 
 # The texts that are rendered with the run's context; generated steps have prompts of their own.
 SUBSTITUTED_FIELDS = (
@@ -33,14 +33,18 @@ SUBSTITUTED_FIELDS = (
     "synthesis",
 )
 _NEVER = ("agentRole", "guidance")
-_BRACES = re.compile(r"(?<!\{)\{\{([^{}]+)\}\}(?!\})")
-_PATH = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
+_BRACES = Pattern(r"(?<!\{)\{\{([^{}]+)\}\}(?!\})")
+_PATH = Pattern(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
 
 
 def _tokens(text: Text, fields: tuple[str, ...]) -> Iterable[re.Match[str]]:
     if "{{" not in text.text or text.field not in fields:
         return ()
-    return (match for match in _BRACES.finditer(text.text) if not js.trim(match[1]).lower().startswith("wr."))
+    return (match for match in _BRACES().finditer(text.text) if not js.trim(match[1]).lower().startswith("wr."))
+
+
+def _verb(tokens: Collection[str]) -> str:
+    return "is" if len(set(tokens)) == 1 else "are"
 
 
 class ContextTokenSpaced(WorkflowRule):
@@ -62,19 +66,19 @@ class ContextTokenSpaced(WorkflowRule):
         spaced: dict[str, str] = {}
         for match in _tokens(text, SUBSTITUTED_FIELDS):
             name = js.trim(match[1])
-            if name != match[1] and _PATH.fullmatch(name):
+            if name != match[1] and _PATH().fullmatch(name):
                 spaced[match[0]] = "{{" + name + "}}"
         if spaced:
             shown = ", ".join(map(one_line, spaced))
             report(
                 text.pointer,
-                f"{label(step)}: {shown} is not replaced by the context value; write it without spaces",
+                f"{label(step)}: {shown} {_verb(spaced)} not replaced by the context value; write it without spaces",
                 fix=unsafe("remove the spaces", *(ReplaceText(text.pointer, *pair) for pair in spaced.items())),
             )
 
     def examples(self) -> Iterable[Example]:
-        good = workflow(step(prompt="Greet {{user}} by name."))
-        yield Example(workflow(step(prompt="Greet {{ user }} by name.")), good, good)
+        good = samples.workflow(samples.step(prompt="Greet {{user}} by name."))
+        yield Example(samples.workflow(samples.step(prompt="Greet {{ user }} by name.")), good, good)
 
 
 class ContextTokenExpression(WorkflowRule):
@@ -93,20 +97,20 @@ class ContextTokenExpression(WorkflowRule):
             return
         odd = [
             match[0]
-            for match in _tokens(text, SUBSTITUTED_FIELDS)
-            if (name := js.trim(match[1])) and not _PATH.fullmatch(name)
+            for match in _tokens(text, SUBSTITUTED_FIELDS + _NEVER)
+            if (name := js.trim(match[1])) and not _PATH().fullmatch(name)
         ]
         if odd:
             shown = ", ".join(map(one_line, dict.fromkeys(odd)))
             report(
                 text.pointer,
-                f"{label(step)}: {shown} is no path of a context value and stays as it is; "
+                f"{label(step)}: {shown} {_verb(odd)} no path of a context value and left as written; "
                 "let an earlier step put the value into the context and name it",
             )
 
     def examples(self) -> Iterable[Example]:
         def counting(token: str) -> dict[str, Any]:
-            return workflow(step(prompt=f"Work on item {token} of the list."))
+            return samples.workflow(samples.step(prompt=f"Work on item {token} of the list."))
 
         yield Example(counting("{{count + 1}}"), counting("{{nextCount}}"))
 
@@ -125,18 +129,17 @@ class ContextTokenField(WorkflowRule):
     def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
         if step is None or step.calls_template:
             return
-        found = [match[0] for match in _tokens(text, _NEVER) if _PATH.fullmatch(js.trim(match[1]))]
+        found = [match[0] for match in _tokens(text, _NEVER) if _PATH().fullmatch(js.trim(match[1]))]
         if found:
             shown = ", ".join(map(one_line, dict.fromkeys(found)))
-            report(
-                text.pointer,
-                f"{label(step)}: {shown} is not replaced in {text.field}; only prompt, title and fragments are rendered",
-            )
+            report(text.pointer, f"{label(step)}: {shown} {_verb(found)} not replaced in {text.field}; use the prompt")
 
     def examples(self) -> Iterable[Example]:
         yield Example(
-            workflow(step(agentRole="Expert in {{language}} code")),
-            workflow(step(prompt="Review the {{language}} code.", agentRole="Expert in careful code review")),
+            samples.workflow(samples.step(agentRole="Expert in {{language}} code")),
+            samples.workflow(
+                samples.step(prompt="Review the {{language}} code.", agentRole="Expert in careful code review")
+            ),
         )
 
 

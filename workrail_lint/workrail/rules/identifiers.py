@@ -1,25 +1,23 @@
-"""ID: ids of workflows, steps and what a step declares."""
+"""ID: the ids of workflows and steps. Names of other things are in `names`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Fix, Severity
 from workrail_lint.findings.fix import Operation, Replace, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.workrail import identity
 from workrail_lint.workrail.compiler.nodes import one_line, walk
 from workrail_lint.workrail.identity import Verdict
-from workrail_lint.workrail.rules.base import Condition, Step, Workflow, WorkflowRule
+from workrail_lint.workrail.rules.base import Step, Workflow, WorkflowRule
 from workrail_lint.workrail.rules.samples import loop, step, workflow
 
 if TYPE_CHECKING:
     from workrail_lint.findings import Finding
     from workrail_lint.workrail.compiler.compiled import CompiledWorkflow
 
-RESERVED_KEYS = ("__proto__", "constructor", "prototype")
 _LONGEST_EXPANDED = 128
 
 
@@ -87,7 +85,7 @@ class WorkflowIdReserved(WorkflowRule):
             return
         suggestion = identity.suggest(workflow.id.partition(".")[2], workflow.source_kind)
         message = f"the id {one_line(workflow.id)} is reserved: the namespace wr is for bundled workflows only"
-        report("/id", *_renamed(message, suggestion))
+        _report_rename(report, message, suggestion)
 
     def examples(self) -> Iterator[Example]:
         yield Example(workflow(id="wr.mine"), workflow(id="project.mine"), workflow(id="project.mine"))
@@ -111,7 +109,7 @@ class WorkflowIdLegacy(WorkflowRule):
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         message = f"the id {one_line(workflow.id)} has no namespace"
-        report("/id", *_renamed(message, identity.suggest(workflow.id, workflow.source_kind)))
+        _report_rename(report, message, identity.suggest(workflow.id, workflow.source_kind))
 
     def examples(self) -> Iterator[Example]:
         good = workflow(id="project.my_flow")
@@ -133,7 +131,7 @@ class WorkflowIdLegacyNew(WorkflowRule):
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         message = f"the id {one_line(workflow.id)} of a new workflow has no namespace"
-        report("/id", *_renamed(message, identity.suggest(workflow.id, workflow.source_kind)))
+        _report_rename(report, message, identity.suggest(workflow.id, workflow.source_kind))
 
     def examples(self) -> Iterator[Example]:
         good = workflow(id="project.my_flow")
@@ -153,9 +151,184 @@ def _is_new(workflow: Workflow) -> bool:
     return bool(getattr(workflow, "is_new", False))
 
 
-class _Reported(tuple[str]):
-    """What `report` takes after the pointer."""
+def _report_rename(report: Report, message: str, suggestion: str | None) -> None:
+    if suggestion is None:
+        report("/id", message)
+    else:
+        fix = unsafe(f"rename it to {suggestion}", Replace("/id", suggestion))
+        report("/id", f"{message}; rename it to {one_line(suggestion)}", fix=fix)
 
 
-def _renamed(message: str, suggestion: str | None) -> tuple[str]:
-    return (f"{message}; rename it to {one_line(suggestion)}" if suggestion else message,)
+# ------------------------------------------------------------------------------------------------- steps
+
+
+class StepIdPattern(WorkflowRule):
+    code = "ID007"
+    name = "step-id-pattern"
+    severity = Severity.ERROR
+    origin = "schema"
+    summary = "A step's id is not made of 3 to 64 characters out of a-z, 0-9 and `-`."
+    why = "Step ids stand in tokens, events and look-up keys whose delimiters they must not contain."
+    fix = "Write it in lower case with `-` for what is not allowed, in the step and wherever a loop names it."
+    fix_safety = "unsafe"
+
+    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+        new = finding.details.get("suggestion")
+        renamed = next((found for found in workflow.all_steps if found.at("id") == finding.pointer), None)
+        if renamed is None or not isinstance(new, str) or any(found.id == new for found in workflow.all_steps):
+            return None
+        return unsafe(f"rename it to {new}", *_step_rename(renamed, new, workflow))
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            workflow(step("Plan It"), {**loop(), "body": "Plan It"}),
+            workflow(step("plan-it"), {**loop(), "body": "plan-it"}),
+            workflow(step("plan-it"), {**loop(), "body": "plan-it"}),
+        )
+
+
+def _step_rename(renamed: Step, new: str, workflow: Workflow) -> Iterator[Operation]:
+    """A step's new id, in the step and in everything that names the step."""
+    yield Replace(renamed.at("id"), new)
+    if renamed.loop is None:
+        for other in workflow.steps:
+            if other.kind == "loop" and other.step.get("body") == renamed.id:
+                yield Replace(other.at("body"), new)
+    config = renamed.step.get("loop")
+    source = config.get("conditionSource") if isinstance(config, dict) else None
+    if isinstance(source, dict) and source.get("loopId") == renamed.id:
+        yield Replace(renamed.at("loop", "conditionSource", "loopId"), new)
+
+
+class StepIdDuplicate(WorkflowRule):
+    code = "ID008"
+    name = "step-id-duplicate"
+    severity = Severity.ERROR
+    origin = "struct"
+    summary = "Two top-level steps have the same id."
+    why = "A step is found by its id. Of two with one id, only one can ever be meant."
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(workflow(step("plan"), step("plan")), workflow(step("plan"), step("build")))
+
+
+class StepIdDuplicateBody(WorkflowRule):
+    code = "ID009"
+    name = "step-id-duplicate-body"
+    severity = Severity.ERROR
+    origin = "struct"
+    summary = "Two steps in the body of one loop have the same id."
+    why = "A step is found by its id. Of two with one id, only one can ever be meant."
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(workflow(loop(step("try-it"), step("try-it"))), workflow(loop(step("try-it"), step("look"))))
+
+
+class StepIdCollision(WorkflowRule):
+    code = "ID010"
+    name = "step-id-collision"
+    severity = Severity.ERROR
+    origin = "compile"
+    summary = "A step in a loop body has the id of a top-level step, of a loop, or of a step in another body."
+    why = "All steps of a compiled workflow share one name space, whatever list they are written in."
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            workflow(step("look"), loop(step("look"))),
+            workflow(step("look"), loop(step("look-again"))),
+        )
+
+
+class ExpandedIdTooLong(WorkflowRule):
+    code = "ID011"
+    name = "expanded-id-too-long"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = f"The id of a step that a template call expands to has more than {_LONGEST_EXPANDED} characters."
+    why = "The id is made of the calling step's and the routine step's; events and tokens carry it around in full."
+
+    def applies(self, workflow: Workflow) -> bool:
+        return "templateCall" in workflow.document.text
+
+    def check_compiled(self, compiled: CompiledWorkflow, workflow: Workflow, report: Report) -> None:
+        for node in walk(compiled.nodes):
+            from_template = node.origin is not None and node.origin.source == "template"
+            if from_template and len(node.id) > _LONGEST_EXPANDED:
+                report(
+                    node.place,
+                    f"the expanded step id {one_line(node.id)} has {len(node.id)} characters, more than "
+                    f"{_LONGEST_EXPANDED}; give the calling step a shorter id",
+                )
+
+    def examples(self) -> Iterator[Example]:
+        inner = "look-at-every-file-that-the-change-touches-and-note-what-it-does-and-why"
+        routine = _routine({"id": inner, "title": "Look", "prompt": "Look at every file."})
+        call = {"templateCall": {"templateId": "wr.templates.routine.sweep"}}
+        long = "sweep-the-whole-repository-before-anybody-makes-a-decision"
+        yield Example(
+            workflow(step(), step(long, None, **call)),
+            workflow(step(), step("sweep", None, **call)),
+            options={"routines": [routine]},
+        )
+
+
+class VirtualIdCollision(WorkflowRule):
+    code = "ID012"
+    name = "virtual-id-collision"
+    severity = Severity.ERROR
+    origin = "compile"
+    summary = "The step generated for a verification, audit or synthesis block gets an id that is already taken."
+    why = (
+        "The compiler adds `__verification`, `__audit` or `__synthesis` to the step's id; nothing else may be so named."
+    )
+
+    def examples(self) -> Iterator[Example]:
+        audited = {"id": "look", "title": "Look", "prompt": "Look.", "audit": {"rubric": ["Nothing is left out"]}}
+        call = {"templateCall": {"templateId": "wr.templates.routine.sweep"}}
+        document = workflow(step(), step("sweep", None, **call))
+        taken = _routine(audited, {"id": "look__audit", "title": "Audit", "prompt": "Judge it."})
+        yield Example(document, workflow(), options={"routines": [taken]})
+
+
+def _routine(*steps: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "id": "routine-sweep",
+        "name": "Sweep",
+        "description": "Looks at everything once.",
+        "version": "1.0.0",
+        "steps": list(steps),
+    }
+
+
+class FragmentIdDuplicate(WorkflowRule):
+    code = "ID013"
+    name = "fragment-id-duplicate"
+    severity = Severity.ERROR
+    origin = "struct"
+    summary = "Two prompt fragments of one step have the same id."
+    why = "The engine refuses it on top-level steps. In loop bodies it goes unnoticed until the wrong one is edited."
+
+    def examples(self) -> Iterator[Example]:
+        first = {"id": "deep", "text": "Go deep.", "when": {"var": "depth", "equals": "deep"}}
+        second = {"id": "wide", "text": "Go wide.", "when": {"var": "depth", "equals": "wide"}}
+        yield Example(
+            workflow(step(promptFragments=[first, {**second, "id": "deep"}])),
+            workflow(step(promptFragments=[first, second])),
+        )
+
+
+RULES: tuple[type[WorkflowRule], ...] = (
+    WorkflowIdPattern,
+    WorkflowIdSegmentShort,
+    WorkflowIdDots,
+    WorkflowIdReserved,
+    WorkflowIdLegacy,
+    WorkflowIdLegacyNew,
+    StepIdPattern,
+    StepIdDuplicate,
+    StepIdDuplicateBody,
+    StepIdCollision,
+    ExpandedIdTooLong,
+    VirtualIdCollision,
+    FragmentIdDuplicate,
+)

@@ -47,7 +47,10 @@ class LoopNested(WorkflowRule):
     severity = Severity.ERROR
     origin = "schema / struct"
     summary = "A loop stands inside the body of another."
-    why = "A run keeps one loop at a time, so a nested loop is refused. Make the inner work one step, or loop twice in a row."
+    why = (
+        "A run keeps one loop at a time, so a nested one is refused. Make the inner work one step, or let one loop "
+        "follow the other."
+    )
 
     def examples(self) -> Iterable[Example]:
         yield Example(

@@ -168,7 +168,9 @@ class LoopCountMissing(WorkflowRule):
     severity = Severity.ERROR
     origin = "schema"
     summary = "A `for` loop has no `count`."
-    why = "A `for` loop runs as often as its count says, and `maxIterations` is only its bound. Without one it is refused."
+    why = (
+        "A `for` loop runs as often as its count says; `maxIterations` is only a bound. Without a count it is refused."
+    )
 
     def examples(self) -> Iterable[Example]:
         yield Example(bad=workflow(loop(count=...)), good=workflow(loop(count=2)))

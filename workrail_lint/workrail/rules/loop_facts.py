@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint.findings.fix import Fix, Remove, Replace, unsafe
@@ -47,7 +48,8 @@ def variables(loop: Step) -> LoopVariables:
     return LoopVariables(iteration, config.get("itemVar") or "currentItem", config.get("indexVar") or "currentIndex")
 
 
-def decisions(loop: Step, workflow: Workflow) -> list[Decision]:
+@lru_cache(maxsize=8)
+def decisions(loop: Step, workflow: Workflow) -> tuple[Decision, ...]:
     """Where the body hands in a decision, in the order of its steps."""
     found: list[Decision] = []
     for step in workflow.body_of(loop):
@@ -60,7 +62,7 @@ def decisions(loop: Step, workflow: Workflow) -> list[Decision]:
         # A referenced body leaves its synthesis behind at the top level.
         elif step.loop is not None and synthesis_contract(step) == LOOP_CONTROL:
             found.append(Decision(step, step.at("synthesis", "outputContract")))
-    return found
+    return tuple(found)
 
 
 def synthesis_contract(step: Step) -> object:
@@ -82,6 +84,7 @@ def called_routine(step: Step, workflow: Workflow) -> Routine | None:
     return workflow.catalog.templates.get(template_id) if isinstance(template_id, str) else None
 
 
+@lru_cache(maxsize=8)
 def source(loop: Step, workflow: Workflow) -> dict[str, Any] | None:
     """What decides a while or until loop, as the compiler will see it."""
     body = tuple(

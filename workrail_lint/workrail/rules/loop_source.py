@@ -18,7 +18,8 @@ from workrail_lint.workrail.rules.loop_facts import (
     settings,
     source,
 )
-from workrail_lint.workrail.rules.samples import controlled_loop, loop, step, workflow
+from workrail_lint.workrail.rules.samples import controlled_loop, decision, loop, step, workflow
+from workrail_lint.workrail.rules.variables import mentions
 
 if TYPE_CHECKING:
     from workrail_lint.rules.base import Report
@@ -71,8 +72,7 @@ class LoopContextControlled(WorkflowRule):
             operations.append(Rename(pointer, "conditionSource"))
         if settings(loop).get("type") == "until":
             operations.append(Replace(loop.at("loop", "type"), "while"))
-        contract = {"contractRef": LOOP_CONTROL}
-        operations.append(Insert(body[-1].pointer, "outputContract", None, contract))
+        operations.append(Insert(body[-1].pointer, "outputContract", None, {"contractRef": LOOP_CONTROL}))
         return unsafe("let a loop-control artifact decide", *operations)
 
     def examples(self) -> Iterable[Example]:
@@ -198,7 +198,7 @@ class LoopSourceLoopIdMismatch(WorkflowRule):
     summary = "A loop's `conditionSource` has no `loopId`, or one that is not the loop's own id."
     why = (
         "A decision belongs to the loop it names. Where that is enforced, the name is the id of the loop step; a "
-        "prompt that tells agents another one has their decisions refused."
+        "prompt that tells agents another one has their decisions refused. As long as no prompt does, this is advice."
     )
     fix = "Sets `loopId` to the loop's id."
     fix_safety = "unsafe"
@@ -207,27 +207,38 @@ class LoopSourceLoopIdMismatch(WorkflowRule):
         written = _authored_artifact(loop)
         if written is None or written.get("loopId") == loop.id or not loop.id:
             return
-        container = loop.at("loop", "conditionSource")
-        if "loopId" in written:
-            pointer = loop.at("loop", "conditionSource", "loopId")
-            report(
-                pointer,
-                f"Loop {one_line(loop.id)}: conditionSource names the loop {one_line(written['loopId'])}; "
-                f"use {one_line(loop.id)}, here and in the prompts",
-                fix=unsafe(f"set loopId to {one_line(loop.id)}", Replace(pointer, loop.id)),
-            )
-        else:
+        container, pointer = loop.at("loop", "conditionSource"), loop.at("loop", "conditionSource", "loopId")
+        title = f"set loopId to {one_line(loop.id)}"
+        if "loopId" not in written:
             report(
                 container,
                 f"Loop {one_line(loop.id)}: conditionSource names no loop; add loopId {one_line(loop.id)}",
-                fix=unsafe(f"add loopId {one_line(loop.id)}", Insert(container, "loopId", None, loop.id)),
+                severity=Severity.INFO,
+                fix=unsafe(title, Insert(container, "loopId", None, loop.id)),
             )
+            return
+        other = str(written["loopId"])
+        told = next((inner for inner in workflow.body_of(loop) if mentions(inner.prompt, other)), None)
+        also = f", also in the prompt of step {one_line(told.id)}" if told else ""
+        report(
+            pointer,
+            f"Loop {one_line(loop.id)}: conditionSource names {one_line(other)}; use {one_line(loop.id)}{also}",
+            severity=Severity.WARNING if told else Severity.INFO,
+            fix=unsafe(title, Replace(pointer, loop.id)),
+        )
 
     def examples(self) -> Iterable[Example]:
         good = workflow(controlled_loop())
         named = artifact_source("again")
-        other = {**named, "loopId": "other"}
-        yield Example(bad=workflow(controlled_loop(conditionSource=other)), good=good, fixed=good)
+        told = decision() | {
+            "prompt": "Hand in a wr.loop_control artifact for other: continue above 0 findings, else stop."
+        }
+        body = controlled_loop(step("inner-step"), told)
+        yield Example(
+            bad=workflow(controlled_loop(step("inner-step"), told, conditionSource={**named, "loopId": "other"})),
+            good=good,
+            fixed=workflow(body),
+        )
         unnamed = {member: value for member, value in named.items() if member != "loopId"}
         yield Example(bad=workflow(controlled_loop(conditionSource=unnamed)), good=good, fixed=good)
 

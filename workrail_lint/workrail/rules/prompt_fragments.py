@@ -9,10 +9,10 @@ from workrail_lint import js
 from workrail_lint.findings import Fix, Severity
 from workrail_lint.findings.fix import Insert, Operation, Remove, Replace, unsafe
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.workrail.rules.base import Step, Text, Workflow, WorkflowRule
+from workrail_lint.workrail.rules import samples
+from workrail_lint.workrail.rules.base import Step, Workflow, WorkflowRule
 from workrail_lint.workrail.rules.prompt_shape import MAX_PROMPT
-from workrail_lint.workrail.rules.prose import is_text, label, quoted
-from workrail_lint.workrail.rules.samples import step, workflow
+from workrail_lint.workrail.rules.prose import is_text, label, quoted, step_members
 
 _WHEN = {"var": "mode", "equals": "deep"}
 
@@ -31,17 +31,20 @@ class FragmentBlank(WorkflowRule):
     why = "When its condition holds the fragment adds nothing, so whatever it was meant to say is missing."
 
     def applies(self, workflow: Workflow) -> bool:
-        return "promptFragments" in workflow.document.text
+        return "promptFragments" in step_members(workflow)
 
-    def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
-        if step is None or text.field != "fragment" or step.calls_template:
-            return
-        if text.text and js.is_blank(text.text):
-            report(text.pointer, f"{label(step)}: the fragment's text is blank; write it or remove the fragment")
+    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+        for index, item in enumerate(_fragments(step)) if not step.calls_template else ():
+            text = item.get("text")
+            if isinstance(text, str) and text and js.is_blank(text):
+                report(
+                    step.at("promptFragments", index, "text"),
+                    f"{label(step)}: the fragment's text is blank; write it or remove the fragment",
+                )
 
     def examples(self) -> Iterable[Example]:
         def fragment(text: str) -> dict[str, Any]:
-            return workflow(step(promptFragments=[{"id": "deep", "when": _WHEN, "text": text}]))
+            return samples.workflow(samples.step(promptFragments=[{"id": "deep", "when": _WHEN, "text": text}]))
 
         yield Example(fragment(" "), fragment("Look at the tests as well."))
 
@@ -55,7 +58,7 @@ class FragmentUnconditional(WorkflowRule):
     why = "It is always added, so it could be part of the prompt, where a reader would look for it."
 
     def applies(self, workflow: Workflow) -> bool:
-        return "promptFragments" in workflow.document.text
+        return "promptFragments" in step_members(workflow)
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         if step.calls_template:
@@ -71,8 +74,8 @@ class FragmentUnconditional(WorkflowRule):
     def examples(self) -> Iterable[Example]:
         fragment = {"id": "deep", "text": "Look at the tests as well."}
         yield Example(
-            workflow(step(promptFragments=[fragment])),
-            workflow(step(promptFragments=[{**fragment, "when": _WHEN}])),
+            samples.workflow(samples.step(promptFragments=[fragment])),
+            samples.workflow(samples.step(promptFragments=[{**fragment, "when": _WHEN}])),
         )
 
 
@@ -85,7 +88,7 @@ class FragmentOnTemplateCall(WorkflowRule):
     why = "The call is replaced by the routine's steps, and the fragments go with it; nobody ever reads them."
 
     def applies(self, workflow: Workflow) -> bool:
-        return "promptFragments" in workflow.document.text
+        return "promptFragments" in step_members(workflow)
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         if step.calls_template and _fragments(step):
@@ -99,9 +102,9 @@ class FragmentOnTemplateCall(WorkflowRule):
     def examples(self) -> Iterable[Example]:
         call = {"templateId": "wr.templates.routine.execution-simulation"}
         fragments = [{"id": "deep", "when": _WHEN, "text": "Look at the tests as well."}]
-        bad = step("simulate", None, templateCall=call, promptFragments=fragments)
-        good = step("simulate", None, templateCall=call)
-        yield Example(workflow(step(), bad), workflow(step(), good))
+        bad = samples.step("simulate", None, templateCall=call, promptFragments=fragments)
+        good = samples.step("simulate", None, templateCall=call)
+        yield Example(samples.workflow(samples.step(), bad), samples.workflow(samples.step(), good))
 
 
 class GuidanceBlank(WorkflowRule):
@@ -115,19 +118,22 @@ class GuidanceBlank(WorkflowRule):
     fix_safety = "unsafe"
 
     def applies(self, workflow: Workflow) -> bool:
-        return '"guidance"' in workflow.document.text
+        return "guidance" in step_members(workflow)
 
-    def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
-        if step is not None and text.field == "guidance" and js.is_blank(text.text):
-            report(
-                text.pointer,
-                f"{label(step)}: this item of guidance is blank; fill it or remove it",
-                fix=unsafe("remove the item", Remove(text.pointer)),
-            )
+    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+        items = step.step.get("guidance")
+        for index, item in enumerate(items if isinstance(items, list) else ()):
+            if isinstance(item, str) and js.is_blank(item):
+                pointer = step.at("guidance", index)
+                report(
+                    pointer,
+                    f"{label(step)}: this item of guidance is blank; fill it or remove it",
+                    fix=unsafe("remove the item", Remove(pointer)),
+                )
 
     def examples(self) -> Iterable[Example]:
-        good = workflow(step(guidance=["Prefer evidence."]))
-        yield Example(workflow(step(guidance=["Prefer evidence.", ""])), good, good)
+        good = samples.workflow(samples.step(guidance=["Prefer evidence."]))
+        yield Example(samples.workflow(samples.step(guidance=["Prefer evidence.", ""])), good, good)
 
 
 class GuidanceNotDelivered(WorkflowRule):
@@ -141,7 +147,7 @@ class GuidanceNotDelivered(WorkflowRule):
     fix_safety = "unsafe"
 
     def applies(self, workflow: Workflow) -> bool:
-        return "uidance" in workflow.document.text
+        return "metaGuidance" in workflow.definition or "guidance" in step_members(workflow)
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         if workflow.definition.get("metaGuidance"):
@@ -162,12 +168,18 @@ class GuidanceNotDelivered(WorkflowRule):
             )
 
     def examples(self) -> Iterable[Example]:
-        moved = workflow(step(prompt="Describe what you see.\n\n- Prefer evidence."))
-        yield Example(workflow(step(guidance=["Prefer evidence."])), moved, moved)
+        moved = samples.workflow(samples.step(prompt="Describe what you see.\n\n- Prefer evidence."))
+        yield Example(samples.workflow(samples.step(guidance=["Prefer evidence."])), moved, moved)
         blocks = {"goal": "Describe what you see."}
-        in_blocks = workflow(step(prompt=None, promptBlocks={**blocks, "constraints": ["Prefer evidence."]}))
-        yield Example(workflow(step(prompt=None, promptBlocks=blocks, guidance=["Prefer evidence."])), in_blocks, in_blocks)
-        yield Example(workflow(metaGuidance=["Prefer evidence."]), workflow())
+        in_blocks = samples.workflow(
+            samples.step(prompt=None, promptBlocks={**blocks, "constraints": ["Prefer evidence."]})
+        )
+        yield Example(
+            samples.workflow(samples.step(prompt=None, promptBlocks=blocks, guidance=["Prefer evidence."])),
+            in_blocks,
+            in_blocks,
+        )
+        yield Example(samples.workflow(metaGuidance=["Prefer evidence."]), samples.workflow())
 
 
 def _moved(step: Step, items: list[str]) -> Fix | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -10,9 +9,9 @@ from workrail_lint import js
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.workrail.compiler.nodes import listed, one_line
+from workrail_lint.workrail.rules import samples
 from workrail_lint.workrail.rules.base import Step, Workflow, WorkflowRule
-from workrail_lint.workrail.rules.prose import label, quoted, sentences
-from workrail_lint.workrail.rules.samples import step, workflow
+from workrail_lint.workrail.rules.prose import label, prompts, quoted, step_members
 
 _LONG = 60
 _OFTEN = 3
@@ -30,31 +29,31 @@ class PromptBoundaryBoilerplate(WorkflowRule):
     why = "Repeated text is read past by agents and drifts apart when one copy is edited."
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
-        steps = [step for step in workflow.all_steps if not step.calls_template]
-        if len(steps) < _OFTEN:
-            return
         users: dict[str, dict[str, str]] = {}
-        for step in steps:
-            for text in step.prompt_texts:
-                if len(text.text) < _LONG:
-                    continue
-                for sentence in sentences(text.text):
-                    if len(sentence) >= _LONG:
-                        users.setdefault(sentence, {}).setdefault(step.id, text.pointer)
+        for sentence, step, text in prompts(workflow).sentences(_LONG):
+            places = users.get(sentence)
+            if places is None:
+                users[sentence] = {step.id: text.pointer}
+            else:
+                places.setdefault(step.id, text.pointer)
+        groups: dict[tuple[str, ...], list[str]] = {}
         for sentence, places in users.items():
-            if len(places) >= _OFTEN:
-                report(
-                    next(iter(places.values())),
-                    f"The sentence {quoted(sentence)} stands in {len(places)} prompts ({listed(places)}); "
-                    "say it once, or in words of the step's own",
-                )
+            if len(places) >= _OFTEN and len(sentence) >= _LONG:
+                groups.setdefault(tuple(places), []).append(sentence)
+        for names, shared in groups.items():
+            more = f" and {len(shared) - 1} more" if len(shared) > 1 else ""
+            report(
+                users[shared[0]][names[0]],
+                f"The sentence {quoted(shared[0])}{more} can be read in {len(names)} prompts ({listed(names)}); "
+                "say it once, or in words of the step's own",
+            )
 
     def examples(self) -> Iterable[Example]:
         same = "Do not edit any file in this step, and hand over before you start the next one."
         names = ("look", "plan", "check")
         yield Example(
-            workflow(*(step(f"{name}-it", f"{name.title()}. {same}") for name in names)),
-            workflow(*(step(f"{name}-it", f"{name.title()} carefully.") for name in names)),
+            samples.workflow(*(samples.step(f"{name}-it", f"{name.title()}. {same}") for name in names)),
+            samples.workflow(*(samples.step(f"{name}-it", f"{name.title()} carefully.") for name in names)),
         )
 
 
@@ -67,7 +66,7 @@ class PromptVariantDuplication(WorkflowRule):
     why = "The shared part has to be kept in step by hand. One step with conditional fragments has it once."
 
     def applies(self, workflow: Workflow) -> bool:
-        return workflow.document.text.count('"runCondition"') > 1
+        return "runCondition" in step_members(workflow)
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         lists = [workflow.steps, *(step.body for step in workflow.steps if step.body)]
@@ -84,12 +83,12 @@ class PromptVariantDuplication(WorkflowRule):
         def depth(name: str, *more: str) -> dict[str, Any]:
             lines = ["Read the change.", "List every file it touches.", "Name the riskiest one.", "Say why.", "Stop."]
             condition = {"var": "depth", "equals": name}
-            return step(f"read-{name}", "\n".join([*lines, *more]), runCondition=condition)
+            return samples.step(f"read-{name}", "\n".join([*lines, *more]), runCondition=condition)
 
         fragment = {"id": "deep", "when": {"var": "depth", "equals": "deep"}, "text": "Read the tests too."}
         yield Example(
-            workflow(depth("quick"), depth("deep", "Read the tests too.")),
-            workflow(step(promptFragments=[fragment])),
+            samples.workflow(depth("quick"), depth("deep", "Read the tests too.")),
+            samples.workflow(samples.step(promptFragments=[fragment])),
         )
 
 
@@ -99,18 +98,16 @@ def _is_variant(step: Step) -> bool:
 
 def _variants(steps: list[Step]) -> Iterator[tuple[Step, Step]]:
     """Each later step with the first earlier one it nearly repeats."""
-    lines = [Counter(line for line in map(js.trim, step.prompt.split("\n")) if line) for step in steps]
     for index, step in enumerate(steps):
-        for before in range(index):
-            if _alike(lines[before], lines[index]) and _same_otherwise(steps[before].step, step.step):
-                yield steps[before], step
+        for before in steps[:index]:
+            if _same_otherwise(before.step, step.step) and _alike(before.prompt, step.prompt):
+                yield before, step
                 break
 
 
-def _alike(one: Counter[str], other: Counter[str]) -> bool:
-    size = max(one.total(), other.total())
-    # More of one than 80 percent of the other can't be shared when it is shorter than that.
-    return min(one.total(), other.total()) > _ALIKE * size and (one & other).total() > _ALIKE * size
+def _alike(one: str, other: str) -> bool:
+    first, second = set(one.split("\n")) - {""}, set(other.split("\n")) - {""}
+    return len(first & second) > _ALIKE * max(len(first), len(second))
 
 
 def _same_otherwise(one: dict[str, Any], other: dict[str, Any]) -> bool:

@@ -12,9 +12,9 @@ from workrail_lint.rules.base import Example, Report
 from workrail_lint.workrail.compiler.blocks import LIST_SECTIONS
 from workrail_lint.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.workrail.compiler.nodes import Node, one_line, step_label, walk
+from workrail_lint.workrail.rules import samples
 from workrail_lint.workrail.rules.base import Step, Workflow, WorkflowRule
-from workrail_lint.workrail.rules.prose import label
-from workrail_lint.workrail.rules.samples import loop, step, workflow
+from workrail_lint.workrail.rules.prose import label, step_members
 
 MAX_PROMPT = 8192
 _NEAR = MAX_PROMPT * 9 // 10
@@ -29,8 +29,11 @@ class PromptSourceMissing(WorkflowRule):
     why = "The agent would be handed a step with nothing to do."
 
     def examples(self) -> Iterable[Example]:
-        yield Example(workflow(step(prompt=None)), workflow(step()))
-        yield Example(workflow(loop(step("inner-step", None))), workflow(loop(step("inner-step"))))
+        yield Example(samples.workflow(samples.step(prompt=None)), samples.workflow(samples.step()))
+        yield Example(
+            samples.workflow(samples.loop(samples.step("inner-step", None))),
+            samples.workflow(samples.loop(samples.step("inner-step"))),
+        )
 
 
 class PromptSourceMultiple(WorkflowRule):
@@ -39,15 +42,15 @@ class PromptSourceMultiple(WorkflowRule):
     severity = Severity.ERROR
     origin = "struct / compile"
     summary = "A step has more than one of prompt, promptBlocks and templateCall."
-    why = "Only one of them can become the prompt; the others would be lost, and which one wins is not the author's choice."
+    why = "Only one of them can become the prompt; the others would be lost, and the author does not choose which."
 
     def examples(self) -> Iterable[Example]:
-        both = {"promptBlocks": {"goal": "Describe what you see."}}
-        yield Example(workflow(step(**both)), workflow(step(prompt=None, **both)))
-        call = {"templateCall": {"templateId": "wr.templates.routine.execution-simulation"}}
+        both: dict[str, Any] = {"promptBlocks": {"goal": "Describe what you see."}}
+        yield Example(samples.workflow(samples.step(**both)), samples.workflow(samples.step(prompt=None, **both)))
+        call: dict[str, Any] = {"templateCall": {"templateId": "wr.templates.routine.execution-simulation"}}
         yield Example(
-            workflow(loop(step("inner-step", **call))),
-            workflow(loop(step("inner-step", None, **call))),
+            samples.workflow(samples.loop(samples.step("inner-step", **call))),
+            samples.workflow(samples.loop(samples.step("inner-step", None, **call))),
         )
 
 
@@ -61,8 +64,8 @@ class PromptBlocksEmpty(WorkflowRule):
 
     def examples(self) -> Iterable[Example]:
         yield Example(
-            workflow(step(prompt=None, promptBlocks={})),
-            workflow(step(prompt=None, promptBlocks={"goal": "Describe what you see."})),
+            samples.workflow(samples.step(prompt=None, promptBlocks={})),
+            samples.workflow(samples.step(prompt=None, promptBlocks={"goal": "Describe what you see."})),
         )
 
 
@@ -75,7 +78,7 @@ class PromptBlockBlank(WorkflowRule):
     why = "The heading, bullet or number is rendered all the same, with nothing behind it."
 
     def applies(self, workflow: Workflow) -> bool:
-        return "promptBlocks" in workflow.document.text
+        return "promptBlocks" in step_members(workflow)
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         blocks = step.step.get("promptBlocks")
@@ -87,7 +90,7 @@ class PromptBlockBlank(WorkflowRule):
 
     def examples(self) -> Iterable[Example]:
         def blocks(**sections: Any) -> dict[str, Any]:
-            return workflow(step(prompt=None, promptBlocks=sections))
+            return samples.workflow(samples.step(prompt=None, promptBlocks=sections))
 
         good = blocks(goal="Describe what you see.")
         yield Example(blocks(goal=""), good)
@@ -144,7 +147,9 @@ class PromptTooLarge(WorkflowRule):
     def examples(self) -> Iterable[Example]:
         def listing(count: int) -> dict[str, Any]:
             items = [f"Check rule {number} of the house rules against the change." for number in range(count)]
-            return workflow(step(prompt=None, promptBlocks={"goal": "Apply the house rules.", "procedure": items}))
+            return samples.workflow(
+                samples.step(prompt=None, promptBlocks={"goal": "Apply the house rules.", "procedure": items})
+            )
 
         yield Example(listing(160), listing(8))
 
@@ -168,7 +173,9 @@ class PromptRefsBudget(WorkflowRule):
     def examples(self) -> Iterable[Example]:
         def referring(times: int) -> dict[str, Any]:
             ref = {"kind": "ref", "refId": "wr.refs.adversarial_challenge_rules"}
-            return workflow(step(prompt=None, promptBlocks={"goal": "Challenge it.", "constraints": [[ref]] * times}))
+            return samples.workflow(
+                samples.step(prompt=None, promptBlocks={"goal": "Challenge it.", "constraints": [[ref]] * times})
+            )
 
         yield Example(referring(40), referring(1))
 
@@ -186,12 +193,14 @@ class PromptNearLimit(WorkflowRule):
         if isinstance(prompt, str) and _NEAR < len(prompt) <= MAX_PROMPT:
             report(
                 step.at("prompt"),
-                f"{label(step)}: the prompt has {len(prompt)} of at most {MAX_PROMPT} characters; think of splitting it",
+                f"{label(step)}: the prompt has {len(prompt)} of at most {MAX_PROMPT} characters; split it soon",
             )
 
     def examples(self) -> Iterable[Example]:
         sentence = "Check the next file of the change and note what you find. "
-        yield Example(workflow(step(prompt=sentence * 130)), workflow(step(prompt=sentence * 10)))
+        yield Example(
+            samples.workflow(samples.step(prompt=sentence * 130)), samples.workflow(samples.step(prompt=sentence * 10))
+        )
 
 
 RULES: tuple[type[WorkflowRule], ...] = (

@@ -13,9 +13,9 @@ from workrail_lint.findings.fix import Replace, ReplaceText, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.workrail.compiler.bindings import TOKEN, declared_slots
 from workrail_lint.workrail.compiler.nodes import one_line
+from workrail_lint.workrail.rules import samples
 from workrail_lint.workrail.rules.base import Step, Text, Workflow, WorkflowRule
-from workrail_lint.workrail.rules.prose import has_braces, label, value_at
-from workrail_lint.workrail.rules.samples import loop, step, workflow
+from workrail_lint.workrail.rules.prose import Pattern, has_braces, label, value_at
 
 # Where binding tokens are resolved, and where a reader might believe they are.
 RESOLVED_FIELDS = ("prompt", "goal", "constraints", "procedure", "verify", "outputRequired", "part")
@@ -31,8 +31,8 @@ UNRESOLVED_FIELDS = (
     "delegationGoal",
 )
 _SPACE = f"[{js.WHITESPACE_CLASS}]"
-_OPENING = re.compile(r"\{\{" + _SPACE + r"*wr\.", re.IGNORECASE)
-_WHOLE = re.compile(r"\{\{" + _SPACE + r"*(wr\.[^{}]*?)" + _SPACE + r"*\}\}", re.IGNORECASE)
+_OPENING = Pattern(r"\{\{" + _SPACE + r"*wr\.", re.IGNORECASE)
+_WHOLE = Pattern(r"\{\{" + _SPACE + r"*(wr\.[^{}]*)\}\}", re.IGNORECASE)
 SLOTS = [{"slotId": "checker", "purpose": "Who checks the result.", "default": "routine-check"}]
 
 
@@ -40,7 +40,7 @@ def normalized_tokens(text: str, workflow: Workflow) -> list[tuple[str, str]]:
     """The ill-spelled binding tokens of a text, each with its right spelling, for slots that are declared."""
     declared = declared_slots(workflow.definition.get("extensionPoints"))
     found: dict[str, str] = {}
-    for match in _WHOLE.finditer(text):
+    for match in _WHOLE().finditer(text):
         spelled = "{{" + re.sub(_SPACE, "", match[1]).lower() + "}}"
         slot = TOKEN.fullmatch(spelled)
         if slot is not None and slot[1] in declared and spelled != match[0]:
@@ -57,9 +57,9 @@ class TokenUnresolved(WorkflowRule):
     why = "The agent would read the raw token. Only binding tokens are resolved; refs and features have other ways in."
 
     def examples(self) -> Iterable[Example]:
-        bad = workflow(step(prompt="Follow {{wr.refs.memory_usage}} while you work."))
+        bad = samples.workflow(samples.step(prompt="Follow {{wr.refs.memory_usage}} while you work."))
         blocks = {"goal": [{"kind": "ref", "refId": "wr.refs.memory_usage"}]}
-        yield Example(bad, workflow(step(prompt=None, promptBlocks=blocks)))
+        yield Example(bad, samples.workflow(samples.step(prompt=None, promptBlocks=blocks)))
 
 
 class TokenInPart(WorkflowRule):
@@ -85,7 +85,7 @@ class TokenInPart(WorkflowRule):
 
     def examples(self) -> Iterable[Example]:
         def goal(value: Any) -> dict[str, Any]:
-            return workflow(step(prompt=None, promptBlocks={"goal": value}), extensionPoints=SLOTS)
+            return samples.workflow(samples.step(prompt=None, promptBlocks={"goal": value}), extensionPoints=SLOTS)
 
         text = "Run {{wr.bindings.checker}} on the result."
         yield Example(goal([{"kind": "text", "text": text}]), goal(text), goal(text))
@@ -108,7 +108,7 @@ class TokenUnsupportedField(WorkflowRule):
     def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
         if step is None or step.calls_template or text.field not in UNRESOLVED_FIELDS or "{{" not in text.text:
             return
-        match = _OPENING.search(text.text)
+        match = _OPENING().search(text.text)
         if match is not None:
             report(
                 text.pointer,
@@ -118,7 +118,7 @@ class TokenUnsupportedField(WorkflowRule):
 
     def examples(self) -> Iterable[Example]:
         def guided(item: str) -> dict[str, Any]:
-            return workflow(step(guidance=[item]), extensionPoints=SLOTS)
+            return samples.workflow(samples.step(guidance=[item]), extensionPoints=SLOTS)
 
         yield Example(guided("use {{wr.bindings.checker}} for this"), guided("use the checker for this"))
 
@@ -153,8 +153,8 @@ class TokenMalformed(WorkflowRule):
             return  # refused as fragment-wr-token
         if text.field not in RESOLVED_FIELDS and text.field != "fragment":
             return
-        for match in _OPENING.finditer(value):
-            whole = _WHOLE.match(value, match.start())
+        for match in _OPENING().finditer(value):
+            whole = _WHOLE().match(value, match.start())
             if whole is not None and match[0] == "{{wr.":
                 continue  # resolved, or refused by compiling
             if _reported(self.name, text.pointer, workflow):
@@ -170,7 +170,7 @@ class TokenMalformed(WorkflowRule):
 
     def examples(self) -> Iterable[Example]:
         def prompt(token: str) -> dict[str, Any]:
-            return workflow(step(prompt=f"Run {token} on the result."), extensionPoints=SLOTS)
+            return samples.workflow(samples.step(prompt=f"Run {token} on the result."), extensionPoints=SLOTS)
 
         good = prompt("{{wr.bindings.checker}}")
         yield Example(prompt("{{ wr.bindings.checker }}"), good, good)
@@ -200,14 +200,14 @@ class FragmentWrToken(WorkflowRule):
     def examples(self) -> Iterable[Example]:
         def fragment(text: str) -> dict[str, Any]:
             when = {"var": "mode", "equals": "deep"}
-            return step(promptFragments=[{"id": "deep", "when": when, "text": text}])
+            return samples.step(promptFragments=[{"id": "deep", "when": when, "text": text}])
 
         bad, good = fragment("Run {{wr.bindings.checker}} too."), fragment("Run the checker too.")
-        yield Example(workflow(bad, extensionPoints=SLOTS), workflow(good, extensionPoints=SLOTS))
+        yield Example(samples.workflow(bad, extensionPoints=SLOTS), samples.workflow(good, extensionPoints=SLOTS))
         inside = {**bad, "id": "inner-step"}
         yield Example(
-            workflow(loop(inside), extensionPoints=SLOTS),
-            workflow(loop({**good, "id": "inner-step"}), extensionPoints=SLOTS),
+            samples.workflow(samples.loop(inside), extensionPoints=SLOTS),
+            samples.workflow(samples.loop({**good, "id": "inner-step"}), extensionPoints=SLOTS),
         )
 
 

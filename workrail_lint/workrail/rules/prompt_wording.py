@@ -9,16 +9,25 @@ from typing import Any
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.workrail.compiler.nodes import one_line
+from workrail_lint.workrail.rules import samples
 from workrail_lint.workrail.rules.base import Step, Workflow, WorkflowRule
-from workrail_lint.workrail.rules.prose import label, lowered, mentions, quoted, sentence_at, sentences
-from workrail_lint.workrail.rules.samples import step, workflow
+from workrail_lint.workrail.rules.prose import (
+    Hit,
+    Pattern,
+    Search,
+    label,
+    prompts,
+    quoted,
+    sentence_at,
+    step_members,
+)
 
-_LAZY_PHRASES = ("if appropriate", "minimal pass", "light scan", "you may", "smallest", "cheapest")
-_LAZY = re.compile(
-    r"\b(?:if appropriate|minimal pass|light scan|you may(?! (?:not|only|never)\b)|smallest|cheapest)\b", re.IGNORECASE
+_LAZY = Search(
+    ("if appropriate", "minimal pass", "light scan", "you may", "smallest", "cheapest"),
+    r"\b(?:if appropriate|minimal pass|light scan|you may(?! (?:not|only|never)\b)|smallest(?! \w+ly\b)|cheapest)\b",
 )
 # What keeps "the smallest …" from meaning "nothing": a floor in the same sentence.
-_FLOOR = re.compile(
+_FLOOR = Pattern(
     r"\b(?:that (?:can )?still|that (?:can|satisf|meet|prove|show)|at least|enough to|record why|must|needed|necessary"
     r"|required|sufficient|correct|credible)",
     re.IGNORECASE,
@@ -31,37 +40,44 @@ class PromptLazyWording(WorkflowRule):
     severity = Severity.INFO
     origin = "spec"
     summary = "A prompt invites the least possible effort and sets no floor."
-    why = "An agent takes 'if appropriate' or 'a light scan' as leave to skip. A floor in the same sentence prevents it."
+    why = (
+        "An agent takes 'if appropriate' or 'a light scan' as leave to skip. A floor in the same sentence prevents it."
+    )
 
-    def applies(self, workflow: Workflow) -> bool:
-        return mentions(workflow, *_LAZY_PHRASES)
-
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
-        for text in step.prompt_texts:
-            loose = [
-                match[0]
-                for match in _LAZY.finditer(text.text)
-                if not _FLOOR.search(sentence_at(text.text, match.start()))
-            ]
-            if loose:
-                shown = ", ".join(map(one_line, dict.fromkeys(loose)))
-                report(
-                    text.pointer,
-                    f"{label(step)}: {shown} lets the agent do next to nothing; say what must be done at least",
-                )
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        loose: dict[str, list[Hit]] = {}
+        for hit in prompts(workflow).hits(_LAZY):
+            if not _FLOOR().search(sentence_at(hit.text.text, hit.start)):
+                loose.setdefault(hit.text.pointer, []).append(hit)
+        for pointer, hits in loose.items():
+            hits.sort(key=lambda hit: hit.start)
+            shown = ", ".join(map(one_line, dict.fromkeys(hit.phrase for hit in hits)))
+            report(
+                pointer,
+                f"{label(hits[0].step)}: {shown} lets the agent do next to nothing; say what must be done at least",
+            )
 
     def examples(self) -> Iterable[Example]:
         yield Example(
-            workflow(step(prompt="Do a light scan of the module.")),
-            workflow(step(prompt="Do a light scan of the module that names at least every public function.")),
+            samples.workflow(samples.step(prompt="Do a light scan of the module.")),
+            samples.workflow(
+                samples.step(prompt="Do a light scan of the module that names at least every public function.")
+            ),
         )
 
 
-_ENGINE_VOICE = re.compile(
-    r"[\s#*>_`-]*(?:the agent (?:should|will|must|needs to)\b|this step (?:will|should)\b"
-    r"|provide a loop[- ]control artifact\b|input contract:)",
-    re.IGNORECASE,
+_VOICES = (
+    "the agent should ",
+    "the agent will ",
+    "the agent must ",
+    "the agent needs to ",
+    "this step will ",
+    "this step should ",
+    "provide a loop control artifact",
+    "provide a loop-control artifact",
+    "input contract:",
 )
+_MARKUP = " \t\n#*>_`-"
 
 
 class PromptEngineVoice(WorkflowRule):
@@ -72,38 +88,43 @@ class PromptEngineVoice(WorkflowRule):
     summary = "A prompt opens by narrating the machinery instead of addressing the agent."
     why = "The reader of a prompt is the agent. A text about 'the agent' or 'this step' is followed less closely."
 
-    def applies(self, workflow: Workflow) -> bool:
-        return mentions(workflow, "the agent ", "this step ", "loop control artifact", "loop-control", "input contract:")
-
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
-        opening = next((text for text in step.prompt_texts if text.field in ("prompt", "goal", "part")), None)
-        if opening is None:
+        blocks = step.step.get("promptBlocks")
+        if isinstance(blocks, dict):
+            opening, pointer = blocks.get("goal"), step.at("promptBlocks", "goal")
+        else:
+            opening, pointer = step.step.get("prompt"), step.at("prompt")
+        if not isinstance(opening, str):
             return
-        match = _ENGINE_VOICE.match(opening.text)
-        if match is not None:
+        start = opening[:64].lstrip(_MARKUP)
+        if start.lower().startswith(_VOICES):
             report(
-                opening.pointer,
-                f"{label(step)}: the prompt opens with {quoted(match[0])}; tell the agent directly what to do",
+                pointer,
+                f"{label(step)}: the prompt opens with {quoted(start)}; tell the agent directly what to do",
             )
 
     def examples(self) -> Iterable[Example]:
         yield Example(
-            workflow(step(prompt="The agent should review the change.")),
-            workflow(step(prompt="Review the change.")),
+            samples.workflow(samples.step(prompt="The agent should review the change.")),
+            samples.workflow(samples.step(prompt="Review the change.")),
         )
 
 
-_FLAGS = ("stillFuzzy", "contextAuditNeeded", "confident")
-_SELF_CERTIFY = re.compile(
-    r"\b(?:set|record|report|mark|return|decide|declare)\b[^.\n]{0,40}\b(?:stillFuzzy|contextAuditNeeded)\b"
-    r"|\b(?:stillFuzzy|contextAuditNeeded)`?\s*(?:[=:]|\bto\b)"
+_SELF_CERTIFY = Search(
+    ("stillfuzzy", "contextauditneeded", "confident"),
+    r"\b(?:set|record|report|mark|return|decide|declare)\b[^.\n\0]{0,40}\b(?:stillfuzzy|contextauditneeded)\b"
+    r"|\b(?:stillfuzzy|contextauditneeded)`?\s*(?:[=:]|\bto\b)"
     r"|\b(?:is)?confident`?\s*(?:[=:]|\bto\b)\s*`?true\b",
-    re.IGNORECASE,
+    before=48,
 )
-_SCORED = re.compile(
-    r"^\s*(?:[-*•]|\d+[.)])\s.*?(?:\d\s*(?:-|–|\.\.|to|/)\s*\d|\bscored?\b|\blow\b.*\bhigh\b|\bhigh\b.*\blow\b|\b[01]\s*=)",
-    re.IGNORECASE | re.MULTILINE,
-)
+_BULLET = Pattern(r"[ \t]*(?:[-*•]|\d+[.)])\s")
+_SCALE = Pattern(r"\d\s?(?:-|–|\.\.|to|/)\s?\d|\b[01]\s?=|\bscore")
+
+
+def _has_rubric(prompt: str) -> bool:
+    """Whether a prompt lists at least two dimensions to be scored."""
+    lines = [line for line in prompt.lower().split("\n") if _BULLET().match(line)]
+    return sum(bool(_SCALE().search(line)) or ("low" in line and "high" in line) for line in lines) > 1
 
 
 class PromptSelfCertify(WorkflowRule):
@@ -117,26 +138,24 @@ class PromptSelfCertify(WorkflowRule):
         "before it answers."
     )
 
-    def applies(self, workflow: Workflow) -> bool:
-        return mentions(workflow, *(flag.lower() for flag in _FLAGS))
-
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
-        if step.step.get("assessmentRefs") or len(_SCORED.findall(step.prompt)) >= 2:
-            return
-        for text in step.prompt_texts:
-            match = _SELF_CERTIFY.search(text.text)
-            if match is not None:
-                report(
-                    text.pointer,
-                    f"{label(step)}: {quoted(match[0])} asks the agent to certify itself; "
-                    "list at least two dimensions to score and derive the flag from them",
-                )
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        seen: set[str] = set()
+        for hit in prompts(workflow).hits(_SELF_CERTIFY):
+            step, text = hit.step, hit.text
+            if text.pointer in seen or step.step.get("assessmentRefs") or _has_rubric(step.prompt):
+                continue
+            seen.add(text.pointer)
+            report(
+                text.pointer,
+                f"{label(step)}: {quoted(hit.phrase)} asks the agent to certify itself; "
+                "list at least two dimensions to score and derive the flag from them",
+            )
 
     def examples(self) -> Iterable[Example]:
         rubric = "Score each dimension:\n- Scope known: 0-2\n- Evidence read: 0-2\nSet stillFuzzy = true below 3."
         yield Example(
-            workflow(step(prompt="Set stillFuzzy = true or false.")),
-            workflow(step(prompt=rubric)),
+            samples.workflow(samples.step(prompt="Set stillFuzzy = true or false.")),
+            samples.workflow(samples.step(prompt=rubric)),
         )
 
 
@@ -146,11 +165,13 @@ class PromptProtocolMissing(WorkflowRule):
     severity = Severity.WARNING
     origin = "spec"
     summary = "A step requires an artifact that its prompt does not mention."
-    why = "An agent that is not told what to hand in finds out by being blocked."
+    why = (
+        "What the system adds behind a prompt lists members, not what belongs into them. A prompt that never speaks of "
+        "the artifact leaves that to chance; for an assessment, whose dimensions come with a purpose, it is advice."
+    )
 
     def applies(self, workflow: Workflow) -> bool:
-        text = workflow.document.text
-        return '"outputContract"' in text or '"assessmentRefs"' in text
+        return not step_members(workflow).isdisjoint(("outputContract", "assessmentRefs"))
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         if step.calls_template or step.kind != "standard":
@@ -158,26 +179,35 @@ class PromptProtocolMissing(WorkflowRule):
         contract, refs = step.contract, step.step.get("assessmentRefs")
         if contract is not None and contract in workflow.catalog.contracts:
             pack = workflow.catalog.contracts[contract]
-            words = [pack.artifact_kind, contract, *_spaced(pack.artifact_kind.rpartition(".")[2])]
-            words += [word for name in pack.schema.get("properties", ()) if name != "kind" for word in _spaced(name)]
-            pointer, kind = step.at("outputContract"), pack.artifact_kind
+            names = (
+                pack.artifact_kind,
+                contract,
+                pack.artifact_kind.rpartition(".")[2],
+                *pack.schema.get("properties", ()),
+            )
+            pointer, kind, severity = step.at("outputContract"), pack.artifact_kind, Severity.WARNING
         elif contract is None and isinstance(refs, list) and refs:
-            words = ["assessment", "dimension"]
-            words += [word for name in _assessment_names(workflow, refs) for word in _spaced(name)]
-            pointer, kind = step.at("assessmentRefs"), "wr.assessment"
+            names = ("assessment", "dimension", *_assessment_names(workflow, refs))
+            # Every dimension is spelled out behind the prompt anyway.
+            pointer, kind, severity = step.at("assessmentRefs"), "wr.assessment", Severity.INFO
         else:
             return
-        text = step.prompt.lower()
-        if not any(word.lower() in text for word in words):
+        if names[0] in step.prompt:
+            return
+        prompt = step.prompt.lower()
+        if not any(_is_named(name, prompt) for name in names if name != "kind"):
             report(
                 pointer,
                 f"{label(step)}: the prompt mentions neither the {kind} artifact it requires nor any of its fields; "
                 "say what to hand in",
+                severity=severity,
             )
 
     def examples(self) -> Iterable[Example]:
         def reviewed(prompt: str) -> dict[str, Any]:
-            return workflow(step(prompt=prompt, outputContract={"contractRef": "wr.contracts.review_verdict"}))
+            return samples.workflow(
+                samples.step(prompt=prompt, outputContract={"contractRef": "wr.contracts.review_verdict"})
+            )
 
         yield Example(
             reviewed("Look at the change."),
@@ -185,9 +215,9 @@ class PromptProtocolMissing(WorkflowRule):
         )
 
 
-def _spaced(name: str) -> tuple[str, str]:
-    """A name as it is written in JSON, and as words."""
-    return name, re.sub(r"(?<=[a-z])(?=[A-Z])|[_-]", " ", name)
+def _is_named(name: str, prompt: str) -> bool:
+    """Whether a lower-case prompt has a name as it is written in JSON, or as words."""
+    return name.lower() in prompt or re.sub(r"(?<=[a-z])(?=[A-Z])|[_-]", " ", name).lower() in prompt
 
 
 def _assessment_names(workflow: Workflow, refs: list[Any]) -> Iterator[str]:
@@ -200,17 +230,25 @@ def _assessment_names(workflow: Workflow, refs: list[Any]) -> Iterator[str]:
                     yield dimension["id"]
 
 
-_SPAWN = re.compile(
-    r"\b(?:spawn|launch|dispatch|start|delegate (?:\w+ )?to)\s+(?:(?:all|at most|up to|exactly|about)\s+)?"
+_SPAWN = Search(
+    ("spawn", "launch", "dispatch", "delegat"),
+    r"\b(?:spawn|launch|dispatch|delegate (?:\w+ )?to)\s+(?:(?:all|at most|up to|exactly|about)\s+)?"
     r"(?:[2-9]\d*|1\d+|two|three|four|five|six|seven|eight|nine|ten|several|multiple|many|a few|some)\b"
     r"(?:\s+or\s+\w+)?(?:\s+[\w-]+){0,4}?\s+(?:executors|sub-?agents|agents|helpers|workers|delegates|assistants)\b",
-    re.IGNORECASE,
 )
-_MECHANISM = re.compile(r"\bworkrail executors?\b|\btools?\b|\bspawn_agent\b|\bmcp\b|\broutine-|\bworkflowid\b", re.IGNORECASE)
-_PARALLELISM = re.compile(
-    r"parallel|simultaneous|concurrent|sequential|\bat once\b|\bat the same time\b|\bin turn\b"
-    r"|\bone (?:after|at|by)\b|\bside by side\b",
-    re.IGNORECASE,
+_MECHANISM = ("workrail executor", "tool", "spawn_agent", "mcp", "routine-", "workflowid")
+_PARALLELISM = (
+    "parallel",
+    "simultaneous",
+    "concurrent",
+    "sequential",
+    "at once",
+    "at the same time",
+    "in turn",
+    "one after",
+    "one at a time",
+    "one by one",
+    "side by side",
 )
 
 
@@ -222,30 +260,36 @@ class PromptDelegationAmbiguous(WorkflowRule):
     summary = "A prompt asks for several helpers but does not say with what, or whether at the same time."
     why = "Left open, one run starts them side by side, the next one after another, and a third only pretends to."
 
-    def applies(self, workflow: Workflow) -> bool:
-        return mentions(workflow, "spawn", "launch", "dispatch", "start ", "delegate ")
-
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
-        for text in step.prompt_texts:
-            match = _SPAWN.search(text.text)
-            if match is None:
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        seen: set[str] = set()
+        for hit in prompts(workflow).hits(_SPAWN):
+            step, text = hit.step, hit.text
+            if text.pointer in seen:
                 continue
+            seen.add(text.pointer)
+            prompt = step.prompt.lower()
             missing = [
                 what
-                for what, pattern in (("the mechanism", _MECHANISM), ("whether they run in parallel", _PARALLELISM))
-                if not pattern.search(step.prompt)
+                for what, words in (("the mechanism", _MECHANISM), ("whether they run in parallel", _PARALLELISM))
+                if not any(word in prompt for word in words)
             ]
             if missing:
-                report(text.pointer, f"{label(step)}: {quoted(match[0])} leaves open {' and '.join(missing)}; name it")
+                report(
+                    text.pointer, f"{label(step)}: {quoted(hit.phrase)} leaves open {' and '.join(missing)}; name it"
+                )
 
     def examples(self) -> Iterable[Example]:
         yield Example(
-            workflow(step(prompt="Spawn 3 executors and merge what they report.")),
-            workflow(step(prompt="Spawn 3 WorkRail Executors in parallel and merge what they report.")),
+            samples.workflow(samples.step(prompt="Spawn 3 executors and merge what they report.")),
+            samples.workflow(samples.step(prompt="Spawn 3 WorkRail Executors in parallel and merge what they report.")),
         )
 
 
-_CODE = re.compile(r"\bfun \w+\(|\b\w+\([^()]*\)\s*=(?!=)|=>")
+def _may_be_code(text: str) -> bool:
+    return "=>" in text or "fun " in text or ("=" in text and ")" in text)
+
+
+_CODE = Pattern(r"\bfun \w+\(|\b\w+\([^()]*\)\s*=(?!=)|=>")
 
 
 class MetaGuidancePseudoCode(WorkflowRule):
@@ -256,18 +300,20 @@ class MetaGuidancePseudoCode(WorkflowRule):
     summary = "An item of metaGuidance is written as code."
     why = "Nothing runs it. Rules for an agent work as plain sentences; pseudo-code only looks as if it were enforced."
 
-    def applies(self, workflow: Workflow) -> bool:
-        return "metaGuidance" in workflow.document.text
-
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
-        for text in workflow.top_texts:
-            if text.field == "metaGuidance" and (match := _CODE.search(text.text)):
-                report(text.pointer, f"The item holds code ({quoted(match[0])}), which nothing runs; say it as a rule")
+        items = workflow.definition.get("metaGuidance")
+        for index, item in enumerate(items if isinstance(items, list) else ()):
+            match = _CODE().search(item) if isinstance(item, str) and _may_be_code(item) else None
+            if match is not None:
+                report(
+                    f"/metaGuidance/{index}",
+                    f"The item holds code ({quoted(match[0])}), which nothing runs; say it as a rule",
+                )
 
     def examples(self) -> Iterable[Example]:
         yield Example(
-            workflow(metaGuidance=["fun adapt(depth) = depth > 2 ? 'deep' : 'quick'"]),
-            workflow(metaGuidance=["Go deep when the change touches more than two modules."]),
+            samples.workflow(metaGuidance=["fun adapt(depth) = depth > 2 ? 'deep' : 'quick'"]),
+            samples.workflow(metaGuidance=["Go deep when the change touches more than two modules."]),
         )
 
 
@@ -294,7 +340,9 @@ class ClarificationHeavy(WorkflowRule):
 
     def examples(self) -> Iterable[Example]:
         questions = [f"What is the answer to question {number}?" for number in range(1, 7)]
-        yield Example(workflow(clarificationPrompts=questions), workflow(clarificationPrompts=questions[:3]))
+        yield Example(
+            samples.workflow(clarificationPrompts=questions), samples.workflow(clarificationPrompts=questions[:3])
+        )
 
 
 RULES: tuple[type[WorkflowRule], ...] = (

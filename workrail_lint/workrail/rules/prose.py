@@ -1,8 +1,14 @@
-"""What rules about author text share: sentences, a cheap look at the whole document, and quoting."""
+"""What rules about author text share: the prompts in one piece, sentences, quoting, and cheap looks at a workflow.
+
+Searching twenty kilobytes for one word costs as much as a whole rule may. So all prompts are searched at once, each
+word once for all rules, and a pattern is tried only around the places where its word was found.
+"""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -11,46 +17,145 @@ from workrail_lint.documents import pointer as pointers
 from workrail_lint.workrail.compiler.nodes import one_line
 
 if TYPE_CHECKING:
-    from workrail_lint.workrail.rules.base import Step, Workflow
+    from workrail_lint.workrail.rules.base import Step, Text, Workflow
 
-_SENTENCE_END = re.compile(r"(?<=[.!?])[ \t]+|[ \t]*[\r\n]+[ \t]*")
 _SHOWN = 60
+_SENTENCE = 1000
 
 
-@lru_cache(maxsize=2)
-def lowered(text: str) -> str:
-    """The lower-cased document, once for all rules that look for words in it."""
-    return text.lower()
+class Pattern:
+    """A regular expression that is compiled when it is first used: most documents never need it."""
+
+    __slots__ = ("_compiled", "flags", "source")
+
+    def __init__(self, source: str, flags: int = 0) -> None:
+        self.source = source
+        self.flags = flags
+        self._compiled: re.Pattern[str] | None = None
+
+    def __call__(self) -> re.Pattern[str]:
+        if self._compiled is None:
+            self._compiled = re.compile(self.source, self.flags)
+        return self._compiled
 
 
-def mentions(workflow: Workflow, *phrases: str) -> bool:
-    """Whether any of the lower-case phrases can occur in the document: a look that may only err by saying yes.
+class Search:
+    """A lower-case pattern, and words one of which is in everything it matches.
 
-    A word may be spelled with escapes, and a phrase of several words may be broken over lines.
+    `before` says how far in front of its word a match may begin; mostly it begins with the word.
     """
-    text = lowered(workflow.document.text)
-    return any(phrase in text for phrase in phrases) or "\\u00" in text
+
+    __slots__ = ("before", "pattern", "words")
+
+    def __init__(self, words: tuple[str, ...], pattern: str, before: int = 0) -> None:
+        self.words = words
+        self.pattern = Pattern(pattern)
+        self.before = before
 
 
+class Hit:
+    """A phrase that was found in a prompt text."""
+
+    __slots__ = ("phrase", "start", "step", "text")
+
+    def __init__(self, step: Step, text: Text, phrase: str, start: int) -> None:
+        self.step = step
+        self.text = text
+        self.phrase = phrase
+        self.start = start
+
+
+class Prompts:
+    """All prompt texts of a workflow in lower case and in one piece. Steps that only call a template have none."""
+
+    __slots__ = ("_found", "_low", "_offsets", "_owners")
+
+    def __init__(self, workflow: Workflow) -> None:
+        self._owners = [
+            (step, text) for step in workflow.all_steps if not step.calls_template for text in step.prompt_texts
+        ]
+        # No pattern matches the separator, so no match runs over from one text into the next.
+        lowered = [text.text.lower() for _, text in self._owners]
+        self._low = "\0".join(lowered)
+        self._offsets: list[int] = []
+        offset = 0
+        for low in lowered:
+            self._offsets.append(offset)
+            offset += len(low) + 1
+        self._found: dict[str, list[int]] = {}
+
+    def mentions(self, word: str) -> bool:
+        return bool(self._places(word))
+
+    def hits(self, search: Search) -> Iterator[Hit]:
+        """What a search finds, in the order of its words, nothing twice."""
+        seen: set[int] = set()
+        for word in search.words:
+            for place in self._places(word):
+                for start in range(max(0, place - search.before), place + 1):
+                    match = search.pattern().match(self._low, start)
+                    if match is not None:
+                        if start not in seen and match.end() >= place:
+                            seen.add(start)
+                            yield self._hit(match)
+                        break
+
+    def first(self, *searches: Search) -> Hit | None:
+        return next((hit for search in searches for hit in self.hits(search)), None)
+
+    def sentences(self, at_least: int) -> Iterator[tuple[str, Step, Text]]:
+        """The sentences of some length. A line break ends one too, as lists need no full stop."""
+        for step, text in self._owners:
+            if len(text.text) >= at_least:
+                for sentence in text.text.replace(". ", "\n").split("\n"):
+                    if len(sentence) >= at_least:
+                        yield sentence.strip(" ."), step, text
+
+    def _places(self, word: str) -> list[int]:
+        """Where a word stands; looked for once, whoever asks."""
+        found = self._found.get(word)
+        if found is None:
+            found = self._found[word] = []
+            place = self._low.find(word)
+            while place >= 0:
+                found.append(place)
+                place = self._low.find(word, place + 1)
+        return found
+
+    def _hit(self, match: re.Match[str]) -> Hit:
+        index = bisect_right(self._offsets, match.start()) - 1
+        step, text = self._owners[index]
+        start = match.start() - self._offsets[index]
+        # Lower-casing a few letters makes two of one; then the places do not fit the original.
+        phrase = text.text[start : start + len(match[0])]
+        return Hit(step, text, phrase if phrase.lower() == match[0] else match[0], start)
+
+
+@lru_cache(maxsize=4)
+def prompts(workflow: Workflow) -> Prompts:
+    return Prompts(workflow)
+
+
+@lru_cache(maxsize=4)
+def step_members(workflow: Workflow) -> frozenset[str]:
+    """The names of all members that some step has."""
+    return frozenset(name for step in workflow.all_steps for name in step.step)
+
+
+@lru_cache(maxsize=4)
 def has_braces(workflow: Workflow) -> bool:
-    """Whether any token can occur in the document."""
-    text = workflow.document.text
-    return "{{" in text or "\\u007" in text
+    """Whether some text of a step has what a token starts with."""
+    return any("{{" in text.text for step in workflow.all_steps for text in step.texts)
 
 
-def sentences(text: str) -> list[str]:
-    """The sentences of a text; a line break ends one too, since lists and headings need no full stop."""
-    return [sentence for sentence in _SENTENCE_END.split(text) if sentence]
+_SENTENCE_END = Pattern(r"[.!?][ \t]|[\r\n]")
 
 
 def sentence_at(text: str, position: int) -> str:
-    """The sentence around a position."""
-    start = 0
-    for match in _SENTENCE_END.finditer(text):
-        if match.end() > position:
-            return text[start : match.start()]
-        start = match.end()
-    return text[start:]
+    """The sentence around a position, or as much of it as anybody would call one."""
+    before, behind = text[max(0, position - _SENTENCE) : position], text[position : position + _SENTENCE]
+    end = _SENTENCE_END().search(behind)
+    return _SENTENCE_END().split(before)[-1] + (behind[: end.start()] if end else behind)
 
 
 def quoted(text: str) -> str:

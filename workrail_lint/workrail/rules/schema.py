@@ -58,7 +58,7 @@ class SchemaType(WorkflowRule):
     severity = Severity.ERROR
     origin = "schema"
     summary = "A value has the wrong JSON type."
-    why = "Nothing is converted: `\"3\"` is no number, `null` is not the same as a member left out."
+    why = 'Nothing is converted: `"3"` is no number, `null` is not the same as a member left out.'
 
     def examples(self) -> Iterator[Example]:
         yield Example(workflow(step(guidance="Read first.")), workflow(step(guidance=["Read first."])))

@@ -7,6 +7,7 @@ its use mentions is one that probably nobody sets.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from workrail_lint.workrail.rules import loop_facts
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 
 # What a run holds without any step setting it: the goal it was started with, and what its host puts in.
 GIVEN = frozenset(("goal", "is_autonomous", "triggerSource", "metrics_harness", "metrics_active_model"))
+
+# What the workflow says to whoever runs it, as opposed to those who look for one to run.
+_GENERAL = ("metaGuidance", "preconditions", "clarificationPrompts")
 
 
 def expressions(text: str) -> Iterator[str]:
@@ -39,7 +43,7 @@ def mentions(text: str, name: str, *, tokens: bool = True) -> bool:
     while start >= 0:
         end = start + len(name)
         is_word = not (start and _in_name(text[start - 1])) and not (end < len(text) and _in_name(text[end]))
-        if is_word and (tokens or not text.endswith("{{", 0, start)):
+        if is_word and (tokens or not text[max(0, start - 8) : start].rstrip().endswith("{{")):
             return True
         start = text.find(name, end)
     return False
@@ -49,40 +53,65 @@ def _in_name(character: str) -> bool:
     return character == "_" or character == "$" or (character.isascii() and character.isalnum())
 
 
+@lru_cache(maxsize=1)
+def origins_of(workflow: Workflow) -> Origins:
+    return Origins(workflow)
+
+
 class Origins:
     """Who may set a variable before a step looks at it."""
 
     def __init__(self, workflow: Workflow) -> None:
         self._workflow = workflow
         self._texts: dict[str, str] = {}
-        self._top = "\n".join(text.text for text in workflow.top_texts)
+        self._general = "\n".join(text.text for text in workflow.top_texts if text.field in _GENERAL)
         self._places = _places(workflow)
+        self._in_order = sorted(workflow.all_steps, key=lambda step: self._places[step.pointer])
+        self._first: dict[tuple[str, bool], int] = {}
 
-    def known_at(self, name: str, step: Step, *, tokens: bool = True) -> bool:
+    def known_at(
+        self, name: str, step: Step, *, tokens: bool = True, general: bool = True, every_round: bool = False
+    ) -> bool:
         """Whether a step can count on the variable: it is given, the loop's, or mentioned earlier.
 
-        Inside a loop the other steps of the body count as earlier, since they ran in the round before. For
-        a loop step itself the whole body does: its condition is asked again after every round.
+        Inside a loop the other steps of the body count as earlier, since they ran in the round before.
+        `every_round` asks for what a loop step looks at between its rounds, when its whole body counts.
+        `general` lets what is said about the whole workflow count, such as its guidance.
         """
-        if name in GIVEN or mentions(self._top, name, tokens=tokens):
-            return True
-        loop = step if step.kind == "loop" else self._workflow.loop_of.get(step.pointer)
-        if loop is not None and name in loop_facts.variables(loop):
-            return True
         place = self._places[step.pointer]
-        return any(
-            (self._places[other.pointer] <= place if loop is not None else self._places[other.pointer] < place)
-            and self.mentioned_by(name, other, tokens=tokens)
-            for other in self._workflow.all_steps
-            if other is not step
+        if self._first_mention(name, tokens) < place:
+            return True
+        if name in GIVEN or (general and mentions(self._general, name, tokens=tokens)):
+            return True
+        loop = step if every_round else self._workflow.loop_of.get(step.pointer)
+        if loop is None:
+            return False
+        return name in loop_facts.variables(loop) or any(
+            self.mentioned_by(name, other, tokens=tokens) for other in self._workflow.body_of(loop) if other is not step
         )
+
+    def _first_mention(self, name: str, tokens: bool) -> int:
+        """The place of the first step that speaks of the variable; behind all steps when none does."""
+        first = self._first.get((name, tokens))
+        if first is None:
+            first = len(self._in_order)
+            for step in self._in_order:
+                text = self._texts.get(step.pointer) or self._text(step)
+                if name in text and mentions(text, name, tokens=tokens):
+                    first = self._places[step.pointer]
+                    break
+            self._first[name, tokens] = first
+        return first
 
     def mentioned_by(self, name: str, step: Step, *, tokens: bool = True) -> bool:
         """Whether the step's own words or its contract speak of the variable."""
+        return mentions(self._text(step), name, tokens=tokens)
+
+    def _text(self, step: Step) -> str:
         text = self._texts.get(step.pointer)
         if text is None:
             text = self._texts[step.pointer] = "\n".join(_words(step, self._workflow))
-        return mentions(text, name, tokens=tokens)
+        return text
 
 
 def _places(workflow: Workflow) -> dict[str, int]:

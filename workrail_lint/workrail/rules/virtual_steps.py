@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,15 +13,16 @@ from workrail_lint.findings.fix import Insert, Operation, Remove, Replace, unsaf
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.workrail.compiler.nodes import Node
 from workrail_lint.workrail.compiler.virtual import expand_virtual
+from workrail_lint.workrail.rules import samples
 from workrail_lint.workrail.rules.base import Step, Workflow, WorkflowRule
 from workrail_lint.workrail.rules.prompt_shape import MAX_PROMPT
-from workrail_lint.workrail.rules.prose import is_text, label, quoted, value_at
-from workrail_lint.workrail.rules.samples import parallel, step, workflow
+from workrail_lint.workrail.rules.prose import Pattern, is_text, label, quoted, step_members, value_at
 
 _MAX_CONFIG_PROMPT = 4096
 _MAX_ID = 64
 _MAX_TITLE = 128
 _FENCE = "```"
+_MERGES = Pattern(r"\b(?:synthes|merg|combin|consolidat|reconcil|unif)", re.IGNORECASE)
 
 
 def _config(step: Step, block: str) -> dict[str, Any] | None:
@@ -39,7 +41,10 @@ class AuditConfigEmpty(WorkflowRule):
     why = "There is nothing the result could be held against."
 
     def examples(self) -> Iterable[Example]:
-        yield Example(workflow(step(audit={})), workflow(step(audit={"rubric": ["Every claim has a source."]})))
+        yield Example(
+            samples.workflow(samples.step(audit={})),
+            samples.workflow(samples.step(audit={"rubric": ["Every claim has a source."]})),
+        )
 
 
 class AuditRubricBlank(WorkflowRule):
@@ -63,8 +68,8 @@ class AuditRubricBlank(WorkflowRule):
         return None
 
     def examples(self) -> Iterable[Example]:
-        good = workflow(step(audit={"rubric": ["Every claim has a source."]}))
-        yield Example(workflow(step(audit={"rubric": ["Every claim has a source.", " "]})), good, good)
+        good = samples.workflow(samples.step(audit={"rubric": ["Every claim has a source."]}))
+        yield Example(samples.workflow(samples.step(audit={"rubric": ["Every claim has a source.", " "]})), good, good)
 
 
 class AuditRubricIgnored(WorkflowRule):
@@ -78,7 +83,7 @@ class AuditRubricIgnored(WorkflowRule):
     fix_safety = "unsafe"
 
     def applies(self, workflow: Workflow) -> bool:
-        return '"rubric"' in workflow.document.text
+        return "audit" in step_members(workflow)
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         audit = _config(step, "audit")
@@ -94,8 +99,10 @@ class AuditRubricIgnored(WorkflowRule):
 
     def examples(self) -> Iterable[Example]:
         both = {"prompt": "Audit the report.", "rubric": ["Every claim has a source."]}
-        good = workflow(step(audit={"prompt": "Audit the report.\n\nRubric:\n- Every claim has a source."}))
-        yield Example(workflow(step(audit=both)), good, good)
+        good = samples.workflow(
+            samples.step(audit={"prompt": "Audit the report.\n\nRubric:\n- Every claim has a source."})
+        )
+        yield Example(samples.workflow(samples.step(audit=both)), good, good)
 
 
 def _rubric_appended(step: Step, audit: dict[str, Any]) -> Fix | None:
@@ -119,7 +126,8 @@ class VerificationCommandBlank(WorkflowRule):
 
     def examples(self) -> Iterable[Example]:
         yield Example(
-            workflow(step(verification={"command": " "})), workflow(step(verification={"command": "make test"}))
+            samples.workflow(samples.step(verification={"command": " "})),
+            samples.workflow(samples.step(verification={"command": "make test"})),
         )
 
 
@@ -134,7 +142,7 @@ class VerificationCommandIgnored(WorkflowRule):
     fix_safety = "unsafe"
 
     def applies(self, workflow: Workflow) -> bool:
-        return '"verification"' in workflow.document.text and '"command"' in workflow.document.text
+        return "verification" in step_members(workflow)
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         config = _config(step, "verification")
@@ -154,7 +162,7 @@ class VerificationCommandIgnored(WorkflowRule):
 
     def examples(self) -> Iterable[Example]:
         def verified(prompt: str) -> dict[str, Any]:
-            return workflow(step(verification={"prompt": prompt, "command": "make test"}))
+            return samples.workflow(samples.step(verification={"prompt": prompt, "command": "make test"}))
 
         good = verified("Run the tests.\n\n```bash\nmake test\n```")
         yield Example(verified("Run the tests."), good, good)
@@ -169,7 +177,10 @@ class SynthesisConfigEmpty(WorkflowRule):
     why = "It says that the results are merged, and nothing about into what."
 
     def examples(self) -> Iterable[Example]:
-        yield Example(workflow(step(), parallel(synthesis={})), workflow(step(), parallel()))
+        yield Example(
+            samples.workflow(samples.step(), samples.parallel(synthesis={})),
+            samples.workflow(samples.step(), samples.parallel()),
+        )
 
 
 class VirtualStepNotRenderable(WorkflowRule):
@@ -186,8 +197,7 @@ class VirtualStepNotRenderable(WorkflowRule):
     fix_safety = "unsafe"
 
     def applies(self, workflow: Workflow) -> bool:
-        text = workflow.document.text
-        return '"verification"' in text or '"audit"' in text or '"synthesis"' in text
+        return not step_members(workflow).isdisjoint(("verification", "audit", "synthesis"))
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         blocks = [block for block in ("verification", "audit", "synthesis") if _config(step, block) is not None]
@@ -210,8 +220,8 @@ class VirtualStepNotRenderable(WorkflowRule):
             "prompt": "Run the tests.",
             "notesOptional": True,
         }
-        fixed = workflow(plain, explicit)
-        yield Example(workflow({**plain, "verification": {"prompt": "Run the tests."}}), fixed, fixed)
+        fixed = samples.workflow(plain, explicit)
+        yield Example(samples.workflow({**plain, "verification": {"prompt": "Run the tests."}}), fixed, fixed)
 
 
 def _explicit(step: Step, workflow: Workflow, blocks: list[str]) -> Fix | None:
@@ -239,21 +249,34 @@ class ParallelNoSynthesis(WorkflowRule):
     why = "The results come back side by side and nobody is told to compare and merge them."
 
     def applies(self, workflow: Workflow) -> bool:
-        return '"parallel"' in workflow.document.text
+        return "parallelDelegations" in step_members(workflow)
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         delegations = step.step.get("parallelDelegations")
         if step.kind != "parallel" or not isinstance(delegations, list):
             return
-        if len(delegations) > 1 and "synthesis" not in step.step:
+        if len(delegations) > 1 and "synthesis" not in step.step and not _merged_next(step, workflow):
             report(
                 step.at("parallelDelegations"),
-                f"{label(step)}: nothing merges the results of its {len(delegations)} delegations; add a synthesis",
+                f"{label(step)}: nothing merges the results of its {len(delegations)} delegations; "
+                "add a synthesis, or a step that merges them",
                 on_name=True,
             )
 
     def examples(self) -> Iterable[Example]:
-        yield Example(workflow(step(), parallel(synthesis=...)), workflow(step(), parallel()))
+        yield Example(
+            samples.workflow(samples.step(), samples.parallel(synthesis=...)),
+            samples.workflow(samples.step(), samples.parallel()),
+        )
+
+
+def _merged_next(step: Step, workflow: Workflow) -> bool:
+    """Whether the very next step says that it brings the results together."""
+    siblings = workflow.steps if step.loop is None else step.loop.body
+    following = next((other for other in siblings if other.index == step.index + 1), None)
+    return following is not None and any(
+        _MERGES().search(text.text) for text in following.texts if text.field != "agentRole"
+    )
 
 
 RULES: tuple[type[WorkflowRule], ...] = (

@@ -76,8 +76,8 @@ def mismatch(violation: Violation, place: Place) -> Told:
 
 def too_short(violation: Violation, place: Place) -> Told:
     size, low = len(violation.value), violation.expected
-    has = "is empty" if size == 0 else f"has {_count(size, 'character')}"
-    return Told("schema-too-short", f"{place.subject} {has}; it needs at least {_count(low, 'character')}")
+    text = f"has {_count(size, 'character')}; it needs at least {low}" if size else _empty(low, "character")
+    return Told("schema-too-short", f"{place.subject} {text}")
 
 
 def too_long(violation: Violation, place: Place) -> Told:
@@ -87,8 +87,8 @@ def too_long(violation: Violation, place: Place) -> Told:
 
 def too_few(violation: Violation, place: Place) -> Told:
     size, low = len(violation.value), violation.expected
-    has = "is empty" if size == 0 else f"has {_count(size, 'item')}"
-    return Told("schema-too-few", f"{place.subject} {has}; it needs at least {_count(low, 'item')}")
+    text = f"has {_count(size, 'item')}; it needs at least {low}" if size else _empty(low, "item")
+    return Told("schema-too-few", f"{place.subject} {text}")
 
 
 def too_many(violation: Violation, place: Place) -> Told:
@@ -139,6 +139,10 @@ GENERAL: dict[str, Callable[[Violation, Place], Told]] = {
 
 def general(violation: Violation, place: Place) -> Told:
     return GENERAL[violation.keyword](violation, place)
+
+
+def _empty(low: int, noun: str) -> str:
+    return f"is empty; it needs at least {_count(low, noun)}"
 
 
 def _count(number: int, noun: str) -> str:

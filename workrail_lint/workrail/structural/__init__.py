@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from workrail_lint.findings import Finding
+from workrail_lint.workrail.compiler.nodes import authored_nodes
 from workrail_lint.workrail.structural.assessments import check_assessments
 from workrail_lint.workrail.structural.functions import check_functions
 from workrail_lint.workrail.structural.loops import check_loops
@@ -28,4 +29,5 @@ _CHECKS = (
 
 def structural_findings(definition: dict[str, Any]) -> list[Finding]:
     """Every cross-field violation of a definition in the shipping form, whatever shape it is in."""
-    return [finding for check in _CHECKS for finding in check(definition)]
+    nodes = authored_nodes(definition.get("steps"))
+    return [finding for check in _CHECKS for finding in check(definition, nodes)]

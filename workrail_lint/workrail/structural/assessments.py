@@ -6,14 +6,15 @@ from collections.abc import Iterator
 
 from workrail_lint.findings import Finding
 from workrail_lint.workrail.compiler.checks import assessment_problems, declared_levels
-from workrail_lint.workrail.compiler.nodes import one_line
+from workrail_lint.workrail.compiler.nodes import Nodes, one_line
 from workrail_lint.workrail.structural.common import Definition, finding, items_of, members_of, repeated, steps_of
 
 # The schema closes the set of effects, and only the compiler refuses a repeated trigger.
+_MEMBERS = ("assessmentRefs", "assessmentConsequences")
 _LEFT_TO_OTHERS = ("CONSEQUENCE_UNSUPPORTED_EFFECT", "CONSEQUENCE_DUPLICATE_TRIGGER")
 
 
-def check_assessments(definition: Definition) -> Iterator[Finding]:
+def check_assessments(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
     declared = [members_of(item) for item in items_of(definition.get("assessments"))]
     for ident, pointer in repeated((item.get("id"), f"/assessments/{i}/id") for i, item in enumerate(declared)):
         yield finding("assessment-id-duplicate", pointer, f"Assessment id {one_line(ident)} is declared twice")
@@ -24,8 +25,8 @@ def check_assessments(definition: Definition) -> Iterator[Finding]:
             message = f"Assessment {one_line(item.get('id'))}: dimension id {one_line(ident)} is declared twice"
             yield finding("assessment-dimension-duplicate", pointer, message)
     levels = declared_levels(definition.get("assessments"))
-    for node in steps_of(definition):
-        if node.step.get("type") == "parallel":
+    for node in steps_of(nodes):
+        if node.step.keys().isdisjoint(_MEMBERS) or node.step.get("type") == "parallel":
             continue
         for problem in assessment_problems(node, levels):
             if problem.code not in _LEFT_TO_OTHERS:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from workrail_lint.findings import Finding, Phase, Severity
-from workrail_lint.workrail.compiler.nodes import Node, authored_nodes, walk
+from workrail_lint.workrail.compiler.nodes import Node, Nodes, walk
 
 Definition = dict[str, Any]
 
@@ -27,13 +27,9 @@ def finding(
     return Finding(name, name, severity, message, pointer, phase=Phase.STRUCTURAL, details=details, on_name=on_name)
 
 
-def steps_of(definition: Definition) -> Iterator[Node]:
+def steps_of(nodes: Nodes) -> Iterator[Node]:
     """Every step that is no loop: top level, and the inline bodies (whose nodes have a loop id)."""
-    return (node for node in walk(authored_nodes(definition.get("steps"))) if not node.is_loop)
-
-
-def loops_of(definition: Definition) -> Iterator[Node]:
-    return (node for node in authored_nodes(definition.get("steps")) if node.is_loop)
+    return (node for node in walk(nodes) if not node.is_loop)
 
 
 def items_of(value: object) -> list[Any]:

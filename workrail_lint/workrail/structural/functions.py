@@ -10,22 +10,22 @@ from workrail_lint import js
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.suggest import nearest
-from workrail_lint.workrail.compiler.nodes import Node, authored_nodes, listed, one_line, step_label
+from workrail_lint.workrail.compiler.nodes import Node, Nodes, listed, one_line, step_label
 from workrail_lint.workrail.structural.common import Definition, finding, items_of, members_of
 
 Functions = dict[str, dict[str, Any]]
 
 
-def check_functions(definition: Definition) -> Iterator[Finding]:
-    nodes = authored_nodes(definition.get("steps"))
+def check_functions(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
     workflow = named_functions(definition)
     for node in nodes:
         if not node.is_loop:
-            yield from _check_step(node, workflow)
-        elif node.body:
-            visible = {**workflow, **named_functions(node.step)}
-            for inner in node.body:
-                yield from _check_step(inner, visible)
+            if "functionCalls" in node.step:
+                yield from _check_step(node, workflow)
+            continue
+        calling = [inner for inner in node.body or () if "functionCalls" in inner.step]
+        for inner in calling:
+            yield from _check_step(inner, {**workflow, **named_functions(node.step)})
 
 
 def named_functions(holder: dict[str, Any]) -> Functions:
@@ -40,8 +40,6 @@ def named_functions(holder: dict[str, Any]) -> Functions:
 
 def _check_step(node: Node, outer: Functions) -> Iterator[Finding]:
     calls = items_of(node.step.get("functionCalls"))
-    if not calls:
-        return
     visible = {**outer, **named_functions(node.step)}
     for index, call in enumerate(calls):
         name = members_of(call).get("name")

@@ -7,23 +7,22 @@ from collections.abc import Iterator
 from workrail_lint import js
 from workrail_lint.findings import Finding
 from workrail_lint.suggest import nearest
-from workrail_lint.workrail.compiler.nodes import Node, authored_nodes, one_line
-from workrail_lint.workrail.structural.common import Definition, finding, loops_of, members_of
+from workrail_lint.workrail.compiler.nodes import Node, Nodes, one_line
+from workrail_lint.workrail.structural.common import Definition, finding, members_of
 
 
-def check_loops(definition: Definition) -> Iterator[Finding]:
-    top = authored_nodes(definition.get("steps"))
+def check_loops(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
     by_id: dict[str, Node] = {}
-    for node in top:
+    for node in nodes:
         by_id.setdefault(node.id, node)
     body_ids: set[str] = set()
-    for loop in loops_of(definition):
+    for loop in (node for node in nodes if node.is_loop):
         yield from _source(loop)
         if isinstance(loop.step.get("body"), str):
             body_ids.add(loop.step["body"])
             yield from _referenced_body(loop, by_id)
         body_ids.update(inner.id for inner in loop.body or ())
-    for node in top:
+    for node in nodes:
         if node.id in body_ids and js.truthy(node.step.get("runCondition")):
             yield finding(
                 "loop-body-ref-run-condition",

@@ -7,22 +7,22 @@ from collections.abc import Iterator
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding
 from workrail_lint.suggest import nearest
-from workrail_lint.workrail.compiler.bindings import TOKEN, declared_slots
-from workrail_lint.workrail.compiler.nodes import Node, listed, one_line, step_label
+from workrail_lint.workrail.compiler.bindings import PREFIX, TOKEN, declared_slots, uses_bindings
+from workrail_lint.workrail.compiler.nodes import Node, Nodes, listed, one_line, step_label
 from workrail_lint.workrail.structural.common import Definition, finding, items_of, members_of, repeated, steps_of
 
-_PREFIX = "{{wr.bindings."
 
-
-def check_slots(definition: Definition) -> Iterator[Finding]:
+def check_slots(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
     points = items_of(definition.get("extensionPoints"))
     pairs = ((members_of(point).get("slotId"), f"/extensionPoints/{i}/slotId") for i, point in enumerate(points))
     for slot, pointer in repeated(pairs):
         yield finding("extension-slot-duplicate", pointer, f"Extension point {one_line(slot)} is declared twice")
     declared = list(declared_slots(points))
-    for node in steps_of(definition):
+    for node in steps_of(nodes):
+        if not uses_bindings(node.step):
+            continue
         for text, pointer in surfaces(node):
-            if _PREFIX in text:
+            if PREFIX in text:
                 yield from _check_text(node, text, pointer, declared, bool(points))
 
 

@@ -7,14 +7,14 @@ from typing import Any
 
 from workrail_lint import js
 from workrail_lint.findings import Finding
-from workrail_lint.workrail.compiler.nodes import Node, authored_nodes, one_line, step_label
+from workrail_lint.workrail.compiler.nodes import Node, Nodes, one_line, step_label
 from workrail_lint.workrail.structural.common import Definition, finding, items_of, members_of, repeated, steps_of
 
-_SOURCES = ("prompt", "promptBlocks", "templateCall")
+_SOURCES = {"prompt", "promptBlocks", "templateCall"}
+_VIRTUAL = ("verification", "audit", "synthesis")
 
 
-def check_ids(definition: Definition) -> Iterator[Finding]:
-    nodes = authored_nodes(definition.get("steps"))
+def check_ids(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
     for ident, pointer in repeated((node.step.get("id"), f"{node.pointer}/id") for node in nodes):
         yield finding("step-id-duplicate", pointer, f"Step id {one_line(ident)} is used by another top-level step")
     for loop in nodes:
@@ -27,23 +27,27 @@ def check_ids(definition: Definition) -> Iterator[Finding]:
             )
 
 
-def check_references(definition: Definition) -> Iterator[Finding]:
+def check_references(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
     references = items_of(definition.get("references"))
     pairs = ((members_of(item).get("id"), f"/references/{i}/id") for i, item in enumerate(references))
     for ident, pointer in repeated(pairs):
         yield finding("reference-id-duplicate", pointer, f"Reference id {one_line(ident)} is declared twice")
 
 
-def check_steps(definition: Definition) -> Iterator[Finding]:
-    for node in steps_of(definition):
-        if node.step.get("type") != "parallel":
-            yield from _prompt_source(node)
-            yield from _fragments(node)
-        yield from _virtual_config(node)
+def check_steps(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
+    for node in steps_of(nodes):
+        step = node.step
+        if step.get("type") != "parallel":
+            if len(step.keys() & _SOURCES) != 1:
+                yield from _prompt_source(node)
+            if "promptFragments" in step:
+                yield from _fragments(node)
+        if not step.keys().isdisjoint(_VIRTUAL):
+            yield from _virtual_config(node)
 
 
 def _prompt_source(node: Node) -> Iterator[Finding]:
-    present = [source for source in _SOURCES if source in node.step]
+    present = sorted(node.step.keys() & _SOURCES)
     in_body = node.loop_id is not None
     if not present:
         yield finding(

@@ -1,0 +1,55 @@
+"""Reading, validating, compiling and hashing in one warm process."""
+
+from __future__ import annotations
+
+import gc
+import json
+import resource
+from collections.abc import Iterator
+
+import jsonschema_rs
+import rfc8785
+
+from benchmarks.documents import routines_folder, workflow_files
+from benchmarks.measure import Figure, side_by_side
+from workrail_lint.result import Ok
+from workrail_lint.schemas import load_schema
+from workrail_lint.workrail.catalog.catalog import load_core
+from workrail_lint.workrail.catalog.extend import with_routines
+from workrail_lint.workrail.check import Settings
+from workrail_lint.workrail.compile import compile_source
+
+
+def run() -> Iterator[Figure]:
+    settings = Settings(with_routines(load_core(), routines_folder()).catalog)
+    texts = [path.read_bytes() for path in workflow_files()]
+    valid = [text for text in texts if isinstance(compile_source(text, settings), Ok)]
+    validator = jsonschema_rs.Draft7Validator(load_schema("workflow"))
+
+    def peers() -> None:
+        for text in valid:
+            value = json.loads(text)
+            validator.is_valid(value)
+            rfc8785.dumps(value)
+
+    def ours() -> None:
+        for text in valid:
+            result = compile_source(text, settings)
+            assert result.value.hash
+
+    base, own = side_by_side(peers, ours)
+    yield Figure("json.loads + jsonschema-rs + rfc8785, per file", base / len(valid) * 1e6, "us")
+    yield Figure("read + validate + compile + hash, per file", own / len(valid) * 1e6, "us")
+    yield Figure("the second as a multiple of the first", own / base, "x", 2.0)
+    yield Figure("memory growth over 5,000 files after the first 1,000", _growth(valid, settings), "MiB", 8.0)
+
+
+def _growth(texts: list[bytes], settings: Settings) -> float:
+    for count in range(1_000):
+        compile_source(texts[count % len(texts)], settings)
+    gc.collect()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for count in range(4_000):
+        compile_source(texts[count % len(texts)], settings)
+    gc.collect()
+    return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024

@@ -1,0 +1,21 @@
+"""The documents to measure with: the corpus when it is there, otherwise the shipped fixtures."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+
+def workflow_files() -> list[Path]:
+    project = Path(__file__).resolve().parents[1]
+    shared = Path(os.environ.get("WORKRAIL_CORPUS") or project.parent / "shared")
+    corpus = shared / "corpus"
+    folder = corpus if corpus.is_dir() else project / "fixtures" / "workflows"
+    return sorted(folder.rglob("*.json"))
+
+
+def routines_folder() -> Path:
+    project = Path(__file__).resolve().parents[1]
+    shared = Path(os.environ.get("WORKRAIL_CORPUS") or project.parent / "shared")
+    routines = shared / "corpus" / "workflows" / "routines"
+    return routines if routines.is_dir() else project / "fixtures" / "routines"

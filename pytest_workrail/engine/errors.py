@@ -1,0 +1,89 @@
+"""What can go wrong while the next step is chosen: a closed set, each error with its own facts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, TypeAlias
+
+ErrorCode: TypeAlias = Literal[
+    "WorkflowNotFound",
+    "InvalidState",
+    "InvalidLoop",
+    "ConditionEvalFailed",
+    "MaxIterationsExceeded",
+    "MissingContext",
+    "MissingLoopControl",
+    "InvalidLoopControl",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidState:
+    """The state can't be continued as asked."""
+
+    code: ClassVar[ErrorCode] = "InvalidState"
+    message: str
+    loop_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidLoop:
+    """A loop that nothing can decide."""
+
+    code: ClassVar[ErrorCode] = "InvalidLoop"
+    message: str
+    loop_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class MissingContext:
+    """A loop needs a context variable that is absent or of another type. Supplying it helps."""
+
+    code: ClassVar[ErrorCode] = "MissingContext"
+    message: str
+    loop_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class MaxIterationsExceeded:
+    """A loop would start iteration `iteration`, counted from zero, which its limit does not allow."""
+
+    code: ClassVar[ErrorCode] = "MaxIterationsExceeded"
+    loop_id: str
+    iteration: int
+    max_iterations: int
+
+    @property
+    def message(self) -> str:
+        return f"Loop '{self.loop_id}' would start iteration {self.iteration} but is limited to {self.max_iterations}."
+
+
+@dataclass(frozen=True, slots=True)
+class MissingLoopControl:
+    """An iteration ended and nobody decided whether the loop goes on."""
+
+    code: ClassVar[ErrorCode] = "MissingLoopControl"
+    loop_id: str
+    iteration: int
+
+    @property
+    def message(self) -> str:
+        return f"Iteration {self.iteration} of loop '{self.loop_id}' ended without a loop-control artifact."
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidLoopControl:
+    """An iteration ended and every decision about it has issues; these are the last one's."""
+
+    code: ClassVar[ErrorCode] = "InvalidLoopControl"
+    loop_id: str
+    iteration: int
+    issues: tuple[str, ...]
+
+    @property
+    def message(self) -> str:
+        return f"Iteration {self.iteration} of loop '{self.loop_id}' has no valid loop-control artifact."
+
+
+LoopReportError: TypeAlias = MaxIterationsExceeded | MissingLoopControl | InvalidLoopControl
+InterpreterError: TypeAlias = InvalidState | InvalidLoop | MissingContext | LoopReportError

@@ -1,0 +1,1 @@
+"""The tools an agent talks to: start, continue, checkpoint, resume, list, inspect."""

@@ -1,0 +1,201 @@
+"""lock and diff."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from typing import Any
+
+import pytest
+from conftest import Run
+
+from workrail_lint import compile_workflow
+from workrail_lint.workrail.rules.samples import controlled_loop, step, workflow
+
+LOCK = "workrail.lock.json"
+
+
+@pytest.fixture
+def two(write: Any) -> dict[str, dict[str, Any]]:
+    documents = {
+        "workflows/a.json": workflow(step("one"), step("two"), id="demo.aa"),
+        "workflows/b.json": workflow(controlled_loop(), step("last"), id="demo.bb"),
+    }
+    for path, document in documents.items():
+        write(path, document)
+    return documents
+
+
+def test_update_pins_both_hashes_in_a_stable_order(run: Run, two: Any, tmp_path: Any) -> None:
+    ran = run("lock", "--update")
+    assert ran.code == 0
+    assert "2 pinned (2 new, 0 changed, 0 removed)" in ran.out
+    first = (tmp_path / LOCK).read_bytes()
+    lock = json.loads(first)
+    assert lock["lockfileVersion"] == 1
+    assert lock["catalog"]["id"] == "core"
+    assert lock["catalog"]["digest"].startswith("sha256:")
+    assert list(lock["workflows"]) == ["workflows/a.json", "workflows/b.json"]
+    for path, document in two.items():
+        compiled = compile_workflow(document).value
+        entry = lock["workflows"][path]
+        assert (entry["hash"], entry["engineHash"], entry["engineMode"]) == (
+            compiled.hash,
+            compiled.engine_hash,
+            "pinned",
+        )
+    run("lock", "--update")
+    assert (tmp_path / LOCK).read_bytes() == first
+    assert run("lock", "--check").code == 0
+
+
+def test_check_says_what_changed_in_behaviour(run: Run, write: Any, two: Any) -> None:
+    run("lock", "--update")
+    changed = json.loads(json.dumps(two["workflows/b.json"]))
+    changed["steps"][0]["loop"]["maxIterations"] = 9
+    changed["steps"][0]["body"][0]["prompt"] = "Something else."
+    changed["steps"].append(step("added"))
+    write("workflows/b.json", changed)
+    write("workflows/c.json", workflow(id="demo.cc"))
+    (write("workflows/a.json", two["workflows/a.json"])).unlink()
+    ran = run("lock", "--check")
+    assert ran.code == 1
+    assert "workflows/a.json: pinned, but not there any more" in ran.out
+    assert "workflows/b.json: changed" in ran.out
+    assert "step 'again': loop.maxIterations changed: 3 -> 9" in ran.out
+    assert "step 'again/inner-step': prompt changed" in ran.out
+    assert "step 'added': added" in ran.out
+    assert "workflows/c.json: not pinned yet" in ran.out
+    assert "lock --update" in ran.err
+
+
+def test_formatting_is_no_change(run: Run, write: Any, two: Any) -> None:
+    run("lock", "--update")
+    write("workflows/a.json", json.dumps(dict(reversed(two["workflows/a.json"].items()))))
+    assert run("lock", "--check").code == 0
+
+
+def test_paths_limit_what_is_looked_at(run: Run, write: Any, two: Any) -> None:
+    run("lock", "--update")
+    write("workflows/b.json", workflow(step("new"), id="demo.bb"))
+    assert run("lock", "--check", "workflows/a.json").code == 0
+    assert run("lock", "--check", "workflows/b.json").code == 1
+    assert run("lock", "--update", "workflows/b.json").code == 0
+    assert run("lock", "--check").code == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "part"),
+    [
+        (b"", "not valid JSON"),
+        (b'{"lockfileVersion": 1', "not valid JSON"),
+        (b"{}", "not a lockfile"),
+        (b'{"lockfileVersion": 2}', "update workrail-lint"),
+        (b'{"lockfileVersion": 0}', "write it again"),
+        (b'{"lockfileVersion": 1, "catalog": {}, "workflows": {}}', "damaged"),
+        (
+            b'{"lockfileVersion": 1, "catalog": {"id": "core", "version": "1", "digest": "d"}, "workflows": {"a": {"hash": 1}}}',
+            "the entry of a is damaged",
+        ),
+    ],
+)
+def test_a_damaged_or_newer_lockfile_is_refused_and_kept(
+    run: Run, write: Any, two: Any, content: bytes, part: str
+) -> None:
+    path = write(LOCK, content)
+    for action in ("--check", "--update"):
+        ran = run("lock", action)
+        assert ran.code == 2
+        assert part in ran.err
+    assert path.read_bytes() == content
+
+
+def test_missing_lockfile(run: Run, two: Any) -> None:
+    ran = run("lock", "--check")
+    assert ran.code == 2
+    assert "lock --update" in ran.err
+
+
+def test_nothing_is_written_when_a_workflow_does_not_compile(run: Run, write: Any, two: Any, tmp_path: Any) -> None:
+    write("workflows/c.json", workflow(step(prompt="{{wr.x}}"), id="demo.cc"))
+    ran = run("lock", "--update")
+    assert ran.code == 1
+    assert "nothing was written" in ran.err
+    assert not (tmp_path / LOCK).exists()
+    assert list(tmp_path.glob(".*")) == []
+
+
+def test_no_workflow_at_all(run: Run, tmp_path: Any) -> None:
+    assert run("lock", "--update").code == 3
+    assert not (tmp_path / LOCK).exists()
+
+
+def test_lock_needs_an_action(run: Run) -> None:
+    assert run("lock").code == 2
+
+
+def test_diff_of_two_files(run: Run, write: Any) -> None:
+    old = workflow(step("one", "First line.\nSecond line."), step("two"), step("three"))
+    new = workflow(
+        step("two", requireConfirmation=True),
+        step("one", "First line.\nAnother line."),
+        step("four", outputContract={"contractRef": "wr.contracts.gate_verdict"}),
+    )
+    write("old.json", old)
+    write("new.json", new)
+    ran = run("diff", "old.json", "new.json")
+    assert ran.code == 1
+    assert "step 'three': removed" in ran.out
+    assert "step 'four': added" in ran.out
+    assert ": moved" in ran.out
+    assert "step 'two': confirmation changed" in ran.out
+    assert "-Second line." in ran.out
+    assert "+Another line." in ran.out
+    data = json.loads(run("diff", "old.json", "new.json", "--output-format", "json").out)
+    assert {change["kind"] for change in data["changes"]} == {"added", "removed", "moved", "changed"}
+
+
+def test_diff_of_equal_behaviour(run: Run, write: Any, plain: dict[str, Any]) -> None:
+    write("old.json", plain)
+    write("new.json", json.dumps(plain))
+    ran = run("diff", "old.json", "new.json")
+    assert (ran.code, ran.out) == (0, "no change in behaviour\n")
+
+
+def test_diff_takes_compiled_workflows(run: Run, write: Any, plain: dict[str, Any]) -> None:
+    write("old.json", compile_workflow(plain).value.ir)
+    write("new.json", plain)
+    assert run("diff", "old.json", "new.json").code == 0
+    write("old.json", {"format": "workrail.ir/99"})
+    assert run("diff", "old.json", "new.json").code == 2
+    write("old.json", {"format": "workrail.ir/1"})
+    assert "damaged" in run("diff", "old.json", "new.json").err
+
+
+def test_diff_with_git(run: Run, write: Any, plain: dict[str, Any], tmp_path: Any) -> None:
+    def git(*arguments: str) -> None:
+        identity = ("-c", "user.name=test", "-c", "user.email=test@example.invalid", "-c", "commit.gpgsign=false")
+        subprocess.run(["git", *identity, *arguments], cwd=tmp_path, check=True, capture_output=True)
+
+    write("workflows/a.json", plain)
+    assert run("diff", "--git", "HEAD", "workflows/a.json").code == 2
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "first")
+    assert run("diff", "--git", "HEAD", "workflows/a.json").code == 0
+    write("workflows/a.json", {**plain, "steps": [step("first"), step("second", "Do it differently.")]})
+    ran = run("diff", "--git", "HEAD", "workflows/a.json")
+    assert ran.code == 1
+    assert "step 'second': prompt changed" in ran.out
+    assert run("diff", "--git", "nope", "workflows/a.json").code == 2
+    assert run("diff", "--git", "--output=x", "workflows/a.json").code == 2
+    write("workflows/new.json", plain)
+    assert run("diff", "--git", "HEAD", "workflows/new.json").code == 2
+
+
+def test_diff_usage(run: Run, write: Any, plain: dict[str, Any]) -> None:
+    write("a.json", plain)
+    assert run("diff", "a.json").code == 2
+    assert run("diff", "a.json", "missing.json").code == 2
+    write("bad.json", {**plain, "steps": []})
+    assert run("diff", "a.json", "bad.json").code == 2

@@ -1,0 +1,123 @@
+"""The frame of the command line, catalog, schema, init."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from conftest import Run
+from jsonschema import Draft7Validator
+
+from workrail_lint.cli import COMMANDS, main
+
+
+def test_help_and_version(run: Run) -> None:
+    assert run("--help").code == 0
+    assert all(name in run("--help").out for name in COMMANDS)
+    assert run("--version").out.startswith("workrail-lint ")
+    assert run().code == 2
+
+
+@pytest.mark.parametrize("command", list(COMMANDS))
+def test_every_command_has_help(run: Run, command: str) -> None:
+    ran = run(command, "--help")
+    assert ran.code == 0
+    assert f"workrail-lint {command}" in ran.out
+
+
+def test_unknown_command_and_option(run: Run) -> None:
+    ran = run("chek")
+    assert ran.code == 2
+    assert "did you mean 'check'?" in ran.err
+    assert run("compile", "a.json", "--nope").code == 2
+
+
+def test_a_bug_in_our_code_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.delenv("WORKRAIL_LINT_DEBUG", raising=False)
+    monkeypatch.setattr("workrail_lint.cli.schema.main", lambda _: 1 / 0)
+    assert main(["schema"]) == 2
+    captured = capsys.readouterr()
+    assert "internal error: ZeroDivisionError" in captured.err
+    assert len(captured.err.splitlines()) == 1
+
+
+def test_a_closed_pipe_is_no_error() -> None:
+    script = f'"{sys.executable}" -m workrail_lint catalog export | head -c 10 >/dev/null; echo "${{PIPESTATUS[0]}}"'
+    shown = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+    assert shown.stdout.strip() == "0"
+    assert "Traceback" not in shown.stderr
+
+
+def test_output_survives_a_narrow_encoding(write: Any, plain: dict[str, Any]) -> None:
+    path = write("a.json", {**plain, "name": "Naïve 😀"})
+    shown = subprocess.run(
+        [sys.executable, "-m", "workrail_lint", "compile", str(path)],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=True,
+    )
+    assert b"\\xefve" in shown.stdout
+
+
+def test_no_colours_without_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR")
+    assert "\x1b" not in run("catalog", "list").out
+
+
+def test_catalog_list_show_export(run: Run, tmp_path: Any) -> None:
+    listed = run("catalog", "list")
+    assert listed.code == 0
+    assert "wr.features.capabilities" in listed.out
+    assert json.loads(run("catalog", "list", "--output-format", "json").out)
+    shown = run("catalog", "show", "wr.contracts.loop_control")
+    assert "decision" in shown.out
+    missing = run("catalog", "show", "wr.contracts.loop_contrl")
+    assert missing.code == 2
+    assert "wr.contracts.loop_control" in missing.err
+    exported = run("catalog", "export")
+    assert json.loads(exported.out)["catalogId"] == "core"
+    assert run("catalog", "export", "--output", "core.json").code == 0
+    assert (tmp_path / "core.json").read_text(encoding="utf-8") == exported.out
+    assert run("catalog", "list", "--catalog", "core.json").out == listed.out
+    assert run("catalog").code == 2
+
+
+def test_catalog_import_needs_an_engine(run: Run, tmp_path: Any) -> None:
+    assert run("catalog", "import", "missing").code == 2
+    (tmp_path / "empty").mkdir()
+    ran = run("catalog", "import", "empty")
+    assert ran.code == 2
+    assert "package.json" in ran.err
+
+
+def test_schema(run: Run) -> None:
+    kinds = run("schema").out.split()
+    assert "workflow" in kinds
+    for kind in kinds:
+        Draft7Validator.check_schema(json.loads(run("schema", kind).out))
+    ran = run("schema", "workflw")
+    assert ran.code == 2
+    assert "did you mean 'workflow'?" in ran.err
+    assert run("schema", "../core").code == 2
+
+
+def test_init_makes_a_workflow_that_compiles(run: Run, tmp_path: Any) -> None:
+    ran = run("init", "--id", "team.daily_report", "--name", "Daily report")
+    assert ran.code == 0
+    assert (tmp_path / "workflows" / "daily_report.json").is_file()
+    assert run("compile", "workflows/daily_report.json", "--emit", "hash").code == 0
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    again = run("init", "--id", "team.daily_report")
+    assert again.code == 0
+    assert "created" not in again.out
+    assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize("ident", ["plain", "wr.mine", "Team.Report", "a.b.c", "x" * 40 + "." + "y" * 40])
+def test_init_refuses_bad_ids(run: Run, ident: str, tmp_path: Any) -> None:
+    assert run("init", "--id", ident).code == 2
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,286 @@
+"""The assembled prompt and its slots."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from engine_ir import for_count, parallel, step, while_artifact, workflow
+
+from pytest_workrail.engine.index import IrIndex
+from pytest_workrail.engine.profiles import LOCKED, REFERENCE, Profile
+from pytest_workrail.engine.prompts import PendingStep, PromptRenderer, Situation, last_step_id
+from pytest_workrail.engine.slots import PromptStyle
+from pytest_workrail.engine.state import StepInstance
+from pytest_workrail.engine.values import LoopPosition
+from workrail_lint.workrail.canonical import canonical_bytes
+
+_SHAS = "metrics_commit_shas"
+_SIZES = ["metrics_files_changed", "metrics_lines_added", "metrics_lines_removed"]
+CRITERIA = {
+    "and": [
+        {"type": "contains", "value": "## Risks", "message": "Needs a Risks section"},
+        {"type": "length", "min": 20, "message": "Too short"},
+    ]
+}
+ASSESSMENTS = [
+    {
+        "id": "readiness",
+        "purpose": "Ready?",
+        "dimensions": [
+            {"id": "confidence", "purpose": "How sure", "levels": ["low", "high"]},
+            {"id": "scope", "purpose": "How wide", "levels": ["small", "large"], "required": False},
+        ],
+    },
+    {"id": "safety", "purpose": "Safe?", "dimensions": [{"id": "risk", "purpose": "Risk", "levels": ["a", "b"]}]},
+]
+
+
+def _render(
+    ir: dict[str, Any],
+    step_id: str,
+    *path: tuple[str, int],
+    profile: Profile = REFERENCE,
+    context: dict[str, Any] | None = None,
+    **situation: Any,
+) -> PendingStep:
+    instance = StepInstance(step_id, tuple(LoopPosition(*at) for at in path))
+    return PromptRenderer(IrIndex(ir), profile).render(instance, Situation(context or {}, **situation))
+
+
+def _one(made: dict[str, Any], **options: Any) -> PendingStep:
+    ir_options = {name: options.pop(name) for name in ("assessments", "metricsProfile") if name in options}
+    return _render(workflow(made, **ir_options), made["id"], **options)
+
+
+class TestWorkedExamples:
+    def test_linear(self) -> None:
+        report = step("report", title="Report", prompt="Report on {{topic}}.")
+        first = _one(step("gather", prompt="Collect facts."))
+        assert first.golden_prompt == "Collect facts.⟪NOTES_FULL⟫"
+        brief = _one(report, context={"topic": "caching"}, has_recap=True)
+        assert (brief.title, brief.golden_prompt) == ("Report", "Report on caching.⟪NOTES_BRIEF⟫")
+
+    def test_contract(self) -> None:
+        verdict = step("verdict", prompt="Judge it.", contract="wr.contracts.gate_verdict")
+        assert _one(verdict).golden_prompt == "Judge it.⟪CONTRACT⟫"
+
+    def test_loop(self) -> None:
+        draft = step(
+            "draft", title="Draft {{currentIteration}}", prompt="Draft pass {{currentIteration}}.", notes="optional"
+        )
+        decide = step("decide", prompt="Again?", contract="wr.contracts.loop_control")
+        ir = workflow(while_artifact("refine", draft, decide, limit=3))
+        first = _render(ir, "draft", ("refine", 0))
+        assert (first.title, first.golden_prompt) == ("Draft 1", "⟪LOOP_FIRST⟫Draft pass 1.")
+        second = _render(ir, "draft", ("refine", 1))
+        assert (second.title, second.golden_prompt) == ("Draft 2", "⟪LOOP_NEXT⟫Draft pass 2.")
+        assert _render(ir, "decide", ("refine", 1)).golden_prompt == "Again?⟪CONTRACT⟫"
+
+    def test_recovery(self) -> None:
+        recovery = "## Recovery Context\n\n### Ancestry Recap\nn-first"
+        second = _one(step("second", prompt="Two."), has_recap=True, recovery=recovery)
+        assert second.golden_prompt == f"Two.⟪NOTES_FULL⟫\n\n{recovery}"
+        assert _one(step("one", prompt="One."), recovery="").golden_prompt == "One.⟪NOTES_FULL⟫"
+
+    def test_assessment(self) -> None:
+        made = step("assess", prompt="Rate it.", output={"assessments": {"refs": ["readiness"], "consequences": []}})
+        assert _one(made, assessments=ASSESSMENTS).golden_prompt == "Rate it.⟪ASSESSMENT⟫⟪NOTES_FULL⟫"
+
+    def test_criteria(self) -> None:
+        made = step("summarize", prompt="Sum up.", output={"criteria": CRITERIA})
+        expected = 'Sum up.\n\n**OUTPUT REQUIREMENTS:**\n- Must contain: "## Risks"\n- Length: ≥20 chars⟪NOTES_FULL⟫'
+        assert _one(made).golden_prompt == expected
+
+
+def test_the_order_of_all_slots() -> None:
+    made = step(
+        "body",
+        prompt="P.",
+        notes="required",
+        output={
+            "criteria": CRITERIA,
+            "assessments": {"refs": ["readiness"], "consequences": []},
+        },
+        fragments=[{"id": "f", "text": "Fragment."}],
+    )
+    ir = workflow(for_count("loop", 3, made), assessments=ASSESSMENTS, metricsProfile="research")
+    shown = _render(ir, "body", ("loop", 1), recovery="## Recovery Context\n\nR").golden_prompt
+    assert shown == (
+        '⟪LOOP_NEXT⟫P.\n\n**OUTPUT REQUIREMENTS:**\n- Must contain: "## Risks"\n- Length: ≥20 chars'
+        "⟪ASSESSMENT⟫⟪NOTES_FULL⟫\n\nFragment.⟪METRICS⟫\n\n## Recovery Context\n\nR"
+    )
+
+
+class TestLoopBanner:
+    IR = workflow(for_count("secret-loop", 4, step("body", prompt="P.", notes="optional"), limit=4))
+
+    def test_first(self) -> None:
+        prompt = _render(self.IR, "body", ("secret-loop", 0)).prompt
+        banner, body = prompt.split("\n")
+        assert banner.startswith("> ")
+        assert "(up to 4 passes)" in banner
+        assert body == "P."
+
+    @pytest.mark.parametrize(
+        ("iteration", "bar", "scope"),
+        [(1, "██░░", "second pass"), (2, "███░", "diminishing"), (3, "████", "final pass")],
+    )
+    def test_later(self, iteration: int, bar: str, scope: str) -> None:
+        prompt = _render(self.IR, "body", ("secret-loop", iteration)).prompt
+        lines = prompt.split("\n")
+        assert lines[0] == "---"
+        assert lines[1] == f"**Progress: [{bar}] Pass {iteration + 1} of 4**"
+        assert lines[2] == lines[4] == ""
+        assert lines[3].startswith("**Scope**: ")
+        assert scope in lines[3]
+        assert "recap" in lines[5]
+        assert lines[6:] == ["---", "P."]
+        assert "secret-loop" not in prompt
+
+
+@pytest.mark.parametrize(
+    ("criteria", "lines"),
+    [
+        ({"type": "regex", "pattern": "a+", "flags": "i", "message": "m"}, ["Must match pattern: a+ (flags: i)"]),
+        ({"type": "regex", "pattern": "a+", "message": "m"}, ["Must match pattern: a+"]),
+        ({"type": "length", "min": 1, "max": 2, "message": "m"}, ["Length: ≥1 chars, ≤2 chars"]),
+        ({"type": "length", "max": 2, "message": "m"}, ["Length: ≤2 chars"]),
+        ({"type": "schema", "schema": {}, "message": "m"}, []),
+        ({"type": "contains", "value": "x"}, []),
+        ([{"type": "contains", "value": "x", "message": "m"}], []),
+        ({"or": [{"type": "contains", "value": "x", "message": "m"}]}, []),
+        ({"not": {"type": "contains", "value": "x", "message": "m"}}, []),
+        (
+            {"and": [{"and": [{"type": "contains", "value": str(n), "message": "m"}]} for n in range(7)]},
+            [f'Must contain: "{n}"' for n in range(5)],
+        ),
+    ],
+)
+def test_requirements(criteria: object, lines: list[str]) -> None:
+    prompt = _one(step("s", prompt="P.", notes="optional", output={"criteria": criteria})).prompt
+    slot = "\n\n**OUTPUT REQUIREMENTS:**\n" + "\n".join(f"- {line}" for line in lines) if lines else ""
+    assert prompt == f"P.{slot}"
+
+
+class TestContractSlot:
+    def test_it_says_everything_one_needs(self) -> None:
+        prompt = _one(step("s", prompt="P.", contract="wr.contracts.gate_verdict")).prompt
+        assert prompt.startswith(
+            "P.\n\n**OUTPUT REQUIREMENTS (System):**\n- Artifact contract: wr.contracts.gate_verdict\n- "
+        )
+        for fact in ('"wr.gate_verdict"', "output.artifacts", "approved | rejected | uncertain", "`rationale`"):
+            assert fact in prompt
+        example = json.loads(prompt.partition("```json\n")[2].partition("\n```")[0])
+        assert example["kind"] == "wr.gate_verdict"
+
+    def test_an_unknown_contract_gets_two_lines(self) -> None:
+        ir = {**workflow(step("s", prompt="P.", contract="wr.contracts.gate_verdict")), "contracts": []}
+        assert _render(ir, "s").prompt.count("\n- ") == 2
+
+    def test_the_order_of_members_in_the_ir_does_not_show(self) -> None:
+        for ref in ("review_verdict", "differentiation_handoff", "capability_observation", "loop_control"):
+            ir = workflow(step("s", prompt="P.", contract=f"wr.contracts.{ref}"))
+            reread = json.loads(canonical_bytes(ir))
+            assert _render(reread, "s").prompt == _render(ir, "s").prompt
+
+    @pytest.mark.parametrize(("profile", "named"), [(REFERENCE, False), (LOCKED, True)])
+    def test_a_decision_must_name_its_loop_where_the_profile_asks(self, profile: Profile, named: bool) -> None:
+        decide = step("decide", contract="wr.contracts.loop_control")
+        ir = workflow(while_artifact("refine", decide))
+        prompt = _render(ir, "decide", ("refine", 0), profile=profile).prompt
+        assert ('"refine"' in prompt) is named
+        outside = _render(workflow(decide), "decide", profile=profile).prompt
+        assert '"refine"' not in outside
+
+
+def test_assessment_slot() -> None:
+    made = step(
+        "s",
+        prompt="P.",
+        notes="optional",
+        output={"assessments": {"refs": ["safety", "readiness"], "consequences": []}},
+    )
+    prompt = _one(made, assessments=ASSESSMENTS).prompt
+    assert prompt.startswith("P.\n\n**ASSESSMENT REQUIREMENTS (System):**\n")
+    assert prompt.index('Assessment target: "readiness"') < prompt.index('Assessment target: "safety"')
+    assert '`assessmentId` to "safety"' in prompt
+    assert (
+        "- Purpose: Ready?\n- Dimensions:\n  confidence (low | high): How sure\n  scope (small | large): How wide\n"
+        in prompt
+    )
+    example = json.loads(prompt.partition("```json\n")[2].partition("\n```")[0])
+    assert example["dimensions"]["confidence"]["level"] == "low"
+    single = step("s", output={"assessments": {"refs": ["readiness"], "consequences": []}})
+    assert "assessmentId" not in _one(single, assessments=ASSESSMENTS).prompt
+
+
+@pytest.mark.parametrize("has_recap", [False, True])
+def test_notes_slots_say_what_is_needed(has_recap: bool) -> None:
+    prompt = _one(step("s", prompt="P."), has_recap=has_recap).prompt
+    assert prompt.startswith("P.\n\n**NOTES REQUIRED (System):**")
+    for fact in ("output.notesMarkdown", "this step only", "blocked"):
+        assert fact in prompt
+
+
+@pytest.mark.parametrize(
+    ("profile", "first", "last"),
+    [
+        ("coding", [_SHAS], [_SHAS, "metrics_outcome", "metrics_pr_numbers", *_SIZES]),
+        ("review", [], ["metrics_outcome", "metrics_pr_numbers"]),
+        ("research", [], ["metrics_outcome"]),
+        ("design", [], ["metrics_outcome"]),
+        ("ticket", [], ["metrics_outcome"]),
+        ("none", [], []),
+        (None, [], []),
+    ],
+)
+def test_metrics(profile: str | None, first: list[str], last: list[str]) -> None:
+    ir = workflow(step("one"), step("two"))
+    if profile:
+        ir["metricsProfile"] = profile
+    for step_id, keys in (("one", first), ("two", last)):
+        prompt = _render(ir, step_id).prompt
+        assert ("\n\n**METRICS (System):**" in prompt) is bool(keys)
+        assert set(re.findall("metrics_[a-z_]+", prompt)) == set(keys)
+
+
+def test_the_last_step_of_a_loop_is_the_last_that_works() -> None:
+    decide = step("decide", contract="wr.contracts.loop_control")
+    assert last_step_id(workflow(step("a"), while_artifact("l", step("w"), decide))) == "w"
+    assert last_step_id(workflow(step("a"), while_artifact("l", decide))) is None
+    assert last_step_id(workflow(step("a"), step("b"))) == "b"
+    assert last_step_id(workflow()) is None
+
+
+def test_a_parallel_step_has_no_slots_and_asks_for_no_confirmation() -> None:
+    made = parallel("fan-out", {"workflowId": "a"}, confirmation={"kind": "always", "gate": "human_approval"})
+    shown = _one(made, metricsProfile="coding")
+    assert shown.prompt.startswith("# Parallel Subagent Spawning Phase\n")
+    assert [part.slot for part in shown.parts] == [None]
+    assert (shown.gate, shown.requires_confirmation) == ("human_approval", False)
+
+
+def test_fields_beside_the_prompt() -> None:
+    shown = _one(
+        step("s", agentRole="Reviewer", modelTier="heavy", confirmation={"kind": "always", "gate": "coordinator_eval"})
+    )
+    assert (shown.agent_role, shown.model_tier, shown.requires_confirmation) == ("Reviewer", "heavy", True)
+    plain = _one(step("s"))
+    assert (plain.agent_role, plain.model_tier, plain.gate) == (None, None, None)
+
+
+def test_clean_style_drops_headings_and_notes_but_keeps_bullets() -> None:
+    made = step("body", prompt="P.", output={"criteria": CRITERIA})
+    ir = workflow(for_count("loop", 3, made))
+    recovery = "## Recovery Context\n\n### Ancestry Recap\nn1"
+    prompt = _render(ir, "body", ("loop", 1), style=PromptStyle.CLEAN, recovery=recovery).prompt
+    banner, _, rest = prompt.partition("\n\n")
+    assert banner.startswith("This is pass 2 of 5")
+    assert rest == (
+        'P.\n\n- Must contain: "## Risks"\n- Length: ≥20 chars\n\nYour previous work:\n\n### Ancestry Recap\nn1'
+    )
+    contract = _one(step("s", prompt="P.", contract="wr.contracts.gate_verdict"), style=PromptStyle.CLEAN).prompt
+    assert contract.startswith("P.\n\n- Artifact contract: ")

@@ -1,0 +1,237 @@
+"""The workflows of a run seen together."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workrail_lint.findings import Finding, Phase, Severity
+from workrail_lint.project.registry import Delegation, Entry, entry_of, registry_findings
+from workrail_lint.project.source_kind import source_kind_of
+from workrail_lint.workrail.model.enums import SourceKind
+from workrail_lint.workrail.rules.samples import loop, parallel, step, workflow
+
+
+def entry(path: str, ident: str, *targets: str, kind: str = "project") -> Entry:
+    return Entry(path, ident, kind, tuple(Delegation(f"/steps/{i}", target) for i, target in enumerate(targets)))
+
+
+def names(found: dict[str, list[Finding]]) -> dict[str, list[str]]:
+    return {path: [finding.name for finding in findings] for path, findings in found.items()}
+
+
+def test_delegations_are_found_wherever_they_stand() -> None:
+    fan = {"workflowId": "demo.b"}
+    inner = parallel(ident="inner", parallelDelegations=[fan])
+    document = workflow(
+        step(),
+        parallel(parallelDelegations=[{"workflowId": "demo.a"}, fan]),
+        loop(step("inner-step"), inner),
+        {**loop(ident="single"), "body": inner},
+    )
+    made = entry_of("a.json", document)
+    assert made is not None
+    assert made.delegations == (
+        Delegation("/steps/1/parallelDelegations/0/workflowId", "demo.a"),
+        Delegation("/steps/1/parallelDelegations/1/workflowId", "demo.b"),
+        Delegation("/steps/2/body/1/parallelDelegations/0/workflowId", "demo.b"),
+        Delegation("/steps/3/body/parallelDelegations/0/workflowId", "demo.b"),
+    )
+
+
+@pytest.mark.parametrize("document", [None, [], {}, {"id": 3}, {"id": None, "steps": []}])
+def test_what_has_no_id_has_no_entry(document: Any) -> None:
+    assert entry_of("a.json", document) is None
+
+
+@given(st.recursive(st.none() | st.text(max_size=3), lambda i: st.lists(i) | st.dictionaries(st.text(max_size=3), i)))
+def test_any_shape_makes_an_entry(odd: Any) -> None:
+    for steps in (odd, [odd], [{"type": "parallel", "parallelDelegations": odd}], [{"type": "loop", "body": odd}]):
+        assert entry_of("a.json", {"id": "x", "steps": steps}) is not None
+
+
+# ---------------------------------------------------------------------------------------------------- ids
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "clash"),
+    [
+        ("workflows/a.json", "workflows/b.json", True),
+        ("workflows/a.json", "workflows/deep/b.json", True),
+        ("workflows/a.json", "workflows/a.lean.json", False),
+        ("workflows/a.v2.json", "workflows/b.v2.json", True),
+        ("workflows/a.json", "workflows/internal/b.json", True),
+        ("workflows/a.json", "workflows/examples/b.json", False),
+        ("workflows/a.json", ".workrail/workflows/a.json", True),
+        ("/repo/workflows/a.json", "/repo/.workrail/workflows/a.json", True),
+        ("/repo/workflows/a.json", "/other/.workrail/workflows/a.json", False),
+        ("workflows/a.json", "docs/template/workflows/a.json", False),
+        ("workflows/a.json", "tests/data/a.json", False),
+        ("tests/one/a.json", "tests/two/a.json", False),
+        ("a.json", "b.json", True),
+    ],
+)
+def test_duplicates(first: str, second: str, clash: bool) -> None:
+    found = registry_findings([entry(first, "demo.x"), entry(second, "demo.x")], complete=True)
+    expected = {path: ["duplicate-workflow-id"] for path in (first, second)} if clash else {}
+    assert names(found) == expected
+    for path, findings in found.items():
+        (finding,) = findings
+        assert (finding.pointer, finding.path, finding.phase) == ("/id", path, Phase.REGISTRY)
+        assert (second if path == first else first) in finding.message
+
+
+def test_many_duplicates_are_counted_not_listed() -> None:
+    found = registry_findings([entry(f"{number}.json", "demo.x") for number in range(6)])
+    assert found["5.json"][0].message == "the id 'demo.x' is also used by '0.json', '1.json', '2.json' and 2 more"
+    assert len(found) == 6
+
+
+def test_a_reserved_id_of_a_bundled_workflow_is_shadowed_not_repeated() -> None:
+    bundled = entry("workflows/a.json", "wr.x", kind="bundled")
+    mine = entry(".workrail/workflows/a.json", "wr.x", kind="custom")
+    found = registry_findings([bundled, mine], complete=True)
+    assert names(found) == {mine.path: ["shadow-attempt-reserved"]}
+    assert found[mine.path][0].severity is Severity.WARNING
+    assert names(registry_findings([mine], bundled_ids=["wr.x"])) == {mine.path: ["shadow-attempt-reserved"]}
+    assert registry_findings([mine]) == {}
+
+
+def test_routines_that_share_a_template_id() -> None:
+    entries = [
+        entry("workflows/routines/a.json", "routine-a"),
+        entry("workflows/routines/b.json", "wr.routine-a"),
+        entry("workflows/routines/c.json", "routine-c"),
+        entry("workflows/d.json", "a"),
+    ]
+    found = registry_findings(entries, complete=True)
+    assert names(found) == {path: ["routine-template-collision"] for path in (entries[0].path, entries[1].path)}
+    assert found[entries[0].path][0].details["engine"] is False
+
+
+# -------------------------------------------------------------------------------------------- delegation
+
+
+def test_delegation_to_itself() -> None:
+    (finding,) = registry_findings([entry("a.json", "demo.a", "demo.a")])["a.json"]
+    assert (finding.name, finding.severity, finding.pointer) == ("delegation-self", Severity.ERROR, "/steps/0")
+    assert finding.details["engine"] is False, "one document is no registry"
+    (finding,) = registry_findings([entry("a.json", "demo.a", "demo.a")], complete=True)["a.json"]
+    assert finding.details["engine"] is True
+
+
+@pytest.mark.parametrize(
+    ("target", "complete", "severity"),
+    [
+        ("demo.b", True, None),
+        ("demo.c", True, Severity.ERROR),
+        ("demo.c", False, Severity.INFO),
+        ("wr.routine-look", True, None),  # comes with the engine
+        ("wr.unheard-of", True, Severity.INFO),  # may come with the engine
+    ],
+)
+def test_unknown_targets(target: str, complete: bool, severity: Severity | None) -> None:
+    entries = [entry("a.json", "demo.a", target), entry("b.json", "demo.b")]
+    found = registry_findings(entries, bundled_ids=["wr.routine-look"], complete=complete)
+    assert [finding.severity for finding in found.get("a.json", [])] == ([severity] if severity else [])
+    if severity:
+        assert found["a.json"][0].details["engine"] is (severity is Severity.ERROR)
+
+
+def test_a_reserved_target_is_judged_when_the_bundled_workflows_are_there() -> None:
+    entries = [entry("a.json", "demo.a", "wr.nope"), entry("workflows/b.json", "wr.some", kind="bundled")]
+    (finding,) = registry_findings(entries, complete=True)["a.json"]
+    assert (finding.name, finding.severity) == ("delegation-unknown", Severity.ERROR)
+
+
+def test_a_near_miss_is_suggested() -> None:
+    (finding,) = registry_findings([entry("a.json", "demo.a", "demo.revew"), entry("b.json", "demo.review")])["a.json"]
+    assert finding.details["suggestion"] == "demo.review"
+    assert "Did you mean 'demo.review'?" in finding.message
+
+
+def test_circles_are_told_where_they_can_be_cut() -> None:
+    entries = [
+        entry("a.json", "demo.a", "demo.b"),
+        entry("b.json", "demo.b", "demo.c", "demo.d"),
+        entry("c.json", "demo.c", "demo.a"),
+        entry("d.json", "demo.d"),
+        entry("e.json", "demo.e", "demo.a"),  # leads into the circle and is no part of it
+    ]
+    found = registry_findings(entries, complete=True)
+    assert names(found) == {path: ["delegation-cycle"] for path in ("a.json", "b.json", "c.json")}
+    assert "demo.a -> demo.b -> demo.c -> demo.a" in found["a.json"][0].message
+    assert found["b.json"][0].pointer == "/steps/0"
+
+
+IDS = [f"demo.w{number}" for number in range(6)]
+
+
+@given(st.lists(st.tuples(st.sampled_from(IDS), st.lists(st.sampled_from(IDS), max_size=3)), max_size=8), st.randoms())
+def test_findings_do_not_depend_on_the_order_of_files(graph: list[tuple[str, list[str]]], random: Any) -> None:
+    entries = [entry(f"workflows/{i}.json", ident, *targets) for i, (ident, targets) in enumerate(graph)]
+    shuffled = entries.copy()
+    random.shuffle(shuffled)
+    assert registry_findings(entries, complete=True) == registry_findings(shuffled, complete=True)
+
+
+@given(st.lists(st.tuples(st.sampled_from(IDS), st.lists(st.sampled_from(IDS), max_size=3)), max_size=8))
+def test_a_delegation_is_in_a_circle_exactly_when_its_target_leads_back(graph: list[tuple[str, list[str]]]) -> None:
+    entries = [entry(f"workflows/{i}.json", ident, *targets) for i, (ident, targets) in enumerate(graph)]
+    reach: dict[str, set[str]] = {ident: set() for ident in IDS}
+    for ident, targets in graph:
+        reach[ident] |= set(targets)
+    for _ in IDS:
+        for targets in reach.values():
+            targets |= {further for target in targets.copy() for further in reach[target]}
+    found = registry_findings(entries, complete=True)
+    known = {ident for ident, _ in graph}
+    for made in entries:
+        told = [f.pointer for f in found.get(made.path, []) if f.name == "delegation-cycle"]
+        expected = [
+            pointer
+            for pointer, target in made.delegations
+            if target != made.id and target in known and made.id in reach[target]
+        ]
+        assert told == expected
+
+
+def test_a_large_circle_is_shown_in_part() -> None:
+    ring = [entry(f"{i:02}.json", f"demo.c{i}", f"demo.c{(i + 1) % 40}") for i in range(40)]
+    (finding,) = registry_findings(ring, complete=True)["00.json"]
+    assert finding.message.endswith("demo.c0 -> demo.c1 -> demo.c2 -> demo.c3 -> ... -> demo.c39 -> demo.c0")
+
+
+def test_a_long_chain_is_survived() -> None:
+    chain = [entry(f"{i}.json", f"demo.c{i}", f"demo.c{i + 1}") for i in range(3000)]
+    found = registry_findings([*chain, entry("end.json", "demo.c3000", "demo.c2990")], complete=True)
+    assert len(found) == 11
+
+
+# ------------------------------------------------------------------------------------------ source kinds
+
+
+BUNDLED = [f"wr.routine-{name}" for name in ("a", "b", "c")]
+
+
+def test_the_engine_s_own_folder_is_known_by_its_routines(tmp_path: Path) -> None:
+    routines = tmp_path / "workflows" / "routines"
+    routines.mkdir(parents=True)
+    (routines / "a.json").touch()
+    path = str(tmp_path / "workflows" / "x.json")
+    assert source_kind_of(path, BUNDLED[:0]) is SourceKind.PROJECT
+    assert source_kind_of(path, [*BUNDLED, "demo.x"]) is SourceKind.PROJECT, "one of three is a coincidence"
+    (routines / "b.json").touch()
+    other = [*BUNDLED, "demo.y"]  # what was seen once is remembered for the run
+    assert source_kind_of(path, other) is SourceKind.BUNDLED
+    assert source_kind_of(str(routines / "a.json"), other) is SourceKind.BUNDLED
+
+
+def test_other_folders(tmp_path: Path) -> None:
+    assert source_kind_of(str(tmp_path / ".workrail" / "workflows" / "x.json"), BUNDLED) is SourceKind.CUSTOM
+    assert source_kind_of(str(tmp_path / "workflows" / "x.json"), BUNDLED) is SourceKind.PROJECT
+    assert source_kind_of(str(tmp_path / "x.json"), BUNDLED) is SourceKind.PROJECT

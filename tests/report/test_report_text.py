@@ -1,0 +1,171 @@
+"""The report for people, as it really looks."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from report_samples import TEXT, checked, finding, fixed, report
+
+from workrail_lint.findings import Edit, Safety, Severity
+from workrail_lint.report import render
+from workrail_lint.workrail.rules import samples
+
+# The loop has no bound, a member is misspelt, and somebody left a comment.
+BROKEN = """\
+{
+  "id": "demo.again",
+  "name": "Again",
+  "description": "Does it again.",
+  "version": "1.0.0", // bump me
+  "about": "A loop.",
+  "examples": ["Do it again"],
+  "steps": [
+    {
+      "id": "again",
+      "type": "loop",
+      "title": "Again",
+      "loop": {
+        "type": "for",
+        "count": 2
+      },
+      "body": [
+        {
+          "id": "work",
+          "title": "Work",
+          "promt": "Do the next piece."
+        }
+      ]
+    }
+  ]
+}
+"""
+
+
+def only(text: str, *codes: str) -> str:
+    """The blocks of some rules: other rules may have more to say about the document, now or later."""
+    return "\n\n".join(block for block in text.split("\n\n") if any(f"[{code} " in block for code in codes))
+
+
+def test_a_real_report() -> None:
+    shown = only(render("text", checked(BROKEN, "workflows/again.json")), "SY007", "LP002", "SC001")
+    assert shown == EXPECTED
+
+
+EXPECTED = """\
+error[SY007 json-comment]: JSON has no comments
+ --> workflows/again.json:5:23
+  |
+5 |   "version": "1.0.0", // bump me
+  |                       ^^^^^^^^^^
+  = why: JSON has no comments; the engine refuses the whole file for one.
+  = fix: remove it (safe; --fix)
+
+error[LP002 loop-max-iterations-missing]: Loop 'again': loop.maxIterations is missing; there is no default, \
+give 1 to 1000
+  --> workflows/again.json:13:15 (/steps/again/loop)
+   |
+13 |       "loop": {
+   |               ^ to line 16
+14 |         "type": "for",
+15 |         "count": 2
+   = why: Every loop needs a bound of its own. None is assumed, so the engine refuses the workflow.
+
+error[SC001 schema-unknown-member]: Step 'work' (in loop 'again'): unknown member 'promt'. Did you mean 'prompt'?
+  --> workflows/again.json:21:11 (/steps/again/body/work/promt)
+   |
+21 |           "promt": "Do the next piece."
+   |           ^^^^^^^
+   = why: Every object is closed. A misspelt member would otherwise be ignored, and what it says with it.
+   = fix: rename it to prompt (unsafe; --fix --unsafe-fixes)"""
+
+
+def test_a_reason_is_told_once() -> None:
+    loops = [samples.loop(ident=ident, maxIterations=...) for ident in ("first-loop", "second-loop")]
+    shown = only(render("text", checked(json.dumps(samples.workflow(*loops), indent=2))), "LP002")
+    assert shown.count("loop-max-iterations-missing]") == 2
+    assert shown.count("= why:") == 1
+
+
+def test_the_end_counts_and_says_what_can_be_done() -> None:
+    items = [
+        fixed("one", Edit(0, 1, "")),
+        fixed("two", Edit(0, 1, ""), Safety.UNSAFE, severity=Severity.WARNING),
+        fixed("three", Edit(0, 1, ""), Safety.UNSAFE, severity=Severity.WARNING),
+        finding("four", severity=Severity.INFO),
+    ]
+    shown = render("text", report(*items, files=7, accepted=[fixed("old", Edit(0, 1, ""))]))
+    assert shown.endswith(
+        "Found 1 error, 2 warnings and 1 info in 7 files.\n"
+        "Fixable: 1 with --fix and 2 with --fix --unsafe-fixes.\n"
+        "Not shown: 1 in the baseline.\n"
+    )
+    assert "old" not in shown
+
+
+def test_nothing_found() -> None:
+    assert render("text", report(files=3)) == "No findings in 3 files.\n"
+    assert render("concise", report(files=1)) == "No findings in 1 file.\n"
+
+
+def test_a_finding_without_a_place_has_no_frame() -> None:
+    shown = render("text", report(finding("can't be read", at=None, pointer="")))
+    assert shown.splitlines()[:2] == [
+        "error[LP002 loop-max-iterations-missing]: can't be read",
+        " --> workflows/a.json",
+    ]
+    assert "|" not in shown
+
+
+def test_a_text_that_is_gone_or_shorter_now_has_no_frame() -> None:
+    far = finding(at=(300, 301), text="\n" * 400)
+    for text in (None, TEXT):
+        shown = render("text", report(far, text=text))
+        assert " --> workflows/a.json:301:1 (/id)" in shown
+        assert " |" not in shown
+
+
+def test_advice_of_a_finding_is_shown() -> None:
+    assert "  = help: try the other one\n" in render("text", report(finding(help="try the other one")))
+
+
+def test_concise_is_one_line_each() -> None:
+    shown = render(
+        "concise", report(finding("one"), fixed("two", Edit(0, 1, ""), at=(25, 27), code="AA001", name="aa"))
+    )
+    assert shown == (
+        "workflows/a.json:2:3: error LP002 loop-max-iterations-missing: one\n"
+        "workflows/a.json:3:3: error AA001 aa: two [*]\n"
+        "Found 2 errors in 1 file.\n"
+        "Fixable: 1 with --fix.\n"
+    )
+
+
+def test_findings_come_by_path_position_and_code() -> None:
+    items = [
+        finding("5", path="b.json", at=None),
+        finding("4", path="a.json", at=(25, 27)),
+        finding("3", path="a.json", code="ZZ001", name="zz"),
+        finding("2", path="a.json", code="AA001", name="aa"),
+        finding("1", path="a.json", at=None),
+    ]
+    lines = render("concise", report(*items)).splitlines()[:5]
+    assert [line[-1] for line in lines] == ["1", "2", "3", "4", "5"]
+
+
+ESCAPES = re.compile(r"\x1b\[[0-9;]*m|\x1b\]8;;[^\x1b]*\x1b\\")
+
+
+def test_colours_and_links_only_decorate() -> None:
+    plain = checked(BROKEN)
+    decorated = checked(BROKEN, colour=True, link=lambda path: f"file:///there/{path}")
+    for name in ("text", "concise"):
+        shown = render(name, decorated)
+        assert "\x1b[31;1m" in shown
+        assert "\x1b]8;;file:///there/workflows/a.json\x1b\\workflows/a.json:5:23\x1b]8;;\x1b\\" in shown
+        assert ESCAPES.sub("", shown) == render(name, plain)
+
+
+def test_without_a_terminal_there_is_no_escape_sequence() -> None:
+    for name in ("text", "concise"):
+        assert "\x1b" not in render(name, checked(BROKEN))

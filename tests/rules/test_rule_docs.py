@@ -1,0 +1,106 @@
+"""Pages, index and fixtures: made from the rules, complete, and up to date in the repository."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from workrail_lint.rules import docs
+from workrail_lint.rules.base import Rule
+from workrail_lint.rules.example_files import as_bytes, essentials, fixture_stem, fixtures
+
+ROOT = Path(__file__).resolve().parents[2]
+HEADINGS = ["What it finds", "Why it is bad", "Example", "Use instead", "Fix", "Origin"]
+RULES = docs.rules()
+each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
+
+
+def test_the_repository_is_up_to_date() -> None:
+    assert docs.stale(str(ROOT)) == [], "run python -m workrail_lint.rules.docs"
+
+
+@each_rule
+def test_a_page_has_the_fixed_headings_and_the_facts(rule: Rule) -> None:
+    page = docs.page(rule)
+    outside = re.sub(r"^(```+)[\s\S]*?^\1$", "", page, flags=re.MULTILINE)
+    assert re.findall("^## (.*)$", outside, re.MULTILINE) == HEADINGS
+    assert outside.startswith(f"# {rule.code}: {rule.name}\n")
+    for fact in (rule.summary, rule.why, rule.fix):
+        assert fact in outside
+    # Fences are balanced and nothing but text gets onto a page.
+    assert "```" not in outside.replace("`" * 4, "")
+    assert page.replace("\n", "").isprintable()
+    assert max(map(len, page.split("\n"))) < 1000
+
+
+@each_rule
+def test_a_page_says_where_the_rule_comes_from(rule: Rule) -> None:
+    line = docs.origin_line(rule)
+    assert line.endswith(".")
+    assert rule.origin.split()[0].lower() in line.lower()
+
+
+def test_the_index_links_every_page_once() -> None:
+    links = re.findall(r"^\| \[(\w+)\]\((\w+\.md)\) \|", docs.index(RULES), re.MULTILINE)
+    assert sorted(links) == [(rule.code, docs.page_name(rule)) for rule in RULES]
+
+
+def test_families_stand_in_the_order_of_the_registry() -> None:
+    shown = re.findall(r"^## (\w\w):", docs.index(RULES), re.MULTILINE)
+    assert shown == [family for family in docs.families() if family in shown]
+
+
+@each_rule
+def test_every_example_has_a_fixture(rule: Rule) -> None:
+    files = fixtures(rule)
+    for number, example in enumerate(rule.examples(), 1):
+        stem = fixture_stem(rule, number)
+        data = as_bytes(example.bad)
+        if "missing" in example.options or len(data) > 100_000:
+            assert not any(path.startswith(f"{stem}.") for path in files)
+        else:
+            assert data in (files.get(f"{stem}.json"), files.get(f"{stem}/{example.path}"))
+
+
+def test_essentials_keep_what_differs() -> None:
+    for rule in RULES:
+        for example in rule.examples():
+            short = essentials(example)
+            assert (short.bad == short.good) == (example.bad == example.good)
+            assert (short.fixed == short.good) == (example.fixed == example.good)
+
+
+def test_writing_removes_what_is_not_generated_and_is_idempotent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(docs, "rules", lambda: RULES[:3])
+    old = tmp_path / docs.PAGES / "XX999.md"
+    old.parent.mkdir(parents=True)
+    old.write_text("gone", encoding="utf-8")
+    root = str(tmp_path)
+    assert f"{docs.PAGES}/XX999.md belongs to no rule" in docs.stale(root)
+    assert f"{docs.PAGES}/README.md is missing" in docs.stale(root)
+    assert docs.write(root) == len(docs.generated()) + 1
+    assert docs.stale(root) == []
+    assert not old.exists()
+    assert docs.write(root) == 0
+    (tmp_path / docs.PAGES / "README.md").write_text("x", encoding="utf-8")
+    assert docs.stale(root) == [f"{docs.PAGES}/README.md is out of date"]
+
+
+def test_the_command_checks_or_writes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(docs, "rules", lambda: RULES[:1])
+    monkeypatch.chdir(tmp_path)
+    assert docs.main(["--check"]) == 1
+    assert "is missing" in capsys.readouterr().err
+    assert docs.main([]) == 0
+    assert docs.main(["--check"]) == 0
+    assert docs.main(["--chekc"]) == 2
+
+
+def test_generating_twice_gives_the_same_bytes() -> None:
+    assert docs.generated() == docs.generated()

@@ -1,0 +1,44 @@
+"""One rule on one document, without the phases before it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from workrail_lint.documents.json_edit import apply_edit, fix_edit
+from workrail_lint.documents.json_reader import read_json
+from workrail_lint.findings import Finding
+from workrail_lint.workrail.catalog.catalog import load_core
+from workrail_lint.workrail.compat import normalize
+from workrail_lint.workrail.rules.base import Workflow, WorkflowRule
+from workrail_lint.workrail.rules.walk import RuleSet, build_steps
+
+PATH = "workflows/example.json"
+
+
+def as_text(document: Any) -> str:
+    return document if isinstance(document, str) else json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+def view(document: Any, path: str = PATH, **settings: Any) -> Workflow:
+    """What a rule sees of a document."""
+    read = read_json(as_text(document))
+    assert read.readable
+    normalized = normalize(read.value)
+    definition: dict[str, Any] = normalized.document
+    return Workflow(
+        read, definition, build_steps(definition, set()), load_core(), path, normalized=normalized, **settings
+    )
+
+
+def lint(rule: type[WorkflowRule], document: Any, path: str = PATH, **settings: Any) -> list[Finding]:
+    return RuleSet([rule()]).run(view(document, path, **settings))
+
+
+def fixed(finding: Finding, document: Any) -> str:
+    """The text after a finding's fix."""
+    read = read_json(as_text(document))
+    assert finding.fix is not None
+    edit = fix_edit(read, finding.fix)
+    assert edit is not None
+    return apply_edit(read.text, edit)

@@ -1,0 +1,252 @@
+"""LC: files, versions, metrics, layout."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lint_probe import as_text, fixed, lint
+
+from workrail_lint.documents.json_reader import read_json
+from workrail_lint.workrail.canonical import canonical_bytes
+from workrail_lint.workrail.rules.layout import FormatNoncanonical, LineEndings
+from workrail_lint.workrail.rules.lifecycle import (
+    AboutMissing,
+    DeprecatedMember,
+    DescriptionPlaceholder,
+    DesignFormConstruct,
+    ExamplesMissing,
+    FileExtension,
+    FileHiddenByFlag,
+    FileNameMismatch,
+    SpecVersionFuture,
+    SpecVersionMissing,
+    SpecVersionStale,
+)
+from workrail_lint.workrail.rules.metrics import (
+    MetricsKeyPartial,
+    MetricsOutcomeEarly,
+    MetricsProfileMissing,
+    ModelIdHardcoded,
+)
+from workrail_lint.workrail.rules.samples import loop, step, workflow
+
+
+@pytest.mark.parametrize(
+    ("ident", "path", "expected"),
+    [
+        ("demo.review", "workflows/review.json", False),
+        ("demo.review", "workflows/demo.review.json", False),
+        ("demo.code_review", "workflows/code-review.json", False),
+        ("demo.review", "workflows/review-workflow.json", False),
+        ("demo.review", "workflows/review.agentic.v2.json", False),
+        ("wr.routine-look", "workflows/routines/look.json", False),
+        ("review", "review.json", False),
+        ("demo.review", "workflows/audit.json", True),
+        ("demo.review", "workflows/demo.json", True),
+        ("Not An Id", "workflows/x.json", False),
+        ("demo.review", "", False),
+        ("demo.review", "-", False),
+        ("demo.review", "<stdin>", False),
+    ],
+)
+def test_file_names(ident: str, path: str, expected: bool) -> None:
+    assert bool(lint(FileNameMismatch, workflow(id=ident), path)) == expected
+
+
+def test_places_that_hide_a_workflow() -> None:
+    assert lint(FileHiddenByFlag, workflow(), "workflows/example.json") == []
+    assert lint(FileHiddenByFlag, workflow(), "examples/repo/workflows/example.json") == []
+    assert len(lint(FileHiddenByFlag, workflow(), "workflows/examples/example.json")) == 1
+    assert len(lint(FileHiddenByFlag, workflow(), "workflows/example.lean.json")) == 1
+    assert lint(FileHiddenByFlag, workflow(), "-") == []
+
+
+@pytest.mark.parametrize(("path", "expected"), [("a.json", False), ("a.jsonc", True), ("a", True), ("<stdin>", False)])
+def test_extensions(path: str, expected: bool) -> None:
+    assert bool(lint(FileExtension, workflow(), path)) == expected
+
+
+@pytest.mark.parametrize(
+    ("version", "ident", "rule"),
+    [
+        (3, "demo.x", None),
+        (3.0, "demo.x", None),
+        (2, "demo.x", SpecVersionStale),
+        (4, "demo.x", SpecVersionFuture),
+        (..., "demo.x", SpecVersionMissing),
+        (..., "test-x", None),
+        (2, "test-x", None),
+        (9, "test-x", None),
+    ],
+)
+def test_spec_versions(version: Any, ident: str, rule: type | None) -> None:
+    document = workflow(validatedAgainstSpecVersion=version, id=ident)
+    rules = (SpecVersionStale, SpecVersionMissing, SpecVersionFuture)
+    assert [each for each in rules if lint(each, document)] == ([rule] if rule else [])
+
+
+def test_routines_are_not_listed_and_need_no_words_for_a_listing() -> None:
+    document = workflow(about=..., examples=..., validatedAgainstSpecVersion=...)
+    for rule in (AboutMissing, ExamplesMissing, SpecVersionMissing):
+        assert len(lint(rule, document)) == 1
+        assert lint(rule, document, is_routine=True) == []
+    assert lint(AboutMissing, document, "workflows/internal/example.json") == []
+    assert lint(ExamplesMissing, {**document, "id": "test-x"}) == []
+
+
+@pytest.mark.parametrize(
+    ("members", "places"),
+    [
+        ({"name": "Go", "description": "Reviews a change."}, []),
+        ({"name": "TODO"}, ["/name"]),
+        ({"description": " tbd "}, ["/description"]),
+        ({"description": "Too short"}, ["/description"]),
+        ({"description": "Not  short"}, []),
+        ({"name": "demo.example"}, ["/name"]),
+        ({"name": "demo.example", "description": "demo.example"}, ["/name", "/description"]),
+    ],
+)
+def test_placeholders(members: dict[str, str], places: list[str]) -> None:
+    assert [finding.pointer for finding in lint(DescriptionPlaceholder, workflow(**members))] == places
+
+
+def test_members_without_effect() -> None:
+    document = workflow(loop(step(askForFiles=False, hasValidation=True)))
+    found = lint(DeprecatedMember, document)
+    assert {finding.pointer for finding in found} == {
+        "/steps/0/body/0/hasValidation",
+        "/steps/0/body/0/askForFiles",
+    }
+    assert all(finding.fix and finding.on_name for finding in found)
+
+
+def test_design_form_is_written_out() -> None:
+    rule = {"type": "length", "min": 200, "message": "Say more."}
+    document = workflow(step("plan_it", validationCriteria=rule), version=..., agentRole="Careful senior engineer")
+    found = lint(DesignFormConstruct, document)
+    assert {finding.message.partition(":")[0] for finding in found} == {
+        *("compat-version-missing", "compat-agent-role", "compat-id-underscore", "compat-bare-rule")
+    }
+    text = fixed(found[0], document)
+    assert lint(DesignFormConstruct, text) == []
+    assert json.loads(text)["steps"][0]["validationCriteria"] == [rule]
+
+
+def test_every_compatibility_code_has_words() -> None:
+    from workrail_lint.workrail.compat import codes
+    from workrail_lint.workrail.rules.lifecycle import _compat_words
+
+    names = {value.name for value in vars(codes).values() if isinstance(value, codes.Code)}
+    assert _compat_words().keys() == names
+    assert all(name.startswith("compat-") for name in names)
+
+
+# ------------------------------------------------------------------------------------------------ metrics
+
+
+@pytest.mark.parametrize(
+    ("made", "profile"),
+    [
+        (step(prompt="Commit the changes."), "coding"),
+        (step(prompt="Run `git commit -m x`."), "coding"),
+        (step(prompt="Then open a pull request."), "coding"),
+        (step(prompt="Create the final PR."), "coding"),
+        (step(prompt="Create all Jira tickets."), "ticket"),
+        (step(outputContract={"contractRef": "wr.contracts.review_verdict"}), "review"),
+        (step(prompt="Commit to one direction."), None),
+        (step(prompt="Read the pull request."), None),
+        (step(prompt="Look at the commit history and the ticket."), None),
+    ],
+)
+def test_deliveries(made: dict[str, Any], profile: str | None) -> None:
+    found = lint(MetricsProfileMissing, workflow(made))
+    assert bool(found) == (profile is not None)
+    assert profile is None or f"probably to {profile} " in found[0].message
+    assert lint(MetricsProfileMissing, workflow(made, metricsProfile="none")) == []
+    assert lint(MetricsProfileMissing, workflow(made), is_routine=True) == []
+
+
+@pytest.mark.parametrize(
+    ("prompt", "expected"),
+    [
+        ("Set metrics_commit_shas.", True),
+        ("Set metrics_commit_shas to the full list.", False),
+        ("Set metrics_commit_shas to every sha.", False),
+        ("Append the sha to metrics_commit_shas.", False),
+        ("Set commit shas.", False),
+    ],
+)
+def test_partial_commit_lists(prompt: str, expected: bool) -> None:
+    assert bool(lint(MetricsKeyPartial, workflow(step(prompt=prompt)))) == expected
+
+
+def test_early_outcomes() -> None:
+    asking = step("ask-for-it", "Set metrics_outcome.")
+    sometimes = step("sometimes", runCondition={"var": "x"})
+    assert len(lint(MetricsOutcomeEarly, workflow(asking, step()))) == 1
+    assert lint(MetricsOutcomeEarly, workflow(step(), asking)) == []
+    assert lint(MetricsOutcomeEarly, workflow(step(), asking, sometimes)) == [], "it may be the last one"
+    assert len(lint(MetricsOutcomeEarly, workflow(asking, sometimes, step()))) == 1
+    assert lint(MetricsOutcomeEarly, workflow(step(), loop(asking, step("inner-step")))) == []
+    assert len(lint(MetricsOutcomeEarly, workflow(loop(asking), step()))) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "model"),
+    [
+        ("Use claude-3-5-sonnet-20241022 for it.", "claude-3-5-sonnet-20241022"),
+        ("Use Claude-Opus-4.", "Claude-Opus-4"),
+        ("Use GPT-4.", "GPT-4"),
+        ("Use gpt-4o-mini.", "gpt-4o-mini"),
+        ("Use gemini-2.5-pro here", "gemini-2.5-pro"),
+        ("Use o3-mini.", "o3-mini"),
+        ("Use llama3 locally", "llama3"),
+        ("Use llama-3.1-70b locally", "llama-3.1-70b"),
+        ("Read CLAUDE.md and claude-code docs.", None),
+        ("Look at docs/gpt-4/notes.md.", None),
+        ("Use a strong model.", None),
+        ("Section o3-1 of the gpt- guide", None),
+    ],
+)
+def test_model_names(text: str, model: str | None) -> None:
+    found = lint(ModelIdHardcoded, workflow(step(prompt=text)))
+    assert bool(found) == (model is not None), found
+    assert model is None or f"'{model}'" in found[0].message
+
+
+# ------------------------------------------------------------------------------------------------- layout
+
+
+@pytest.mark.parametrize(("end", "word"), [("\r\n", "CR LF"), ("\r", "CR"), ("\n\r", "mixture")])
+def test_line_endings(end: str, word: str) -> None:
+    text = as_text(workflow()).replace("\n", end)
+    (finding,) = lint(LineEndings, text)
+    assert word in finding.message
+    assert "\r" not in fixed(finding, text)
+    assert lint(LineEndings, as_text(workflow())) == []
+
+
+def test_escaped_line_ends_are_the_author_s() -> None:
+    assert lint(LineEndings, as_text(workflow(step(prompt="one\r\ntwo")))) == []
+
+
+@given(st.integers(0, 8), st.booleans(), st.sampled_from(["\n", "\r\n"]))
+def test_layout_is_safe_and_final(indent: int, ascii_only: bool, end: str) -> None:
+    document = workflow(step(prompt='Gr\u00fc\u00dfe \u2028 \ud800 "x"'), extra=1.50)
+    text = json.dumps(document, indent=indent or None, ensure_ascii=ascii_only).replace("\n", end)
+    for rule in (FormatNoncanonical, LineEndings):
+        for finding in lint(rule, text):
+            text = fixed(finding, text)
+    assert lint(FormatNoncanonical, text) == lint(LineEndings, text) == []
+    assert canonical_bytes(read_json(text).value) == canonical_bytes(document)
+
+
+def test_what_is_wrong_with_the_layout_is_said() -> None:
+    plain = as_text(workflow())
+    assert "newline" in lint(FormatNoncanonical, plain[:-1])[0].message
+    assert "line 2 " in lint(FormatNoncanonical, plain.replace("\n  ", "\n   "))[0].message
+    assert lint(FormatNoncanonical, plain.replace("\n", "\r\n")) == [], "line ends are another rule's"

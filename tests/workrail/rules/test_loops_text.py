@@ -1,0 +1,263 @@
+"""What body texts hold: lengths in UTF-16 units, expressions, variables."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lint_probe import fixed, lint
+
+from workrail_lint.workrail.rules import loop_text, loop_variables
+from workrail_lint.workrail.rules.base import WorkflowRule
+from workrail_lint.workrail.rules.samples import loop, parallel, step, workflow
+from workrail_lint.workrail.rules.variables import expressions, mentions
+
+
+def names(rule: type[WorkflowRule], *steps: dict[str, Any], **members: Any) -> list[str]:
+    return [finding.pointer for finding in lint(rule, workflow(*steps, **members))]
+
+
+def body(prompt: str | None, **members: Any) -> dict[str, Any]:
+    return loop(step("inner-step", prompt, **members))
+
+
+@pytest.mark.parametrize(
+    ("text", "reported"),
+    [
+        ("x" * 1500, None),
+        ("x" * 1501, "LP032"),
+        ("x" * 2000, "LP032"),
+        ("x" * 2001, "LP033"),
+        ("\U0001f600" * 750, None),
+        ("\U0001f600" * 751, "LP032"),
+        ("\U0001f600" * 1001, "LP033"),
+    ],
+)
+def test_lengths_count_utf16_units(text: str, reported: str | None) -> None:
+    rules = (loop_text.LoopPromptLong, loop_text.LoopPromptVeryLong)
+    found = [finding.code for rule in rules for finding in lint(rule, workflow(body(text)))]
+    assert found == ([reported] if reported else [])
+
+
+def test_the_texts_of_blocks_are_joined_by_newlines() -> None:
+    blocks: dict[str, Any] = {"goal": "g" * 500, "constraints": ["c" * 499, [{"kind": "text", "text": "p" * 900}]]}
+    blocks |= {"procedure": ["d" * 499], "outputRequired": {"notes": "n" * 900}}
+    assert names(loop_text.LoopPromptLong, body(None, promptBlocks=blocks)) == []
+    blocks["verify"] = ["v"]
+    assert names(loop_text.LoopPromptLong, body(None, promptBlocks=blocks)) == ["/steps/0/body/0/promptBlocks"]
+
+
+def test_a_step_outside_loops_may_be_long() -> None:
+    assert names(loop_text.LoopPromptVeryLong, step(prompt="x" * 3000)) == []
+    assert names(loop_text.LoopPromptVeryLong, {**loop(), "body": "first-step"}, step(prompt="x" * 3000)) == []
+
+
+@pytest.mark.parametrize(
+    ("prompt", "count"),
+    [
+        ("{{a ? '" + "x" * 2000 + "' : 'y'}}", 1),
+        ("{{a ? '" + "x" * 2000 + "' : ''}}", 0),
+        ("{{a ? '" + "x" * 1000 + "' : \"" + "y" * 1000 + "\"}} {{b ? 'z' : c}}", 1),
+        ("{{a + '" + "x" * 2100 + "'}}", 0),
+        ("a ? '" + "x" * 2100 + "' : b", 0),
+    ],
+)
+def test_conditional_texts_are_added_up_without_their_quotes(prompt: str, count: int) -> None:
+    assert len(names(loop_text.LoopConditionalContent, body(prompt))) == count
+
+
+TERNARY = re.compile(r"\{\{[^}]*\?[^}]*:[^}]*\}\}")
+NESTED = re.compile(r"\{\{[^}]*\?[^}]*\?[^}]*:[^}]*:[^}]*\}\}")
+
+
+@settings(max_examples=300)
+@given(st.text(alphabet="{}?:a ", max_size=24))
+def test_expressions_are_judged_like_the_engines_patterns(text: str) -> None:
+    assert list(expressions(text)) == re.findall(r"\{\{([^}]*)\}\}", text)
+    made = workflow(body(text or "x"))
+    nested, ternary = NESTED.search(text), TERNARY.search(text)
+    assert bool(lint(loop_text.LoopTernaryNested, made)) is bool(nested)
+    complex_one = bool(ternary and not nested and text.count("?") >= 2)
+    assert bool(lint(loop_text.LoopTernaryComplex, made)) is complex_one
+
+
+def test_title_and_role_are_looked_at_too() -> None:
+    members = {"title": "{{a?b?c:d:e}}", "agentRole": "{{a?'x':b?'y':'z'}}"}
+    assert names(loop_text.LoopTernaryNested, body("x", **members)) == ["/steps/0/body/0/title"]
+    assert names(loop_text.LoopTernaryComplex, body("x", **members)) == ["/steps/0/body/0/agentRole"]
+
+
+def test_open_braces_cost_no_time() -> None:
+    started = time.perf_counter()
+    hostile = "{{" * 200_000 + "?" * 200_000 + ":" * 200_000
+    assert names(loop_text.LoopTernaryNested, body(hostile)) == []
+    assert names(loop_variables.LoopVariableUndefined, body(hostile)) == []
+    assert time.perf_counter() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("prompt", "title", "pointer"),
+    [
+        ("Take the analysis further.", "A step", "prompt"),
+        ("Start with Step 1.", "A step", "prompt"),
+        ("Structure the report.", "A step", "prompt"),
+        ("Go on.", "Deep ANALYSIS", "title"),
+        ("Take the Analysis further, in step 1.", "A step", None),
+    ],
+)
+def test_progressive_loops(prompt: str, title: str, pointer: str | None) -> None:
+    made = step("inner-step", prompt, title=title)
+    expected = [f"/steps/0/body/0/{pointer}"] if pointer else []
+    assert names(loop_text.LoopPatternProgressive, loop(made)) == expected
+    assert names(loop_text.LoopPatternProgressive, loop(made, type="while", count=...)) == []
+    assert names(loop_text.LoopPatternProgressive, loop(step("other"), made)) == []
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "This is step 2 of 5.",
+        "Step\u00a02\tof 5: go on.",
+        "Repeat this until nothing is left.",
+        "Now repeat steps 2 to 4.",
+        "Iterate over the files until all are read.",
+    ],
+)
+def test_rounds_by_hand(prompt: str) -> None:
+    assert names(loop_text.LoopManualIteration, step(prompt=prompt)) == ["/steps/0/prompt"]
+    assert names(loop_text.LoopManualIteration, body(prompt)) == []
+    assert names(loop_text.LoopManualIteration, {**loop(), "body": "first-step"}, step(prompt=prompt)) == []
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "For each story, write one sentence.",
+        "Do not repeat yourself.",
+        "Step 2 offers more.",
+        "Avoid repeated findings; iterate.",
+    ],
+)
+def test_everyday_words_are_no_rounds(prompt: str) -> None:
+    assert names(loop_text.LoopManualIteration, step(prompt=prompt)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "tokens", "expected"),
+    [
+        ("set `zed` now", "zed", True, True),
+        ("zed", "zed", True, True),
+        ("zedding, azed, $zed, zed_1", "zed", True, False),
+        ("zedding and then zed.", "zed", True, True),
+        ("{{zed}}", "zed", True, True),
+        ("{{zed}}", "zed", False, False),
+        ("{{zed}} is zed", "zed", False, True),
+        ("anything", "", True, False),
+        ("ßzed", "zed", True, True),  # only ASCII letters make a name
+        ("{{ zed }}", "zed", False, False),
+    ],
+)
+def test_mentions_are_whole_words(text: str, name: str, tokens: bool, expected: bool) -> None:
+    assert mentions(text, name, tokens=tokens) is expected
+
+
+def each(prompt: str, **config: Any) -> dict[str, Any]:
+    return loop(step("inner-step", prompt), **{"type": "forEach", "count": ..., "items": "files", **config})
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "{{currentIteration}} {{currentItem.name}} {{currentIndex + 1}} {{ currentItem }}",
+        "{{files.length}} {{context.x}} {{workflowId}} {{goal}}",
+        "{{wr.bindings.slot}} {{(a + b)}} {{'text'}} {{}}",
+        "{{zed}} after you have set `zed`",
+    ],
+)
+def test_variables_that_are_known(prompt: str) -> None:
+    assert names(loop_variables.LoopVariableUndefined, each(prompt)) == []
+
+
+@pytest.mark.parametrize("prompt", ["{{zed}}", "{{ zed.q }}", "{{zed + 1}}", "{{currentItme}}"])
+def test_variables_that_nobody_sets(prompt: str) -> None:
+    assert names(loop_variables.LoopVariableUndefined, each(prompt)) == ["/steps/0/body/0/prompt"]
+
+
+def test_a_near_miss_is_named() -> None:
+    (found,) = lint(loop_variables.LoopVariableUndefined, workflow(each("{{currentItme}}")))
+    assert "did you mean 'currentItem'?" in found.message
+
+
+def test_item_variables_exist_only_in_a_for_each() -> None:
+    assert len(names(loop_variables.LoopVariableUndefined, body("{{currentItem}}"))) == 1
+    renamed = each("{{currentItem}} {{file}}", itemVar="file")
+    assert len(names(loop_variables.LoopVariableUndefined, renamed)) == 1
+
+
+def test_a_step_before_the_loop_or_in_it_may_set_a_variable_and_one_after_it_not() -> None:
+    setter = step("setter", "Choose one and set `zed`.")
+    used = step("user", "Read {{zed}}.")
+    assert names(loop_variables.LoopVariableUndefined, setter, loop(used)) == []
+    assert names(loop_variables.LoopVariableUndefined, loop(used, setter)) == []
+    assert names(loop_variables.LoopVariableUndefined, loop(used), setter) == ["/steps/0/body/0/prompt"]
+    # By name the body runs where the loop stands, not where it is written.
+    assert names(loop_variables.LoopVariableUndefined, setter, {**loop(), "body": "user"}, used) == []
+    assert names(loop_variables.LoopVariableUndefined, used, {**loop(), "body": "user"}, setter) == ["/steps/0/prompt"]
+
+
+def test_outputs_and_templates_can_set_a_variable() -> None:
+    declared = step("setter", None, promptBlocks={"goal": "Choose.", "outputRequired": {"zed": "the choice"}})
+    assert names(loop_variables.LoopVariableUndefined, declared, body("{{zed}}")) == []
+    contract = step("review", outputContract={"contractRef": "wr.contracts.review_verdict"})
+    assert names(loop_variables.LoopVariableUndefined, contract, body("{{verdict}}")) == []
+
+
+def test_old_names_are_replaced_in_every_form() -> None:
+    document = workflow(each("{{item}} is {{item.name}} at {{_index}}, {{ item }}"))
+    found = lint(loop_variables.LoopVariableDocName, document)
+    assert len(found) == 2
+    assert json.loads(fixed(found[0], document))["steps"][0]["body"][0]["prompt"] == (
+        "{{currentItem}} is {{currentItem.name}} at {{_index}}, {{ item }}"
+    )
+
+
+@pytest.mark.parametrize(
+    ("config", "prompt", "count"),
+    [
+        ({"itemVar": "item"}, "{{item}}", 0),
+        ({"items": "item"}, "{{item.length}}", 0),
+        ({}, "{{_iteration}} {{iteration}} {{_item}} {{item}} {{_index}} {{index}}", 6),
+        ({"iterationVar": "iteration"}, "{{iteration}} {{_iteration}}", 1),
+    ],
+)
+def test_old_names_may_be_declared(config: dict[str, Any], prompt: str, count: int) -> None:
+    assert len(names(loop_variables.LoopVariableDocName, each(prompt, **config))) == count
+    assert names(loop_variables.LoopVariableUndefined, each(prompt, **config)) == []
+
+
+def test_an_old_name_that_a_step_sets_is_a_variable_like_any_other() -> None:
+    setter = step("setter", "Pick the next entry and set `item`.")
+    assert names(loop_variables.LoopVariableDocName, setter, body("{{item}}")) == []
+    talker = step("talker", "Pick the next item.")
+    (found,) = lint(loop_variables.LoopVariableDocName, workflow(talker, body("{{item}}")))
+    assert found.fix is None  # a counting loop has no item
+
+
+@pytest.mark.parametrize(
+    ("made", "count"),
+    [
+        (each("{{currentItem.name}}"), 1),
+        (each("{{file.name}}", itemVar="file"), 1),
+        (each("{{currentItem.name}}", itemVar="file"), 0),
+        (each("{{ currentItem.name }}"), 0),
+        (body("{{currentItem.name}}"), 0),
+        (loop(parallel(), type="forEach", count=..., items="files"), 0),
+    ],
+)
+def test_items_that_must_be_objects(made: dict[str, Any], count: int) -> None:
+    assert len(names(loop_variables.LoopForEachItemShape, made)) == count

@@ -1,0 +1,383 @@
+"""Shape, size and wording of prompts: boundaries, and sentences that must not be reported."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lint_probe import fixed, lint, view
+
+from workrail_lint import check_text
+from workrail_lint.findings import Severity
+from workrail_lint.workrail.rules import prompt_fragments, prompt_repetition, prompt_shape, prompt_wording
+from workrail_lint.workrail.rules.base import WorkflowRule
+from workrail_lint.workrail.rules.prose import Prompts, Search, quoted, sentence_at
+from workrail_lint.workrail.rules.samples import decision, loop, step, workflow
+
+WHEN = {"var": "mode", "equals": "deep"}
+CALL = {"templateId": "wr.templates.routine.execution-simulation"}
+
+
+def places(rule: type[WorkflowRule], *steps: dict[str, Any], **members: Any) -> list[str]:
+    return [finding.pointer for finding in lint(rule, workflow(*steps, **members))]
+
+
+def says(rule: type[WorkflowRule], prompt: str) -> bool:
+    return bool(places(rule, step(prompt=prompt)))
+
+
+def blocks(**sections: Any) -> dict[str, Any]:
+    return step(prompt=None, promptBlocks=sections)
+
+
+@pytest.mark.parametrize(
+    ("sections", "expected"),
+    [
+        ({"goal": ""}, ["goal"]),
+        ({"goal": "\ufeff \n"}, ["goal"]),
+        ({"goal": "\x1c"}, []),  # Python's white space, not JavaScript's
+        ({"goal": []}, ["goal"]),
+        ({"goal": [{"kind": "text", "text": " "}]}, ["goal"]),
+        ({"goal": [{"kind": "text", "text": ""}, {"kind": "ref", "refId": "wr.refs.memory_usage"}]}, []),
+        ({"goal": "a", "constraints": ["a", " "], "verify": [[]]}, ["constraints/1", "verify/0"]),
+        ({"goal": "a", "outputRequired": {"x/y": "", "z": "a"}}, ["outputRequired/x~1y"]),
+        ({"goal": "a", "procedure": []}, []),
+    ],
+)
+def test_blank_blocks(sections: dict[str, Any], expected: list[str]) -> None:
+    found = places(prompt_shape.PromptBlockBlank, blocks(**sections))
+    assert found == [f"/steps/0/promptBlocks/{place}" for place in expected]
+
+
+@pytest.mark.parametrize(("length", "count"), [(7372, 0), (7373, 1), (8192, 1), (8193, 0)])
+def test_near_the_limit_is_over_nine_tenths_of_it(length: int, count: int) -> None:
+    assert len(places(prompt_shape.PromptNearLimit, step(prompt="é" * length))) == count
+
+
+def checked(document: dict[str, Any], name: str) -> list[str]:
+    found = check_text(json.dumps(document), "workflows/example.json").findings
+    return [finding.pointer for finding in found if finding.name == name]
+
+
+@pytest.mark.parametrize(("length", "count"), [(8183, 0), (8185, 1)])
+def test_a_compiled_prompt_is_measured_with_its_headings(length: int, count: int) -> None:
+    document = workflow(blocks(goal="é" * length))
+    assert checked(document, "prompt-too-large") == ["/steps/0/promptBlocks"] * count
+
+
+def test_a_generated_prompt_is_measured_too() -> None:
+    audit = {"rubric": ["x" * 1000 for _ in range(9)]}
+    assert checked(workflow(step(audit=audit)), "prompt-too-large") == ["/steps/0/audit"]
+
+
+def test_the_budget_counts_feature_and_ref_text_of_one_step() -> None:
+    ref = [{"kind": "ref", "refId": "wr.refs.notes_first_durability"}]
+    within, over = workflow(blocks(constraints=[ref] * 20)), workflow(blocks(constraints=[ref] * 40))
+    assert checked(within, "prompt-refs-budget") == []
+    assert checked(over, "prompt-refs-budget") == ["/steps/0/promptBlocks"]
+    assert (
+        checked(
+            workflow(*({**blocks(constraints=[ref] * 20), "id": f"step-{n}"} for n in range(3))), "prompt-refs-budget"
+        )
+        == []
+    )
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Do a light scan.",
+        "Fix it, IF APPROPRIATE, and go on.",
+        "You may skip this.",
+        "Write the smallest summary.",
+        "Pick the cheapest option.",
+        "A minimal pass will do. You must report afterwards.",
+        "Look at it\nif appropriate\nand must stop.",
+    ],
+)
+def test_wording_without_a_floor(prompt: str) -> None:
+    assert says(prompt_wording.PromptLazyWording, prompt)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Do a light scan that still names every caller.",
+        "Do a light scan of at least ten files.",
+        "If appropriate, skip it and record why.",
+        "You may not skip this.",
+        "You may only read files.",
+        "Run the smallest test that can still falsify it.",
+        "Make the smallest correct change.",
+        "List stories: the smallest independently releasable items.",
+        "Pick whichever seems appropriate.",
+        "Do the cheapest check needed to close the gap.",
+        "A lightscan is no light-scan.",
+    ],
+)
+def test_wording_with_a_floor_or_of_another_kind(prompt: str) -> None:
+    assert not says(prompt_wording.PromptLazyWording, prompt)
+
+
+def test_loose_phrases_of_one_text_are_one_finding() -> None:
+    (found,) = lint(
+        prompt_wording.PromptLazyWording, workflow(step(prompt="You may stop. Do a light scan. You may go."))
+    )
+    assert "'You may', 'light scan'" in found.message
+
+
+@pytest.mark.parametrize(
+    ("prompt", "voice"),
+    [
+        ("The agent should review it.", True),
+        ("## This step will review it.", True),
+        ("**Input contract:** the diff", True),
+        ("Provide a loop-control artifact at the end.", True),
+        ("Review it. The agent should stop then.", False),
+        ("The agentic part is first.", False),
+        ("This step is short.", False),
+    ],
+)
+def test_the_voice_of_the_opening(prompt: str, voice: bool) -> None:
+    assert says(prompt_wording.PromptEngineVoice, prompt) is voice
+    assert bool(places(prompt_wording.PromptEngineVoice, blocks(goal=prompt))) is voice
+
+
+@pytest.mark.parametrize(
+    ("prompt", "certifies"),
+    [
+        ("Set stillFuzzy = true or false.", True),
+        ("Decide whether `contextAuditNeeded` holds.", True),
+        ("When sure, `confident` = true.", True),
+        ("contextAuditNeeded: true when unsure", True),
+        ("If stillFuzzy is set, go back.", False),
+        ("Be confident and truthful.", False),
+        ("This is confidential: true story.", False),
+        ("- Scope: 0-2\n- Evidence: 0-2\nSet stillFuzzy = true below 3.", False),
+        ("- Scope: low, medium or high\n1. Evidence: high or low\nSet stillFuzzy from these.", False),
+        ("- Scope: 0-2\nSet stillFuzzy = true below 2.", True),
+    ],
+)
+def test_flags_that_an_agent_sets_about_itself(prompt: str, certifies: bool) -> None:
+    assert says(prompt_wording.PromptSelfCertify, prompt) is certifies
+
+
+def test_an_assessment_is_a_rubric() -> None:
+    assert (
+        places(prompt_wording.PromptSelfCertify, step(prompt="Set stillFuzzy = true.", assessmentRefs=["gate"])) == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("prompt", "said"),
+    [
+        ("Look at it.", False),
+        ("Hand in a wr.review_verdict artifact.", True),
+        ("Hand in your Review Verdict.", True),
+        ("List the findings.", True),
+        ("State your confidence.", True),
+    ],
+)
+def test_a_prompt_speaks_of_its_contract(prompt: str, said: bool) -> None:
+    made = step(prompt=prompt, outputContract={"contractRef": "wr.contracts.review_verdict"})
+    found = lint(prompt_wording.PromptProtocolMissing, workflow(made))
+    assert [finding.severity for finding in found] == ([] if said else [Severity.WARNING])
+
+
+def test_an_assessment_that_is_not_mentioned_is_advice() -> None:
+    dimension = {"id": "design_gaps", "purpose": "Gaps.", "levels": ["low", "high"]}
+    declared = [{"id": "gaps-gate", "purpose": "Find gaps.", "dimensions": [dimension]}]
+    for prompt, expected in (("Look.", [Severity.INFO]), ("Look for design gaps.", []), ("Rate each dimension.", [])):
+        made = step(prompt=prompt, assessmentRefs=["gaps-gate"])
+        found = lint(prompt_wording.PromptProtocolMissing, workflow(made, assessments=declared))
+        assert [finding.severity for finding in found] == expected
+
+
+def test_a_decision_step_as_people_write_it_is_fine() -> None:
+    assert places(prompt_wording.PromptProtocolMissing, loop(step("inner-step"), decision())) == []
+
+
+@pytest.mark.parametrize(
+    ("prompt", "open_ends"),
+    [
+        ("Spawn 3 executors.", "the mechanism and whether they run in parallel"),
+        ("Spawn at most 12 targeted subagents with the task tool.", "whether they run in parallel"),
+        ("Launch several helpers at once.", "the mechanism"),
+        ("Delegate work to two agents.", "the mechanism and whether they run in parallel"),
+        ("Spawn TWO or THREE WorkRail Executors SIMULTANEOUSLY.", ""),
+        ("Spawn a WorkRail Executor.", ""),
+        ("Spawn 1 executor.", ""),
+        ("Respawn 3 executors.", ""),
+        ("Launch three rockets.", ""),
+    ],
+)
+def test_several_helpers_need_a_mechanism_and_an_order(prompt: str, open_ends: str) -> None:
+    found = lint(prompt_wording.PromptDelegationAmbiguous, workflow(step(prompt=prompt)))
+    assert [finding.message.partition("leaves open ")[2].partition(";")[0] for finding in found] == (
+        [open_ends] if open_ends else []
+    )
+
+
+@pytest.mark.parametrize(
+    ("item", "code"),
+    [
+        ("fun adapt(x) = deep", True),
+        ("depth(x) = 3", True),
+        ("x => y", True),
+        ("Have fun (really).", False),
+        ("Compare a(b) == c.", False),
+        ("Set mode = deep (or quick).", False),
+        ("DEFAULT BEHAVIOR: self-execute (always)", False),
+    ],
+)
+def test_pseudo_code_in_meta_guidance(item: str, code: bool) -> None:
+    assert bool(places(prompt_wording.MetaGuidancePseudoCode, metaGuidance=["A rule.", item])) is code
+
+
+@pytest.mark.parametrize(("count", "heavy"), [(5, False), (6, True)])
+def test_clarification_is_heavy_over_five(count: int, heavy: bool) -> None:
+    questions = [f"Question {n}?" for n in range(count)]
+    assert bool(places(prompt_wording.ClarificationHeavy, clarificationPrompts=questions)) is heavy
+
+
+SENTENCE = "Do not edit any file in this step, and hand over before the next"
+
+
+@pytest.mark.parametrize(("count", "found"), [(2, 0), (3, 1), (5, 1)])
+def test_boilerplate_is_a_sentence_in_three_steps(count: int, found: int) -> None:
+    steps = [step(f"step-{n}", f"Part {n}. {SENTENCE}. Then part {n + 1}.") for n in range(count)]
+    assert len(places(prompt_repetition.PromptBoundaryBoilerplate, *steps)) == found
+
+
+def test_boilerplate_in_one_step_or_in_short_sentences_is_none() -> None:
+    assert places(prompt_repetition.PromptBoundaryBoilerplate, step(prompt=f"{SENTENCE}\n" * 3)) == []
+    short = [step(f"step-{n}", "Do not edit any file. Hand over.") for n in range(3)]
+    assert places(prompt_repetition.PromptBoundaryBoilerplate, *short) == []
+
+
+def test_sentences_shared_by_the_same_steps_are_told_together() -> None:
+    steps = [step(f"step-{n}", f"{SENTENCE}.\n{SENTENCE} one.\nPart {n}") for n in range(3)]
+    (found,) = lint(prompt_repetition.PromptBoundaryBoilerplate, workflow(*steps))
+    assert "and 1 more" in found.message
+    assert "step-0, step-1, step-2" in found.message
+
+
+LINES = [f"Line {n}" for n in range(10)]
+
+
+@pytest.mark.parametrize(
+    ("shared", "members", "other_members", "found"),
+    [
+        (9, {}, {}, 1),
+        (8, {}, {}, 0),
+        (9, {"agentRole": "Careful reviewer"}, {}, 0),
+        (9, {"agentRole": "Careful reviewer"}, {"agentRole": "Careful reviewer"}, 1),
+        (9, {"runCondition": {"var": "mode", "equals": "quick"}}, {}, 0),
+    ],
+)
+def test_variants_share_more_than_four_fifths(
+    shared: int, members: dict[str, Any], other_members: dict[str, Any], found: int
+) -> None:
+    one = step("read-deep", "\n".join(LINES), **{"runCondition": WHEN, **members})
+    other_lines = [*LINES[:shared], *(f"Other {n}" for n in range(10 - shared))]
+    condition = {"var": "mode", "equals": "quick"}
+    other = step("read-quick", "\n".join(other_lines), **{"runCondition": condition, **other_members})
+    assert len(places(prompt_repetition.PromptVariantDuplication, one, other)) == found
+
+
+def test_fragments() -> None:
+    fragments = [
+        {"id": "aa", "text": "\u00a0"},
+        {"id": "bb", "text": "Read on.", "when": WHEN},
+        {"id": "cc", "text": ""},
+    ]
+    made = step(promptFragments=fragments)
+    assert places(prompt_fragments.FragmentBlank, made) == ["/steps/0/promptFragments/0/text"]
+    assert places(prompt_fragments.FragmentUnconditional, made) == [
+        "/steps/0/promptFragments/0",
+        "/steps/0/promptFragments/2",
+    ]
+    calling = step(prompt=None, templateCall=CALL, promptFragments=fragments)
+    assert places(prompt_fragments.FragmentBlank, calling) == []
+    assert places(prompt_fragments.FragmentUnconditional, calling) == []
+    assert places(prompt_fragments.FragmentOnTemplateCall, calling) == ["/steps/0/promptFragments"]
+
+
+def test_guidance_moves_behind_the_constraints_that_are_there() -> None:
+    made = step(prompt=None, promptBlocks={"goal": "A.", "constraints": ["B."]}, guidance=["C.", " ", "D."])
+    document = workflow(made)
+    (found,) = lint(prompt_fragments.GuidanceNotDelivered, document)
+    (after,) = json.loads(fixed(found, document))["steps"]
+    assert after["promptBlocks"] == {"goal": "A.", "constraints": ["B.", "C.", "D."]}
+    assert "guidance" not in after
+
+
+@pytest.mark.parametrize(
+    ("made", "count", "fixable"),
+    [
+        (step(guidance=[]), 0, False),
+        (step(guidance=["A."]), 1, True),
+        (step(guidance=[" "]), 1, True),
+        (step(prompt="x" * 8190, guidance=["A."]), 1, False),
+        (step(prompt=None, templateCall=CALL, guidance=["A."]), 0, False),
+    ],
+)
+def test_guidance_is_moved_only_where_it_fits(made: dict[str, Any], count: int, fixable: bool) -> None:
+    found = lint(prompt_fragments.GuidanceNotDelivered, workflow(made))
+    assert len(found) == count
+    assert any(finding.fix for finding in found) is fixable
+
+
+def test_every_blank_item_of_guidance_is_named() -> None:
+    assert places(prompt_fragments.GuidanceBlank, step(guidance=["", "a", "\t"])) == [
+        "/steps/0/guidance/0",
+        "/steps/0/guidance/2",
+    ]
+
+
+def test_a_word_is_found_in_its_own_text_whatever_stands_before_it() -> None:
+    search = Search(("spawn",), r"\bspawn \w+")
+    steps = [
+        step("one-step", "İİİ Spawn TWO and spawn three"),
+        step("two-step", "respawn x"),
+        step("six-step", "SPAWN it"),
+    ]
+    found = [(hit.step.id, hit.phrase.lower()) for hit in Prompts(view(workflow(*steps))).hits(search)]
+    assert found == [("one-step", "spawn two"), ("one-step", "spawn three"), ("six-step", "spawn it")]
+
+
+@given(st.lists(st.text(alphabet=st.sampled_from("spawn İ\n."), max_size=20), min_size=1, max_size=5))
+def test_hits_are_what_a_plain_search_of_each_text_finds(texts: list[str]) -> None:
+    steps = [step(f"step-{n}", text) for n, text in enumerate(texts)]
+    hits = Prompts(view(workflow(*steps))).hits(Search(("spawn",), "spawn"))
+    found = sorted((hit.step.id, hit.start) for hit in hits)
+    expected = [
+        (f"step-{n}", at)
+        for n, text in enumerate(texts)
+        for at in range(len(text.lower()))
+        if text.lower().startswith("spawn", at)
+    ]
+    assert found == expected
+
+
+@given(
+    st.text(alphabet=st.sampled_from("ab. !?\n"), max_size=30),
+    st.text(alphabet=st.sampled_from("ab. !?\n"), max_size=30),
+)
+def test_a_sentence_surrounds_its_position(before: str, behind: str) -> None:
+    text = f"{before}here{behind}"
+    sentence = sentence_at(text, len(before))
+    assert "here" in sentence
+    assert sentence in text
+    assert "\n" not in sentence
+    assert not any(mark in sentence for mark in (". ", "! ", "? "))
+
+
+@given(st.text(max_size=200))
+def test_a_quotation_is_one_short_line(text: str) -> None:
+    shown = quoted(text)
+    assert shown.isprintable()
+    assert shown.startswith("'")

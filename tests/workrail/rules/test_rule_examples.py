@@ -1,0 +1,121 @@
+"""Every rule shows what it is about: its bad example triggers it, the good one does not, the fix mends it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workrail_lint import check, check_text
+from workrail_lint.documents.json_reader import read_json
+from workrail_lint.findings import Finding, Safety
+from workrail_lint.project.fixing import fix_text
+from workrail_lint.rules.base import Example
+from workrail_lint.workrail.canonical import CanonicalError, canonical_bytes
+from workrail_lint.workrail.rules.base import WorkflowRule
+from workrail_lint.workrail.rules.registry import FAMILIES, all_rules
+
+RULES = all_rules()
+EXAMPLES = [
+    pytest.param(rule, example, id=f"{rule.code}-{rule.name}-{number}")
+    for rule in RULES
+    for number, example in enumerate(rule.examples(), 1)
+]
+
+
+def as_bytes(content: Any) -> bytes:
+    """A document as it would stand on disk: text as it is, a value as indented JSON."""
+    if isinstance(content, bytes):
+        return content
+    if isinstance(content, str):
+        return content.encode("utf-8", "surrogatepass")
+    return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "surrogatepass")
+
+
+def findings(content: Any, example: Example, tmp_path: Path) -> list[Finding]:
+    """Check an example: alone in memory, or with its further files as a project on disk."""
+    options: dict[str, Any] = dict(example.options)
+    data = as_bytes(content)
+    if not example.files:
+        return check_text(data, example.path, **options).findings
+    for path, text in {**example.files, example.path: data}.items():
+        target = tmp_path / path
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(as_bytes(text))
+    import os
+
+    before = Path.cwd()
+    os.chdir(tmp_path)
+    try:
+        return [f for f in check(["."], jobs=1, **options).findings if f.path == example.path]
+    finally:
+        os.chdir(before)
+
+
+@pytest.mark.parametrize(("rule", "example"), EXAMPLES)
+def test_bad_triggers_and_good_does_not(rule: WorkflowRule, example: Example, tmp_path: Path) -> None:
+    bad = [finding for finding in findings(example.bad, example, tmp_path / "bad") if finding.name == rule.name]
+    assert bad, [str(f) for f in findings(example.bad, example, tmp_path / "again")]
+    for finding in bad:
+        assert finding.code == rule.code
+        assert finding.span is not None or rule.name in ("file-not-readable", "file-too-large")
+        assert finding.message
+        assert "\n" not in finding.message
+    good = [finding for finding in findings(example.good, example, tmp_path / "good") if finding.name == rule.name]
+    assert good == []
+
+
+FIXABLE = [param for param in EXAMPLES if param.values[1].fixed is not None]
+
+
+@pytest.mark.parametrize(("rule", "example"), FIXABLE)
+def test_the_fix_gives_what_is_shown(rule: WorkflowRule, example: Example) -> None:
+    text = as_bytes(example.bad).decode("utf-8", "surrogatepass")
+
+    def findings_of(current: str) -> list[Finding]:
+        found = check_text(current, example.path, **dict(example.options)).findings  # type: ignore[arg-type]
+        return [finding for finding in found if finding.name == rule.name]
+
+    (fix,) = {finding.fix.safety for finding in findings_of(text) if finding.fix is not None}
+    assert fix.value == rule.fix_safety
+    fixed = fix_text(text, findings_of, unsafe=True)
+    assert fixed.applied
+    expected = as_bytes(example.fixed).decode("utf-8", "surrogatepass")
+    assert fixed.text == expected
+    again = fix_text(fixed.text, findings_of, unsafe=True)
+    assert again.text == fixed.text
+    if fix is Safety.SAFE and (before := canonical(text)) is not None:
+        assert canonical(fixed.text) == before
+
+
+def canonical(text: str) -> bytes | None:
+    """The canonical bytes of a text that could be read, None otherwise."""
+    document = read_json(text, max_bytes=None)
+    if not document.readable or any(p.name not in ("json-duplicate-key", "json-bom") for p in document.problems):
+        return None
+    try:
+        return canonical_bytes(document.value)
+    except CanonicalError:
+        return None
+
+
+def test_a_rule_with_a_fix_shows_it() -> None:
+    shown = {param.values[0].name for param in FIXABLE}
+    assert {rule.name for rule in RULES if rule.fix_safety} == shown
+
+
+def test_facts_are_complete() -> None:
+    for rule in RULES:
+        assert rule.code[:2] in FAMILIES, rule
+        assert rule.code[2:].isdigit()
+        assert rule.summary.endswith(".") and rule.why.endswith("."), rule.name
+        assert rule.origin
+        assert bool(rule.fix) == bool(rule.fix_safety), rule.name
+        assert rule.fix_safety in ("", "safe", "unsafe")
+
+
+def test_codes_and_names_are_unique() -> None:
+    assert len({rule.code for rule in RULES}) == len(RULES)
+    assert len({rule.name for rule in RULES}) == len(RULES)

@@ -1,0 +1,126 @@
+"""SY: numbers in the text, and that what the reader names has a rule."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lint_probe import fixed, lint
+
+from workrail_lint.documents.json_reader import read_json
+from workrail_lint.findings import Finding, Phase, Severity
+from workrail_lint.workrail.canonical import canonical_bytes
+from workrail_lint.workrail.rules.base import Workflow
+from workrail_lint.workrail.rules.registry import by_name
+from workrail_lint.workrail.rules.samples import step, workflow
+from workrail_lint.workrail.rules.syntax import (
+    RULES,
+    JsonDuplicateKey,
+    NumberNoncanonical,
+    NumberNotFinite,
+    NumberPrecisionLoss,
+)
+from workrail_lint.workrail.rules.walk import RuleSet
+
+PLACE = "/steps/0/runCondition/equals"
+
+
+def spelled(lexeme: str) -> str:
+    text = json.dumps(workflow(step(runCondition={"var": "x", "equals": 0})), indent=2) + "\n"
+    return text.replace('"equals": 0', f'"equals": {lexeme}')
+
+
+@pytest.mark.parametrize(
+    ("lexeme", "used"),
+    [
+        ("9007199254740993", "9007199254740992"),
+        ("-9007199254740993", "-9007199254740992"),
+        ("123456789012345678901234567890", "1.2345678901234568e+29"),
+        ("1" * 309, None),
+    ],
+)
+def test_whole_numbers_that_are_rounded(lexeme: str, used: str | None) -> None:
+    found = lint(NumberPrecisionLoss, spelled(lexeme))
+    assert [finding.pointer for finding in found] == [PLACE]
+    assert lint(NumberNoncanonical, spelled(lexeme)) == [], "told as a loss, not as a spelling too"
+    text = fixed(found[0], spelled(lexeme))
+    assert read_json(text).value == read_json(spelled(lexeme)).value
+    assert lint(NumberPrecisionLoss, text) == []
+    assert used is None or text == spelled(used)
+    assert len(found[0].message) < 200
+
+
+@pytest.mark.parametrize(
+    "lexeme", ["9007199254740992", "9007199254740994", "100000000000000000000", "0.1", "12", "1e400"]
+)
+def test_numbers_that_are_what_they_say(lexeme: str) -> None:
+    assert lint(NumberPrecisionLoss, spelled(lexeme)) == []
+
+
+@pytest.mark.parametrize("lexeme", ["1e400", "-1e400", "1" * 310])
+def test_infinity(lexeme: str) -> None:
+    assert [finding.pointer for finding in lint(NumberNotFinite, spelled(lexeme))] == [PLACE]
+    assert lint(NumberNoncanonical, spelled(lexeme)) == []
+
+
+def test_infinity_that_the_schema_refuses_is_not_told_twice() -> None:
+    rules = RuleSet([NumberNotFinite()])
+    document = read_json(spelled("1e400"))
+    view = Workflow(document, document.value, [], None, "a.json")  # type: ignore[arg-type]
+    assert len(rules.run(view)) == 1
+    view.found = [Finding("x", "schema-type", Severity.ERROR, "m", PLACE, phase=Phase.SCHEMA)]
+    assert rules.run(view) == []
+
+
+@pytest.mark.parametrize(
+    ("lexeme", "canonical"),
+    [("1e3", "1000"), ("1.0", "1"), ("-0", "0"), ("-0.0", "0"), ("1E-7", "1e-7"), ("0.10", "0.1"), ("1e21", "1e+21")],
+)
+def test_spellings(lexeme: str, canonical: str) -> None:
+    found = lint(NumberNoncanonical, spelled(lexeme))
+    assert [finding.pointer for finding in found] == [PLACE]
+    assert fixed(found[0], spelled(lexeme)) == spelled(canonical)
+    assert lint(NumberNoncanonical, spelled(canonical)) == []
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(10**40), 10**40))
+def test_a_respelt_number_hashes_the_same(value: float) -> None:
+    text = spelled(json.dumps(value))
+    for finding in lint(NumberNoncanonical, text):
+        assert canonical_bytes(read_json(fixed(finding, text)).value) == canonical_bytes(read_json(text).value)
+
+
+def test_the_reader_uses_names_that_exist() -> None:
+    names = {rule.name for rule in RULES}
+    texts = ["", "\ufeff{}", '{"a":1,}', "{} // x", '{"a":NaN}', '{"a":1,"a":2}', "[" * 300 + "]" * 300, "{a", b"\xff"]
+    for text in texts:
+        for problem in read_json(text).problems:
+            assert problem.name in names
+            assert problem.name in by_name()
+
+
+def test_removing_a_losing_member_never_moves_a_rendered_output() -> None:
+    apart = '{"outputRequired": {"a": "1", "b": "2", "a": "3"}}'
+    beside = '{"outputRequired": {"a": "1", "a": "3", "b": "2"}}'
+    elsewhere = '{"args": {"a": "1", "b": "2", "a": "3"}}'
+    assert [bool(problem.removes) for text in (apart, beside, elsewhere) for problem in read_json(text).problems] == [
+        False,
+        True,
+        True,
+    ]
+    assert JsonDuplicateKey.fix_safety == "safe"
+
+
+def test_repeated_names_are_shown_on_one_line_and_span_exactly() -> None:
+    text = '{"a\\n\\u001b": 1, "a\\n\\u001b": 2}'
+    (problem,) = read_json(text).problems
+    assert problem.message.isprintable()
+    assert text[problem.start : problem.end] == '"a\\n\\u001b"'
+
+
+def test_a_flood_of_repeated_names_is_survived() -> None:
+    document = read_json("{" + ",".join(['"":0'] * 20_000) + "}")
+    assert document.readable
+    assert len(document.problems) <= 51

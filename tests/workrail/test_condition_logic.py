@@ -1,0 +1,246 @@
+"""The constant analysis of conditions, held against the evaluator over every small context."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_workrail.engine.conditions import evaluate
+from pytest_workrail.engine.conditions import lenient_equal as engine_equal
+from workrail_lint.documents.pointer import resolve
+from workrail_lint.workrail.condition_logic import Constant, comparisons, constants, lenient_equal
+
+MISSING = object()
+LITERALS: list[Any] = [
+    None,
+    True,
+    False,
+    0,
+    1,
+    2,
+    5,
+    1.5,
+    math.inf,
+    "",
+    "a",
+    " A",
+    "b",
+    "1",
+    "2",
+    "5",
+    "yes",
+    "No",
+    "Infinity",
+]
+# Everything the literals can be told apart by: the literals, the gaps between them, other spellings, other kinds.
+VALUES: list[Any] = [
+    MISSING,
+    *LITERALS,
+    *(-math.inf, -2, -1, -0.5, 0.25, 0.5, 0.75, 1.25, 1.75, 3, 5.5, 6, 7),
+    *(" ", "zz", "00", "01", "02", "05", "0x1", "1.50", "1e400", "infinity", "true", "false", "ab", "no a"),
+    *([], [1], ["a"], ["a", "b"], {}, {"a": 1}),
+]
+BOUNDS = st.sampled_from([-1, 0, 0.5, 1, 2, 5, 6])
+
+
+def comparison(variables: list[str], *, contains: bool) -> st.SearchStrategy[dict[str, Any]]:
+    name = st.sampled_from(variables)
+    literal = st.sampled_from(LITERALS)
+    kinds = [
+        st.fixed_dictionaries({"var": name}),
+        *(st.fixed_dictionaries({"var": name, operator: literal}) for operator in ("equals", "not_equals")),
+        *(st.fixed_dictionaries({"var": name, operator: BOUNDS}) for operator in ("gt", "gte", "lt", "lte")),
+        st.fixed_dictionaries({"var": name, "in": st.lists(literal, min_size=1, max_size=3)}),
+    ]
+    if contains:
+        needle = st.sampled_from(["a", " B ", "1", "obj", "z", ""])
+        kinds.append(st.fixed_dictionaries({"var": name, "contains": needle}))
+    return st.one_of(kinds)
+
+
+def nested(leaf: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[str, Any]]:
+    def combined(inner: st.SearchStrategy[dict[str, Any]]) -> st.SearchStrategy[dict[str, Any]]:
+        items = st.lists(inner, max_size=4)
+        return st.one_of(
+            st.fixed_dictionaries({"and": items}),
+            st.fixed_dictionaries({"or": items}),
+            st.fixed_dictionaries({"not": inner}),
+        )
+
+    return st.recursive(leaf, combined, max_leaves=8)
+
+
+def contexts(variables: list[str]) -> list[dict[str, Any]]:
+    found = []
+    for values in itertools.product(VALUES, repeat=len(variables)):
+        named = zip(variables, values, strict=True)
+        found.append({name: value for name, value in named if value is not MISSING})
+    return found
+
+
+ONE, TWO = contexts(["a"]), contexts(["a", "b"])
+
+
+@settings(max_examples=150, deadline=None)
+@given(nested(comparison(["a", "b"], contains=True)))
+def test_no_context_contradicts_a_verdict(condition: dict[str, Any]) -> None:
+    for found in constants(condition):
+        part = resolve(condition, found.pointer)
+        assert all(evaluate(part, context) is found.value for context in TWO)
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.sampled_from(["and", "or"]), st.lists(comparison(["a"], contains=False), min_size=1, max_size=4), st.booleans()
+)
+def test_every_constant_on_one_variable_is_found(logic: str, parts: list[dict[str, Any]], negate: bool) -> None:
+    items = [{"not": part} for part in parts] if negate else parts
+    condition = {logic: items}
+    value = logic == "or"
+    expected = len(parts) > 1 and all(evaluate(condition, context) is value for context in ONE)
+    assert list(constants(condition)) == ([Constant("", "a", value)] if expected else [])
+
+
+def test_equality_is_the_evaluators() -> None:
+    pairs = itertools.product([value for value in VALUES if value is not MISSING], LITERALS)
+    for a, b in pairs:
+        assert lenient_equal(a, b) is engine_equal(a, b), (a, b)
+        assert lenient_equal(b, a) is lenient_equal(a, b), (a, b)
+
+
+def a(**members: Any) -> dict[str, Any]:
+    return {"var": "a", **members}
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [a(equals=1), a(equals=2)],
+        [a(equals="Large"), a(equals="small")],
+        [a(equals="x"), a(not_equals=" X ")],
+        [a(), a(equals=None)],
+        [a(), {"not": a()}],
+        [a(gt=5), a(lt=5)],
+        [a(gte=5), a(lt=5)],
+        [a(gt=5), a(contains="x"), a(lt=1)],
+        [a(**{"in": ["x", "y"]}), a(**{"in": ["z", 1]})],
+        [a(**{"in": ["x", "y"]}), a(not_equals="x"), a(not_equals="y")],
+        [a(equals="abc"), a(contains="z")],
+        [a(equals=True), a(equals=False)],
+        [a(equals=1), {"var": "b"}, {"or": [a(equals=2), a(equals=3)]}],
+    ],
+)
+def test_contradictions(parts: list[dict[str, Any]]) -> None:
+    assert list(constants({"and": parts}, "/x")) == [Constant("/x", "a", False)]
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [a(equals=1), a(equals="1")],
+        [a(equals=0), a(equals="")],
+        [a(equals=True), a(equals=1)],  # the text "1" is both
+        [a(equals="yes"), a(equals=True)],
+        [a(equals=1), a(equals="01")],
+        [a(equals=math.inf), a(equals="infinity")],
+        [a(gt=5), a(equals="6")],  # the number 6 equals the text
+        [a(gte=5), a(lte=5)],
+        [a(gt=1), a(lt=1.0000000000000004)],
+        [a(contains="x"), a(not_equals="x")],
+        [a(contains="1"), a(gt=5)],
+        [a(equals=1), {"var": "b", "equals": 2}],
+        [a(), a(equals="")],  # a blank that is not empty is true and equals ""
+        [a(not_equals=None), {"not": a()}],
+    ],
+)
+def test_surprising_but_satisfiable(parts: list[dict[str, Any]]) -> None:
+    assert list(constants({"and": parts})) == []
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [a(equals="x"), a(not_equals="X")],
+        [a(not_equals=1), a(not_equals=2)],
+        [a(), {"not": a()}],
+        [a(not_equals="x"), {"var": "b"}, a(contains="x")],
+        [a(contains="x"), {"not": a(equals="X")}, a(equals=None)],
+    ],
+)
+def test_disjunctions_that_always_hold(parts: list[dict[str, Any]]) -> None:
+    assert list(constants({"or": parts}, "/x")) == [Constant("/x", "a", True)]
+
+
+@pytest.mark.parametrize("parts", [[a(gt=1), a(lte=1)], [a(equals=True), a(equals=False)], [a(), a(equals=None)]])
+def test_disjunctions_that_may_fail(parts: list[dict[str, Any]]) -> None:
+    # Text is beyond no bound, "on" is neither true nor false, and zero is not missing.
+    assert list(constants({"or": parts})) == []
+
+
+def test_only_the_innermost_part_is_told() -> None:
+    inner = {"and": [a(equals=1), a(equals=2)]}
+    found = list(constants({"and": [{"or": [{"var": "b"}, inner]}, a(), inner]}))
+    assert [constant.pointer for constant in found] == ["/and/0/or/1", "/and/2"]
+
+
+@pytest.mark.parametrize("part", [a(**{"in": []}), a(equals=[1]), a(not_equals={}), a(contains=" ")])
+def test_a_single_comparison_that_decides_nothing_is_left_to_its_own_rule(part: dict[str, Any]) -> None:
+    assert list(constants({"and": [part, a()]})) == []
+    assert list(constants({"or": [part, a()]})) == []
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {},
+        {"equals": 1},
+        {"var": "a", "equals": 1, "gt": 2},
+        {"var": "a", "and": []},
+        {"and": [], "or": []},
+        {"var": 1},
+        {"var": "a", "in": "x"},
+        {"var": "a", "gt": "1"},
+        {"var": "a", "matches": "x"},
+        {"var": "a", "eq": 1},
+        {"and": {}},
+        None,
+        3,
+    ],
+)
+def test_nothing_is_said_about_a_condition_with_a_broken_part(broken: Any) -> None:
+    assert list(constants({"and": [a(equals=1), a(equals=2), broken]})) == []
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from(["a", "b", ""]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["var", "equals", "gt", "in", "contains", "and", "or", "not", "zz"]), inner)
+    ),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(JSON)
+def test_any_value_can_be_looked_at(value: Any) -> None:
+    for found in constants(value):
+        part = resolve(value, found.pointer)
+        assert all(evaluate(part, context) is found.value for context in ONE)
+
+
+def test_hostile_conditions_are_left_alone() -> None:
+    deep: dict[str, Any] = a(equals=1)
+    for _ in range(20_000):
+        deep = {"not": deep}
+    assert list(constants({"and": [deep, a(equals=2)]})) == []
+    assert list(constants({"and": [a(equals=number) for number in range(50_000)]})) == []
+
+
+def test_the_comparison_that_decides_comes_first() -> None:
+    assert comparisons({"in": [], "lte": 1, "var": "a", "equals": 2}) == ["equals", "lte", "in"]

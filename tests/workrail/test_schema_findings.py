@@ -1,0 +1,300 @@
+"""Violations of the schema as findings: names, places, words, suggestions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workrail_lint.documents.structure import compile_schema
+from workrail_lint.findings import Finding, Phase, Severity
+from workrail_lint.schemas import dialect, load_schema
+from workrail_lint.workrail.rules.registry import by_name
+from workrail_lint.workrail.rules.samples import controlled_loop, loop, parallel, step, workflow
+from workrail_lint.workrail.schema_findings import schema_findings
+from workrail_lint.workrail.schema_findings.told import GENERAL
+
+VALIDATOR = compile_schema(load_schema("workflow"))
+RULE = {"type": "length", "min": 200, "message": "Say more."}
+
+
+def found(document: Any) -> list[Finding]:
+    return schema_findings(VALIDATOR.violations(document), document)
+
+
+def single(document: Any) -> Finding:
+    findings = found(document)
+    assert len(findings) == 1, findings
+    return findings[0]
+
+
+def assessed(levels: list[str]) -> dict[str, Any]:
+    dimension = {"id": "depth", "purpose": "How deep.", "levels": levels}
+    return workflow(assessments=[{"id": "one", "purpose": "Judges.", "dimensions": [dimension]}])
+
+
+def conditional(condition: Any) -> dict[str, Any]:
+    return workflow(step(runCondition=condition))
+
+
+def ruled(condition: Any) -> dict[str, Any]:
+    return workflow(step(validationCriteria=[{**RULE, "condition": condition}]))
+
+
+@pytest.mark.parametrize(
+    ("document", "name", "pointer"),
+    [
+        (workflow(id="My.Flow"), "workflow-id-pattern", "/id"),
+        (workflow(id="aa.bb\n"), "workflow-id-pattern", "/id"),
+        (workflow(id="1a.bc"), "workflow-id-pattern", "/id"),
+        (workflow(id=".ab"), "workflow-id-pattern", "/id"),
+        (workflow(id="a.review"), "workflow-id-segment-short", "/id"),
+        (workflow(id="ab.c"), "workflow-id-segment-short", "/id"),
+        (workflow(id="A.review"), "workflow-id-pattern", "/id"),
+        (workflow(id="a1.b2.c3"), "workflow-id-dots", "/id"),
+        (workflow(id="ab"), "schema-too-short", "/id"),
+        (workflow(version="1.0"), "version-not-semver", "/version"),
+        (workflow(version="v1.0.0"), "version-not-semver", "/version"),
+        ({**workflow(), "steps": []}, "steps-empty", "/steps"),
+        ({**workflow(), "steps": {}}, "schema-type", "/steps"),
+        ({**workflow(), "steps": [None]}, "schema-type", "/steps/0"),
+        (workflow(step("ab")), "step-id-pattern", "/steps/0/id"),
+        (workflow(step("a" * 65)), "step-id-pattern", "/steps/0/id"),
+        (workflow(loop(step("Bad Id"))), "step-id-pattern", "/steps/0/body/0/id"),
+        (workflow(step(type="standard")), "step-type-unknown", "/steps/0/type"),
+        (workflow(step(type=None)), "step-type-unknown", "/steps/0/type"),
+        (workflow(loop(loop(ident="inner"))), "loop-nested", "/steps/0/body/0/type"),
+        (workflow(loop(step(type="template"))), "step-type-unknown", "/steps/0/body/0/type"),
+        (workflow({**loop(), "prompt": "x"}), "step-member-wrong-shape", "/steps/0/prompt"),
+        (workflow(parallel(audit={})), "step-member-wrong-shape", "/steps/0/audit"),
+        (workflow(step(synthesis={})), "step-member-wrong-shape", "/steps/0/synthesis"),
+        (workflow({**loop(), "body": []}), "loop-body-empty", "/steps/0/body"),
+        (workflow({**loop(), "body": [None]}), "schema-type", "/steps/0/body/0"),
+        (workflow(loop(type="repeat", count=...)), "loop-type-invalid", "/steps/0/loop/type"),
+        (workflow(loop(type=3)), "loop-type-invalid", "/steps/0/loop/type"),
+        (workflow(loop(maxIterations=...)), "loop-max-iterations-missing", "/steps/0/loop"),
+        (workflow(loop(maxIterations=0)), "loop-max-iterations-range", "/steps/0/loop/maxIterations"),
+        (workflow(loop(maxIterations=1001)), "loop-max-iterations-range", "/steps/0/loop/maxIterations"),
+        (workflow(loop(count=...)), "loop-count-missing", "/steps/0/loop"),
+        (workflow(loop(count=-1)), "loop-count-not-positive", "/steps/0/loop/count"),
+        (workflow(loop(count=1001)), "schema-range", "/steps/0/loop/count"),
+        (workflow(loop(type="forEach", items="x", count=-1)), "schema-range", "/steps/0/loop/count"),
+        (workflow(loop(type="forEach", count=...)), "loop-items-missing", "/steps/0/loop"),
+        (workflow(loop(type="until", count=...)), "loop-condition-missing", "/steps/0/loop"),
+        (workflow(loop(itemVar="1st")), "loop-variable-name", "/steps/0/loop/itemVar"),
+        (workflow(controlled_loop(conditionSource={})), "condition-source-shape", "/steps/0/loop/conditionSource"),
+        (workflow(controlled_loop(conditionSource=3)), "condition-source-shape", "/steps/0/loop/conditionSource"),
+        (
+            workflow(controlled_loop(conditionSource={"kind": "context_variable", "condition": {}, "loopId": "x"})),
+            "condition-source-shape",
+            "/steps/0/loop/conditionSource/loopId",
+        ),
+        (conditional({"var": "a", "eq": 1}), "condition-operator-unknown", "/steps/0/runCondition/eq"),
+        (conditional({"and": [{"x": 1}]}), "condition-operator-unknown", "/steps/0/runCondition/and/0/x"),
+        (
+            conditional({"var": "a", "matches": "^x"}),
+            "condition-operator-evaluator-only",
+            "/steps/0/runCondition/matches",
+        ),
+        (ruled({"var": "a", "in": [1]}), "condition-rule-operator", "/steps/0/validationCriteria/0/condition/in"),
+        (
+            ruled({"var": "a", "contains": "b"}),
+            "condition-rule-operator",
+            "/steps/0/validationCriteria/0/condition/contains",
+        ),
+        (
+            ruled({"var": "a", "endsWith": "b"}),
+            "condition-operator-evaluator-only",
+            "/steps/0/validationCriteria/0/condition/endsWith",
+        ),
+        (
+            workflow(step(requireConfirmation={"kind": "manager"})),
+            "gate-kind-unknown",
+            "/steps/0/requireConfirmation/kind",
+        ),
+        (workflow(step(requireConfirmation={"kind": 1})), "gate-kind-unknown", "/steps/0/requireConfirmation/kind"),
+        (
+            workflow(step(prompt=None, promptBlocks={"goal": [{"kind": "html"}]})),
+            "prompt-part-kind-unknown",
+            "/steps/0/promptBlocks/goal/0/kind",
+        ),
+        (assessed(["low", "low"]), "assessment-level-duplicate", "/assessments/0/dimensions/0/levels/1"),
+        (workflow(step(outputSchema={})), "contract-inline-schema", "/steps/0/outputSchema"),
+        (
+            workflow(step(outputContract={"contractRef": "wr.contracts.x", "schema": {}})),
+            "contract-inline-schema",
+            "/steps/0/outputContract/schema",
+        ),
+        (workflow(step(validationCriteria=RULE)), "criteria-bare-rule", "/steps/0/validationCriteria"),
+        (workflow(step(validationCriteria={})), "schema-one-of-criteria", "/steps/0/validationCriteria"),
+        (
+            workflow(step(validationCriteria={"and": [RULE], "not": RULE})),
+            "schema-one-of-criteria",
+            "/steps/0/validationCriteria/not",
+        ),
+        (
+            workflow(step(validationCriteria=[{"and": [RULE]}])),
+            "schema-unknown-member",
+            "/steps/0/validationCriteria/0/and",
+        ),
+        (workflow(step(modelTier="huge")), "schema-enum", "/steps/0/modelTier"),
+        (workflow(examples=[]), "schema-too-few", "/examples"),
+        (workflow(metaGuidance=["a", "b", "a"]), "schema-not-unique", "/metaGuidance/2"),
+        (workflow(tags=["x"]), "schema-unknown-member", "/tags"),
+        (workflow(name=None), "schema-type", "/name"),
+        (workflow(name=...), "schema-missing-member", ""),
+    ],
+)
+def test_each_violation_has_its_most_specific_name(document: Any, name: str, pointer: str) -> None:
+    finding = single(document)
+    assert (finding.name, finding.pointer) == (name, pointer)
+    assert finding.phase is Phase.SCHEMA
+    assert finding.severity is Severity.ERROR
+    assert finding.details["engine"] is True
+    assert name in by_name(), "no rule lends this finding its code"
+
+
+@pytest.mark.parametrize(
+    ("document", "suggestion"),
+    [
+        (workflow(id="My Flow.X1"), "my_flow.x1"),
+        (workflow(version="1"), "1.0.0"),
+        (workflow(version="1.2"), "1.2.0"),
+        (workflow(version="1.2.3.4"), None),
+        (workflow(version="01.2"), None),
+        (workflow(step("Step_1")), "step-1"),
+        (workflow(step("über uns")), "ber-uns"),
+        (workflow(step("ß")), None),
+        (workflow(step(metaGuidance=["x"])), None),
+        (workflow(step(agent_role="Careful reader")), "agentRole"),
+        (workflow(step(Guidance=["x"])), "guidance"),
+        (workflow(step(titel="again")), None),  # there is a title already
+        (workflow(loop(type="foreach", items="files", count=...)), "forEach"),
+        (workflow(step(modelTier="lightwieght")), "lightweight"),
+        (conditional({"var": "a", "less_than_or_equal_to": 1}), "lte"),
+        (conditional({"var": "a", "neq": 1}), "not_equals"),
+        (conditional({"variable": "a"}), "var"),
+        (conditional({"var": "a", "variable": "b"}), None),
+        (conditional({"var": "a", "==": 1}), "equals"),
+        (workflow(step(requireConfirmation={"kind": "human_aproval"})), "human_approval"),
+        (workflow(step(functionReferences=["score"])), "score()"),
+    ],
+)
+def test_suggestions(document: Any, suggestion: str | None) -> None:
+    finding = single(document)
+    assert finding.details.get("suggestion") == suggestion
+    assert (f"Did you mean '{suggestion}'?" in finding.message) == (suggestion is not None)
+
+
+def test_unknown_members_point_at_the_name() -> None:
+    assert single(workflow(step(zzz=1))).on_name
+    assert single(conditional({"zzz": 1})).on_name
+    assert not single(workflow(step(title=3))).on_name
+
+
+@pytest.mark.parametrize(
+    ("document", "words"),
+    [
+        (workflow(step(maxIterations=3)), "belongs inside `loop` of a loop step"),
+        (workflow(step(preconditions=["x"])), "belongs at the top level"),
+        (workflow(prompt="x"), "belongs on a standard step"),
+        (workflow(loop(title="x")), "next to `loop`"),
+        (workflow(parallel(guidance=["x"])), "belongs to a standard step, not to a parallel step"),
+        (workflow(step(requireConfirmation={"condition": {}})), "add kind with coordinator_eval or human_approval"),
+        (workflow(step(modelTier="x")), "must be one of lightweight, mid, heavy, not 'x'"),
+        (workflow(step(functionCalls=[{"name": "1a", "args": {}}])), "the pattern ^[a-zA-Z_][a-zA-Z0-9_]*$"),
+        (workflow(loop(maxIterations=1e400)), "must be a number that a double can hold"),
+        (workflow(step(guidance=None)), "leave the member out"),
+        (workflow(step(agentRole="dev")), "has 3 characters; it needs at least 10"),
+    ],
+)
+def test_messages_say_what_to_do(document: Any, words: str) -> None:
+    assert words in single(document).message
+
+
+def test_messages_name_the_step() -> None:
+    assert single(workflow(step("plan", title=3))).message.startswith("Step 'plan': title must be")
+    assert single(workflow(loop(step("plan", title=3), ident="round"))).message.startswith(
+        "Step 'plan' (in loop 'round'): title"
+    )
+    assert single(workflow(step(), {"title": "x", "prompt": "x"})).message.startswith("Step number 2: ")
+    assert single(workflow({**loop(ident="round"), "title": 3})).message.startswith("Loop 'round': title")
+
+
+def test_author_text_stays_on_one_line() -> None:
+    finding = single(workflow(**{"a\nb\x1b[31m": 1}))
+    assert "\n" not in finding.message
+    assert "\x1b" not in finding.message
+
+
+def test_a_misspelt_required_member_is_told_once() -> None:
+    finding = single(workflow({"id": "plan", "titel": "Plan", "prompt": "Plan."}))
+    assert finding.name == "schema-unknown-member"
+    assert finding.details["suggestion"] == "title"
+
+
+@pytest.mark.parametrize(
+    ("bent", "kind"),
+    [({name: value for name, value in loop().items() if name != "type"}, "loop"), (parallel(type=...), "parallel")],
+)
+def test_a_step_without_its_type_is_told_once(bent: dict[str, Any], kind: str) -> None:
+    findings = [finding for finding in found(workflow(step(), bent)) if finding.name == "step-member-wrong-shape"]
+    assert findings[0].pointer == "/steps/1"
+    assert f'add "type": "{kind}"' in findings[0].message
+    assert not any(finding.pointer.endswith(("/loop", "/body", "Delegations")) for finding in findings)
+
+
+def test_findings_keep_the_order_of_the_document() -> None:
+    document = workflow(step(title=3, modelTier="x"), step("Bad Id"), zzz=1, version="1")
+    assert [finding.pointer for finding in found(document)] == [
+        "/version",
+        "/zzz",
+        "/steps/0/title",
+        "/steps/0/modelTier",
+        "/steps/1/id",
+    ]
+
+
+def keywords(schema: Any) -> set[str]:
+    """The keywords of a schema at any depth; names of members are none."""
+    if isinstance(schema, list):
+        return {word for part in schema for word in keywords(part)}
+    if not isinstance(schema, dict):
+        return set()
+    used = set(schema)
+    for word, parameter in schema.items():
+        if word in ("properties", "definitions"):
+            used |= keywords(list(parameter.values()))
+        elif word not in ("const", "enum", "required", "default", "examples"):
+            used |= keywords(parameter)
+    return used
+
+
+def test_every_keyword_of_the_schema_has_words() -> None:
+    structure = {"properties", "items", "$ref", "if", "then", "else", "allOf"}
+    assert keywords(load_schema("workflow")) - dialect.ANNOTATIONS - structure == GENERAL.keys()
+
+
+_NAMES = st.sampled_from(
+    ["id", "title", "prompt", "type", "loop", "body", "steps", "and", "or", "not", "var", "kind", "zzz", "levels"]
+)
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 5) | st.floats() | st.sampled_from(["", "loop", "parallel", "ab\n"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_NAMES, inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.sampled_from([*workflow(), "assessments", "extensionPoints", "zzz"]), _JSON), _JSON)
+def test_any_document_gets_findings_that_can_be_shown(members: dict[str, Any], odd_step: Any) -> None:
+    document = {**workflow(), **members}
+    if isinstance(document["steps"], list):
+        document["steps"] = [*document["steps"], odd_step]
+    violations = VALIDATOR.violations(document)
+    findings = schema_findings(violations, document)
+    assert bool(findings) == bool(violations)
+    for finding in findings:
+        assert finding.name in by_name()
+        assert finding.message.isprintable()

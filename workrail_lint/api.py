@@ -1,0 +1,105 @@
+"""Checking as a library: the same run as on the command line, as values."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Any
+
+from workrail_lint.findings import Finding, Severity
+from workrail_lint.project.discovery import discover
+from workrail_lint.project.run import Plan, default_jobs, run
+from workrail_lint.project.selection import Selection
+from workrail_lint.result import Err
+from workrail_lint.workrail.check import Settings
+from workrail_lint.workrail.sources import resolve_bindings, resolve_catalog
+from workrail_lint.workrail.system import WorkRailSystem
+
+
+class Report:
+    """What a check found: the findings in order, the files it looked at, and the findings that have a fix."""
+
+    def __init__(self, findings: list[Finding], files: list[str]) -> None:
+        self.findings = findings
+        self.files = files
+
+    @property
+    def fixes(self) -> list[Finding]:
+        return [finding for finding in self.findings if finding.fix is not None]
+
+    @property
+    def errors(self) -> list[Finding]:
+        return [finding for finding in self.findings if finding.severity is Severity.ERROR]
+
+    @property
+    def warnings(self) -> list[Finding]:
+        return [finding for finding in self.findings if finding.severity is Severity.WARNING]
+
+    @property
+    def ok(self) -> bool:
+        """True when nothing is an error."""
+        return not self.errors
+
+    def __repr__(self) -> str:
+        return f"Report({len(self.findings)} findings in {len(self.files)} files)"
+
+
+def check(
+    paths: Iterable[str | os.PathLike[str]],
+    *,
+    catalog: object = None,
+    routines: object = None,
+    bindings: object = None,
+    engine_parity: bool = False,
+    select: list[str] | None = None,
+    ignore: list[str] | None = None,
+    jobs: int | None = None,
+    workspace: str | os.PathLike[str] | None = None,
+) -> Report:
+    """Check files and folders. Raises ValueError when the catalog, routines or bindings can't be used."""
+    settings = _settings(catalog, routines, bindings, engine_parity, os.fspath(workspace or os.curdir))
+    names = [os.fspath(path) for path in paths]
+    system = WorkRailSystem()
+    selection = system.selection = Selection(system.rules, select=select, ignore=ignore)
+    complete = any(os.path.isdir(name) for name in names)
+    plan = Plan([system], settings, selection, jobs=jobs or default_jobs(), complete=complete)
+    outcome = run(discover(names), plan)
+    return Report(outcome.findings, outcome.files)
+
+
+def check_text(
+    text: str | bytes,
+    filename: str = "workflow.json",
+    *,
+    routines: object = None,
+    catalog: object = None,
+    bindings: object = None,
+    engine_parity: bool = False,
+    select: list[str] | None = None,
+    ignore: list[str] | None = None,
+) -> Report:
+    """Check a text under a name. Nothing is read from disk but what is given as a path."""
+    settings = _settings(catalog, routines, bindings, engine_parity, None)
+    system = WorkRailSystem()
+    selection = system.selection = Selection(system.rules, select=select, ignore=ignore)
+    data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
+    kind = system.claims(filename, data, True) or "workflow"
+    result = system.check_data(filename, text, kind, settings)
+    found = [selection.adjusted(finding) for finding in result.findings if selection.applies(finding)]
+    from workrail_lint.project.run import order
+
+    return Report(sorted(found, key=order), [filename])
+
+
+def _settings(catalog: object, routines: object, bindings: object, parity: bool, workspace: str | None) -> Settings:
+    active = resolve_catalog(catalog, routines)
+    if isinstance(active, Err):
+        raise ValueError(_first(active.error))
+    content: Any = resolve_bindings(bindings)
+    if isinstance(content, Err):
+        raise ValueError(_first(content.error))
+    return Settings(active.value, bindings=content.value, parity=parity, workspace=workspace)
+
+
+def _first(findings: list[Finding]) -> str:
+    return findings[0].message if findings else "can't be used"

@@ -1,0 +1,136 @@
+"""`workrail-lint rule`: explain one rule, or list them."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+from workrail_lint.cli import OK, UsageError
+from workrail_lint.cli.arguments import Parser
+from workrail_lint.cli.output import Style, out, printable, uses_colour
+from workrail_lint.findings import Severity
+from workrail_lint.rules.base import Rule
+from workrail_lint.suggest import nearest
+
+_COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
+_WIDTH = 100
+
+
+def main(arguments: list[str]) -> int:
+    parser = Parser("rule", "Explain a rule, or list all rules.")
+    parser.add_argument("code", nargs="?", metavar="CODE", help="a code, a name, or the two letters of a family")
+    parser.add_argument("--output-format", choices=("text", "json", "markdown"), default="text", help="how to show it")
+    args = parser.parsed(arguments)
+    if args is None:
+        return OK
+    from workrail_lint.rules.docs import families, index, page, rules
+
+    order = list(families())
+    known = tuple(sorted(rules(), key=lambda rule: (order.index(rule.family), rule.code)))
+    style = Style(uses_colour())
+    if args.code is None or args.code.upper() in families():
+        family = None if args.code is None else args.code.upper()
+        shown = [rule for rule in known if family in (None, rule.family)]
+        match args.output_format:
+            case "json":
+                out(_json({"version": 1, "rules": [rule_object(rule) for rule in shown]}))
+            case "markdown":
+                out(index(shown), end="")
+            case _:
+                out(_table(shown, families(), style))
+        return OK
+    rule = _named(args.code, known)
+    match args.output_format:
+        case "json":
+            out(_json(rule_object(rule)))
+        case "markdown":
+            out(page(rule), end="")
+        case _:
+            out(_explained(rule, families(), style))
+    return OK
+
+
+def _named(asked: str, known: tuple[Rule, ...]) -> Rule:
+    for rule in known:
+        if asked.upper() == rule.code or asked.lower() == rule.name:
+            return rule
+    names = [rule.name for rule in known] + [rule.code for rule in known]
+    suggestion = nearest(asked.lower(), names) or nearest(asked.upper(), names)
+    hint = f"; did you mean '{suggestion}'?" if suggestion else ""
+    raise UsageError(f"no rule '{printable(asked)}'{hint} (workrail-lint rule lists all)")
+
+
+def rule_object(rule: Rule) -> dict[str, Any]:
+    """Everything a program may want to know about a rule."""
+    from workrail_lint.rules.docs import families
+
+    return {
+        "code": rule.code,
+        "name": rule.name,
+        "family": {"code": rule.family, "title": families().get(rule.family, rule.family)},
+        "severity": rule.severity.value,
+        "origin": rule.origin,
+        "summary": rule.summary,
+        "why": rule.why,
+        "fix": {"text": rule.fix, "safety": rule.fix_safety} if rule.fix_safety else None,
+        "default": rule.default_on,
+    }
+
+
+def _json(value: dict[str, Any]) -> str:
+    from workrail_lint.report.neutral import json_text
+
+    return json_text(value, indent=2)
+
+
+def _table(shown: list[Rule], titles: dict[str, str], style: Style) -> str:
+    width = max((len(rule.name) for rule in shown), default=0)
+    lines: list[str] = []
+    family = ""
+    for rule in shown:
+        if rule.family != family:
+            family = rule.family
+            lines += ["", style(f"{family}  {titles.get(family, family)}", "bold")]
+        level = style(rule.severity.value.ljust(7), _COLOURS[rule.severity])
+        lines.append(f"{rule.code}  {rule.name.ljust(width)}  {level}  {rule.fix_safety or '-'}".rstrip())
+    lines += ["", f"{len(shown)} rules; the last column is the safety of the fix. workrail-lint rule CODE tells more."]
+    return "\n".join(lines[1:])
+
+
+def _explained(rule: Rule, titles: dict[str, str], style: Style) -> str:
+    from workrail_lint.rules.docs import fix_line, origin_line
+    from workrail_lint.rules.example_files import arguments, as_bytes, essentials, has_file, side_files
+
+    level = style(rule.severity.value, _COLOURS[rule.severity], "bold")
+    state = "" if rule.default_on else ", off unless it is selected by name"
+    lines = [
+        f"{style(f'{rule.code} {rule.name}', 'bold')} ({level}{state})",
+        f"Family: {titles.get(rule.family, rule.family)}",
+    ]
+    for heading, text in (
+        ("What it finds", rule.summary),
+        ("Why it is bad", rule.why),
+        ("Fix", fix_line(rule).replace("`", "")),
+        ("Origin", origin_line(rule).replace("`", "")),
+    ):
+        lines += ["", style(heading, "bold"), *_wrapped(text)]
+    example = essentials(next(iter(rule.examples())))
+    good = example.options.get("good_path") or example.path
+    if has_file(example):
+        lines += ["", style(f"Example ({example.path})", "bold"), *_source(as_bytes(example.bad))]
+    for path, data in side_files(example).items():
+        lines += ["", style(f"beside it ({path})", "bold"), *_source(data)]
+    if arguments(example):
+        lines += ["", f"Found with {' '.join(arguments(example))}."]
+    lines += ["", style(f"Use instead ({good})", "bold"), *_source(as_bytes(example.good))]
+    return "\n".join(lines)
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(printable(text), _WIDTH, initial_indent="  ", subsequent_indent="  ")
+
+
+def _source(data: bytes) -> list[str]:
+    from workrail_lint.rules.docs import shown_lines
+
+    return [f"  {line}".rstrip() for line in shown_lines(data)]

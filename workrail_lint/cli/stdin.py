@@ -1,0 +1,19 @@
+"""Checking a document that comes on stdin."""
+
+from __future__ import annotations
+
+import argparse
+
+from workrail_lint.project.discovery import Discovery
+from workrail_lint.project.run import Outcome, Plan, settled
+
+
+def check_stdin(args: argparse.Namespace, plan: Plan, data: bytes) -> tuple[Outcome, Discovery]:
+    """Check the bytes under the name they were given; nothing else of the project is looked at."""
+    name = args.stdin_filename or "<stdin>"
+    for system in plan.systems:
+        kind = system.claims(name, data, True)
+        if kind is not None:
+            result = system.check(name, data, kind, plan.settings)
+            return settled(result.findings, [name], plan), Discovery([], [])
+    return Outcome([], [], []), Discovery([], [])

@@ -1,0 +1,142 @@
+"""The layout of a JSON text: two spaces for each level, one member or element on a line, a newline at the end.
+
+A short list or object that the author wrote on one line may stay there, as the usual formatters leave it. Only
+white space is ever changed: members keep their order, strings their escapes and numbers their spelling.
+"""
+
+from __future__ import annotations
+
+import re
+
+from workrail_lint.documents.scanner import read_string, skip_value
+
+_WIDTH = 100  # of a list or object on one line
+_STRING_ENDS = ('"', '",')
+_OPENERS = ('": {', '": [')
+
+
+def layout_slip(text: str) -> int | None:
+    """The first line (from 1) of a valid JSON text that is not laid out this way; None when all are.
+
+    What ends the lines is not looked at. This runs for every document, so the lines that nearly all lines are
+    like (a string, a member with a string, a bracket) are told by a look from outside, and no regular
+    expression has to be compiled.
+    """
+    lines = _with_newlines(text).split("\n")
+    indent = ""
+    quote = '"'  # how a line starts on this level
+    for number, line in enumerate(lines[:-1], 1):
+        opens: int | None = 0
+        if line.startswith(quote):
+            quotes = line.count('"')
+            if quotes == 2 and line.endswith(_OPENERS):
+                opens = 1
+            elif not (quotes == 2 or (quotes == 4 and '": "' in line)) or not line.endswith(_STRING_ENDS):
+                opens = _item(line[len(indent) :])
+        elif indent and line.rstrip(",") in (f"{indent[2:]}}}", f"{indent[2:]}]"):
+            opens = -1
+        elif line.startswith(indent):
+            opens = _item(line[len(indent) :])
+        else:
+            opens = None
+        if opens is None or (not indent and opens == 0 and len(line) != 2):
+            return number
+        if opens:
+            indent = indent + "  " if opens > 0 else indent[2:]
+            quote = indent + '"'
+        if not indent and number < len(lines) - 1:
+            return number + 1  # the value is complete, so that this is an empty line
+    # What follows the last newline is nothing, if there is one.
+    return len(lines) if lines[-1] or len(lines) == 1 else None
+
+
+def _item(body: str) -> int | None:
+    """How many levels a member or element opens (0 or 1), or None when there is more or less than one of them."""
+    value = body
+    if body[:1] == '"':
+        end = _string_end(body)
+        if body[end:] in ("", ","):
+            return 0
+        if body[end : end + 2] != ": ":
+            return None
+        value = body[end + 2 :]
+    if value in ("{", "["):
+        return 1
+    value = value.removesuffix(",")
+    if not value:
+        return None
+    if value[0] == '"':
+        return 0 if _string_end(value) == len(value) else None
+    if value[0] in "{[":
+        return 0 if _one_line(value) else None
+    return None if any(char in value for char in ", \t:]}") else 0
+
+
+def _string_end(text: str) -> int:
+    """The offset behind the string a text starts with."""
+    end = text.find('"', 1) + 1
+    return end if text[end - 2] != "\\" else read_string(text, 0)[1]
+
+
+def _one_line(value: str) -> bool:
+    """Whether a text is exactly one list or object, short enough for one line."""
+    try:
+        return len(value) <= _WIDTH and skip_value(value, 0) == len(value)
+    except (ValueError, StopIteration):
+        return False
+
+
+def formatted(text: str) -> str:
+    """Valid JSON text in this layout, its line ends kept."""
+    newline = "\r\n" if "\r\n" in text else "\n"
+    plain = _with_newlines(text)
+    pattern = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{},:]|[^\[\]{}",:\s]++'
+    tokens = [(match.start(), match[0]) for match in re.finditer(pattern, plain)]
+    spans = _containers(tokens)
+    out: list[str] = []
+    indent = "\n"
+    parents: list[bool] = []  # of the open containers, whether each was written on several lines
+    index = 0
+    while index < len(tokens):
+        start, token = tokens[index]
+        if token in "{[":
+            last, end = spans[index]
+            content = plain[start:end]
+            on_one_line = "\n" not in content
+            if last == index + 1:
+                out.append(token + tokens[last][1])
+                index = last
+            elif on_one_line and parents and not parents[-1] and _one_line(content):
+                out.append(content)
+                index = last
+            else:
+                # In a text that is one line as a whole, nothing was put on one line on purpose.
+                parents.append(on_one_line)
+                indent += "  "
+                out.append(token + indent)
+        elif token in "}]":
+            parents.pop()
+            indent = indent[:-2]
+            out.append(indent + token)
+        elif token == ",":
+            out.append("," + indent)
+        else:
+            out.append(": " if token == ":" else token)
+        index += 1
+    return ("".join(out) + "\n").replace("\n", newline)
+
+
+def _containers(tokens: list[tuple[int, str]]) -> dict[int, tuple[int, int]]:
+    """For the token that opens a container: the index of the one that closes it, and the offset behind that."""
+    spans: dict[int, tuple[int, int]] = {}
+    opened: list[int] = []
+    for index, (start, token) in enumerate(tokens):
+        if token in "{[":
+            opened.append(index)
+        elif token in "}]":
+            spans[opened.pop()] = (index, start + 1)
+    return spans
+
+
+def _with_newlines(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text

@@ -1,0 +1,78 @@
+"""Baselines: adopt the linter on old files, and be told only about what is new.
+
+A fingerprint is the rule, the file, the place by ids and a hash of the value found there: it survives
+reformatting and steps that move, and it ends when somebody touches the value.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+from workrail_lint.documents.json_reader import read_json
+from workrail_lint.findings import Finding
+from workrail_lint.result import Err, Ok
+from workrail_lint.workrail.canonical import canonical_hash
+
+VERSION = 1
+
+
+def fingerprint(finding: Finding) -> str:
+    """The finding's identity across runs; `details` carries what only the check could know."""
+    parts = [finding.name, finding.path.replace("\\", "/"), finding.details.get("place", finding.pointer)]
+    return canonical_hash([*parts, finding.details.get("valueHash", "")])[7:39]
+
+
+class Baseline:
+    """The accepted findings, with how often each occurs."""
+
+    def __init__(self, entries: Counter[str] | None = None) -> None:
+        self.entries: Counter[str] = entries or Counter()
+
+    def split(self, findings: list[Finding]) -> tuple[list[Finding], list[Finding]]:
+        """The new findings, and the accepted ones (marked, for formats that show them)."""
+        left = Counter(self.entries)
+        new: list[Finding] = []
+        accepted: list[Finding] = []
+        for finding in findings:
+            key = fingerprint(finding)
+            if left[key] > 0:
+                left[key] -= 1
+                finding.details["baselined"] = True
+                accepted.append(finding)
+            else:
+                new.append(finding)
+        return new, accepted
+
+
+def baseline_text(findings: list[Finding]) -> str:
+    """The content of a baseline file, in a stable order, with enough words to review it."""
+    entries: list[dict[str, Any]] = [
+        {
+            "fingerprint": fingerprint(finding),
+            "code": finding.code,
+            "name": finding.name,
+            "path": finding.path.replace("\\", "/"),
+            "place": finding.details.get("place", finding.pointer),
+        }
+        for finding in findings
+    ]
+    entries.sort(key=lambda entry: (entry["path"], entry["place"], entry["code"], entry["fingerprint"]))
+    return json.dumps({"baselineVersion": VERSION, "entries": entries}, indent=2, ensure_ascii=False) + "\n"
+
+
+def parse_baseline(data: bytes) -> Ok[Baseline] | Err[str]:
+    document = read_json(data, max_bytes=None)
+    if not document.readable or document.problems:
+        return Err(f"it is not valid JSON ({document.problems[0].message})")
+    value = document.value
+    entries = value.get("entries") if isinstance(value, dict) else None
+    if not isinstance(value, dict) or not isinstance(entries, list):
+        return Err("it is not a baseline")
+    if value.get("baselineVersion") != VERSION:
+        return Err(f"it has version {value.get('baselineVersion')!r}, this program knows version {VERSION}")
+    keys = [entry.get("fingerprint") if isinstance(entry, dict) else None for entry in entries]
+    if not all(isinstance(key, str) for key in keys):
+        return Err("one of its entries has no fingerprint")
+    return Ok(Baseline(Counter(str(key) for key in keys)))

@@ -1,0 +1,109 @@
+"""Results of earlier runs, keyed by content and by everything else that decides a result.
+
+One file for each way of looking (version, rules, catalog, configuration), replaced in one step. A file that is
+missing, damaged or from elsewhere is simply not used: deleting it is always safe.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from typing import Any
+
+from workrail_lint.findings import Finding, Phase, Position, Severity, Span
+from workrail_lint.project.systems import FileResult
+
+FOLDER = ".workrail-cache"
+_FORMAT = 1
+
+
+def content_key(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+class Cache:
+    """The results of one way of looking. `entries` maps a path to its content key and result."""
+
+    def __init__(self, folder: str | None, key: str) -> None:
+        self.path = None if folder is None else os.path.join(folder, FOLDER, f"{key[:32]}.json")
+        self.entries: dict[str, list[Any]] = {}
+        self.changed = False
+        if self.path is not None:
+            self.entries = _load(self.path)
+
+    def get(self, path: str, content: str) -> FileResult | None:
+        entry = self.entries.get(path)
+        if entry is None or entry[0] != content:
+            return None
+        try:
+            return FileResult([_finding(path, item) for item in entry[1]], entry[2])
+        except (KeyError, TypeError, ValueError, IndexError):
+            return None
+
+    def put(self, path: str, content: str, result: FileResult) -> None:
+        if self.path is None or not result.cacheable or any(finding.fix is not None for finding in result.findings):
+            return  # a fix is worked out from the text, so such a file is simply looked at again
+        self.entries[path] = [content, [_record(finding) for finding in result.findings], result.record]
+        self.changed = True
+
+    def save(self) -> None:
+        """Write what is new. A folder that can't be written is no error: the next run is slower, that is all."""
+        if self.path is None or not self.changed:
+            return
+        from workrail_lint.project.files import write_atomically
+
+        folder = os.path.dirname(self.path)
+        try:
+            os.makedirs(folder, exist_ok=True)
+            ignore = os.path.join(folder, ".gitignore")
+            if not os.path.exists(ignore):
+                write_atomically(ignore, b"*\n")
+            write_atomically(self.path, json.dumps({"format": _FORMAT, "entries": self.entries}).encode())
+        except (OSError, TypeError, ValueError):
+            return
+
+
+def _load(path: str) -> dict[str, list[Any]]:
+    try:
+        with open(path, "rb") as file:
+            data = json.load(file)
+        entries = data["entries"]
+        if data["format"] != _FORMAT or not isinstance(entries, dict):
+            return {}
+        return {name: entry for name, entry in entries.items() if isinstance(entry, list) and len(entry) == 3}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return {}
+
+
+def _record(finding: Finding) -> list[Any]:
+    span = None if finding.span is None else [*finding.span.start, *finding.span.end]
+    return [
+        finding.code,
+        finding.name,
+        finding.severity.value,
+        finding.message,
+        finding.pointer,
+        finding.phase.value,
+        span,
+        finding.help,
+        {name: value for name, value in finding.details.items() if isinstance(value, str | int | bool)},
+        finding.on_name,
+    ]
+
+
+def _finding(path: str, record: list[Any]) -> Finding:
+    code, name, severity, message, pointer, phase, span, help_text, details, on_name = record
+    return Finding(
+        code,
+        name,
+        Severity(severity),
+        message,
+        pointer,
+        phase=Phase(phase),
+        path=path,
+        span=None if span is None else Span(Position(*span[:4]), Position(*span[4:])),
+        help=help_text,
+        details=details,
+        on_name=on_name,
+    )

@@ -1,0 +1,51 @@
+"""Places named by ids instead of positions: they survive a step that moves and a file that is reformatted."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+
+from workrail_lint.documents import pointer as pointers
+
+_ID_MEMBERS = ("id", "slotId", "name", "workflowId")
+
+
+def id_pointer(root: object, pointer: str) -> str:
+    """A pointer in which an array element is named by its own id where it has one."""
+    try:
+        tokens = pointers.decode(pointer)
+    except ValueError:
+        return pointer
+    named: list[str] = []
+    value = root
+    for token in tokens:
+        if isinstance(value, list) and token.isascii() and token.isdigit() and int(token) < len(value):
+            value = value[int(token)]
+            named.append(_id_of(value) or token)
+        else:
+            value = value.get(token) if isinstance(value, dict) else None
+            named.append(token)
+    return pointers.encode(named)
+
+
+def _id_of(value: object) -> str | None:
+    if not isinstance(value, dict):
+        return None
+    for member in _ID_MEMBERS:
+        if isinstance(value.get(member), str) and value[member]:
+            return str(value[member])
+    return None
+
+
+def place_matches(pattern: str, path: str, pointer: str) -> bool:
+    """Whether `file#/steps/plan/prompt` (both halves may hold `*`) names a place or something above it."""
+    file, _, wanted = pattern.partition("#")
+    normal = path.replace("\\", "/")
+    if not (fnmatchcase(normal, file) or normal.endswith(f"/{file}")):
+        return False
+    wanted = wanted.rstrip("/")
+    if not wanted:
+        return True
+    if "*" not in wanted:
+        return pointer == wanted or pointer.startswith(f"{wanted}/")
+    parts, have = wanted.split("/"), pointer.split("/")
+    return len(have) >= len(parts) and all(fnmatchcase(h, w) for h, w in zip(have, parts, strict=False))

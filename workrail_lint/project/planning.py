@@ -1,0 +1,117 @@
+"""From configuration and options to a plan: rules selected, suppressions and baseline loaded, cache opened."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NamedTuple
+
+from workrail_lint.project.baseline import Baseline, parse_baseline
+from workrail_lint.project.cache import Cache
+from workrail_lint.project.config import Config
+from workrail_lint.project.run import Plan
+from workrail_lint.project.selection import Selection
+from workrail_lint.project.suppression import Suppressions, parse_suppressions
+from workrail_lint.result import Err, Ok
+from workrail_lint.version import VERSION
+from workrail_lint.workrail.canonical import canonical_hash
+from workrail_lint.workrail.check import Settings
+from workrail_lint.workrail.sources import read_file
+from workrail_lint.workrail.system import WorkRailSystem
+
+
+class Request(NamedTuple):
+    """What the caller asks for on top of the configuration."""
+
+    select: list[str]
+    ignore: list[str]
+    extend_select: list[str]
+    baseline: str | None  # a file
+    fingerprints: bool  # whether findings are to be compared with a baseline, or written to one
+    use_cache: bool
+    jobs: int
+    complete: bool  # a whole project is looked at
+
+
+def make_plan(settings: Settings, config: Config, request: Request) -> Ok[Plan] | Err[str]:
+    """Layers merge: the caller adds to the configuration, except that a selection replaces one."""
+    settings.options["fingerprints"] = request.fingerprints
+    system = WorkRailSystem()
+    choice: dict[str, Any] = {
+        "select": request.select or config.strings("select"),
+        "ignore": [*config.strings("ignore"), *request.ignore],
+        "extend_select": [*config.strings("extend-select"), *request.extend_select],
+        "per_file_ignores": config.table("per-file-ignores"),
+        "severity": config.table("severity"),
+    }
+    selection = system.selection = Selection(system.rules, root=config.root, **choice)
+    for problem in selection.problems():
+        return Err(problem)
+    suppressions = _suppressions(config)
+    if isinstance(suppressions, Err):
+        return suppressions
+    baseline = Ok(None) if request.baseline is None else _baseline(request.baseline)
+    if isinstance(baseline, Err):
+        return baseline
+    plan = Plan(
+        [system],
+        settings,
+        selection,
+        suppressions=suppressions.value,
+        baseline=baseline.value,
+        cache=Cache(config.root if request.use_cache else None, _cache_key(settings, choice)),
+        jobs=request.jobs,
+        complete=request.complete,
+    )
+    return Ok(plan)
+
+
+def _cache_key(settings: Settings, choice: dict[str, Any]) -> str:
+    """Everything besides a file's own content that decides what is said about it."""
+    facts = {
+        "version": VERSION,
+        "sources": _own_sources(),
+        "catalog": settings.catalog.digest,
+        "bindings": settings.bindings,
+        "choice": choice,
+        "parity": settings.parity,
+        "engine": settings.engine,
+        "policy": settings.policy.value,
+        "workspace": settings.workspace,
+        "sourceKind": settings.source_kind,
+        "options": settings.options,
+    }
+    return canonical_hash(facts)[7:]
+
+
+def _own_sources() -> list[int]:
+    """In a checkout the rules change without the version; an installed package stays as it is."""
+    package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    if "site-packages" in package:
+        return []
+    times = [
+        os.stat(os.path.join(folder, name)).st_mtime_ns
+        for folder, _, names in os.walk(package)
+        for name in names
+        if name.endswith((".py", ".json"))
+    ]
+    return [len(times), max(times) // 1_000_000]
+
+
+def _suppressions(config: Config) -> Ok[Suppressions | None] | Err[str]:
+    tables = config.tables("suppress")
+    if not tables:
+        return Ok(None)
+    parsed = parse_suppressions(tables)
+    if isinstance(parsed, Err):
+        return Err(f"{config.path}: {parsed.error}")
+    from datetime import date
+
+    return Ok(Suppressions(parsed.value, date.today().isoformat(), config.path or ""))
+
+
+def _baseline(path: str) -> Ok[Baseline | None] | Err[str]:
+    read = read_file(path)
+    if isinstance(read, Err):
+        return Err(read.error.message)
+    parsed = parse_baseline(read.value)
+    return Err(f"{path} can't be used as a baseline: {parsed.error}") if isinstance(parsed, Err) else Ok(parsed.value)

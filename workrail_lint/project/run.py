@@ -1,0 +1,195 @@
+"""A run over many files: find them, check each, look at them together, and sort out what is reported."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NamedTuple
+
+from workrail_lint.findings import Finding, Severity
+from workrail_lint.project.baseline import Baseline
+from workrail_lint.project.cache import Cache, content_key
+from workrail_lint.project.discovery import Discovery, Found
+from workrail_lint.project.selection import Selection
+from workrail_lint.project.suppression import Suppressions
+from workrail_lint.project.systems import FileResult, System
+from workrail_lint.result import Err
+from workrail_lint.workrail.sources import read_file
+
+# Below this many files a second process costs more than it saves.
+_WORTH_A_PROCESS = 64
+
+
+class Plan:
+    """Everything a run needs to know before it starts."""
+
+    def __init__(
+        self,
+        systems: list[System],
+        settings: Any,
+        selection: Selection,
+        *,
+        suppressions: Suppressions | None = None,
+        baseline: Baseline | None = None,
+        cache: Cache | None = None,
+        jobs: int = 1,
+        complete: bool = False,
+    ) -> None:
+        self.systems = systems
+        self.settings = settings
+        self.selection = selection
+        self.suppressions = suppressions
+        self.baseline = baseline
+        self.cache = cache or Cache(None, "")
+        self.jobs = jobs
+        self.complete = complete  # a whole project is looked at, not some of its files
+
+
+class Outcome(NamedTuple):
+    """What a run found. `accepted` findings stand in the baseline; `looked_at` counts our documents."""
+
+    findings: list[Finding]
+    accepted: list[Finding]
+    files: list[str]
+
+
+class FileOutcome(NamedTuple):
+    """One file: which system it belongs to (None: none of ours) and what came out."""
+
+    path: str
+    system: int | None
+    result: FileResult
+    content: str
+
+
+def run(discovery: Discovery, plan: Plan) -> Outcome:
+    """Check the files and give the findings in their final order."""
+    outcomes = _check_all(discovery.files, plan)
+    ours = [outcome for outcome in outcomes if outcome.system is not None]
+    found = [finding for outcome in ours for finding in outcome.result.findings]
+    found += [_unlistable(path, reason) for path, reason in discovery.problems]
+    for number, system in enumerate(plan.systems):
+        records = {o.path: o.result.record for o in ours if o.system == number and o.result.record is not None}
+        if records:
+            found += system.cross_check(records, plan.settings, plan.complete)
+    plan.cache.save()
+    return settled(found, [outcome.path for outcome in ours], plan)
+
+
+def settled(found: list[Finding], files: list[str], plan: Plan) -> Outcome:
+    """What of the findings is reported, in order: selected, not suppressed, not in the baseline."""
+    kept = [plan.selection.adjusted(finding) for finding in found if plan.selection.applies(finding)]
+    if plan.suppressions:
+        kept = [f for f in kept if not plan.suppressions.covers(f, str(f.details.get("place", f.pointer)))]
+        kept += plan.suppressions.remarks(whole=plan.complete)
+    kept.sort(key=order)
+    accepted: list[Finding] = []
+    if plan.baseline is not None:
+        kept, accepted = plan.baseline.split(kept)
+    return Outcome(kept, accepted, files)
+
+
+def order(finding: Finding) -> tuple[str, int, int, str, str]:
+    """By path, position, code."""
+    start = (finding.span.start.line, finding.span.start.column) if finding.span else (0, 0)
+    return finding.path, *start, finding.code, finding.message
+
+
+def _unlistable(path: str, reason: str) -> Finding:
+    return _unreadable(path, f"{path} {reason}")
+
+
+def _unreadable(path: str, message: str) -> Finding:
+    from workrail_lint.findings import Phase
+    from workrail_lint.workrail.rules.registry import by_name
+
+    rule = by_name()["file-not-readable"]
+    return Finding(rule.code, rule.name, Severity.ERROR, message, phase=Phase.READ, path=path)
+
+
+def _check_all(files: list[Found], plan: Plan) -> list[FileOutcome]:
+    jobs = min(plan.jobs, len(files) // _WORTH_A_PROCESS)
+    fresh: list[Found] = []
+    outcomes: list[FileOutcome] = []
+    if jobs > 1:
+        # What the cache knows is looked up here; only the rest is worth sending to another process.
+        for file in files:
+            known = _from_cache(file, plan)
+            if known is None:
+                fresh.append(file)
+            else:
+                outcomes.append(known)
+        if len(fresh) >= 2 * _WORTH_A_PROCESS:
+            outcomes += _in_processes(fresh, plan, jobs)
+            fresh = []
+    else:
+        fresh = files
+    outcomes += [check_file(file, plan) for file in fresh]
+    for outcome in outcomes:
+        if outcome.system is not None and outcome.content:
+            plan.cache.put(outcome.path, outcome.content, outcome.result)
+    return outcomes
+
+
+def _from_cache(file: Found, plan: Plan) -> FileOutcome | None:
+    if not plan.cache.entries:
+        return None
+    read = read_file(file.path)
+    if isinstance(read, Err):
+        return None
+    return _cached(file, read.value, plan)
+
+
+def _cached(file: Found, data: bytes, plan: Plan) -> FileOutcome | None:
+    if file.path not in plan.cache.entries:
+        return None
+    result = plan.cache.get(file.path, content_key(data))
+    if result is None:
+        return None
+    # Which system a file belongs to follows from its content, so the cached entry settles that too.
+    return FileOutcome(file.path, 0, result, "")
+
+
+def check_file(file: Found, plan: Plan) -> FileOutcome:
+    """Check one file, unless the result of an earlier run still holds."""
+    read = read_file(file.path)
+    if isinstance(read, Err):
+        return FileOutcome(file.path, 0, FileResult([_unreadable(file.path, read.error.message)]), "")
+    data = read.value
+    known = _cached(file, data, plan)
+    if known is not None:
+        return known
+    for number, system in enumerate(plan.systems):
+        kind = system.claims(file.path, data, file.named)
+        if kind is not None:
+            content = content_key(data) if plan.cache.path is not None else ""
+            return FileOutcome(file.path, number, system.check(file.path, data, kind, plan.settings), content)
+    return FileOutcome(file.path, None, FileResult([]), "")
+
+
+_shared_plan: Plan | None = None
+
+
+def _in_processes(files: list[Found], plan: Plan, jobs: int) -> list[FileOutcome]:
+    """Check files in several processes. The plan is inherited, not sent: it holds the whole catalog."""
+    import multiprocessing
+
+    if "fork" not in multiprocessing.get_all_start_methods():
+        return [check_file(file, plan) for file in files]
+    global _shared_plan
+    _shared_plan = plan
+    size = max(16, len(files) // (jobs * 8))
+    chunks = [files[at : at + size] for at in range(0, len(files), size)]
+    try:
+        with multiprocessing.get_context("fork").Pool(jobs) as pool:
+            return [outcome for chunk in pool.imap(_check_chunk, chunks) for outcome in chunk]
+    finally:
+        _shared_plan = None
+
+
+def _check_chunk(files: list[Found]) -> list[FileOutcome]:
+    assert _shared_plan is not None
+    return [check_file(file, _shared_plan) for file in files]
+
+
+def default_jobs() -> int:
+    return max(1, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1)

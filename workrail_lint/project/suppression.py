@@ -1,0 +1,101 @@
+"""Suppressions: JSON has no comments, so a place that is meant to be as it is is named in the configuration."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from workrail_lint.findings import Finding, Severity
+from workrail_lint.project.places import place_matches
+from workrail_lint.result import Err, Ok
+
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_MEMBERS = {"place", "codes", "reason", "expires"}
+
+
+class Suppression:
+    """One entry: a place, the rules, why, and until when."""
+
+    __slots__ = ("codes", "expires", "place", "reason", "used")
+
+    def __init__(self, place: str, codes: list[str], reason: str, expires: str | None) -> None:
+        self.place = place
+        self.codes = codes
+        self.reason = reason
+        self.expires = expires
+        self.used = False
+
+    def covers(self, finding: Finding, pointer: str) -> bool:
+        named = finding.name in self.codes or any(c.isupper() and finding.code.startswith(c) for c in self.codes)
+        return named and place_matches(self.place, finding.path, pointer)
+
+
+def parse_suppressions(tables: list[dict[str, Any]]) -> Ok[list[Suppression]] | Err[str]:
+    """The entries of a configuration; a reason is required, and an entry that can't be understood is an error."""
+    entries: list[Suppression] = []
+    for number, table in enumerate(tables, 1):
+        problem = _problem(table)
+        if problem:
+            return Err(f"suppress entry {number}: {problem}")
+        expires = table.get("expires")
+        entries.append(
+            Suppression(table["place"], table["codes"], table["reason"], None if expires is None else str(expires))
+        )
+    return Ok(entries)
+
+
+def _problem(table: dict[str, Any]) -> str | None:
+    unknown = sorted(table.keys() - _MEMBERS)
+    if unknown:
+        return f"unknown key {unknown[0]!r}; known keys are {', '.join(sorted(_MEMBERS))}"
+    if not isinstance(table.get("place"), str) or not table["place"]:
+        return "'place' is missing: a file, '#' and a pointer by ids, such as workflows/a.json#/steps/plan/prompt"
+    codes = table.get("codes")
+    if not isinstance(codes, list) or not codes or not all(isinstance(code, str) for code in codes):
+        return "'codes' must list the codes or names of rules"
+    if not isinstance(table.get("reason"), str) or not table["reason"].strip():
+        return "'reason' is missing: say why this place is meant to be as it is"
+    if "expires" in table and not _DATE.fullmatch(str(table["expires"])):
+        return "'expires' must be a date such as 2027-01-31"
+    return None
+
+
+class Suppressions:
+    """All entries of a run, and which of them were of use."""
+
+    def __init__(self, entries: list[Suppression], today: str, source: str) -> None:
+        self.live = [entry for entry in entries if entry.expires is None or entry.expires >= today]
+        self.expired = [entry for entry in entries if entry not in self.live]
+        self.source = source  # the configuration file, for what is said about the entries themselves
+
+    def __bool__(self) -> bool:
+        return bool(self.live or self.expired)
+
+    def covers(self, finding: Finding, pointer: str) -> bool:
+        covering = [entry for entry in self.live if entry.covers(finding, pointer)]
+        for entry in covering:
+            entry.used = True
+        return bool(covering)
+
+    def remarks(self, *, whole: bool) -> list[Finding]:
+        """Entries that expired, and (when the whole project was looked at) entries that cover nothing."""
+        found = [
+            _remark(
+                "suppression-expired",
+                "CF002",
+                f"the suppression of {entry.place} expired on {entry.expires}",
+                self.source,
+            )
+            for entry in self.expired
+        ]
+        if whole:
+            found += [
+                _remark("suppression-unused", "CF001", f"the suppression of {entry.place} covers nothing", self.source)
+                for entry in self.live
+                if not entry.used
+            ]
+        return found
+
+
+def _remark(name: str, code: str, message: str, path: str) -> Finding:
+    return Finding(code, name, Severity.WARNING, message, path=path)

@@ -1,0 +1,30 @@
+"""Findings as text: one module for each format, imported when it is asked for.
+
+A format is a pure function of `ReportData`. Whatever a document holds is made harmless on the way: no control
+characters, escape sequences or CI commands get through, and machine formats stay valid.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from workrail_lint.report.data import ReportData
+
+FORMATS = ("text", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit")
+
+
+def render(name: str, data: ReportData) -> str:
+    """The report in one of the formats: complete lines, or nothing at all."""
+    from importlib import import_module
+
+    if name not in FORMATS:
+        raise ValueError(f"no such format: {name!r}")
+    return str(import_module(f"workrail_lint.report.{name}").render(data))
+
+
+def render_statistics(name: str, data: ReportData) -> str:
+    """How often each rule was hit: a table, or JSON where the format is JSON."""
+    from workrail_lint.report import statistics
+
+    return statistics.as_json(data) if name in ("json", "jsonl") else statistics.as_table(data)

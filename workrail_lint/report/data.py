@@ -1,0 +1,140 @@
+"""What a reporter is given: findings in their order, with everything that is shown about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from workrail_lint.documents.text import SourceText
+from workrail_lint.findings import Edit, Finding, Fix, Position, Safety, Severity, Span
+from workrail_lint.rules.base import Rule
+
+_START = Position(1, 1, 0, 0)
+_WIDTH = 100
+
+
+class Reported(NamedTuple):
+    """A finding, the edits its fix makes (none when it has no fix that can be applied), and, when a suppression
+    covers it, the reason that one gives."""
+
+    finding: Finding
+    edits: tuple[Edit, ...] = ()
+    reason: str | None = None
+
+    @property
+    def fix(self) -> Fix | None:
+        return self.finding.fix if self.edits else None
+
+    @property
+    def span(self) -> Span:
+        """The finding's span; a finding about a whole file stands at its start."""
+        return self.finding.span or Span(_START, _START)
+
+
+class Summary(NamedTuple):
+    """Counts for the last line and for programs."""
+
+    files: int
+    errors: int
+    warnings: int
+    infos: int
+    fixable: int  # by safe fixes
+    fixable_unsafe: int
+    baselined: int
+    suppressed: int
+
+    @property
+    def findings(self) -> int:
+        return self.errors + self.warnings + self.infos
+
+
+class ReportData:
+    """One run, ready to be shown.
+
+    `accepted` findings stand in the baseline and `suppressed` ones are covered by the configuration: formats that
+    can mark them do so, the others leave them out. `sources` gives the text of a file for source frames and for
+    the positions of edits, None when it can't be read any more. Colours and links are for terminals only; `link`
+    turns a path into an address.
+    """
+
+    __slots__ = (
+        "accepted",
+        "colour",
+        "files",
+        "findings",
+        "has_baseline",
+        "link",
+        "rules",
+        "sources",
+        "strict",
+        "suppressed",
+        "version",
+        "width",
+    )
+
+    def __init__(
+        self,
+        findings: Iterable[Reported],
+        *,
+        sources: Callable[[str], SourceText | None],
+        rules: dict[str, Rule],
+        files: int,
+        version: str,
+        accepted: Iterable[Reported] = (),
+        suppressed: Iterable[Reported] = (),
+        has_baseline: bool = False,
+        strict: bool = False,
+        colour: bool = False,
+        link: Callable[[str], str] | None = None,
+        width: int = _WIDTH,
+    ) -> None:
+        self.findings = sorted(findings, key=_order)
+        self.accepted = sorted(accepted, key=_order)
+        self.suppressed = sorted(suppressed, key=_order)
+        self.sources = sources
+        self.rules = rules  # by name
+        self.files = files
+        self.version = version
+        self.has_baseline = has_baseline or bool(self.accepted)
+        self.strict = strict
+        self.colour = colour
+        self.link = link
+        self.width = width
+
+    @property
+    def summary(self) -> Summary:
+        levels = [item.finding.severity for item in self.findings]
+        fixes = [item.fix.safety for item in self.findings if item.fix is not None]
+        return Summary(
+            self.files,
+            levels.count(Severity.ERROR),
+            levels.count(Severity.WARNING),
+            levels.count(Severity.INFO),
+            fixes.count(Safety.SAFE),
+            fixes.count(Safety.UNSAFE),
+            len(self.accepted),
+            len(self.suppressed),
+        )
+
+    def fails(self, finding: Finding) -> bool:
+        """Whether a finding makes the run fail."""
+        return finding.severity is Severity.ERROR or (self.strict and finding.severity is Severity.WARNING)
+
+    def help(self, finding: Finding) -> str:
+        """What to know beyond the message: the finding's own advice, or why the rule is there."""
+        if finding.help:
+            return finding.help
+        rule = self.rules.get(finding.name)
+        return rule.why if rule is not None else ""
+
+
+def portable(path: str) -> str:
+    """A path as programs on another machine read it."""
+    return path.replace("\\", "/")
+
+
+def _order(item: Reported) -> tuple[str, int, int, str, str, str]:
+    """By path, position, code; what is about the file as a whole comes first."""
+    finding = item.finding
+    line, column = (finding.span.start.line, finding.span.start.column) if finding.span else (0, 0)
+    return portable(finding.path), line, column, finding.code, finding.message, finding.pointer

@@ -1,0 +1,17 @@
+"""The identity of a finding across runs, for services that follow findings over time."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from workrail_lint.project.baseline import fingerprint
+from workrail_lint.report.data import Reported
+from workrail_lint.workrail.canonical import canonical_hash
+
+
+def unique_fingerprint(item: Reported, seen: Counter[str]) -> str:
+    """As in a baseline, except that several findings of one rule at one place are told apart: services keep only
+    one finding for each fingerprint. `seen` counts those of the run so far."""
+    own = fingerprint(item.finding)
+    seen[own] += 1
+    return own if seen[own] == 1 else canonical_hash([own, seen[own]])[7:39]

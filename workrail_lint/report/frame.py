@@ -1,0 +1,120 @@
+"""The source frame: the line a finding points at, with a caret under the place.
+
+Workflow files hold whole prompts on one line, so a line is shown through a window around the place. Widths are
+counted in terminal cells: wide characters take two, combining ones none, and what is escaped takes more than one.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import NamedTuple
+
+from workrail_lint.cli.output import Style, printable
+from workrail_lint.documents.text import SourceText
+from workrail_lint.findings import Span
+from workrail_lint.report.neutral import LOG_COMMAND
+
+_TAB = "    "
+_OPENERS = ("{", "[")
+_MORE_LINES = 2
+_LEAST_WIDTH = 20
+
+
+class Frame(NamedTuple):
+    """The lines, and how many cells their numbers take."""
+
+    lines: list[str]
+    gutter: int
+
+
+class _Window(NamedTuple):
+    before: str
+    marked: str
+    after: str
+
+
+def frame(source: SourceText, span: Span, width: int, style: Style, colour: str) -> Frame:
+    """The frame of a place; without lines when the text no longer has the place."""
+    first = span.start.line
+    if first > len(source.line_starts):
+        return Frame([], 1)
+    line = source.line(first)
+    start = min(span.start.column - 1, len(line))
+    end = max(start, min(span.end.column - 1, len(line))) if span.end.line == first else len(line)
+    # A lone bracket says nothing about what it opens; what follows does.
+    lone = span.end.line > first and line[start:].strip() in _OPENERS
+    shown = range(first, min(first + (_MORE_LINES if lone else 0), len(source.line_starts)) + 1)
+    gutter = len(str(shown[-1]))
+    room = max(_LEAST_WIDTH, width - gutter - 3)
+    window = _window(line, start, end, room)
+    caret = " " * cells(window.before) + style("^" * max(1, cells(window.marked)), colour, "bold")
+    note = style(f" to line {span.end.line}", colour) if span.end.line > first else ""
+    bar = style("|", "blue")
+    numbers = [style(str(number).rjust(gutter), "blue") for number in shown]
+    empty = f"{' ' * gutter} {bar}"
+    lines = [empty, f"{numbers[0]} {bar} {''.join(window)}".rstrip(), f"{empty} {caret}{note}"]
+    for label, number in zip(numbers[1:], shown[1:], strict=True):
+        lines.append(f"{label} {bar} {''.join(_window(source.line(number), 0, 0, room))}".rstrip())
+    return Frame(lines, gutter)
+
+
+def cells(text: str) -> int:
+    """How many terminal cells a printable text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(map(_cells, text))
+
+
+def _cells(char: str) -> int:
+    if unicodedata.combining(char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in ("W", "F") else 1
+
+
+def _shown(char: str) -> str:
+    return _TAB if char == "\t" else printable(char)
+
+
+def _window(line: str, start: int, end: int, room: int) -> _Window:
+    """What of a line is shown: the marked stretch, a part of what is before it, and what fits after it."""
+    room -= 2  # for the ellipses
+    marked = _fitting(line, start, end, room * 3 // 4)
+    free = room - _width(line, start, marked)
+    behind = _width(line, marked, _fitting(line, marked, len(line), free // 3)) if marked == end else 0
+    left = _fitting_back(line, start, free - behind)
+    free = room - _width(line, left, start)
+    marked = _fitting(line, start, end, free)
+    right = _fitting(line, marked, len(line), free - _width(line, start, marked)) if marked == end else marked
+    pieces = [_shown(char) for char in line[left:right]]
+    for match in LOG_COMMAND.finditer(line, left, right):
+        pieces[match.start() + 1 - left] = "\\u0023"
+    before, inside, after = pieces[: start - left], pieces[start - left : marked - left], pieces[marked - left :]
+    if left > 0:
+        before.insert(0, "…")
+    if right < len(line):
+        after.append("…")
+    return _Window("".join(before), "".join(inside), "".join(after))
+
+
+def _width(line: str, start: int, end: int) -> int:
+    return sum(cells(_shown(char)) for char in line[start:end])
+
+
+def _fitting(line: str, start: int, end: int, room: int) -> int:
+    """Where to stop so that what is shown from `start` on fits."""
+    used = 0
+    for index in range(start, end):
+        used += cells(_shown(line[index]))
+        if used > room:
+            return index
+    return end
+
+
+def _fitting_back(line: str, end: int, room: int) -> int:
+    """Where to begin so that what is shown up to `end` fits."""
+    used = 0
+    for index in range(end - 1, -1, -1):
+        used += cells(_shown(line[index]))
+        if used > room:
+            return index + 1
+    return 0

@@ -1,0 +1,73 @@
+"""One JSON object with all findings; its shape is fixed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workrail_lint.findings import Edit, Position, Span
+from workrail_lint.report.data import ReportData, Reported, Summary, portable
+from workrail_lint.report.neutral import json_text
+
+VERSION = 1
+
+
+def render(data: ReportData) -> str:
+    report = {
+        "version": VERSION,
+        "findings": [finding_object(item, data) for item in data.findings],
+        "summary": summary_object(data.summary),
+    }
+    return json_text(report, indent=2) + "\n"
+
+
+def finding_object(item: Reported, data: ReportData) -> dict[str, Any]:
+    finding = item.finding
+    return {
+        "code": finding.code,
+        "name": finding.name,
+        "severity": finding.severity.value,
+        "message": finding.message,
+        "path": portable(finding.path),
+        "pointer": finding.pointer,
+        "range": _range(item.span),
+        "fix": _fix(item, data),
+        "help": data.help(finding),
+    }
+
+
+def summary_object(summary: Summary) -> dict[str, int]:
+    return {
+        "files": summary.files,
+        "findings": summary.findings,
+        "errors": summary.errors,
+        "warnings": summary.warnings,
+        "infos": summary.infos,
+        "fixable": summary.fixable,
+        "fixableUnsafe": summary.fixable_unsafe,
+        "baselined": summary.baselined,
+        "suppressed": summary.suppressed,
+    }
+
+
+def _fix(item: Reported, data: ReportData) -> dict[str, Any] | None:
+    spans = edit_spans(item, data)
+    if item.fix is None or not spans:
+        return None
+    edits = [{"range": _range(span), "text": edit.text} for span, edit in spans]
+    return {"title": item.fix.title, "safety": item.fix.safety.value, "edits": edits}
+
+
+def edit_spans(item: Reported, data: ReportData) -> list[tuple[Span, Edit]]:
+    """The edits of a fix with their places; none when the text they belong to is gone."""
+    source = data.sources(item.finding.path) if item.fix is not None else None
+    if source is None or any(edit.end > len(source.text) for edit in item.edits):
+        return []
+    return [(source.span(edit.start, edit.end), edit) for edit in item.edits]
+
+
+def _range(span: Span) -> dict[str, Any]:
+    return {"start": _position(span.start), "end": _position(span.end)}
+
+
+def _position(position: Position) -> dict[str, int]:
+    return {"line": position.line, "column": position.column}

@@ -1,0 +1,11 @@
+"""One JSON object for each finding, each on a line of its own; no line when there is nothing to report."""
+
+from __future__ import annotations
+
+from workrail_lint.report.data import ReportData
+from workrail_lint.report.json import finding_object
+from workrail_lint.report.neutral import json_text
+
+
+def render(data: ReportData) -> str:
+    return "".join(f"{json_text(finding_object(item, data))}\n" for item in data.findings)

@@ -1,0 +1,62 @@
+"""The texts behind the findings, read again when something is shown from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from workrail_lint.report.data import Reported
+
+if TYPE_CHECKING:
+    from workrail_lint.documents.json_reader import JsonDocument
+    from workrail_lint.documents.text import SourceText
+    from workrail_lint.findings import Finding
+
+# Findings come ordered by file, so that few texts are needed at a time.
+_KEPT = 4
+
+
+class Sources:
+    """Gives `ReportData` the text of a path, and findings the edits of their fixes.
+
+    `given` holds texts that are on no disk, such as the one on standard input.
+    """
+
+    def __init__(self, given: Mapping[str, bytes] | None = None) -> None:
+        self._given = given or {}
+        self._documents: dict[str, JsonDocument | None] = {}
+
+    def __call__(self, path: str) -> SourceText | None:
+        document = self.document(path)
+        return None if document is None else document.source
+
+    def document(self, path: str) -> JsonDocument | None:
+        if path not in self._documents:
+            if len(self._documents) >= _KEPT:
+                del self._documents[next(iter(self._documents))]
+            self._documents[path] = self._read(path)
+        return self._documents[path]
+
+    def _read(self, path: str) -> JsonDocument | None:
+        from workrail_lint.documents.json_reader import read_json
+        from workrail_lint.result import Err
+        from workrail_lint.workrail.sources import read_file
+
+        data = self._given.get(path)
+        if data is None:
+            read = read_file(path)
+            if isinstance(read, Err):
+                return None
+            data = read.value
+        return read_json(data, parity=True, max_bytes=None)
+
+    def reported(self, findings: Iterable[Finding], reasons: Mapping[int, str] | None = None) -> list[Reported]:
+        """Findings ready for a report; `reasons` are those of suppressions, by the identity of the finding."""
+        from workrail_lint.documents.json_edit import fix_edit
+
+        items = []
+        for finding in findings:
+            document = self.document(finding.path) if finding.fix is not None else None
+            edit = fix_edit(document, finding.fix) if document is not None and finding.fix is not None else None
+            items.append(Reported(finding, () if edit is None else (edit,), (reasons or {}).get(id(finding))))
+        return items

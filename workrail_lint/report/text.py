@@ -1,0 +1,104 @@
+"""For people: message, source frame, reason and fix of each finding, and a count at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from workrail_lint.cli.output import Style
+from workrail_lint.findings import Safety, Severity
+from workrail_lint.report.data import ReportData, Reported, Summary
+from workrail_lint.report.frame import Frame, frame
+from workrail_lint.report.neutral import one_line, shown_path
+
+COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
+_HOW = {Safety.SAFE: "--fix", Safety.UNSAFE: "--fix --unsafe-fixes"}
+
+
+def render(data: ReportData) -> str:
+    style = Style(data.colour)
+    explained: set[str] = set()  # a reason is told once, not at each of a hundred findings
+    blocks = [_block(item, data, style, explained) for item in data.findings]
+    return "".join(f"{block}\n\n" for block in blocks) + closing(data.summary, style)
+
+
+def _block(item: Reported, data: ReportData, style: Style, explained: set[str]) -> str:
+    finding = item.finding
+    colour = COLOURS[finding.severity]
+    title = style(f"{finding.severity.value}[{one_line(finding.code)} {one_line(finding.name)}]", colour, "bold")
+    source = data.sources(finding.path) if finding.span is not None else None
+    shown = Frame([], 1)
+    if source is not None and finding.span is not None:
+        shown = frame(source, finding.span, data.width, style, colour)
+    margin = " " * shown.gutter
+    lines = [f"{title}: {style(one_line(finding.message), 'bold')}"]
+    lines += [f"{margin}{style('-->', 'blue')} {_where(item, data)}", *shown.lines]
+    for label, text in _notes(item, data, explained):
+        lines.append(f"{margin} {style('=', 'blue')} {style(f'{label}:', 'bold')} {one_line(text)}")
+    return "\n".join(lines)
+
+
+def _notes(item: Reported, data: ReportData, explained: set[str]) -> Iterator[tuple[str, str]]:
+    finding, fix = item.finding, item.fix
+    rule = data.rules.get(finding.name)
+    if rule is not None and rule.name not in explained:
+        explained.add(rule.name)
+        yield "why", rule.why
+    if finding.help:
+        yield "help", finding.help
+    if fix is not None:
+        yield "fix", f"{fix.title} ({fix.safety.value}; {_HOW[fix.safety]})"
+
+
+def _where(item: Reported, data: ReportData) -> str:
+    finding = item.finding
+    start = finding.span.start if finding.span is not None else None
+    shown = shown_path(finding.path) + (f":{start.line}:{start.column}" if start is not None else "")
+    shown = style_link(shown, data.link(finding.path)) if data.link is not None else shown
+    place = finding.details.get("place") or finding.pointer
+    return f"{shown} ({one_line(str(place))})" if place else shown
+
+
+def style_link(text: str, address: str) -> str:
+    """A link as terminals understand it (OSC 8)."""
+    return f"\x1b]8;;{one_line(address)}\x1b\\{text}\x1b]8;;\x1b\\"
+
+
+def closing(summary: Summary, style: Style) -> str:
+    """What was found, and what can be done about it at once."""
+    files = count(summary.files, "file")
+    if not summary.findings:
+        lines = [style(f"No findings in {files}.", "green")]
+    else:
+        parts = [
+            style(count(number, word), COLOURS[severity], "bold")
+            for number, word, severity in (
+                (summary.errors, "error", Severity.ERROR),
+                (summary.warnings, "warning", Severity.WARNING),
+                (summary.infos, "info", Severity.INFO),
+            )
+            if number
+        ]
+        lines = [f"Found {listed(parts)} in {files}."]
+    fixes = []
+    if summary.fixable:
+        fixes.append(f"{summary.fixable} with --fix")
+    if summary.fixable_unsafe:
+        fixes.append(f"{summary.fixable_unsafe} with --fix --unsafe-fixes")
+    if fixes:
+        lines.append(f"Fixable: {listed(fixes)}.")
+    hidden = []
+    if summary.baselined:
+        hidden.append(f"{summary.baselined} in the baseline")
+    if summary.suppressed:
+        hidden.append(f"{summary.suppressed} suppressed")
+    if hidden:
+        lines.append(f"Not shown: {listed(hidden)}.")
+    return "\n".join(lines) + "\n"
+
+
+def count(number: int, word: str) -> str:
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
+def listed(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -1,0 +1,103 @@
+"""The example of a rule as files: what its page shows, and what `fixtures/broken/` holds."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from workrail_lint.rules.base import Example, Rule
+
+_PLAIN_PATH = "workflows/example.json"
+_CONFIG = "workrail-lint.toml"
+_ROUTINES = "routines"
+_BINDINGS = ".workrail/bindings.json"
+_COMMON = ("name", "description", "version", "validatedAgainstSpecVersion", "about", "examples")
+# A fixture is there to be read; what is larger is only described on the rule's page.
+_LARGEST_FIXTURE = 100_000
+
+
+def as_bytes(content: Any) -> bytes:
+    """A document as it stands on disk: text as it is, a value as indented JSON."""
+    if isinstance(content, bytes):
+        return content
+    text = content if isinstance(content, str) else json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    return text.encode("utf-8", "surrogatepass")
+
+
+def essentials(example: Example) -> Example:
+    """The example without the members that any workflow has and that do not matter here, for a page to show."""
+    from workrail_lint.workrail.rules.samples import workflow
+
+    versions = [value for value in (example.bad, example.good, example.fixed) if value is not None]
+    if not all(isinstance(value, dict) and "steps" in value for value in versions):
+        return example
+    common = workflow()
+    idle = [
+        name
+        for name in _COMMON
+        if all(isinstance(value, dict) and value.get(name) == common[name] for value in versions)
+    ]
+
+    def shown(value: Any) -> Any:
+        return {k: v for k, v in value.items() if k not in idle} if isinstance(value, dict) else value
+
+    return example._replace(bad=shown(example.bad), good=shown(example.good), fixed=shown(example.fixed))
+
+
+def has_file(example: Example) -> bool:
+    """False for an example about a file that is not there."""
+    return "missing" not in example.options
+
+
+def side_files(example: Example) -> dict[str, bytes]:
+    """The files beside the document: those the example names, and those its options stand for."""
+    files = {path: as_bytes(content) for path, content in example.files.items()}
+    options = example.options
+    settings: dict[str, Any] = {}
+    if "bindings" in options:
+        files[_BINDINGS] = as_bytes(options["bindings"])
+    routines = options.get("routines")
+    if isinstance(routines, list):
+        for routine in routines:
+            ident = routine.get("id") if isinstance(routine, dict) else None
+            files[f"{_ROUTINES}/{ident}.json"] = as_bytes(routine)
+        settings["routines"] = _ROUTINES
+    elif isinstance(routines, str):
+        settings["routines"] = routines
+    if "new_files" in options:
+        settings["new-files"] = options["new_files"]
+    if settings:
+        lines = [f"{name} = {json.dumps(value)}\n" for name, value in settings.items()]
+        files[_CONFIG] = "".join(lines).encode()
+    return files
+
+
+def arguments(example: Example) -> list[str]:
+    """What has to be said on the command line to see the finding."""
+    return ["--engine-parity"] if example.options.get("engine_parity") else []
+
+
+def fixtures(rule: Rule) -> dict[str, bytes]:
+    """Paths below `fixtures/broken/` to contents, for all examples of a rule.
+
+    An example that is one file by any name is one file; another one gets a folder, laid out as a project.
+    """
+    files: dict[str, bytes] = {}
+    for number, example in enumerate(rule.examples(), 1):
+        if not has_file(example):
+            continue
+        data = as_bytes(example.bad)
+        if len(data) > _LARGEST_FIXTURE:
+            continue
+        stem = fixture_stem(rule, number)
+        beside = side_files(example)
+        if not beside and example.path == _PLAIN_PATH:
+            files[f"{stem}.json"] = data
+        else:
+            files |= {f"{stem}/{path}": content for path, content in {**beside, example.path: data}.items()}
+    return files
+
+
+def fixture_stem(rule: Rule, number: int) -> str:
+    """The name of the fixture (a file or a folder) for a rule's example, counted from 1."""
+    return f"{rule.code}-{rule.name}" + (f"-{number}" if number > 1 else "")

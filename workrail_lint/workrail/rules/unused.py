@@ -1,0 +1,150 @@
+"""RF: what is declared and never used."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from workrail_lint.findings import Severity
+from workrail_lint.findings.fix import Remove, unsafe
+from workrail_lint.rules.base import Example, Report
+from workrail_lint.suggest import nearest
+from workrail_lint.workrail.compiler.bindings import TOKEN
+from workrail_lint.workrail.compiler.nodes import one_line
+from workrail_lint.workrail.rules.base import Workflow, WorkflowRule
+from workrail_lint.workrail.rules.samples import step, workflow
+
+
+class AssessmentUnused(WorkflowRule):
+    code = "RF012"
+    name = "assessment-unused"
+    severity = Severity.WARNING
+    origin = "spec"
+    summary = "An assessment is declared and no step refers to it."
+    why = "Nobody is ever asked for the judgement, so that a check which seems to be there is not."
+
+    def applies(self, workflow: Workflow) -> bool:
+        return "assessments" in workflow.definition
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        used = {ref for found in workflow.all_steps for ref in _strings(found.step.get("assessmentRefs"))}
+        for index, assessment in enumerate(_list(workflow.definition.get("assessments"))):
+            ident = assessment.get("id") if isinstance(assessment, dict) else None
+            if isinstance(ident, str) and ident not in used:
+                report(
+                    f"/assessments/{index}/id",
+                    f"no step refers to the assessment {one_line(ident)}; add it to assessmentRefs or remove it",
+                )
+
+    def examples(self) -> Iterator[Example]:
+        dimension = {"id": "coverage", "purpose": "How much was read.", "levels": ["low", "high"]}
+        assessment = {"id": "depth", "purpose": "How deep the work went.", "dimensions": [dimension]}
+        yield Example(
+            workflow(step(), assessments=[assessment]),
+            workflow(
+                step(prompt="Rate the depth in a wr.assessment artifact.", assessmentRefs=["depth"]),
+                assessments=[assessment],
+            ),
+        )
+
+
+class FunctionUnused(WorkflowRule):
+    code = "RF013"
+    name = "function-unused"
+    severity = Severity.INFO
+    origin = "product"
+    summary = "A function is defined and nothing calls, references or mentions it."
+    why = "The definition is hashed and reviewed with the workflow, but no agent ever sees it."
+
+    def applies(self, workflow: Workflow) -> bool:
+        return "functionDefinitions" in workflow.document.text
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        definitions = list(_functions(workflow))
+        used = {name for found in workflow.all_steps for name in _called(found.step)}
+        texts = [text.text for text in workflow.top_texts]
+        texts += [text.text for found in workflow.all_steps for text in found.texts]
+        for name, pointer, _ in definitions:
+            others = [text for other, _, text in definitions if other != name]
+            word = re.compile(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])")
+            if name not in used and not any(name in text and word.search(text) for text in (*texts, *others)):
+                report(pointer, f"nothing uses the function {one_line(name)}; call it or remove it")
+
+    def examples(self) -> Iterator[Example]:
+        functions = [{"name": "score", "definition": "Rate it from 1 to 5."}]
+        yield Example(
+            workflow(functionDefinitions=functions),
+            workflow(step(functionCalls=[{"name": "score", "args": {}}]), functionDefinitions=functions),
+        )
+
+
+def _functions(workflow: Workflow) -> Iterator[tuple[str, str, str]]:
+    """Every definition at any level: name, place of the name, text."""
+    holders = [(workflow.definition, "")] + [(found.step, found.pointer) for found in workflow.all_steps]
+    for holder, pointer in holders:
+        for index, item in enumerate(_list(holder.get("functionDefinitions"))):
+            name = item.get("name") if isinstance(item, dict) else None
+            if isinstance(name, str):
+                text = item.get("definition")
+                place = f"{pointer}/functionDefinitions/{index}/name"
+                yield name, place, text if isinstance(text, str) else ""
+
+
+def _called(data: dict[str, Any]) -> Iterator[str]:
+    for call in _list(data.get("functionCalls")):
+        if isinstance(call, dict) and isinstance(call.get("name"), str):
+            yield call["name"]
+    for reference in _strings(data.get("functionReferences")):
+        yield reference.removesuffix("()")
+
+
+class ExtensionPointUnused(WorkflowRule):
+    code = "RF014"
+    name = "extension-point-unused"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "An extension point is declared and no token uses it."
+    why = "A project that binds the slot would expect something to change, and nothing does."
+    fix = "Remove the declaration."
+    fix_safety = "unsafe"
+
+    def applies(self, workflow: Workflow) -> bool:
+        return "extensionPoints" in workflow.definition
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        points = _list(workflow.definition.get("extensionPoints"))
+        used = {match[1] for found in workflow.all_steps for text in found.texts for match in TOKEN.finditer(text.text)}
+        slots = [point.get("slotId") if isinstance(point, dict) else None for point in points]
+        for index, slot in enumerate(slots):
+            if not isinstance(slot, str) or slot in used:
+                continue
+            # The last one takes the whole member with it: an empty list would only be left over.
+            place = "/extensionPoints" if len(points) == 1 else f"/extensionPoints/{index}"
+            meant = nearest(slot, [name for name in used if name not in slots])
+            hint = f"; did a prompt mean it by {one_line(meant)}?" if meant else ""
+            report(
+                f"/extensionPoints/{index}/slotId",
+                f"no prompt uses the slot {one_line(slot)}, as {{{{wr.bindings.{slot}}}}} would{hint}",
+                fix=unsafe("remove the extension point", Remove(place)),
+            )
+
+    def examples(self) -> Iterator[Example]:
+        points = [
+            {"slotId": "final_check", "purpose": "Checks the result.", "default": "routine-check"},
+            {"slotId": "first_look", "purpose": "Looks around.", "default": "routine-look"},
+        ]
+        used = step(prompt="Run {{wr.bindings.final_check}} on the result.")
+        good = workflow(used, extensionPoints=points[:1])
+        yield Example(workflow(used, extensionPoints=points), good, good)
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _strings(value: object) -> list[str]:
+    return [item for item in _list(value) if isinstance(item, str)]
+
+
+RULES: tuple[type[WorkflowRule], ...] = (AssessmentUnused, FunctionUnused, ExtensionPointUnused)

@@ -1,0 +1,185 @@
+"""The WorkRail system: which files are its documents, and how each kind is checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from workrail_lint.documents.json_reader import JsonDocument, read_json
+from workrail_lint.documents.kinds import Kind, is_routine, kind_by_name, kind_of, may_be_ours
+from workrail_lint.findings import Finding, Phase, Severity
+from workrail_lint.project.places import id_pointer
+from workrail_lint.project.systems import FileResult
+from workrail_lint.workrail.canonical import CanonicalError, canonical_hash
+
+if TYPE_CHECKING:
+    from workrail_lint.project.selection import Selection
+    from workrail_lint.rules.base import Rule
+    from workrail_lint.workrail.check import Settings
+    from workrail_lint.workrail.rules.walk import RuleSet
+
+_CHECKED = (Kind.WORKFLOW, Kind.ROUTINE, Kind.BINDINGS, Kind.CATALOG)
+_MAYBE = "workflow?"
+
+
+class WorkRailSystem:
+    """Workflows, routines, bindings and catalogs."""
+
+    name = "workrail"
+
+    def __init__(self) -> None:
+        self._rule_set: RuleSet | None = None
+        self.selection: Selection | None = None  # which rules to run, None for all
+
+    def rules(self) -> tuple[Rule, ...]:
+        from workrail_lint.workrail.rules.registry import all_rules
+
+        return all_rules()
+
+    def claims(self, path: str, data: bytes, named: bool) -> str | None:
+        kind = kind_by_name(path)
+        if kind is not None:
+            return kind.value if kind in _CHECKED else None
+        if b'"catalogFormat"' in data:
+            return Kind.CATALOG.value
+        if named:
+            return Kind.WORKFLOW.value
+        # Cheap signs only: whether a file that was merely found is a workflow shows when it is read.
+        return _MAYBE if b'"steps"' in data or (b'"id"' in data and may_be_ours(path, "")) else None
+
+    def check(self, path: str, data: bytes, kind: str, settings: Settings) -> FileResult:
+        return self.check_data(path, data, kind, settings)
+
+    def check_data(self, path: str, data: bytes | str, kind: str, settings: Settings) -> FileResult:
+        """The same for a text that is on no disk."""
+        if kind == Kind.BINDINGS.value:
+            return _check_bindings(path, data)
+        if kind == Kind.CATALOG.value:
+            return _check_catalog(path, data)
+        document = read_json(data, parity=settings.parity)
+        if kind == _MAYBE and not _is_workflow(path, document):
+            return FileResult([])
+        return self._check_workflow(path, document, settings)
+
+    def _check_workflow(self, path: str, document: JsonDocument, settings: Settings) -> FileResult:
+        from workrail_lint.project.registry import entry_of
+        from workrail_lint.workrail.check import check_document
+
+        ident = document.value.get("id") if isinstance(document.value, dict) else None
+        checked = check_document(document, path, settings, self._rules(), is_routine=is_routine(path, ident))
+        locate(checked.findings, document, path, fingerprints=bool(settings.options.get("fingerprints")))
+        entry = entry_of(path, document.value, settings.source_kind)
+        record = None if entry is None else [entry.id, [list(item) for item in entry.delegations]]
+        # Whether a reference resolves is a matter of the disk, which no content key can speak for.
+        on_disk = settings.workspace is not None and isinstance(document.value, dict) and "references" in document.value
+        return FileResult(checked.findings, record, not on_disk)
+
+    def _rules(self) -> RuleSet:
+        if self._rule_set is None:
+            from workrail_lint.workrail.rules.registry import all_rules
+            from workrail_lint.workrail.rules.walk import RuleSet
+
+            active = None if self.selection is None else self.selection.active
+            self._rule_set = RuleSet([rule for rule in all_rules() if active is None or rule.name in active])
+        return self._rule_set
+
+    def cross_check(self, records: dict[str, Any], settings: Settings, complete: bool) -> list[Finding]:
+        """Ids and delegations over all files; `complete` when a whole project was looked at."""
+        from workrail_lint.project.registry import Delegation, Entry, registry_findings
+
+        entries = [
+            Entry(path, ident, settings.source_kind, tuple(Delegation(*item) for item in delegations))
+            for path, (ident, delegations) in records.items()
+        ]
+        bundled = [routine.routine_id for routine in settings.catalog.templates.values()]
+        by_path = registry_findings(entries, bundled_ids=bundled, complete=complete)
+        for path, findings in by_path.items():
+            _locate_again(findings, path)
+            if settings.parity:
+                _cap(findings)
+        return [finding for findings in by_path.values() for finding in findings]
+
+
+def _locate_again(findings: list[Finding], path: str) -> None:
+    """Findings made without the document get their spans from the file; one that is gone has none to give."""
+    from workrail_lint.result import Ok
+    from workrail_lint.workrail.sources import read_file
+
+    read = read_file(path)
+    if isinstance(read, Ok):
+        locate(findings, read_json(read.value, parity=True), path)
+
+
+def _cap(findings: list[Finding]) -> None:
+    for finding in findings:
+        if finding.severity is Severity.ERROR and not finding.details.get("engine"):
+            finding.severity = Severity.WARNING
+
+
+def _is_workflow(path: str, document: JsonDocument) -> bool:
+    if document.readable:
+        return kind_of(path, document.value) in (Kind.WORKFLOW, Kind.ROUTINE)
+    return may_be_ours(path, document.text)
+
+
+def locate(findings: list[Finding], document: JsonDocument, path: str, *, fingerprints: bool = True) -> None:
+    """Give findings their file, their span, and what a baseline or suppression needs to know the place again."""
+    for finding in findings:
+        finding.path = path
+        if finding.span is None:
+            finding.span = _span(document, finding)
+        if document.readable:
+            finding.details["place"] = id_pointer(document.value, finding.pointer)
+            if fingerprints:
+                finding.details["valueHash"] = _value_hash(document, finding.pointer)
+
+
+def _span(document: JsonDocument, finding: Finding) -> Any:
+    """The span of the place, or of the nearest one above it that exists."""
+    pointer = finding.pointer
+    while True:
+        span = document.locate(pointer, finding.on_name and pointer == finding.pointer)
+        if span is not None or not pointer:
+            return span
+        pointer = pointer.rpartition("/")[0]
+
+
+def _value_hash(document: JsonDocument, pointer: str) -> str:
+    from workrail_lint.documents.pointer import resolve
+
+    try:
+        return canonical_hash(resolve(document.value, pointer))[7:23]
+    except (KeyError, ValueError, CanonicalError):
+        return ""
+
+
+def _check_bindings(path: str, data: bytes | str) -> FileResult:
+    from workrail_lint.workrail.bindings_check import check_bindings_text
+
+    document, findings = check_bindings_text(data)
+    _settle(findings)
+    locate(findings, document, path)
+    return FileResult(findings)
+
+
+def _check_catalog(path: str, data: bytes | str) -> FileResult:
+    from workrail_lint.workrail.catalog.checks import check_document
+
+    document = read_json(data, max_bytes=None)
+    findings = [
+        Finding(p.name, p.name, Severity.ERROR, p.message, p.pointer, phase=Phase.READ) for p in document.problems
+    ]
+    if document.readable:
+        findings += check_document(document.value)
+    _settle(findings)
+    locate(findings, document, path)
+    return FileResult(findings)
+
+
+def _settle(findings: list[Finding]) -> None:
+    """Codes and severities of the rules; what has no rule of its own keeps its name as code."""
+    from workrail_lint.workrail.rules.registry import by_name
+
+    for finding in findings:
+        rule = by_name().get(finding.name)
+        if rule is not None:
+            finding.code, finding.severity = rule.code, rule.severity
