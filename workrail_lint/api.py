@@ -8,7 +8,7 @@ from typing import Any
 
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.project.discovery import discover
-from workrail_lint.project.run import Plan, default_jobs, run
+from workrail_lint.project.run import Plan, default_jobs, order, run
 from workrail_lint.project.selection import Selection
 from workrail_lint.result import Err
 from workrail_lint.workrail.check import Settings
@@ -55,9 +55,13 @@ def check(
     ignore: list[str] | None = None,
     jobs: int | None = None,
     workspace: str | os.PathLike[str] | None = None,
+    options: dict[str, object] | None = None,
 ) -> Report:
-    """Check files and folders. Raises ValueError when the catalog, routines or bindings can't be used."""
-    settings = _settings(catalog, routines, bindings, engine_parity, os.fspath(workspace or os.curdir))
+    """Check files and folders. Raises ValueError when the catalog, routines or bindings can't be used.
+
+    `options` are the settings of single rules, under the names they have in a configuration file.
+    """
+    settings = _settings(catalog, routines, bindings, engine_parity, os.fspath(workspace or os.curdir), options)
     names = [os.fspath(path) for path in paths]
     system = WorkRailSystem()
     selection = system.selection = Selection(system.rules, select=select, ignore=ignore)
@@ -77,28 +81,36 @@ def check_text(
     engine_parity: bool = False,
     select: list[str] | None = None,
     ignore: list[str] | None = None,
+    options: dict[str, object] | None = None,
 ) -> Report:
     """Check a text under a name. Nothing is read from disk but what is given as a path."""
-    settings = _settings(catalog, routines, bindings, engine_parity, None)
+    settings = _settings(catalog, routines, bindings, engine_parity, None, options)
     system = WorkRailSystem()
     selection = system.selection = Selection(system.rules, select=select, ignore=ignore)
     data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
     kind = system.claims(filename, data, True) or "workflow"
     result = system.check_data(filename, text, kind, settings)
     found = [selection.adjusted(finding) for finding in result.findings if selection.applies(finding)]
-    from workrail_lint.project.run import order
-
     return Report(sorted(found, key=order), [filename])
 
 
-def _settings(catalog: object, routines: object, bindings: object, parity: bool, workspace: str | None) -> Settings:
+def _settings(
+    catalog: object,
+    routines: object,
+    bindings: object,
+    parity: bool,
+    workspace: str | None,
+    options: dict[str, object] | None,
+) -> Settings:
     active = resolve_catalog(catalog, routines)
     if isinstance(active, Err):
         raise ValueError(_first(active.error))
     content: Any = resolve_bindings(bindings)
     if isinstance(content, Err):
         raise ValueError(_first(content.error))
-    return Settings(active.value, bindings=content.value, parity=parity, workspace=workspace)
+    return Settings(
+        active.value, bindings=content.value, parity=parity, workspace=workspace, options=dict(options or {})
+    )
 
 
 def _first(findings: list[Finding]) -> str:

@@ -11,6 +11,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
+from workrail_lint.patterns import Pattern
+
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 # ECMAScript's `\s` and `String.prototype.trim` set. Python's own adds U+001C..U+001F and U+0085 and
@@ -24,7 +26,7 @@ WHITESPACE_CLASS = r"\t\n\x0b\x0c\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\
 
 MAX_SAFE_INTEGER = 2**53
 _MAX_ARRAY_INDEX = 4294967294
-_DECIMAL = re.compile(r"[+-]?(?:Infinity|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)", re.ASCII)
+_DECIMAL = Pattern(r"[+-]?(?:Infinity|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)", re.ASCII)
 _RADIX_DIGITS = {"x": 16, "o": 8, "b": 2}
 
 
@@ -202,9 +204,11 @@ def to_number(value: object) -> float:
     if not body:
         return 0.0
     if len(body) > 2 and body[0] == "0" and body[1].lower() in _RADIX_DIGITS:
+        # int() would also take underscores, signs and the digits of other scripts, which JavaScript does not.
+        if not (body.isascii() and body[2:].isalnum()):
+            return math.nan
         try:
-            # int() would also take underscores and signs, which JavaScript does not.
-            return _as_double(int(body[2:], _RADIX_DIGITS[body[1].lower()])) if body[2:].isalnum() else math.nan
+            return _as_double(int(body[2:], _RADIX_DIGITS[body[1].lower()]))
         except ValueError:
             return math.nan
     if not _DECIMAL.fullmatch(body):

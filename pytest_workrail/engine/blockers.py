@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal, TypeAlias, assert_never
 
 from pytest_workrail.engine.guidance import contract_guidance
-from pytest_workrail.engine.packs import LOOP_CONTROL, ContractPack
+from pytest_workrail.engine.packs import ContractPack
 from pytest_workrail.engine.reasons import (
     CapabilityUnavailable,
     CapabilityUnknown,
@@ -94,7 +94,7 @@ class FixContext:
 
     packs: Mapping[str, ContractPack]
     is_autonomous: bool = False
-    loop_id: str | None = None
+    fixed: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def tool(self) -> str:
@@ -200,13 +200,11 @@ def _safe(name: str) -> str:
 def _fix(reason: Reason, fixes: FixContext) -> str:
     """What to do about it, in one or two sentences."""
     match reason:
-        case MissingRequiredOutput(ref):
-            return _with_guidance(f"Call {fixes.tool} again with the artifact in `output.artifacts`.", ref, fixes)
-        case InvalidRequiredOutput(ref):
-            opening = (
-                f"Correct what the issues name and call {fixes.tool} again with the artifact in `output.artifacts`."
-            )
-            return _with_guidance(opening, ref, fixes)
+        case MissingRequiredOutput():
+            return _with_guidance(f"Call {fixes.tool} again with the artifact in `output.artifacts`.", reason, fixes)
+        case InvalidRequiredOutput():
+            opening = f"Correct what the issues name and call {fixes.tool} again with `output.artifacts`."
+            return _with_guidance(opening, reason, fixes)
         case MissingNotes():
             return (
                 f"Call {fixes.tool} again with the retry token and `output.notesMarkdown`: what you did in this step, "
@@ -245,12 +243,13 @@ def _fix(reason: Reason, fixes: FixContext) -> str:
             assert_never(reason)
 
 
-def _with_guidance(opening: str, ref: str, fixes: FixContext) -> str:
+def _with_guidance(opening: str, reason: MissingRequiredOutput | InvalidRequiredOutput, fixes: FixContext) -> str:
+    ref = reason.contract_ref
     pack = fixes.packs.get(ref)
     if pack is None:
         return opening if ref.startswith("wr.contracts.") else "Write notes that meet the criteria of this step."
-    lines = contract_guidance(ref, pack, fixes.loop_id if ref == LOOP_CONTROL else None)
-    return "\n".join([opening, *(f"- {line}" for line in lines)])
+    fixed = fixes.fixed if reason.loop is None else {"loopId": reason.loop.loop_id}
+    return "\n".join([opening, *(f"- {line}" for line in contract_guidance(ref, pack, fixed))])
 
 
 def reason_details(reason: Reason) -> dict[str, Json] | None:

@@ -12,7 +12,6 @@ from pytest_workrail.events.vocabulary import Capability, CapabilityStatus
 from workrail_lint.js import Json
 
 PROBE_TEMPLATE = "wr.templates.capability_probe"
-_PROBE_TITLE = "Probe: "
 _STRONG = ("probe_step", "attempted_use")
 
 
@@ -33,13 +32,8 @@ class Observation:
 
 def probe_capability(step: dict[str, Any]) -> str | None:
     """The capability a step probes; None for every other step."""
-    provenance = step["provenance"]
-    origin: str = provenance.get("origin", "")
-    if provenance["source"] == "feature":
-        return origin
-    if provenance["source"] == "template" and origin.startswith(f"{PROBE_TEMPLATE}#"):
-        return str(step["title"]).removeprefix(_PROBE_TITLE)
-    return None
+    capability: str | None = step.get("output", {}).get("contract", {}).get("capability")
+    return capability
 
 
 def observation_issues(step: dict[str, Any], artifact: Mapping[str, Json], pack: ContractPack) -> tuple[str, ...]:

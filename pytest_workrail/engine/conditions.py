@@ -27,6 +27,8 @@ def evaluate(condition: object, context: Context) -> bool:
     """Whether the condition holds. No condition at all, or an empty one, holds."""
     if not isinstance(condition, dict | list) or not condition:
         return True
+    if isinstance(condition, dict) and "var" in condition:
+        return _compare(condition, context) is True
 
     def expand(node: object) -> Expansion:
         if not isinstance(node, dict):

@@ -193,20 +193,22 @@ def _expects_container(schema: object) -> bool:
     return False
 
 
-def _validates(schema: Any, value: Any, seconds: float) -> bool:
-    import jsonschema.exceptions
-    from referencing import Registry
+def _validates(schema: object, value: Any, seconds: float) -> bool:
+    from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
 
-    validator = _validator_class(seconds)
+    from workrail_lint.workrail.criteria_schema import problems
+
+    if not isinstance(schema, dict | bool):
+        raise _EvaluationError("a schema is neither an object nor a boolean")
+    # The linter's own judgement, so that a schema it lets through is one that can be evaluated.
+    for pointer, problem in problems(schema) if isinstance(schema, dict) else ():
+        raise _EvaluationError(f"invalid schema at '{pointer}': {problem}")
     try:
-        validator.check_schema(schema)
-        # An explicit registry: a reference to elsewhere is an error, never a download.
-        return bool(validator(schema, registry=Registry()).is_valid(value))
-    except jsonschema.exceptions.SchemaError as error:
-        raise _EvaluationError(f"invalid schema: {error.message}") from error
+        # A registry of its own, with the meta-schemas: a reference to elsewhere is an error, never a download.
+        return bool(_validator_class(seconds)(schema, registry=REGISTRY).is_valid(value))
     except _EvaluationError:
         raise
-    except Exception as error:  # a schema that refers to nothing or to itself without end
+    except Exception as error:  # a schema that refers to itself without end
         raise _EvaluationError(f"the schema can't be evaluated: {type(error).__name__}") from error
 
 

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from pytest_workrail.engine.packs import LOOP_CONTROL, ContractPack
+from pytest_workrail.engine.profiles import LoopIdCheck, Profile
 
 
-def contract_guidance(ref: str, pack: ContractPack | None, loop_id: str | None = None) -> list[str]:
-    """One line per fact; the last may be a fenced block. `loop_id` is the loop a decision must name, if any."""
+def fixed_members(step: dict[str, Any], loop_id: str | None, profile: Profile) -> dict[str, str]:
+    """The members of a step's artifact whose value is given by where the step stands."""
+    contract = step.get("output", {}).get("contract", {})
+    fixed: dict[str, str] = {}
+    if "capability" in contract:
+        fixed["capability"] = contract["capability"]
+    if contract.get("ref") == LOOP_CONTROL and loop_id is not None and profile.loop_id is LoopIdCheck.MATCH:
+        fixed["loopId"] = loop_id
+    return fixed
+
+
+def contract_guidance(ref: str, pack: ContractPack | None, fixed: Mapping[str, str]) -> list[str]:
+    """One line per fact; the last may be a fenced block. `fixed` are members that allow one value only."""
     lines = [f"Artifact contract: {ref}"]
     if pack is None:
         return [*lines, "Submit an artifact that meets this contract in `output.artifacts`."]
@@ -23,11 +36,11 @@ def contract_guidance(ref: str, pack: ContractPack | None, loop_id: str | None =
     if may:
         lines.append(f"Optional fields: {'; '.join(may)}.")
     example = pack.example
-    if ref == LOOP_CONTROL and isinstance(example, dict):
-        example = {name: value for name, value in example.items() if name in required}
-        if loop_id is not None:
-            lines.append(f'Set `loopId` to "{loop_id}": a decision that does not name this loop is refused.')
-            example["loopId"] = loop_id
+    if isinstance(example, dict):
+        # A loop id that is not asked for would only mislead.
+        shown = {name: value for name, value in example.items() if name != "loopId"}
+        example = {**shown, **fixed}
+    lines += [f'Set `{name}` to "{value}"; nothing else is accepted here.' for name, value in fixed.items()]
     if pack.schema.get("x-objectMode") == "strict":
         lines.append("Any other field makes the artifact invalid.")
     if example is not None:

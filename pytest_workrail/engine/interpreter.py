@@ -125,30 +125,27 @@ class Interpreter:
         `artifacts` are those of the advance being processed; where the profile requires loop decisions,
         those of the whole iteration. `never_stop` overrides the interpreter's own setting for this call.
         """
-        match state:
-            case Complete():
-                return Ok(Selection(state, None, True))
-            case Running(pending=StepInstance() as pending):
-                return Ok(Selection(state, pending, False))
-            case Running() | Init():
-                running = state if isinstance(state, Running) else Running()
-                tolerant = self.never_stop if never_stop is None else never_stop
-                return _Search(self._plan, self.profile, running, context, artifacts, tolerant).run()
+        if isinstance(state, Complete):
+            return Ok(Selection(state, None, True))
+        running = state if isinstance(state, Running) else Running()
+        if running.pending is not None:
+            return Ok(Selection(running, running.pending, False))
+        tolerant = self.never_stop if never_stop is None else never_stop
+        return _Search(self._plan, self.profile, running, context, artifacts, tolerant).run()
 
     def complete(self, state: State, step: StepInstance) -> Ok[State] | Err[InterpreterError]:
         """The state after the pending step was done."""
         if isinstance(state, Complete):
             return Ok(state)
-        pending = None if isinstance(state, Init) else state.pending
-        if pending is None or isinstance(state, Init):
+        if isinstance(state, Init) or state.pending is None:
             return Err(InvalidState(f"Step '{step.key}' can't be completed: no step is pending"))
-        if pending != step and pending.key != step.key:
-            return Err(InvalidState(f"Step '{step.key}' can't be completed: the pending step is '{pending.key}'"))
-        open_steps = self._plan.open_steps(state)
-        if not pending.loop_path:
-            open_steps &= ~self._plan.bits.get(pending.step_id, 0)
-        completed = state.completed.with_key(pending.key)
-        return Ok(Running(completed, state.loop_stack, None, _Progress(self._plan, open_steps)))
+        key = state.pending.key
+        if step is not state.pending and step.key != key:
+            return Err(InvalidState(f"Step '{step.key}' can't be completed: the pending step is '{key}'"))
+        plan = self._plan
+        # In a loop the key is no step id, so nothing of the top level is closed by it.
+        open_steps = plan.open_steps(state) & ~plan.bits.get(key, 0)
+        return Ok(Running(state.completed.with_key(key), state.loop_stack, None, _Progress(plan, open_steps)))
 
 
 class _Search:

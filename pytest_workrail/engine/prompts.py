@@ -9,9 +9,10 @@ from pytest_workrail.engine import slots
 from pytest_workrail.engine.conditions import Context
 from pytest_workrail.engine.confirmation import required_gate
 from pytest_workrail.engine.functions import functions_block
+from pytest_workrail.engine.guidance import fixed_members
 from pytest_workrail.engine.index import IrIndex
 from pytest_workrail.engine.outputs import requires_notes
-from pytest_workrail.engine.profiles import LoopIdCheck, Profile
+from pytest_workrail.engine.profiles import Profile
 from pytest_workrail.engine.rendering import (
     fragments_text,
     parallel_prompt,
@@ -110,7 +111,8 @@ class PromptRenderer:
         parts.append(slots.requirements_slot(output.get("criteria"), style))
         if "contract" in output:
             ref = output["contract"]["ref"]
-            parts.append(slots.contract_slot(ref, self._index.packs.get(ref), self._named_loop(loop), style))
+            fixed = fixed_members(step, None if loop is None else loop["id"], self._profile)
+            parts.append(slots.contract_slot(ref, self._index.packs.get(ref), fixed, style))
         if "assessments" in output:
             parts.append(slots.assessment_slot(output["assessments"]["refs"], self._index.ir["assessments"], style))
         if requires_notes(step) and style is PromptStyle.FULL:
@@ -121,14 +123,6 @@ class PromptRenderer:
         is_last = step["id"] == self._last_step_id
         parts.append(slots.metrics_slot(self._index.ir.get("metricsProfile"), is_last))
         return parts
-
-    def _named_loop(self, loop: dict[str, Any] | None) -> str | None:
-        """The loop that a decision made here must name."""
-        match self._profile.loop_id:
-            case LoopIdCheck.IGNORE:
-                return None
-            case LoopIdCheck.MATCH:
-                return None if loop is None else loop["id"]
 
 
 def last_step_id(ir: dict[str, Any]) -> str | None:

@@ -5,7 +5,7 @@ Each slot has a marker that never changes, so that tests and agents can find it,
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -121,9 +121,9 @@ def _requirement(rule: dict[str, Any]) -> str | None:
             return None
 
 
-def contract_slot(ref: str, pack: ContractPack | None, loop_id: str | None, style: PromptStyle) -> PromptPart:
+def contract_slot(ref: str, pack: ContractPack | None, fixed: Mapping[str, str], style: PromptStyle) -> PromptPart:
     """What the artifact of this step must look like."""
-    part = _bulleted(Slot.CONTRACT, "**OUTPUT REQUIREMENTS (System):**", contract_guidance(ref, pack, loop_id), style)
+    part = _bulleted(Slot.CONTRACT, "**OUTPUT REQUIREMENTS (System):**", contract_guidance(ref, pack, fixed), style)
     assert part is not None
     return part
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
 from workrail_lint import js
@@ -30,6 +31,8 @@ def _weights() -> list[int]:
 _WEIGHTS = _weights()
 
 
+# Keys of a run are sorted again with every step, nearly all of them for the second time.
+@lru_cache(maxsize=8192)
 def collation_key(text: str) -> CollationKey:
     """Sorts as the root Unicode collation does for ASCII; other characters follow `z` by code point."""
     primary = tuple(_WEIGHTS[code] if code < _ASCII else code + 2 * _ASCII for code in (ord(char) for char in text))
@@ -102,6 +105,7 @@ def step_key(step_id: str, loop_path: LoopPath = ()) -> str:
     return f"{path}::{step_id}"
 
 
+@lru_cache(maxsize=8192)
 def parse_step_key(key: str) -> Ok[tuple[str, LoopPath]] | Err[StepKeyError]:
     """The step id and the loop path of a key."""
     if not key:

@@ -12,6 +12,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 
 from pytest_workrail.engine import values
+from pytest_workrail.engine.state import State, state_from_json, state_to_json
 from pytest_workrail.engine.values import collation_key, parse_step_key, step_key
 from pytest_workrail.events import ids
 from pytest_workrail.events.blockers import BlockerReport, RetryableReason, TerminalReason
@@ -202,6 +203,11 @@ class ExecutionSnapshot(ClosedWire):
         return None
 
     @property
+    def execution_state(self) -> State:
+        """The state as the interpreter takes it; a blocked one is under way, its step still pending."""
+        return state_from_json(self.state.to_wire())
+
+    @property
     def is_complete(self) -> bool:
         """True at the end of a run."""
         return isinstance(self.state, CompleteState)
@@ -214,6 +220,19 @@ class ExecutionSnapshot(ClosedWire):
     def ref(self) -> ids.SnapshotRef:
         """The content address: the name of the file."""
         return ids.SnapshotRef(digest(self.to_bytes()))
+
+
+def snapshot_of(
+    state: State, *, blocked: RetryableBlock | TerminalBlock | None = None, gate: GateCheckpoint | None = None
+) -> ExecutionSnapshot:
+    """The snapshot of a state, perhaps with the block that its last attempt ran into or the gate it waits at."""
+    progress = state_to_json(state)
+    if blocked is not None:
+        progress |= {"kind": "blocked", "blocked": blocked.to_wire()}
+    payload: dict[str, Json] = {"v": 1, "engineState": progress}
+    if gate is not None:
+        payload["gateCheckpoint"] = gate.to_wire()
+    return ExecutionSnapshot.from_wire({"v": 1, "kind": "execution_snapshot", "enginePayload": payload})
 
 
 _SNAPSHOT: TypeAdapter[ExecutionSnapshot] = TypeAdapter(ExecutionSnapshot)

@@ -9,6 +9,7 @@ from pytest_workrail.events.kinds import EdgeCreated, Event, NodeCreated, RunSta
 from pytest_workrail.events.payloads import RunStartedData
 from pytest_workrail.events.vocabulary import EdgeCauseKind, EdgeKind, NodeKind
 from pytest_workrail.projections.errors import ProjectionError, corruption, out_of_order
+from pytest_workrail.projections.growing import Growing
 from workrail_lint.result import Err, Ok
 
 
@@ -79,25 +80,54 @@ class Run:
 
 @dataclass(slots=True)
 class _Draft:
-    """A run while its events are read."""
+    """A run while its events are read. `latest` is the newest activity anywhere in it."""
 
     started: RunStartedData | None = None
     nodes: dict[NodeId, Node] = field(default_factory=dict)
     edges: list[Edge] = field(default_factory=list)
+    tips: set[NodeId] = field(default_factory=set)
     activity: dict[NodeId, int] = field(default_factory=dict)
+    latest: int = -1
+
+    def copy(self) -> _Draft:
+        """A draft to read on with, while this one stays as it is."""
+        return _Draft(
+            self.started, dict(self.nodes), list(self.edges), set(self.tips), dict(self.activity), self.latest
+        )
+
+    def touch(self, node: NodeId, event_index: int) -> None:
+        """Something happened at a node."""
+        self.activity[node] = self.latest = event_index
+
+
+@dataclass(frozen=True, slots=True)
+class _Drafts:
+    """Every run of a log, as drafts to read on from and as the runs they are."""
+
+    last_index: int = -1
+    drafts: dict[RunId, _Draft] = field(default_factory=dict)
+    runs: dict[RunId, Run] = field(default_factory=dict)
 
 
 def project_dag(events: tuple[Event, ...]) -> Ok[dict[RunId, Run]] | Err[ProjectionError]:
     """Every run of a session, by id."""
-    problem = out_of_order(events)
+    read = _readings.of(events)
+    return read if isinstance(read, Err) else Ok(read.value.runs)
+
+
+def _read_on(begun: _Drafts, events: tuple[Event, ...]) -> Ok[_Drafts] | Err[ProjectionError]:
+    problem = out_of_order(events, begun.last_index)
     if problem is not None:
         return Err(problem)
-    drafts: dict[RunId, _Draft] = {}
+    grown: dict[RunId, _Draft] = {}
     for event in events:
         scope = event.scope
         if scope is None or scope.run_id is None:
             continue
-        draft = drafts.setdefault(scope.run_id, _Draft())
+        draft = grown.get(scope.run_id)
+        if draft is None:
+            known = begun.drafts.get(scope.run_id)
+            draft = grown[scope.run_id] = _Draft() if known is None else known.copy()
         if isinstance(event, RunStarted):
             problem = _start(draft, event)
         elif isinstance(event, NodeCreated):
@@ -107,8 +137,13 @@ def project_dag(events: tuple[Event, ...]) -> Ok[dict[RunId, Run]] | Err[Project
         if problem is not None:
             return Err(problem)
         if scope.node_id is not None:
-            draft.activity[scope.node_id] = event.event_index
-    return Ok({run_id: _finished(run_id, draft) for run_id, draft in drafts.items()})
+            draft.touch(scope.node_id, event.event_index)
+    finished = {run_id: _finished(run_id, draft) for run_id, draft in grown.items()}
+    last = events[-1].event_index if events else begun.last_index
+    return Ok(_Drafts(last, begun.drafts | grown, begun.runs | finished))
+
+
+_readings: Growing[_Drafts] = Growing(_Drafts(), _read_on)
 
 
 def _start(draft: _Draft, event: RunStarted) -> ProjectionError | None:
@@ -130,6 +165,7 @@ def _add_node(draft: _Draft, event: NodeCreated) -> ProjectionError | None:
     if node.parent is not None and node.parent not in draft.nodes:
         return corruption(f"the parent of node {node_id} is unknown")
     draft.nodes[node_id] = node
+    draft.tips.add(node_id)
     return None
 
 
@@ -141,23 +177,36 @@ def _add_edge(draft: _Draft, event: EdgeCreated) -> ProjectionError | None:
     if draft.nodes[data.to_node_id].parent != data.from_node_id:
         return corruption(f"an edge leads to node {data.to_node_id} from a node that is not its parent")
     draft.edges.append(Edge(data.edge_kind, data.from_node_id, data.to_node_id, data.cause.kind, event.event_index))
+    draft.tips.discard(data.from_node_id)
     for node_id in (data.from_node_id, data.to_node_id):
-        draft.activity[node_id] = event.event_index
+        draft.touch(node_id, event.event_index)
     return None
 
 
 def _finished(run_id: RunId, draft: _Draft) -> Run:
-    sources = {edge.source for edge in draft.edges}
-    tips = tuple(sorted(node_id for node_id in draft.nodes if node_id not in sources))
+    tips = tuple(sorted(draft.tips))
     return Run(run_id, draft.started, draft.nodes, tuple(draft.edges), tips, _preferred(draft, tips))
 
 
 def _preferred(draft: _Draft, tips: tuple[NodeId, ...]) -> NodeId | None:
     """The tip with the latest activity on its path. Indexes decide, never times."""
-    score: dict[NodeId, int] = {}
-    # Parents come first, so that the score of a path is the score of its end.
-    for node_id, node in draft.nodes.items():
-        own = max(node.created_index, draft.activity.get(node_id, 0))
-        score[node_id] = own if node.parent is None else max(own, score[node.parent])
+    scores: dict[NodeId, int] = {}
     # `min` keeps the first of equals, and the tips are sorted: the smaller id wins.
-    return min(tips, key=lambda tip: (-score[tip], -draft.nodes[tip].created_index), default=None)
+    return min(tips, key=lambda tip: (-_score(draft, tip, scores), -draft.nodes[tip].created_index), default=None)
+
+
+def _score(draft: _Draft, tip: NodeId, scores: dict[NodeId, int]) -> int:
+    """The newest activity from a tip up to the root; `scores` holds what is known of whole paths."""
+    path: list[NodeId] = []
+    current: NodeId | None = tip
+    while current is not None and current not in scores:
+        own = draft.activity[current]
+        if own == draft.latest:
+            # Nothing on the rest of the path can be newer, and nearly always this is where work goes on.
+            return own
+        path.append(current)
+        current = draft.nodes[current].parent
+    best = -1 if current is None else scores[current]
+    for node_id in reversed(path):
+        scores[node_id] = best = max(best, draft.activity[node_id])
+    return best

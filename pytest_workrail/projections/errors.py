@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Literal
 
 from pytest_workrail.events.kinds import Event
@@ -27,9 +26,13 @@ def violation(message: str) -> ProjectionError:
     return ProjectionError("PROJECTION_INVARIANT_VIOLATION", message)
 
 
-def out_of_order(events: tuple[Event, ...]) -> ProjectionError | None:
-    """An error when events are not in the order of their indexes, on which every projection relies."""
-    for before, after in pairwise(events):
-        if after.event_index <= before.event_index:
-            return violation(f"event {after.event_index} comes after event {before.event_index}")
+def out_of_order(events: tuple[Event, ...], after: int = -1) -> ProjectionError | None:
+    """An error when events are not in the order of their indexes, on which every projection relies.
+
+    `after` is the index of the event that comes before them.
+    """
+    for event in events:
+        if event.event_index <= after:
+            return violation(f"event {event.event_index} comes after event {after}")
+        after = event.event_index
     return None

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from pytest_workrail.engine.capabilities import Observation
+from pytest_workrail.engine.profiles import RewindContext
 from pytest_workrail.events.ids import AttemptId, NodeId
 from pytest_workrail.events.judgements import GapRecordedData
 from pytest_workrail.events.kinds import (
@@ -20,8 +22,8 @@ from pytest_workrail.events.kinds import (
     NodeOutputAppended,
 )
 from pytest_workrail.events.payloads import AdvancedOutcome, ArtifactPayload
-from pytest_workrail.events.vocabulary import Capability, CapabilityStatus
 from pytest_workrail.projections.dag import Node, Run
+from pytest_workrail.projections.facts import run_context
 from pytest_workrail.projections.gaps import project_gaps
 
 _ATTEMPT = re.compile(r"(attempt_[a-z2-7]{26})(?:_([0-9]+))?$")
@@ -74,19 +76,18 @@ class Lineage:
                 found = event.data.context
         return found
 
-    def capability_status(self, capability: Capability) -> CapabilityStatus:
-        """What is known for certain about a capability: the newest strong observation decides."""
-        status: CapabilityStatus = "unknown"
+    def observations(self) -> list[Observation]:
+        """What the node's past says about capabilities, oldest first, in the form the engine judges it."""
+        found: list[Observation] = []
         for event in self._events:
-            if (
-                isinstance(event, CapabilityObserved)
-                and event.scope.run_id == self._run.run_id
-                and event.data.capability == capability
-                and event.data.provenance.enforcement_grade == "strong"
-                and self._counts(event.scope.node_id, event.data.cap_obs_id)
-            ):
-                status = event.data.status
-        return status
+            if not isinstance(event, CapabilityObserved) or event.scope.run_id != self._run.run_id:
+                continue
+            data = event.data
+            if self._counts(event.scope.node_id, data.cap_obs_id):
+                named = _ATTEMPT.search(data.cap_obs_id)
+                place = int(named[2] or 0) if named else 0
+                found.append(Observation(place, data.capability, data.status, data.provenance.to_wire()))
+        return found
 
     def open_gaps(self) -> list[GapRecordedData]:
         """The unresolved gaps of the node's past, in order."""
@@ -120,3 +121,14 @@ class Lineage:
             ):
                 found.append((advance.event_index, int(named[2] or 0), payload.content))
         return [content for _, _, content in sorted(found, key=lambda entry: entry[:2])]
+
+
+def node_context(
+    events: tuple[Event, ...], run: Run, node: NodeId, rewind_context: RewindContext
+) -> dict[str, object] | None:
+    """The context a node sees: the newest of its run, or the one of its own past, as the profile chooses."""
+    match rewind_context:
+        case RewindContext.RUN:
+            return run_context(events, run.run_id)
+        case RewindContext.LINEAGE:
+            return Lineage(events, run, node).context()

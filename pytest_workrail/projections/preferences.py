@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
+from pytest_workrail.engine.modes import DEFAULT_PREFERENCES, Preferences
 from pytest_workrail.events.ids import NodeId
-from pytest_workrail.events.judgements import EffectivePreferences
 from pytest_workrail.events.kinds import Event, PreferencesChanged
 from pytest_workrail.projections.dag import Run
 from pytest_workrail.projections.errors import ProjectionError, corruption, violation
+from pytest_workrail.projections.index import of_kind
 from workrail_lint.result import Err, Ok
 
-DEFAULT_PREFERENCES = EffectivePreferences(autonomy="guided", risk_policy="conservative")
 
-
-def effective_preferences(
-    events: tuple[Event, ...], run: Run, node: NodeId
-) -> Ok[EffectivePreferences] | Err[ProjectionError]:
+def effective_preferences(events: tuple[Event, ...], run: Run, node: NodeId) -> Ok[Preferences] | Err[ProjectionError]:
     """The preferences at a node. A rewind restores them; a change on one branch does not reach its siblings."""
-    said: dict[NodeId, EffectivePreferences] = {}
-    for event in events:
-        if isinstance(event, PreferencesChanged) and event.scope.run_id == run.run_id:
-            said[event.scope.node_id] = event.data.effective
+    said: dict[NodeId, Preferences] = {}
+    for event in of_kind(events, PreferencesChanged):
+        if event.scope.run_id == run.run_id:
+            effective = event.data.effective
+            said[event.scope.node_id] = Preferences(effective.autonomy, effective.risk_policy)
     seen: set[NodeId] = set()
     current: NodeId | None = node
     while current is not None:

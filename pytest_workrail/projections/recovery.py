@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
 
+from pytest_workrail.engine import profiles
 from pytest_workrail.engine.values import TRUNCATION_MARKER, utf8_prefix
 from pytest_workrail.events.ids import NodeId, RunId
 from pytest_workrail.events.kinds import Event
@@ -12,8 +12,6 @@ from pytest_workrail.projections.dag import Run, project_dag
 from pytest_workrail.projections.outputs import Outputs, Recap, project_outputs
 from workrail_lint import js
 from workrail_lint.result import Err
-
-RecapPolicy: TypeAlias = Literal["oldest_first_24k", "newest_first_12k"]
 
 _HEADER = "## Recovery Context"
 _REFERENCE_TIER = 2
@@ -41,7 +39,7 @@ def recovery_text(
     node: NodeId,
     *,
     functions: str = "",
-    policy: RecapPolicy = "oldest_first_24k",
+    policy: profiles.Recap = profiles.Recap.OLDEST_FIRST_24K,
 ) -> str:
     """The recovery text of a node; empty when there is nothing to tell.
 
@@ -58,10 +56,12 @@ def recovery_text(
     if isinstance(outputs, Err):
         return "(Recovery context unavailable due to outputs projection failure)"
     sections = _sections(run, node, outputs.value, functions)
-    if policy == "newest_first_12k":
-        turned = [replace(section, recaps=section.recaps[::-1]) for section in sections]
-        return _fit_newest_first(turned, 12288)
-    return _fit_oldest_first(sections, 24576)
+    match policy:
+        case profiles.Recap.OLDEST_FIRST_24K:
+            return _fit_oldest_first(sections, 24576)
+        case profiles.Recap.NEWEST_FIRST_12K:
+            turned = [replace(section, recaps=section.recaps[::-1]) for section in sections]
+            return _fit_newest_first(turned, 12288)
 
 
 def _sections(run: Run, node: NodeId, outputs: Outputs, functions: str) -> list[_Section]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from pytest_workrail.engine.profiles import RewindContext
 from pytest_workrail.engine.values import utf8_prefix
 from pytest_workrail.events.ids import NodeId, RunId, SessionId, SnapshotRef, WorkflowHash
 from pytest_workrail.events.kinds import Event
 from pytest_workrail.events.snapshot import ExecutionSnapshot
 from pytest_workrail.projections.dag import Run, project_dag
-from pytest_workrail.projections.facts import Workspace, run_context, workspace
-from pytest_workrail.projections.lineage import Lineage
+from pytest_workrail.projections.facts import Workspace, workspace
+from pytest_workrail.projections.lineage import node_context
 from pytest_workrail.projections.outputs import Recap, project_outputs
 from workrail_lint import js
 from workrail_lint.result import Err
@@ -50,7 +51,7 @@ def summarize(
     events: tuple[Event, ...],
     *,
     modified_ms: int | None = None,
-    context_of_lineage: bool = False,
+    rewind_context: RewindContext = RewindContext.RUN,
 ) -> SessionSummary | None:
     """The summary of a session's most recent run; None for a session without one.
 
@@ -65,8 +66,7 @@ def summarize(
     tip = run.nodes[run.preferred_tip]
     outputs = project_outputs(events)
     recaps = [] if isinstance(outputs, Err) else outputs.value.path_recaps(run.lineage(tip.node_id))
-    past = Lineage(events, run, tip.node_id)
-    context = past.context() if context_of_lineage else run_context(events, run.run_id)
+    context = node_context(events, run, tip.node_id, rewind_context)
     return SessionSummary(
         session_id=session_id,
         run_id=run.run_id,

@@ -30,7 +30,7 @@ def run_status(
     open_gaps = project_gaps(events).unresolved_critical(run.run_id)
     if tip_snapshot.is_complete:
         return Ok("complete_with_gaps" if open_gaps else "complete")
-    if preferences.value.autonomy != "full_auto_never_stop":
+    if not preferences.value.never_stops:
         stopping = any(gap.data.reason.category in _STOPPING for gap in open_gaps)
         if tip.kind == "blocked_attempt" or stopping:
             return Ok("blocked")

@@ -11,41 +11,22 @@ from pytest_workrail.engine.reasons import UserOnlyDependency
 from pytest_workrail.engine.state import StepInstance
 from pytest_workrail.events import keys
 from pytest_workrail.events.blockers import OutputContractPointer
-from pytest_workrail.events.ids import IdMint, NodeId
+from pytest_workrail.events.ids import NodeId
 from pytest_workrail.events.kinds import AdvanceRecorded
-from pytest_workrail.events.plan import Pen
 from pytest_workrail.events.snapshot import BlockedState, RetryableBlock, TerminalBlock
 from pytest_workrail.projections.facts import workspace as workspace_facts
 from pytest_workrail.projections.lineage import Lineage
 from pytest_workrail.protocol.answers import Rendering, pending_instance, preferences_at
 from pytest_workrail.protocol.context import merged
-from pytest_workrail.protocol.errors import (
-    ToolError,
-    from_content,
-    from_gate,
-    from_store,
-    internal,
-    precondition,
-    token_error,
-)
+from pytest_workrail.protocol.errors import ToolError, internal, precondition, token_error
+from pytest_workrail.protocol.ledger import Ledger, Written
 from pytest_workrail.protocol.ports import GitEnd, Workspace
-from pytest_workrail.protocol.recording import Entry, plan_for, snapshot_for
+from pytest_workrail.protocol.recording import Entry, artifact_outputs, plan_for, snapshot_for
 from pytest_workrail.protocol.replay import replay
 from pytest_workrail.protocol.requests import AdvanceRequest
 from pytest_workrail.protocol.responses import Blocked, Continued, GateReached
-from pytest_workrail.protocol.sessions import (
-    Archive,
-    Session,
-    Standing,
-    find_node,
-    load_session,
-    open_node,
-    view_session,
-)
+from pytest_workrail.protocol.sessions import Archive, Session, Standing, find_node, load_session, open_node
 from pytest_workrail.protocol.verdicts import Accepted, Attempted, decides_together, weigh
-from pytest_workrail.store.gate import Gate
-from pytest_workrail.store.ports import Clock, SessionStore, SnapshotStore
-from pytest_workrail.store.truth import SessionTruth
 from pytest_workrail.store.witness import Witness
 from pytest_workrail.tokens.desk import ContinueGrant
 from workrail_lint.js import Json
@@ -58,17 +39,6 @@ DeclaredDependencies: TypeAlias = Callable[[str], Sequence[UserOnlyDependency]]
 
 
 @dataclass(frozen=True, slots=True)
-class Ledger:
-    """What it takes to append: only calls that change a session get this."""
-
-    sessions: SessionStore
-    snapshots: SnapshotStore
-    gate: Gate
-    mint: IdMint
-    clock: Clock
-
-
-@dataclass(frozen=True, slots=True)
 class Advancing:
     """Everything an advance works with."""
 
@@ -78,7 +48,9 @@ class Advancing:
     workspace: Workspace
     dependencies: DeclaredDependencies
 
-    def run(self, grant: ContinueGrant, request: AdvanceRequest) -> Ok[Continued | Blocked | GateReached] | Err[ToolError]:
+    def run(
+        self, grant: ContinueGrant, request: AdvanceRequest
+    ) -> Ok[Continued | Blocked | GateReached] | Err[ToolError]:
         """The recorded answer, if there is one; else decide, record, and answer from the record."""
         session = load_session(self.archive, grant.place.session_id)
         if isinstance(session, Err):
@@ -99,22 +71,16 @@ class Advancing:
                 return Err(internal("The advance was written, but its record is not there."))
         return replay(self.archive, self.rendering, session.value, recorded)
 
-    def _execute(self, grant: ContinueGrant, request: AdvanceRequest) -> Ok[None] | Err[ToolError]:
-        def append(witness: Witness, truth: SessionTruth) -> Ok[None] | Err[ToolError]:
-            session = view_session(grant.place.session_id, truth)
-            if isinstance(session, Err):
-                return session
+    def _execute(self, grant: ContinueGrant, request: AdvanceRequest) -> Written:
+        def decide_and_append(witness: Witness, session: Session) -> Written:
             # Somebody may have been faster between the look before the lock and the lock.
-            if _recorded(session.value, grant) is not None:
+            if _recorded(session, grant) is not None:
                 return Ok(None)
-            return self._append(witness, session.value, grant, request)
+            return self._append(witness, session, grant, request)
 
-        outcome = self.ledger.gate.with_healthy_session_lock(grant.place.session_id, append)
-        return Err(from_gate(outcome.error)) if isinstance(outcome, Err) else outcome.value
+        return self.ledger.write(grant.place.session_id, decide_and_append)
 
-    def _append(
-        self, witness: Witness, session: Session, grant: ContinueGrant, request: AdvanceRequest
-    ) -> Ok[None] | Err[ToolError]:
+    def _append(self, witness: Witness, session: Session, grant: ContinueGrant, request: AdvanceRequest) -> Written:
         found = find_node(session, grant.place, grant.workflow_ref)
         if isinstance(found, Err):
             return found
@@ -137,22 +103,14 @@ class Advancing:
             request.context is not None,
             self._git_end(opened.value) if ends else GitEnd(),
         )
-        snapshot = snapshot_for(entry, verdict.value, profile)
-        pen = Pen(
-            session.session_id,
-            opened.value.run.run_id,
-            first_index=session.truth.next_index,
-            timestamp_ms=self.ledger.clock.now_ms(),
-            new_event_id=self.ledger.mint.event,
-        )
-        plan = plan_for(entry, verdict.value, snapshot, pen)
-        if isinstance(plan, Err):
-            return plan
-        stored = self.ledger.snapshots.put(snapshot)
-        if isinstance(stored, Err):
-            return Err(from_content(stored.error))
-        written = self.ledger.sessions.append(witness, plan.value)
-        return Err(from_store(written.error)) if isinstance(written, Err) else Ok(None)
+        artifacts = artifact_outputs(entry)
+        if isinstance(artifacts, Err):
+            return artifacts
+        kept = self.ledger.keep(snapshot_for(entry, verdict.value, profile))
+        if isinstance(kept, Err):
+            return kept
+        pen = self.ledger.pen(session, grant.place.run_id)
+        return self.ledger.append(witness, plan_for(entry, verdict.value, artifacts.value, kept.value, pen))
 
     def _git_end(self, standing: Standing) -> GitEnd:
         return self.workspace.end(workspace_facts(standing.events).repo_root)
@@ -248,4 +206,3 @@ def _too_often(block: RetryableBlock, chain: int, is_autonomous_run: bool) -> To
         "Rehydrate this node to read again what it asks for, then rewind: rehydrate the step above the blocked "
         "attempts and advance it with the new token. Only a rewind starts a new series of attempts.",
     )
-

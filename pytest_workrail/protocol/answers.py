@@ -46,7 +46,7 @@ def preferences_at(events: tuple[Event, ...], run: Run, node: NodeId) -> Ok[Pref
     effective = effective_preferences(events, run, node)
     if isinstance(effective, Err):
         return Err(internal(f"The preferences at a node can't be told ({effective.error.code})."))
-    return Ok(Preferences(effective.value.autonomy, effective.value.risk_policy))
+    return effective
 
 
 def render(rendering: Rendering, standing: Standing, recovery: str | None = None) -> PendingStep | None:

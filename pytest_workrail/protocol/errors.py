@@ -179,4 +179,3 @@ def from_transfer(error: BundleError | ImportFailure | ExportFailure) -> ToolErr
     else:
         advice = "Check the data folder and the session, then try again."
     return ToolError(error.code, error.message, advice, details=details)
-

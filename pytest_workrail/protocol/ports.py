@@ -131,5 +131,3 @@ class LoadWorkflow(Protocol):
     def __call__(self, workflow_hash: WorkflowHash, /) -> Ok[dict[str, Json] | None] | Err[ContentError]:
         """The workflow of a hash."""
         ...
-
-

@@ -15,6 +15,7 @@ from pytest_workrail.engine.prompts import PromptRenderer
 from pytest_workrail.events.ids import WorkflowHash
 from pytest_workrail.events.wire import decode_json
 from pytest_workrail.protocol.errors import ToolError, from_content, internal, precondition
+from pytest_workrail.protocol.onboarding import with_onboarding
 from pytest_workrail.protocol.ports import LoadWorkflow
 from workrail_lint.result import Err, Ok
 from workrail_lint.workrail.canonical import CanonicalError, canonical_bytes, digest
@@ -55,10 +56,10 @@ def _report_packs() -> dict[str, ContractPack]:
     }
 
 
-def frozen(ir: dict[str, Any]) -> Ok[tuple[dict[str, Any], WorkflowHash]] | Err[ToolError]:
+def frozen(ir: dict[str, Any], onboarding: bool) -> Ok[tuple[dict[str, Any], WorkflowHash]] | Err[ToolError]:
     """An IR as it comes back from its canonical bytes, and its hash: what a run sees from its first prompt on."""
     try:
-        raw = canonical_bytes(ir)
+        raw = canonical_bytes(with_onboarding(ir) if onboarding else ir)
     except CanonicalError as problem:
         return Err(internal(f"The compiled workflow has no canonical form ({problem.code})."))
     decoded = decode_json(raw)

@@ -9,6 +9,7 @@ from pytest_workrail.engine.assessments import RecordedAssessment
 from pytest_workrail.engine.blockers import BlockKind, FixContext, Gap, block_kind, blocker_report, snapshot_reason
 from pytest_workrail.engine.confirmation import is_autonomous
 from pytest_workrail.engine.criteria import Validation
+from pytest_workrail.engine.guidance import fixed_members
 from pytest_workrail.engine.outputs import (
     Invalid,
     Judgement,
@@ -17,12 +18,11 @@ from pytest_workrail.engine.outputs import (
     stored_notes,
     stored_validation,
 )
-from pytest_workrail.engine.profiles import LoopIdCheck, Profile
-from pytest_workrail.engine.reasons import InvalidRequiredOutput, MissingRequiredOutput, Reason
+from pytest_workrail.engine.profiles import Profile
 from pytest_workrail.engine.state import state_to_json
 from pytest_workrail.engine.trace import TraceEntry
 from pytest_workrail.events import keys
-from pytest_workrail.events.ids import AttemptId, NodeId, child_attempt
+from pytest_workrail.events.ids import AttemptId, NodeId, SnapshotRef, child_attempt
 from pytest_workrail.events.judgements import (
     AssessmentRecordedData,
     CapabilityObservedData,
@@ -73,17 +73,11 @@ class Entry:
     def standing(self) -> Standing:
         return self.attempted.standing
 
-    def step(self, snapshot: ExecutionSnapshot) -> Step:
-        """The attempt as plans know it."""
+    def step(self, ref: SnapshotRef) -> Step:
+        """The attempt as plans know it, given the snapshot it leads to."""
         node = self.standing.node
-        return Step(
-            node.node_id,
-            self.attempt,
-            self.target,
-            node.workflow_hash,
-            snapshot.ref,
-            self.standing.run.advance_cause(node.node_id),
-        )
+        cause = self.standing.run.advance_cause(node.node_id)
+        return Step(node.node_id, self.attempt, self.target, node.workflow_hash, ref, cause)
 
 
 def snapshot_for(entry: Entry, verdict: Verdict, profile: Profile) -> ExecutionSnapshot:
@@ -95,7 +89,9 @@ def snapshot_for(entry: Entry, verdict: Verdict, profile: Profile) -> ExecutionS
             gate: dict[str, Json] = {"stepId": entry.attempted.instance.step_id, "gateKind": verdict.gate}
             return snapshot_of(_running(entry.standing), gate)
         case Refused():
-            return snapshot_of(_running(entry.standing) | {"kind": "blocked", "blocked": _block(entry, verdict, profile)})
+            return snapshot_of(
+                _running(entry.standing) | {"kind": "blocked", "blocked": _block(entry, verdict, profile)}
+            )
 
 
 def snapshot_of(state: dict[str, Json], gate: dict[str, Json] | None = None) -> ExecutionSnapshot:
@@ -114,10 +110,11 @@ def _running(standing: Standing) -> dict[str, Json]:
 
 def _block(entry: Entry, verdict: Refused, profile: Profile) -> dict[str, Json]:
     attempted = entry.attempted
+    path = attempted.instance.loop_path
     fixes = FixContext(
         attempted.standing.program.index.packs,
         is_autonomous(attempted.context),
-        _named_loop(attempted, verdict.reasons, profile),
+        fixed_members(attempted.step, path[-1].loop_id if path else None, profile),
     )
     blockers: list[Json] = [blocker.to_json() for blocker in blocker_report(verdict.reasons, fixes)]
     primary = verdict.reasons[0]
@@ -130,60 +127,41 @@ def _block(entry: Entry, verdict: Refused, profile: Profile) -> dict[str, Json]:
     return block | {"blockers": {"blockers": blockers}}
 
 
-def _named_loop(attempted: Attempted, reasons: Sequence[Reason], profile: Profile) -> str | None:
-    """The loop that a decision must name, for the fix to say so."""
-    for reason in reasons:
-        if isinstance(reason, MissingRequiredOutput | InvalidRequiredOutput) and reason.loop is not None:
-            return reason.loop.loop_id
-    match profile.loop_id:
-        case LoopIdCheck.IGNORE:
-            return None
-        case LoopIdCheck.MATCH:
-            path = attempted.instance.loop_path
-            return path[-1].loop_id if path else None
-
-
 def plan_for(
-    entry: Entry, verdict: Verdict, snapshot: ExecutionSnapshot, pen: Pen
-) -> Ok[AppendPlan] | Err[ToolError]:
+    entry: Entry, verdict: Verdict, artifacts: Sequence[NodeOutputData], ref: SnapshotRef, pen: Pen
+) -> AppendPlan:
     """The events of the attempt."""
-    step = entry.step(snapshot)
+    step = entry.step(ref)
     if isinstance(verdict, Gated):
-        return Ok(gate_plan(pen, step))
-    artifacts = _artifacts(entry)
-    if isinstance(artifacts, Err):
-        return artifacts
+        return gate_plan(pen, step)
     observed = Observed(
         [_assessment(recorded, entry.attempt) for recorded in verdict.judgement.assessments],
         *_reported(verdict.reports, entry.attempt),
     )
     if isinstance(verdict, Refused):
-        return Ok(
-            block_plan(
-                pen,
-                step,
-                validation=_refused_validation(verdict, entry.attempt),
-                observed=observed,
-                consequences=_consequences(verdict.judgement, entry.attempt),
-                artifacts=artifacts.value,
-            )
-        )
-    return Ok(
-        advance_plan(
+        return block_plan(
             pen,
             step,
-            gaps=_gaps(verdict, entry.attempt),
-            context=_context(entry),
-            validation=_retry_validation(verdict.judgement, entry.attempt) if entry.attempted.is_retry else None,
-            trace=trace_data(verdict.selection.trace, entry.attempt),
+            validation=_refused_validation(verdict, entry.attempt),
             observed=observed,
-            completion=_completion(entry) if verdict.selection.is_complete else None,
-            outputs=[*_recap(entry), *artifacts.value],
+            consequences=_consequences(verdict.judgement, entry.attempt),
+            artifacts=artifacts,
         )
+    return advance_plan(
+        pen,
+        step,
+        gaps=_gaps(verdict, entry.attempt),
+        context=_context(entry),
+        validation=_retry_validation(verdict.judgement, entry.attempt) if entry.attempted.is_retry else None,
+        trace=trace_data(verdict.selection.trace, entry.attempt),
+        observed=observed,
+        completion=_completion(entry) if verdict.selection.is_complete else None,
+        outputs=[*_recap(entry), *artifacts],
     )
 
 
-def _artifacts(entry: Entry) -> Ok[list[NodeOutputData]] | Err[ToolError]:
+def artifact_outputs(entry: Entry) -> Ok[list[NodeOutputData]] | Err[ToolError]:
+    """The submitted artifacts as they are kept."""
     stored = stored_artifacts(entry.attempted.submission.artifacts, entry.attempt)
     if isinstance(stored, Err):
         return Err(internal(stored.error, "Submit artifacts that are plain JSON; nothing was written."))
@@ -231,9 +209,7 @@ def _assessment(recorded: RecordedAssessment, attempt: AttemptId) -> AssessmentR
     )
 
 
-def _reported(
-    reports: Reports, attempt: AttemptId
-) -> tuple[list[CapabilityObservedData], list[DivergenceData]]:
+def _reported(reports: Reports, attempt: AttemptId) -> tuple[list[CapabilityObservedData], list[DivergenceData]]:
     capabilities = [
         CapabilityObservedData.model_validate(
             {

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pytest_workrail.engine.profiles import Profile, Recap
+from pytest_workrail.engine.profiles import Profile
 from pytest_workrail.events.ids import IdMint, WorkflowRef
 from pytest_workrail.projections import facts
-from pytest_workrail.projections.recovery import RecapPolicy, recovery_text
+from pytest_workrail.projections.recovery import recovery_text
 from pytest_workrail.protocol.answers import Rendering, pending_instance, progress
 from pytest_workrail.protocol.errors import ToolError
 from pytest_workrail.protocol.ports import Workspace
@@ -59,16 +59,8 @@ def _recovery(standing: Standing, profile: Profile) -> str:
         standing.run.run_id,
         standing.node.node_id,
         functions=functions,
-        policy=_policy(profile.recap),
+        policy=profile.recap,
     )
-
-
-def _policy(recap: Recap) -> RecapPolicy:
-    match recap:
-        case Recap.OLDEST_FIRST_24K:
-            return "oldest_first_24k"
-        case Recap.NEWEST_FIRST_12K:
-            return "newest_first_12k"
 
 
 def binding_drift(pinned: Mapping[str, str], current: Mapping[str, str] | None) -> tuple[BindingDrift, ...]:

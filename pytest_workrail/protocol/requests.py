@@ -130,14 +130,17 @@ def read_continue(request: object) -> Ok[ContinueRequest] | Err[ToolError]:
     issues = _contradictions(given)
     if issues:
         return Err(invalid_input(shapes.CONTINUE, issues, opened))
-    context = given.get("context", given.get("contextVariables"))
-    if "context" in given or "contextVariables" in given:
-        problem = context_problem(context, "continue_workflow")
+    context: dict[str, Any] | None = None
+    for member in ("context", "contextVariables"):
+        if member not in given:
+            continue
+        problem = context_problem(given[member], "continue_workflow")
         if problem is not None:
             return Err(problem)
-        reserved = _system_keys(context, "context" if "context" in given else "contextVariables")
+        reserved = _system_keys(given[member], member)
         if reserved:
             return Err(invalid_input(shapes.CONTINUE, reserved, opened))
+        context = given[member]
     output = given.get("output", {})
     notes: str | None = output.get("notesMarkdown", given.get("notes"))
     artifacts: list[Any] | None = output.get("artifacts", given.get("artifacts"))
@@ -229,9 +232,7 @@ def read_list(request: object) -> Ok[ListRequest] | Err[ToolError]:
     given = shaped.value
     tags = given.get("tags")
     return Ok(
-        ListRequest(
-            given["workspacePath"], given.get("includeSources", False), None if tags is None else tuple(tags)
-        )
+        ListRequest(given["workspacePath"], given.get("includeSources", False), None if tags is None else tuple(tags))
     )
 
 

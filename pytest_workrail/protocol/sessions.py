@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_workrail.engine.profiles import Profile, RewindContext
+from pytest_workrail.engine.profiles import Profile
 from pytest_workrail.events.ids import RunId, SessionId, WorkflowRef, ref_of
 from pytest_workrail.events.kinds import Event
 from pytest_workrail.events.snapshot import ExecutionSnapshot
 from pytest_workrail.events.wire import CorruptionReason
 from pytest_workrail.projections.dag import Node, Run, project_dag
-from pytest_workrail.projections.facts import run_context
-from pytest_workrail.projections.lineage import Lineage
+from pytest_workrail.projections.lineage import node_context
 from pytest_workrail.protocol.errors import (
     ToolError,
     from_content,
@@ -77,11 +76,7 @@ class Standing:
 
     def context(self, profile: Profile) -> dict[str, Any]:
         """The context as seen from this node."""
-        match profile.rewind_context:
-            case RewindContext.RUN:
-                return run_context(self.events, self.run.run_id) or {}
-            case RewindContext.LINEAGE:
-                return Lineage(self.events, self.run, self.node.node_id).context() or {}
+        return node_context(self.events, self.run, self.node.node_id, profile.rewind_context) or {}
 
 
 def load_session(archive: Archive, session_id: SessionId) -> Ok[Session] | Err[ToolError]:
@@ -131,4 +126,3 @@ def open_node(archive: Archive, session: Session, run: Run, node: Node) -> Ok[St
     if isinstance(program, Err):
         return program
     return Ok(Standing(session, run, node, snapshot.value, program.value))
-

@@ -12,8 +12,12 @@ from pytest_workrail.engine.modes import DEFAULT_PREFERENCES, Preferences
 from pytest_workrail.engine.reasons import loop_reason
 from pytest_workrail.engine.state import state_to_json
 from pytest_workrail.events import keys
-from pytest_workrail.events.ids import SessionId
-from pytest_workrail.events.judgements import AutonomyChange, EffectivePreferences, PreferencesChangedData, RiskPolicyChange
+from pytest_workrail.events.judgements import (
+    AutonomyChange,
+    EffectivePreferences,
+    PreferencesChangedData,
+    RiskPolicyChange,
+)
 from pytest_workrail.events.payloads import (
     ContextSetData,
     GitSha1,
@@ -23,24 +27,22 @@ from pytest_workrail.events.payloads import (
     Sha256,
     ShortString,
 )
-from pytest_workrail.events.plan import AppendPlan, Pen, start_plan
+from pytest_workrail.events.plan import start_plan
 from pytest_workrail.events.vocabulary import MAX_PATH_LENGTH, MAX_SHORT_STRING_LENGTH, PreferenceSource
 from pytest_workrail.projections.facts import Workspace as WorkspaceFacts
-from pytest_workrail.protocol.advance import Ledger
 from pytest_workrail.protocol.answers import Rendering, progress
 from pytest_workrail.protocol.context import merged
-from pytest_workrail.protocol.errors import ToolError, from_content, from_gate, from_store, internal, precondition
-from pytest_workrail.protocol.onboarding import with_onboarding
+from pytest_workrail.protocol.errors import ToolError, from_content, internal, precondition
+from pytest_workrail.protocol.ledger import Ledger, Written
 from pytest_workrail.protocol.ports import InvalidWorkflow, Shelf, WorkflowEntry, Workspace
 from pytest_workrail.protocol.program import Program, frozen
 from pytest_workrail.protocol.recording import gap_data, snapshot_of
 from pytest_workrail.protocol.references import references_of
 from pytest_workrail.protocol.requests import StartRequest
 from pytest_workrail.protocol.responses import Started
-from pytest_workrail.protocol.sessions import Archive, find_node, load_session, open_node
+from pytest_workrail.protocol.sessions import Archive, Session, find_node, load_session, open_node
 from pytest_workrail.protocol.verdicts import missing_context
-from pytest_workrail.store.ports import PinnedWorkflowStore, StoreError
-from pytest_workrail.store.truth import SessionTruth
+from pytest_workrail.store.ports import PinnedWorkflowStore
 from pytest_workrail.store.witness import Witness
 from pytest_workrail.tokens.desk import Place
 from workrail_lint import js
@@ -83,7 +85,7 @@ class Starting:
         return self._answer(place.value, request)
 
     def _program(self, entry: WorkflowEntry) -> Ok[Program] | Err[ToolError]:
-        made = frozen(with_onboarding(entry.ir) if self.inject_onboarding else entry.ir)
+        made = frozen(entry.ir, self.inject_onboarding)
         return made if isinstance(made, Err) else Ok(self.archive.programs.add(*made.value))
 
     def _open_session(
@@ -97,45 +99,32 @@ class Starting:
         pinned = self.workflows.put(program.ir)
         if isinstance(pinned, Err):
             return Err(from_content(pinned.error))
-        snapshot = snapshot_of(state_to_json(selection.state))
-        stored = self.ledger.snapshots.put(snapshot)
-        if isinstance(stored, Err):
-            return Err(from_content(stored.error))
+        kept = self.ledger.keep(snapshot_of(state_to_json(selection.state)))
+        if isinstance(kept, Err):
+            return kept
         mint = self.ledger.mint
         place = Place(mint.session(), mint.run(), mint.node())
-        pen = Pen(
-            place.session_id,
-            place.run_id,
-            first_index=0,
-            timestamp_ms=self.ledger.clock.now_ms(),
-            new_event_id=mint.event,
-        )
-        plan = start_plan(
-            pen,
-            run=RunStartedData(
-                workflow_id=program.ir["workflowId"],
-                workflow_hash=program.workflow_hash,
-                workflow_source_kind=entry.source_kind,
-                workflow_source_ref=entry.source_ref,
-            ),
-            root=place.node_id,
-            snapshot_ref=snapshot.ref,
-            preferences=_preferences(request.preferences),
-            context=ContextSetData(context_id=keys.context_id(None), context=context, source="initial"),
-            observations=_observations(self.workspace.facts(request.workspace_path)),
-            gaps=[gap_data(gap_for(reason), keys.gap_id(None, at)) for at, reason in enumerate(selection.gaps)],
-        )
-        written = self._append(place.session_id, plan)
+
+        def append(witness: Witness, session: Session) -> Written:
+            plan = start_plan(
+                self.ledger.pen(session, place.run_id),
+                run=RunStartedData(
+                    workflow_id=program.ir["workflowId"],
+                    workflow_hash=program.workflow_hash,
+                    workflow_source_kind=entry.source_kind,
+                    workflow_source_ref=entry.source_ref,
+                ),
+                root=place.node_id,
+                snapshot_ref=kept.value,
+                preferences=_preferences(request.preferences),
+                context=ContextSetData(context_id=keys.context_id(None), context=context, source="initial"),
+                observations=_observations(self.workspace.facts(request.workspace_path)),
+                gaps=[gap_data(gap_for(reason), keys.gap_id(None, at)) for at, reason in enumerate(selection.gaps)],
+            )
+            return self.ledger.append(witness, plan)
+
+        written = self.ledger.write(place.session_id, append)
         return written if isinstance(written, Err) else Ok(place)
-
-    def _append(self, session_id: SessionId, plan: AppendPlan) -> Ok[None] | Err[ToolError]:
-        def append(witness: Witness, _: SessionTruth) -> Ok[None] | Err[StoreError]:
-            return self.ledger.sessions.append(witness, plan)
-
-        outcome = self.ledger.gate.with_healthy_session_lock(session_id, append)
-        if isinstance(outcome, Err):
-            return Err(from_gate(outcome.error))
-        return Err(from_store(outcome.value.error)) if isinstance(outcome.value, Err) else Ok(None)
 
     def _answer(self, place: Place, request: StartRequest) -> Ok[Started] | Err[ToolError]:
         session = load_session(self.archive, place.session_id)
@@ -173,14 +162,12 @@ def find_startable(shelf: Shelf, workflow_id: str) -> Ok[WorkflowEntry] | Err[To
 
 
 def _not_startable(error: InterpreterError) -> ToolError:
-    match error:
-        case MissingContext():
-            return missing_context(error, "`initialContext` and call start_workflow again")
-        case LoopReportError():
-            advice = "Start with a context under which the loop ends, or have the workflow's author look at the loop."
-            return precondition(error.message, advice, snapshot_reason(loop_reason(error)))
-        case _:
-            return internal(f"The first step can't be chosen ({error.code}): {error.message}")
+    if isinstance(error, MissingContext):
+        return missing_context(error, "`initialContext` and call start_workflow again")
+    if isinstance(error, LoopReportError):
+        advice = "Start with a context under which the loop ends, or have the author of the workflow look at the loop."
+        return precondition(error.message, advice, snapshot_reason(loop_reason(error)))
+    return internal(f"The first step can't be chosen ({error.code}): {error.message}")
 
 
 def _preferences(chosen: Preferences | None) -> PreferencesChangedData:
@@ -212,4 +199,3 @@ def _observations(facts: WorkspaceFacts) -> list[ObservationData]:
     if facts.git_head_sha is not None:
         found.append(ObservationData(key="git_head_sha", value=GitSha1(value=facts.git_head_sha), confidence="high"))
     return found
-

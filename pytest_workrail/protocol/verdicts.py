@@ -26,8 +26,10 @@ from pytest_workrail.engine.reasons import (
     loop_reason,
 )
 from pytest_workrail.engine.rendering import render_context
-from pytest_workrail.engine.state import Running, State, StepInstance, state_from_json
+from pytest_workrail.engine.state import Complete, CompletedKeys, Init, LoopFrame, Running, State, StepInstance
+from pytest_workrail.events.snapshot import BlockedState, CompleteState, ExecutionSnapshot, InitState, RunningState
 from pytest_workrail.projections.lineage import Lineage
+from pytest_workrail.protocol.answers import pending_instance
 from pytest_workrail.protocol.errors import ToolError, internal, precondition
 from pytest_workrail.protocol.sessions import Standing
 from workrail_lint.js import Json
@@ -160,13 +162,11 @@ def _kept(gaps: Sequence[Gap], profile: Profile) -> set[int]:
 
 def _select(attempted: Attempted) -> Ok[Selection] | Err[LoopReportError | ToolError]:
     interpreter = attempted.standing.program.interpreter
-    done = interpreter.complete(engine_state(attempted.standing), attempted.instance)
+    done = interpreter.complete(engine_state(attempted.standing.snapshot), attempted.instance)
     if isinstance(done, Err):
         return Err(internal(f"The pending step can't be completed: {done.error.message}"))
     artifacts = attempted.earlier_artifacts + attempted.submission.artifacts
-    selected = interpreter.next(
-        done.value, attempted.context, artifacts, never_stop=attempted.preferences.never_stops
-    )
+    selected = interpreter.next(done.value, attempted.context, artifacts, never_stop=attempted.preferences.never_stops)
     if isinstance(selected, Ok):
         return selected
     error = selected.error
@@ -183,9 +183,20 @@ def missing_context(error: MissingContext, where: str) -> ToolError:
     return precondition(error.message, advice)
 
 
-def engine_state(standing: Standing) -> State:
-    """The state of a node in the engine's own form."""
-    return state_from_json(standing.snapshot.state.to_wire())
+def engine_state(snapshot: ExecutionSnapshot) -> State:
+    """The state of a snapshot in the form the interpreter takes, which knows nothing of blocks."""
+    state = snapshot.state
+    match state:
+        case InitState():
+            return Init()
+        case CompleteState():
+            return Complete()
+        case RunningState() | BlockedState():
+            return Running(
+                CompletedKeys(state.completed.values),
+                tuple(LoopFrame(frame.loop_id, frame.iteration, frame.body_index) for frame in state.loop_stack),
+                pending_instance(snapshot),
+            )
 
 
 def _render_context(attempted: Attempted) -> Any:
@@ -220,14 +231,12 @@ def _capability_reasons(attempted: Attempted, reports: Reports, profile: Profile
         case Capabilities.ENFORCE:
             standing = attempted.standing
             ir = standing.program.ir
-            lineage = Lineage(standing.events, standing.run, standing.node.node_id)
-            known = [
-                Observation(0, name, lineage.capability_status(name), {"enforcementGrade": "strong"})
-                for name in required_capabilities(ir)
-            ]
-            state = engine_state(standing)
-            completed = state.completed if isinstance(state, Running) else ()
-            return capability_reasons(ir, attempted.instance.step_id, set(completed), [*known, *reports.observations])
+            if not required_capabilities(ir):
+                return ()
+            known = Lineage(standing.events, standing.run, standing.node.node_id).observations()
+            state = engine_state(standing.snapshot)
+            completed = set(state.completed) if isinstance(state, Running) else set()
+            return capability_reasons(ir, attempted.instance.step_id, completed, [*known, *reports.observations])
 
 
 def _is_disclosed(reason: Reason, attempted: Attempted) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pytest_workrail.events.wire import record_line
 from pytest_workrail.store import layout
-from pytest_workrail.store.durable import parent, settle
+from pytest_workrail.store.durable import parent, said, settle
 from pytest_workrail.store.files import Files
 from pytest_workrail.store.ports import AliasError
 from pytest_workrail.tokens.aliases import AliasKey, AliasRecord, read_alias
@@ -101,4 +101,4 @@ class FileAliasIndex:
 
 
 def _io_error(problem: OSError) -> Err[AliasError]:
-    return Err(AliasError("TOKEN_ALIAS_IO_ERROR", problem.strerror or type(problem).__name__))
+    return Err(AliasError("TOKEN_ALIAS_IO_ERROR", said(problem)))

@@ -11,6 +11,11 @@ from pytest_workrail.store.files import Files
 _numbers = itertools.count()
 
 
+def said(problem: OSError) -> str:
+    """What a disk complains about, without the absolute paths that an OSError names."""
+    return problem.strerror or type(problem).__name__
+
+
 def parent(path: str) -> str:
     """The folder a path lies in."""
     return path.rpartition("/")[0]

@@ -15,7 +15,7 @@ from pytest_workrail.events.plan import AppendPlan
 from pytest_workrail.events.snapshot import ExecutionSnapshot, read_snapshot
 from pytest_workrail.events.wire import decode_json
 from pytest_workrail.store import layout, log
-from pytest_workrail.store.durable import parent, settle, unique_aside, write_durably
+from pytest_workrail.store.durable import parent, said, settle, unique_aside, write_durably
 from pytest_workrail.store.files import Files
 from pytest_workrail.store.log import ManifestReading, Prepared
 from pytest_workrail.store.ports import (
@@ -54,7 +54,7 @@ class FileSessionStore:
 
     def load_validated_prefix(self, session_id: SessionId) -> Ok[ValidatedPrefix] | Err[StoreError]:
         try:
-            reading = self._manifest(session_id)
+            reading = log.read_manifest(session_id, self._files.read(layout.manifest(session_id)) or b"")
             if reading.cut is not None and not reading.records:
                 return Err(reading.cut)
             events, kept, fault = self._segments(session_id, reading)
@@ -106,15 +106,23 @@ class FileSessionStore:
         self._settled[session_id] = prepared.records[-1].manifest_index + 1
 
     def _load(self, session_id: SessionId) -> Ok[SessionTruth] | Err[StoreError]:
-        reading = self._manifest(session_id)
+        path = layout.manifest(session_id)
+        raw = self._files.read(path) or b""
+        loaded = self._verified(session_id, raw)
+        # Reading takes no lock. A manifest that changes while it is looked at is not damaged, it is being written.
+        while isinstance(loaded, Err) and (latest := self._files.read(path) or b"") != raw:
+            raw, loaded = latest, self._verified(session_id, latest)
+        if isinstance(loaded, Ok):
+            self._settle(session_id, len(loaded.value.manifest))
+        return loaded
+
+    def _verified(self, session_id: SessionId, raw: bytes) -> Ok[SessionTruth] | Err[StoreError]:
+        reading = log.read_manifest(session_id, raw)
         if reading.fault is not None:
             return Err(reading.fault)
         events, _, fault = self._segments(session_id, reading)
         fault = fault or log.unpinned_node(events, reading.records)
-        if fault is not None:
-            return Err(fault)
-        self._settle(session_id, len(reading.records))
-        return Ok(SessionTruth(events, reading.records))
+        return Err(fault) if fault is not None else Ok(SessionTruth(events, reading.records))
 
     def _settle(self, session_id: SessionId, records: int) -> None:
         """What is loaded will be taken for granted, so it must not be lost any more."""
@@ -122,9 +130,6 @@ class FileSessionStore:
             settle(self._files, layout.manifest(session_id))
             self._files.sync_dir(layout.SESSIONS)
             self._settled[session_id] = records
-
-    def _manifest(self, session_id: SessionId) -> ManifestReading:
-        return log.read_manifest(session_id, self._files.read(layout.manifest(session_id)) or b"")
 
     def _segments(
         self, session_id: SessionId, reading: ManifestReading
@@ -174,14 +179,14 @@ class FileSnapshotStore:
         try:
             _put(self._files, layout.snapshot(ref), raw)
         except OSError as problem:
-            return Err(ContentError("SNAPSHOT_STORE_IO_ERROR", _said(problem)))
+            return Err(ContentError("SNAPSHOT_STORE_IO_ERROR", said(problem)))
         return Ok(ref)
 
     def get(self, ref: SnapshotRef) -> Ok[ExecutionSnapshot | None] | Err[ContentError]:
         try:
             raw = self._files.read(layout.snapshot(ref))
         except OSError as problem:
-            return Err(ContentError("SNAPSHOT_STORE_IO_ERROR", _said(problem)))
+            return Err(ContentError("SNAPSHOT_STORE_IO_ERROR", said(problem)))
         if raw is None:
             return Ok(None)
         snapshot = read_snapshot(raw)
@@ -202,7 +207,7 @@ class FilePinnedWorkflowStore:
             workflow_hash = WorkflowHash(digest(raw))
             _put(self._files, layout.pinned_workflow(workflow_hash), raw)
         except OSError as problem:
-            return Err(ContentError("PINNED_WORKFLOW_STORE_IO_ERROR", _said(problem)))
+            return Err(ContentError("PINNED_WORKFLOW_STORE_IO_ERROR", said(problem)))
         except CanonicalError as problem:
             return Err(ContentError("PINNED_WORKFLOW_STORE_CORRUPTION_DETECTED", str(problem)))
         return Ok(workflow_hash)
@@ -211,7 +216,7 @@ class FilePinnedWorkflowStore:
         try:
             raw = self._files.read(layout.pinned_workflow(workflow_hash))
         except OSError as problem:
-            return Err(ContentError("PINNED_WORKFLOW_STORE_IO_ERROR", _said(problem)))
+            return Err(ContentError("PINNED_WORKFLOW_STORE_IO_ERROR", said(problem)))
         if raw is None:
             return Ok(None)
         decoded = decode_json(raw)
@@ -229,10 +234,5 @@ def _put(files: Files, path: str, raw: bytes) -> None:
         write_durably(files, path, raw, aside=unique_aside(path))
 
 
-def _said(problem: OSError) -> str:
-    # The text of an OSError names absolute paths, which must not leave the machine.
-    return problem.strerror or type(problem).__name__
-
-
 def _io_error(problem: OSError) -> StoreIoError:
-    return StoreIoError(_said(problem))
+    return StoreIoError(said(problem))

@@ -37,6 +37,7 @@ class Home:
     keyring: Keyring
     mint: IdMint
     clock: Clock
+    entropy: Entropy
 
 
 def in_memory(clock: Clock, entropy: Entropy) -> Home:
@@ -50,6 +51,7 @@ def in_memory(clock: Clock, entropy: Entropy) -> Home:
         keyring=keyring,
         mint=IdMint(entropy.generate),
         clock=clock,
+        entropy=entropy,
     )
 
 
@@ -79,4 +81,5 @@ def on_files(files: Files, clock: Clock, entropy: Entropy, holder: Holder) -> Ho
         keyring=keyring,
         mint=IdMint(entropy.generate),
         clock=clock,
+        entropy=entropy,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_workrail.store import layout
-from pytest_workrail.store.durable import publish, settle, unique_aside, write_durably
+from pytest_workrail.store.durable import publish, said, settle, unique_aside, write_durably
 from pytest_workrail.store.files import Files
 from pytest_workrail.store.ports import Entropy, KeyringError
 from pytest_workrail.tokens.keys import KEY_BYTES, KeyPair, keyring_bytes, read_keyring
@@ -60,16 +60,20 @@ class FileKeyring:
         return pair
 
     def rotate(self) -> Ok[KeyPair] | Err[KeyringError]:
-        pair = self.load()
-        if isinstance(pair, Err):
-            return pair
         fresh = _fresh_key(self._entropy)
         if isinstance(fresh, Err):
             return fresh
-        rotated = pair.value.rotated(fresh.value)
         try:
-            aside = unique_aside(layout.KEYRING)
-            write_durably(self._files, layout.KEYRING, keyring_bytes(rotated), aside=aside)
+            # Two rotations at once would make one key forget the other without ever having been previous.
+            with self._files.guard(layout.KEYS) as alone:
+                if not alone:
+                    return Err(KeyringError("KEYRING_IO_ERROR", "another process is rotating the keys"))
+                pair = self.load()
+                if isinstance(pair, Err):
+                    return pair
+                rotated = pair.value.rotated(fresh.value)
+                aside = unique_aside(layout.KEYRING)
+                write_durably(self._files, layout.KEYRING, keyring_bytes(rotated), aside=aside)
         except OSError as problem:
             return _io_error(problem)
         return Ok(rotated)
@@ -84,4 +88,4 @@ def _fresh_key(entropy: Entropy) -> Ok[bytes] | Err[KeyringError]:
 
 
 def _io_error(problem: OSError) -> Err[KeyringError]:
-    return Err(KeyringError("KEYRING_IO_ERROR", problem.strerror or type(problem).__name__))
+    return Err(KeyringError("KEYRING_IO_ERROR", said(problem)))

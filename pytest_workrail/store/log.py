@@ -24,6 +24,7 @@ from pytest_workrail.events.wire import (
     nesting,
     record_line,
 )
+from pytest_workrail.projections.index import log_index
 from pytest_workrail.store.ports import StoreCorruption, StoreInvariantViolation
 from pytest_workrail.store.truth import SessionTruth
 from workrail_lint import js
@@ -166,7 +167,7 @@ def prepare(
 ) -> Ok[Prepared | None] | Err[StoreInvariantViolation]:
     """What to write for a plan; None when the log holds it already."""
     keys = [event.dedupe_key for event in plan.events]
-    stored = {event.dedupe_key for event in truth.events}
+    stored = log_index(truth.events).by_key
     known = sum(key in stored for key in keys)
     if known and known == len(keys):
         return Ok(None)
@@ -203,12 +204,12 @@ def _encode(events: tuple[Event, ...]) -> Ok[tuple[bytes, tuple[Event, ...]]] | 
     read_back: list[Event] = []
     for event in events:
         wire = event.to_wire()
-        if nesting(wire) > MAX_NESTING:
-            return Err(StoreInvariantViolation(f"event {event.event_index} is nested too deeply"))
         try:
             line = canonical_bytes(wire)
         except CanonicalError as problem:
             return Err(StoreInvariantViolation(f"event {event.event_index}: {problem}"))
+        if line.count(b"{") + line.count(b"[") > MAX_NESTING and nesting(wire) > MAX_NESTING:
+            return Err(StoreInvariantViolation(f"event {event.event_index} is nested too deeply"))
         again = read_event(line)
         if isinstance(again, Err):
             return Err(StoreInvariantViolation(f"event {event.event_index}: {again.error.message}"))

@@ -7,6 +7,7 @@ from pytest_workrail.events.plan import AppendPlan
 from pytest_workrail.events.snapshot import ExecutionSnapshot
 from pytest_workrail.events.wire import decode_json
 from pytest_workrail.store import log
+from pytest_workrail.store.lock import RETRY_AFTER_MS
 from pytest_workrail.store.ports import ContentError, LockBusy, LockIoError, StoreError, StoreInvariantViolation
 from pytest_workrail.store.truth import Complete, SessionEntry, SessionTruth, ValidatedPrefix
 from pytest_workrail.store.witness import Witness
@@ -14,7 +15,6 @@ from workrail_lint.js import Json
 from workrail_lint.result import Err, Ok
 from workrail_lint.workrail.canonical import CanonicalError, canonical_bytes, digest
 
-RETRY_AFTER_MS = 250
 _EMPTY = SessionTruth()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pytest_workrail.engine.profiles import RewindContext
 from pytest_workrail.projections.ranking import MAX_SESSIONS_TO_SCAN
 from pytest_workrail.projections.resume import SessionSummary, summarize, with_snapshot
 from pytest_workrail.store.ports import StoreError
@@ -10,7 +11,7 @@ from workrail_lint.result import Err, Ok
 
 
 def healthy_summaries(
-    stores: Stores, *, context_of_lineage: bool = False
+    stores: Stores, *, rewind_context: RewindContext = RewindContext.RUN
 ) -> Ok[list[SessionSummary]] | Err[StoreError]:
     """The most recent healthy sessions. One that can't be read is passed over, not an error."""
     entries = stores.sessions.list_sessions()
@@ -25,7 +26,7 @@ def healthy_summaries(
             entry.session_id,
             loaded.value.events,
             modified_ms=entry.modified_ms,
-            context_of_lineage=context_of_lineage,
+            rewind_context=rewind_context,
         )
         if summary is None:
             continue

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from pytest_workrail.events.ids import SessionId
 from pytest_workrail.events.kinds import Event
-from pytest_workrail.events.manifest import ManifestRecord, segments
+from pytest_workrail.events.manifest import ManifestRecord, SegmentClosed
 from pytest_workrail.events.wire import CorruptionReason
+from pytest_workrail.projections.index import log_index
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,16 +25,19 @@ class SessionTruth:
 
     def find(self, dedupe_key: str) -> Event | None:
         """The event known by a dedupe key."""
-        return next((event for event in self.events if event.dedupe_key == dedupe_key), None)
+        return log_index(self.events).by_key.get(dedupe_key)
 
     def as_of(self, event_index: int) -> tuple[Event, ...]:
         """The log as it stood when the append that holds this event was done.
 
         A replayed answer is rendered from this, so that it can't differ from the first one.
         """
-        for segment in segments(self.manifest):
-            if segment.first_event_index <= event_index <= segment.last_event_index:
-                return self.events[: segment.last_event_index + 1]
+        # Backwards, because most questions are about what happened last.
+        for record in reversed(self.manifest):
+            if isinstance(record, SegmentClosed) and record.first_event_index <= event_index:
+                if event_index > record.last_event_index:
+                    break
+                return self.events[: record.last_event_index + 1]
         raise IndexError(f"no event has index {event_index}")
 
 

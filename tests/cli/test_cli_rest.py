@@ -121,3 +121,29 @@ def test_init_makes_a_workflow_that_compiles(run: Run, tmp_path: Any) -> None:
 def test_init_refuses_bad_ids(run: Run, ident: str, tmp_path: Any) -> None:
     assert run("init", "--id", ident).code == 2
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["a.json"],
+        ["a.json", "w", "--strict", "--no-cache"],
+        ["--fix", "--unsafe-fixes", "a.json", "--isolated"],
+        ["--diff", "--statistics", "--exit-zero", "--watch", "--engine-parity"],
+    ],
+)
+def test_quick_arguments_are_what_argparse_would_say(arguments: list[str]) -> None:
+    from workrail_lint.cli.check_options import full_arguments, quick_arguments
+
+    quick, full = quick_arguments(arguments), full_arguments(arguments)
+    assert quick is not None
+    assert full is not None
+    assert vars(quick) == vars(full)
+
+
+@pytest.mark.parametrize("arguments", [["-"], ["--select", "LP"], ["--jobs=2"], ["--help"], ["--", "a"], [""], ["--nope"]])
+def test_anything_else_is_left_to_argparse(arguments: list[str]) -> None:
+    from workrail_lint.cli.check_options import quick_arguments
+
+    assert quick_arguments(arguments) is None

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from engine_ir import pack
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_workrail.engine.assessments import RecordedDimension, assess, followups
@@ -160,6 +160,7 @@ _submissions = st.lists(
 )
 
 
+@settings(deadline=None)
 @given(_submissions, st.sampled_from([("readiness",), ("safety",), ("readiness", "safety")]))
 def test_every_submission_is_either_recorded_or_explained(artifacts: list[Any], refs: tuple[str, ...]) -> None:
     verdict, recorded = _assess(*artifacts, refs=refs)

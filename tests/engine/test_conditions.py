@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_workrail.engine import conditions
@@ -173,6 +173,7 @@ _conditions = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(_conditions, st.dictionaries(st.sampled_from(["a", "b"]), _values))
 def test_evaluation_is_total_and_repeatable(condition: object, context: dict[str, Any]) -> None:
     result = evaluate(condition, context)
@@ -180,11 +181,13 @@ def test_evaluation_is_total_and_repeatable(condition: object, context: dict[str
     assert evaluate(condition, context) is result
 
 
+@settings(deadline=None)
 @given(st.text(max_size=12), st.text(max_size=12))
 def test_any_pattern_and_text_give_an_answer(pattern: str, text: str) -> None:
     assert isinstance(evaluate({"var": "a", "matches": pattern}, {"a": text}), bool)
 
 
+@settings(deadline=None)
 @given(_leaves, st.dictionaries(st.sampled_from(["a", "b"]), _values))
 def test_double_negation_and_single_members_change_nothing(leaf: dict[str, Any], context: dict[str, Any]) -> None:
     plain = evaluate(leaf, context)
@@ -193,11 +196,13 @@ def test_double_negation_and_single_members_change_nothing(leaf: dict[str, Any],
     assert evaluate({"not": {"not": leaf}}, context) is plain
 
 
+@settings(deadline=None)
 @given(_values, _values)
 def test_lenient_equality_is_symmetric(a: object, b: object) -> None:
     assert lenient_equal(a, b) is lenient_equal(b, a)
 
 
+@settings(deadline=None)
 @given(_values)
 def test_not_equals_is_the_opposite_of_equals(value: object) -> None:
     context = {"a": value}

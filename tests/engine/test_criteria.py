@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_workrail.engine.criteria import Validation, evaluate_criteria
@@ -55,6 +55,8 @@ def _verdict(criteria: object, text: str = "some text", context: dict[str, Any] 
         ({"type": "schema", "schema": {"patternProperties": {"^a$": {"type": "number"}}}}, '{"a": "x"}', False),
         ({"type": "schema", "schema": {"patternProperties": {"^a$": {"type": "number"}}}}, '{"b": "x"}', True),
         ({"type": "schema", "schema": True}, "1", True),
+        ({"type": "schema", "schema": {"$ref": "http://json-schema.org/draft-07/schema#"}}, '{"type": 5}', False),
+        ({"type": "schema", "schema": {"$ref": "http://json-schema.org/draft-07/schema#"}}, '{"type": "null"}', True),
         ({"type": "schema", "schema": {}}, "[" * 100_000, False),
     ],
 )
@@ -78,6 +80,9 @@ def test_rules(rule: dict[str, Any], text: str, valid: bool) -> None:
         [{"type": "schema", "schema": {"$ref": "https://example.invalid/s.json"}, "message": "m"}],
         [{"type": "schema", "schema": {"$ref": "#"}, "message": "m"}],
         [{"type": "schema", "schema": {"type": "string", "pattern": "("}, "message": "m"}],
+        [{"type": "schema", "schema": {"properties": {"unused": {"pattern": "("}}}, "message": "m"}],
+        [{"type": "schema", "schema": {"$ref": "#/definitions/none"}, "message": "m"}],
+        [{"type": "schema", "schema": "text", "message": "m"}],
         "words",
     ],
 )
@@ -192,6 +197,7 @@ _criteria = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(_criteria, st.text(max_size=6))
 def test_evaluation_is_total(criteria: object, text: str) -> None:
     verdict = evaluate_criteria(criteria, text, {})

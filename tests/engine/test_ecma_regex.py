@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workrail_lint.ecma_regex import compile_pattern
@@ -241,6 +241,7 @@ _pieces = st.sampled_from(
 _flags = st.sets(st.sampled_from("imsuyg")).map(sorted).map("".join)
 
 
+@settings(deadline=None)
 @given(st.lists(_pieces, max_size=8).map("".join), _flags, st.text("abkKéßſ\n\U0001f600 0_", max_size=6))
 def test_compiling_and_searching_are_total(pattern: str, flags: str, text: str) -> None:
     result = compile_pattern(pattern, flags)
@@ -250,18 +251,21 @@ def test_compiling_and_searching_are_total(pattern: str, flags: str, text: str) 
         assert isinstance(result.error, str)
 
 
+@settings(deadline=None)
 @given(st.text(max_size=8), st.text(max_size=3))
 def test_a_literal_is_found_where_it_stands(text: str, around: str) -> None:
     escaped = "".join(f"\\u{{{ord(char):x}}}" for char in text)
     assert _found(escaped, "u", around + text + around)
 
 
+@settings(deadline=None)
 @given(st.text("abcXYZ019_", min_size=1, max_size=6))
 def test_ascii_words_match_whatever_their_case(word: str) -> None:
     assert _found(f"^{word}$", "i", word.swapcase())
     assert _found(f"^{word}$", "", word.swapcase()) is (word == word.swapcase())
 
 
+@settings(deadline=None)
 @given(st.characters())
 def test_a_class_and_its_complement_share_nothing(char: str) -> None:
     for name in "dws":

@@ -69,7 +69,7 @@ _artifacts = st.lists(st.sampled_from([GO, STOP, {"kind": "wr.loop_control"}, {"
 _turns = st.lists(st.tuples(_contexts, _artifacts), min_size=1, max_size=25)
 
 
-@settings(max_examples=150)
+@settings(max_examples=150, deadline=None)
 @given(_workflows(), _turns)
 def test_the_interpreter_does_what_its_description_says(ir: dict[str, Any], turns: list[Any]) -> None:
     interpreter, literal = Interpreter(ir), LiteralRun(ir)
@@ -91,7 +91,7 @@ def test_the_interpreter_does_what_its_description_says(ir: dict[str, Any], turn
         assert set(state.completed) == set(literal.completed)
 
 
-@settings(max_examples=100)
+@settings(max_examples=100, deadline=None)
 @given(_workflows(), _turns)
 def test_every_run_keeps_its_promises(ir: dict[str, Any], turns: list[Any]) -> None:
     interpreter = Interpreter(ir)
@@ -119,7 +119,7 @@ def test_every_run_keeps_its_promises(ir: dict[str, Any], turns: list[Any]) -> N
         assert interpreter.next(old, context, artifacts) == result
 
 
-@settings(max_examples=100)
+@settings(max_examples=100, deadline=None)
 @given(_workflows(), _turns)
 def test_a_state_that_was_stored_continues_like_the_one_in_memory(ir: dict[str, Any], turns: list[Any]) -> None:
     kept, restoring = Interpreter(ir), Interpreter(ir)
@@ -134,6 +134,7 @@ def test_a_state_that_was_stored_continues_like_the_one_in_memory(ir: dict[str, 
         state = kept.complete(result.value.state, result.value.step).value
 
 
+@settings(deadline=None)
 @given(st.lists(st.text("abc@:", min_size=1, max_size=4), max_size=40), st.data())
 def test_completed_keys_are_a_set_that_shares_and_never_changes(keys: list[str], data: st.DataObject) -> None:
     versions = [CompletedKeys()]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from engine_ir import GO, step, while_artifact, workflow
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_workrail.engine.criteria import Validation
@@ -229,6 +229,7 @@ class TestStoredValidation:
         stored = stored_validation(Validation(False, issues)).issues
         assert stored == (*issues[:8], "[TRUNCATED]")
 
+    @settings(deadline=None)
     @given(st.lists(st.text(max_size=700), max_size=20))
     def test_budgets_hold(self, texts: list[str]) -> None:
         stored = stored_validation(Validation(False, tuple(texts), tuple(texts)))

@@ -196,6 +196,14 @@ class TestContractSlot:
         assert '"refine"' not in outside
 
 
+def test_a_probe_is_told_which_capability() -> None:
+    contract = {"ref": "wr.contracts.capability_observation", "required": True, "capability": "delegation"}
+    prompt = _one(step("probe", output={"contract": contract})).prompt
+    assert 'Set `capability` to "delegation"' in prompt
+    example = json.loads(prompt.partition("```json\n")[2].partition("\n```")[0])
+    assert example["capability"] == "delegation"
+
+
 def test_assessment_slot() -> None:
     made = step(
         "s",

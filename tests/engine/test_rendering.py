@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import pytest
 from engine_ir import for_each, parallel, step, workflow
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_workrail.engine.confirmation import (
@@ -71,6 +71,7 @@ def test_template_tokens(text: str, expected: str | None) -> None:
     assert substitute(text, _CONTEXT) == (text if expected is None else expected)
 
 
+@settings(deadline=None)
 @given(
     st.text("{}ab.wr_ 1", max_size=20), st.dictionaries(st.sampled_from(["a", "b", "wr"]), st.integers() | st.none())
 )

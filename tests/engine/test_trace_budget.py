@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_workrail.engine.trace import StepRef, TraceEntry, Tracer, within_budget
@@ -30,6 +30,7 @@ def test_golden_vectors(summary: str, sizes: list[int]) -> None:
     assert [js.u8_length(entry.summary) for entry in kept] == sizes
 
 
+@settings(deadline=None)
 @given(st.lists(st.text(max_size=700), max_size=40))
 def test_whatever_comes_fits(summaries: list[str]) -> None:
     kept = within_budget(_entries(*summaries))
@@ -40,6 +41,7 @@ def test_whatever_comes_fits(summaries: list[str]) -> None:
         assert entry.summary == original or entry.summary.endswith(TRUNCATION_MARKER)
 
 
+@settings(deadline=None)
 @given(st.lists(st.text(max_size=700), max_size=40))
 def test_a_tracer_that_stops_listening_loses_nothing(summaries: list[str]) -> None:
     tracer = Tracer()

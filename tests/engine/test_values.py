@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_workrail.engine.values import (
@@ -39,6 +39,7 @@ def test_collation_golden_orders(ascending: str) -> None:
     assert collated(reversed(expected)) == expected
 
 
+@settings(deadline=None)
 @given(_any_text, _any_text)
 def test_collation_is_a_total_order(a: str, b: str) -> None:
     first, second = collation_key(a), collation_key(b)
@@ -46,6 +47,7 @@ def test_collation_is_a_total_order(a: str, b: str) -> None:
     assert (first < second) + (second < first) + (a == b) == 1
 
 
+@settings(deadline=None)
 @given(_any_text, st.characters())
 def test_a_prefix_sorts_first(text: str, more: str) -> None:
     assert collation_key(text) < collation_key(text + more)
@@ -67,6 +69,7 @@ def test_truncation_golden_vectors(text: str, expected: str, size: int) -> None:
     assert js.u8_length(cut) == size
 
 
+@settings(deadline=None)
 @given(_any_text, st.integers(-3, 300))
 def test_a_prefix_is_whole_characters_within_the_limit(text: str, limit: int) -> None:
     prefix = utf8_prefix(text, limit)
@@ -76,6 +79,7 @@ def test_a_prefix_is_whole_characters_within_the_limit(text: str, limit: int) ->
     assert not rest or js.u8_length(prefix + rest[0]) > limit
 
 
+@settings(deadline=None)
 @given(_any_text, st.integers(0, 120))
 def test_truncation_never_exceeds_its_limit_and_invents_nothing(text: str, limit: int) -> None:
     cut = truncate_marked(text, limit)
@@ -87,6 +91,7 @@ def test_truncation_never_exceeds_its_limit_and_invents_nothing(text: str, limit
         assert text.startswith(cut.removesuffix(TRUNCATION_MARKER))
 
 
+@settings(deadline=None)
 @given(_step_ids, _paths)
 def test_step_keys_round_trip(step_id: str, path: tuple[LoopPosition, ...]) -> None:
     assert parse_step_key(step_key(step_id, path)).value == (step_id, path)
@@ -137,6 +142,7 @@ def test_malformed_keys(key: str) -> None:
     assert parse_step_key(key).error.code == "STEP_INSTANCE_KEY_BAD_FORMAT"
 
 
+@settings(deadline=None)
 @given(_any_text)
 def test_reading_a_key_is_total(key: str) -> None:
     result = parse_step_key(key)

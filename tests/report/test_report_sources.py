@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from workrail_lint import check_text
-from workrail_lint.findings import Finding, Severity
+from workrail_lint.findings import Edit, Finding, Severity
 from workrail_lint.report import FORMATS, render
 from workrail_lint.report.data import ReportData
 from workrail_lint.report.sources import Sources
@@ -56,12 +56,32 @@ def test_findings_get_the_edits_of_their_fixes() -> None:
     by_name = {item.finding.name: item for item in items}
     (edit,) = by_name["json-trailing-comma"].edits
     assert (edit.start, edit.end, edit.text) == (7, 8, "")
-    assert by_name["json-trailing-comma"].fix is not None
 
 
-def test_a_fix_without_a_text_is_no_fix() -> None:
+def test_without_a_text_there_are_no_edits() -> None:
     found = check_text('{"a": 1,}', "workflows/a.json").findings
-    assert all(item.fix is None for item in Sources().reported(found))
+    assert any(finding.fix is not None for finding in found)
+    assert all(item.edits == () for item in Sources().reported(found))
+    assert all(item.edits == () for item in Sources({"-": b"{}"}, disk=False).reported(found))
+
+
+def test_edits_are_worked_out_only_for_formats_that_show_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = '{"a": 1,}'
+    path = "workflows/a.json"
+    asked: list[Finding] = []
+    edits = Sources.edits
+
+    def counted(self: Sources, finding: Finding) -> tuple[Edit, ...]:
+        asked.append(finding)
+        return edits(self, finding)
+
+    monkeypatch.setattr(Sources, "edits", counted)
+    found = check_text(text, path).findings
+    for name in FORMATS:
+        asked.clear()
+        sources = Sources({path: text.encode()})
+        render(name, ReportData(sources.reported(found), sources=sources, rules={}, files=1, version="1"))
+        assert len(asked) == (len(found) if name in ("json", "jsonl", "sarif") else 0)
 
 
 def test_reasons_of_suppressions_go_with_their_findings() -> None:

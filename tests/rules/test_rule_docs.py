@@ -58,7 +58,7 @@ def test_every_example_has_a_fixture(rule: Rule) -> None:
     for number, example in enumerate(rule.examples(), 1):
         stem = fixture_stem(rule, number)
         data = as_bytes(example.bad)
-        if "missing" in example.options or len(data) > 100_000:
+        if {"missing", "links"} & example.options.keys() or len(data) > 100_000:
             assert not any(path.startswith(f"{stem}.") for path in files)
         else:
             assert data in (files.get(f"{stem}.json"), files.get(f"{stem}/{example.path}"))
@@ -76,15 +76,17 @@ def test_writing_removes_what_is_not_generated_and_is_idempotent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(docs, "rules", lambda: RULES[:3])
-    old = tmp_path / docs.PAGES / "XX999.md"
-    old.parent.mkdir(parents=True)
-    old.write_text("gone", encoding="utf-8")
+    old, nested = tmp_path / docs.PAGES / "XX999.md", tmp_path / docs.FIXTURES / "XX999-gone" / "workflows" / "a.json"
+    for path in (old, nested):
+        path.parent.mkdir(parents=True)
+        path.write_text("gone", encoding="utf-8")
     root = str(tmp_path)
     assert f"{docs.PAGES}/XX999.md belongs to no rule" in docs.stale(root)
     assert f"{docs.PAGES}/README.md is missing" in docs.stale(root)
-    assert docs.write(root) == len(docs.generated()) + 1
+    assert docs.write(root) == len(docs.generated()) + 2
     assert docs.stale(root) == []
     assert not old.exists()
+    assert not nested.parent.parent.exists()
     assert docs.write(root) == 0
     (tmp_path / docs.PAGES / "README.md").write_text("x", encoding="utf-8")
     assert docs.stale(root) == [f"{docs.PAGES}/README.md is out of date"]

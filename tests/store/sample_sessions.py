@@ -300,6 +300,15 @@ def tell_short(story: Story) -> Story:
     return story
 
 
+def tell_medium(story: Story) -> Story:
+    """Five plans, one of each kind."""
+    stuck = story.block(story.start(), artifacts=[{"kind": "wr.gate_verdict"}])
+    story.checkpoint(stuck)
+    story.prefer(stuck, "full_auto_never_stop")
+    story.advance(stuck, "retried", artifacts=[{"x": 1}, None], ends=True)
+    return story
+
+
 def tell_long(story: Story) -> Story:
     """A session with everything in it: notes, artifacts, a block, forks, a checkpoint, an end."""
     first = story.start(branch="feature/x")

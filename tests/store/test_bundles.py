@@ -22,6 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sample_sessions import Story, long_story, tell_short
 
+from pytest_workrail.engine.profiles import Recap
 from pytest_workrail.events.ids import ref_of
 from pytest_workrail.projections.dag import project_dag
 from pytest_workrail.projections.gaps import project_gaps
@@ -165,7 +166,7 @@ def test_projections_do_not_notice_export_and_import(story):
     assert project_outputs(new) == project_outputs(old)
     assert project_gaps(new) == project_gaps(old)
     for node in story.run.nodes:
-        for policy in ("oldest_first_24k", "newest_first_12k"):
+        for policy in Recap:
             texts = [recovery_text(events, story.run_id, node, policy=policy) for events in (old, new)]
             assert texts[0] == texts[1]
 

@@ -353,6 +353,23 @@ def test_a_session_that_can_not_be_looked_at_is_not_listed(files):
     assert [entry.session_id for entry in home.stores.sessions.list_sessions().value] == [second.session_id]
 
 
+def test_a_manifest_that_is_being_written_is_not_taken_for_damaged(files, story):
+    """Reading takes no lock, so a reader can see half of a write; looking again it sees the whole."""
+    path = layout.manifest(story.session_id)
+
+    class Growing(TreeFiles):
+        shown = 300
+
+        def read(self, name, offset=0):
+            raw = super().read(name, offset)
+            if name == path:
+                self.shown += 400
+                return raw[: self.shown]
+            return raw
+
+    assert FileSessionStore(Growing(dict(files.contents))).load(story.session_id) == load(files, story)
+
+
 def test_segments_come_out_in_manifest_order_whatever_the_disk_lists(files):
     story = long_story(a_home(files))
     assert [event.event_index for event in load(files, story).value.events] == list(range(len(story.truth.events)))

@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import pytest
 from crash_files import RecordingFiles, crash_states
 
@@ -82,6 +84,15 @@ def test_rotation():
     assert third.previous == second.current
     assert FileKeyring(files, SeededEntropy("b")).load() == Ok(third)
     assert list(files.contents) == [layout.KEYRING]
+
+
+def test_of_two_processes_that_rotate_one_is_refused():
+    class Taken(TreeFiles):
+        @contextmanager
+        def guard(self, path):
+            yield False
+
+    assert FileKeyring(Taken(), SeededEntropy("a")).rotate().error.code == "KEYRING_IO_ERROR"
 
 
 def test_of_two_processes_that_make_a_keyring_both_use_the_same():

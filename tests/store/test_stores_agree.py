@@ -148,5 +148,5 @@ class Twins(RuleBasedStateMachine):
                 assert snapshot.ref == node.snapshot_ref
 
 
-Twins.TestCase.settings = settings(max_examples=50, stateful_step_count=12, deadline=None)
+Twins.TestCase.settings = settings(max_examples=30, stateful_step_count=12, deadline=None)
 TestTwins = Twins.TestCase

@@ -13,7 +13,7 @@ from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.schemas import dialect, load_schema
 from workrail_lint.workrail.rules.registry import by_name
 from workrail_lint.workrail.rules.samples import controlled_loop, loop, parallel, step, workflow
-from workrail_lint.workrail.schema_findings import schema_findings
+from workrail_lint.workrail.schema_findings import MAX_FINDINGS, schema_findings
 from workrail_lint.workrail.schema_findings.told import GENERAL
 
 VALIDATOR = compile_schema(load_schema("workflow"))
@@ -275,6 +275,24 @@ def keywords(schema: Any) -> set[str]:
 def test_every_keyword_of_the_schema_has_words() -> None:
     structure = {"properties", "items", "$ref", "if", "then", "else", "allOf"}
     assert keywords(load_schema("workflow")) - dialect.ANNOTATIONS - structure == GENERAL.keys()
+
+
+def test_a_flood_of_slips_is_cut_short() -> None:
+    document = workflow(**{f"extra{number}": 0 for number in range(50_000)})
+    assert len(found(document)) == MAX_FINDINGS
+
+
+def test_messages_stay_short_whatever_an_author_wrote() -> None:
+    long = "x" * 100_000
+    for document in (
+        workflow(id=long.upper()),
+        workflow(**{long: 1}),
+        workflow(step(long)),
+        workflow(step(modelTier=long)),
+        workflow(parallel(parallelDelegations=[{"workflowId": "a", "args": {long: 1}}])),
+        conditional({long: 1}),
+    ):
+        assert all(len(finding.message) < 400 for finding in found(document))
 
 
 _NAMES = st.sampled_from(

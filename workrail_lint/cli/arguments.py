@@ -1,10 +1,9 @@
-"""What the commands share: a parser that reports like we do, and the inputs most of them take."""
+"""What the commands share: configuration, catalog, bindings, and the workflows they are about."""
 
 from __future__ import annotations
 
-import argparse
 import os
-from typing import NoReturn
+from typing import TYPE_CHECKING
 
 from workrail_lint.cli import UsageError
 from workrail_lint.cli.output import printable
@@ -18,32 +17,8 @@ from workrail_lint.workrail.compat import Policy
 from workrail_lint.workrail.project_bindings import FILE as BINDINGS_FILE
 from workrail_lint.workrail.sources import read_file, resolve_bindings, resolve_catalog
 
-
-class Parser(argparse.ArgumentParser):
-    """argparse that raises our own error instead of ending the process."""
-
-    def __init__(self, command: str, description: str) -> None:
-        super().__init__(prog=f"workrail-lint {command}", description=description, allow_abbrev=False)
-
-    def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message} (see {self.prog} --help)")
-
-    def parsed(self, arguments: list[str]) -> argparse.Namespace | None:
-        """The arguments, or None when help was asked for and given."""
-        try:
-            return self.parse_args(arguments)
-        except SystemExit:
-            return None
-
-
-def add_inputs(parser: argparse.ArgumentParser) -> None:
-    """The options that decide what a workflow is compiled with."""
-    parser.add_argument("--catalog", metavar="FILE", help="use this catalog instead of the shipped one")
-    parser.add_argument("--routines", metavar="DIR", help="add the routines of this folder to the catalog")
-    parser.add_argument("--bindings", metavar="FILE", help=f"project bindings (default: {BINDINGS_FILE} if it exists)")
-    parser.add_argument("--bindings-dir", metavar="DIR", help=f"the folder that holds {BINDINGS_FILE}")
-    parser.add_argument("--config", metavar="FILE", help="use this configuration file")
-    parser.add_argument("--isolated", action="store_true", help="ignore all configuration files")
+if TYPE_CHECKING:
+    import argparse
 
 
 def configuration(args: argparse.Namespace, start: str = os.curdir) -> Config:
@@ -75,7 +50,7 @@ def settings(args: argparse.Namespace, config: Config, *, parity: bool = False, 
         engine=engine or config.text("target") == "engine",
         policy=Policy(compat) if compat else None,
         workspace=config.file("workspace") or config.root,
-        source_kind=config.text("source-kind") or "project",
+        source_kind=config.text("source-kind"),
         options={"evidence": config.text("evidence") or "normal", "new-files": config.strings("new-files")},
     )
 

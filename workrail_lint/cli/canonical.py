@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 from workrail_lint.cli import FINDINGS, OK, UsageError
-from workrail_lint.cli.arguments import Parser
 from workrail_lint.cli.output import err, out, out_bytes, printable
+from workrail_lint.cli.parser import Parser
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.result import Err
 from workrail_lint.workrail.canonical import CanonicalError, canonical_bytes, digest

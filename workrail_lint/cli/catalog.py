@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 
 from workrail_lint.cli import OK, UsageError
-from workrail_lint.cli.arguments import Parser, add_inputs, configuration, first_line, settings
+from workrail_lint.cli.arguments import configuration, first_line, settings
 from workrail_lint.cli.output import err, out, printable
+from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.project.files import write_atomically
 from workrail_lint.result import Err
 from workrail_lint.workrail.catalog.render import document_text, export_text, list_json, list_text, show_json, show_text

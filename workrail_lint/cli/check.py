@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
-from workrail_lint.cli.arguments import Parser, add_inputs, configuration, settings
+from workrail_lint.cli.arguments import configuration, settings
+from workrail_lint.cli.check_options import full_arguments, quick_arguments
 from workrail_lint.cli.output import err, printable
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.project.config import Config
@@ -16,11 +17,12 @@ from workrail_lint.project.planning import Request, make_plan
 from workrail_lint.project.run import Outcome, Plan, default_jobs, run
 from workrail_lint.result import Err
 
-FORMATS = ("text", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit")
+if TYPE_CHECKING:
+    from argparse import Namespace
 
 
 def main(arguments: list[str]) -> int:
-    args = _parser().parsed(arguments)
+    args = quick_arguments(arguments) or full_arguments(arguments)
     if args is None:
         return OK
     _refuse_nonsense(args)
@@ -31,35 +33,7 @@ def main(arguments: list[str]) -> int:
     return _run(args)
 
 
-def _parser() -> Parser:
-    parser = Parser("check", "Lint workflows: what is wrong, where, why, and how to fix it.")
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="files and folders (default: .), or - for stdin")
-    parser.add_argument("--fix", action="store_true", help="apply safe fixes")
-    parser.add_argument("--unsafe-fixes", action="store_true", help="with --fix or --diff: unsafe fixes too")
-    parser.add_argument("--diff", action="store_true", help="show what --fix would change, and change nothing")
-    for option, text in (
-        ("select", "only these rules (codes, prefixes, names or ALL)"),
-        ("ignore", "not these rules"),
-        ("extend-select", "these rules too"),
-    ):
-        parser.add_argument(f"--{option}", action="append", default=[], metavar="RULES", help=text)
-    parser.add_argument("--strict", action="store_true", help="warnings count as errors for the exit code")
-    parser.add_argument("--output-format", choices=FORMATS, default="text", help="how to report")
-    parser.add_argument("--output-file", metavar="FILE", help="write the report there instead of stdout")
-    parser.add_argument("--statistics", action="store_true", help="count findings by rule instead of listing them")
-    parser.add_argument("--baseline", metavar="FILE", help="report only what is not in this baseline")
-    parser.add_argument("--write-baseline", metavar="FILE", help="accept all findings into this file")
-    parser.add_argument("--no-cache", action="store_true", help="neither use nor write cached results")
-    parser.add_argument("--jobs", type=int, metavar="N", help="number of processes (default: one per core)")
-    parser.add_argument("--stdin-filename", metavar="NAME", help="the name of the document on stdin (with -)")
-    parser.add_argument("--exit-zero", action="store_true", help="exit 0 even when there are findings")
-    parser.add_argument("--watch", action="store_true", help="check again whenever a file changes")
-    parser.add_argument("--engine-parity", action="store_true", help="errors are exactly what the engine rejects")
-    add_inputs(parser)
-    return parser
-
-
-def _refuse_nonsense(args: argparse.Namespace) -> None:
+def _refuse_nonsense(args: Namespace) -> None:
     if args.unsafe_fixes and not (args.fix or args.diff):
         raise UsageError("--unsafe-fixes goes with --fix or --diff")
     if args.jobs is not None and args.jobs < 1:
@@ -72,7 +46,7 @@ def _refuse_nonsense(args: argparse.Namespace) -> None:
         raise UsageError("--stdin-filename goes with -")
 
 
-def _run(args: argparse.Namespace) -> int:
+def _run(args: Namespace) -> int:
     paths = args.paths or [os.curdir]
     start = args.stdin_filename or paths[0] if paths == ["-"] else paths[0]
     config = configuration(args, os.curdir if start == "-" else start)
@@ -112,7 +86,7 @@ def _refuse_missing(discovery: Discovery, paths: list[str]) -> None:
             raise UsageError(f"{printable(path)} {reason}")
 
 
-def _plan(args: argparse.Namespace, config: Config, paths: list[str]) -> Plan:
+def _plan(args: Namespace, config: Config, paths: list[str]) -> Plan:
     baseline = args.baseline or config.file("baseline")
     request = Request(
         _split(args.select),
@@ -147,7 +121,7 @@ def _write_baseline(path: str, outcome: Outcome) -> int:
     return OK
 
 
-def _report(args: argparse.Namespace, outcome: Outcome, plan: Plan) -> None:
+def _report(args: Namespace, outcome: Outcome, plan: Plan) -> None:
     clean = not outcome.findings and not outcome.accepted
     if clean and args.output_format in ("text", "concise") and not args.output_file and not args.statistics:
         if args.output_format == "text":

@@ -8,8 +8,9 @@ import os
 import sys
 
 from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
-from workrail_lint.cli.arguments import Parser, Workflow, add_inputs, configuration, settings, workflow_files
+from workrail_lint.cli.arguments import Workflow, configuration, settings, workflow_files
 from workrail_lint.cli.output import Progress, err, out, out_bytes, printable
+from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.cli.reporting import report_errors
 from workrail_lint.result import Err, Ok
 from workrail_lint.workrail.canonical import CanonicalError, canonical_bytes, digest

@@ -7,8 +7,9 @@ import os
 import subprocess
 
 from workrail_lint.cli import FINDINGS, OK, USAGE, UsageError
-from workrail_lint.cli.arguments import Parser, add_inputs, configuration, settings
+from workrail_lint.cli.arguments import configuration, settings
 from workrail_lint.cli.output import Style, out, printable, uses_colour
+from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.cli.reporting import report_errors
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.documents.kinds import Kind, kind_of

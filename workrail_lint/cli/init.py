@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from workrail_lint.cli import OK, UsageError
-from workrail_lint.cli.arguments import Parser
 from workrail_lint.cli.output import out, printable
+from workrail_lint.cli.parser import Parser
 from workrail_lint.project.files import write_atomically
 from workrail_lint.workrail import scaffold
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 
 from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
-from workrail_lint.cli.arguments import Parser, Workflow, add_inputs, configuration, settings, workflow_files
+from workrail_lint.cli.arguments import Workflow, configuration, settings, workflow_files
 from workrail_lint.cli.output import Progress, Style, err, out, printable, uses_colour
+from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.cli.reporting import report_errors
 from workrail_lint.project.files import write_atomically
 from workrail_lint.result import Err

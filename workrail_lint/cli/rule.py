@@ -6,8 +6,8 @@ import textwrap
 from typing import Any
 
 from workrail_lint.cli import OK, UsageError
-from workrail_lint.cli.arguments import Parser
 from workrail_lint.cli.output import Style, out, printable, uses_colour
+from workrail_lint.cli.parser import Parser
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Rule
 from workrail_lint.suggest import nearest
@@ -99,7 +99,7 @@ def _table(shown: list[Rule], titles: dict[str, str], style: Style) -> str:
 
 def _explained(rule: Rule, titles: dict[str, str], style: Style) -> str:
     from workrail_lint.rules.docs import fix_line, origin_line
-    from workrail_lint.rules.example_files import arguments, as_bytes, essentials, has_file, side_files
+    from workrail_lint.rules.example_files import as_bytes, essentials, has_file, remarks, side_files
 
     level = style(rule.severity.value, _COLOURS[rule.severity], "bold")
     state = "" if rule.default_on else ", off unless it is selected by name"
@@ -120,8 +120,7 @@ def _explained(rule: Rule, titles: dict[str, str], style: Style) -> str:
         lines += ["", style(f"Example ({example.path})", "bold"), *_source(as_bytes(example.bad))]
     for path, data in side_files(example).items():
         lines += ["", style(f"beside it ({path})", "bold"), *_source(data)]
-    if arguments(example):
-        lines += ["", f"Found with {' '.join(arguments(example))}."]
+    lines += [line for remark in remarks(example) for line in ("", remark.replace("`", ""))]
     lines += ["", style(f"Use instead ({good})", "bold"), *_source(as_bytes(example.good))]
     return "\n".join(lines)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from workrail_lint.cli import OK, UsageError
-from workrail_lint.cli.arguments import Parser
 from workrail_lint.cli.output import out
+from workrail_lint.cli.parser import Parser
 from workrail_lint.schemas import kinds, schema_path
 from workrail_lint.suggest import nearest
 

@@ -11,9 +11,10 @@ from workrail_lint.project.run import Outcome, Plan, settled
 def check_stdin(args: argparse.Namespace, plan: Plan, data: bytes) -> tuple[Outcome, Discovery]:
     """Check the bytes under the name they were given; nothing else of the project is looked at."""
     name = args.stdin_filename or "<stdin>"
+    args.stdin_data = data  # the report shows frames of this text, whatever stands on disk under that name
     for system in plan.systems:
         kind = system.claims(name, data, True)
         if kind is not None:
             result = system.check(name, data, kind, plan.settings)
             return settled(result.findings, [name], plan), Discovery([], [])
-    return Outcome([], [], []), Discovery([], [])
+    return Outcome([], [], [], []), Discovery([], [])

@@ -91,6 +91,8 @@ def _edit(document: JsonDocument, operation: Operation) -> Edit | None:
             return _remove(document, pointer)
         case Insert(pointer, name, index, value):
             return _insert(document, pointer, name, index, value)
+        case _:
+            raise AssertionError(operation)
 
 
 def _replace_text(document: JsonDocument, pointer: str, old: str, new: str) -> Edit | None:

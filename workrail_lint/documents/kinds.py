@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-import re
 from enum import Enum
+
+from workrail_lint.patterns import Pattern
 
 
 class Kind(str, Enum):
@@ -23,7 +24,7 @@ class Kind(str, Enum):
     UNKNOWN = "unknown"
 
 
-_ROUTINE_ID = re.compile(r"(?:wr\.)?routine-")
+_ROUTINE_ID = Pattern(r"(?:wr\.)?routine-")
 _IDENTITY = {"id", "name", "description", "version"}
 
 
@@ -61,12 +62,16 @@ def kind_by_name(path: str) -> Kind | None:
 
 def is_routine(path: str, ident: object) -> bool:
     """A routine lies in a `routines` folder, or its file name or id says so."""
-    folders = path.replace("\\", "/").split("/")
     return (
-        "routines" in folders[:-1]
-        or folders[-1].startswith("routine-")
+        in_routines_folder(path)
+        or path.replace("\\", "/").rpartition("/")[2].startswith("routine-")
         or (isinstance(ident, str) and bool(_ROUTINE_ID.match(ident)))
     )
+
+
+def in_routines_folder(path: str) -> bool:
+    """Whether a file stands where routines are loaded from; only those are ever injected."""
+    return "routines" in path.replace("\\", "/").split("/")[:-1]
 
 
 def may_be_ours(path: str, text: str) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 
 from workrail_lint.findings import Position, Span
+from workrail_lint.patterns import Pattern
 
-_LINE_END = re.compile(r"\r\n|\r|\n")
+_LINE_END = Pattern(r"\r\n|\r|\n")
 
 
 class SourceText:

@@ -19,59 +19,102 @@ class Safety(str, Enum):
     UNSAFE = "unsafe"
 
 
-class Replace(NamedTuple):
+class Operation:
+    """One change. Plain classes: named tuples would cost more to define than a clean file costs to check."""
+
+    __slots__: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__slots__)
+        return f"{type(self).__name__}({shown})"
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
+
+    def __hash__(self) -> int:
+        return hash((type(self), repr(self)))
+
+
+class Replace(Operation):
     """Put a value in the place of another."""
 
-    pointer: str
-    value: Json
+    __match_args__ = ("pointer", "value")
+    __slots__ = ("pointer", "value")
+
+    def __init__(self, pointer: str, value: Json) -> None:
+        self.pointer = pointer
+        self.value = value
 
 
-class ReplaceText(NamedTuple):
+class ReplaceText(Operation):
     """Replace every occurrence of a text inside one string value."""
 
-    pointer: str
-    old: str
-    new: str
+    __match_args__ = ("pointer", "old", "new")
+    __slots__ = ("new", "old", "pointer")
+
+    def __init__(self, pointer: str, old: str, new: str) -> None:
+        self.pointer = pointer
+        self.old = old
+        self.new = new
 
 
-class Remove(NamedTuple):
+class Remove(Operation):
     """Take a member or an array element out."""
 
-    pointer: str
+    __match_args__ = ("pointer",)
+    __slots__ = ("pointer",)
+
+    def __init__(self, pointer: str) -> None:
+        self.pointer = pointer
 
 
-class Rename(NamedTuple):
+class Rename(Operation):
     """Give a member another name; its value and place stay."""
 
-    pointer: str
-    name: str
+    __match_args__ = ("pointer", "name")
+    __slots__ = ("name", "pointer")
+
+    def __init__(self, pointer: str, name: str) -> None:
+        self.pointer = pointer
+        self.name = name
 
 
-class Insert(NamedTuple):
-    """Add a member (`name`) to an object, last, or an element (`index`) to an array."""
+class Insert(Operation):
+    """Add a member (`name`) to an object, last, or an element (`index`) to an array; `pointer` is the container."""
 
-    pointer: str  # of the container
-    name: str | None
-    index: int | None
-    value: Json
+    __match_args__ = ("pointer", "name", "index", "value")
+    __slots__ = ("index", "name", "pointer", "value")
+
+    def __init__(self, pointer: str, name: str | None, index: int | None, value: Json) -> None:
+        self.pointer = pointer
+        self.name = name
+        self.index = index
+        self.value = value
 
 
-class Cut(NamedTuple):
+class Cut(Operation):
     """Remove raw characters: comments, commas, marks that are no part of any value."""
 
-    start: int
-    end: int
+    __match_args__ = ("start", "end")
+    __slots__ = ("end", "start")
+
+    def __init__(self, start: int, end: int) -> None:
+        self.start = start
+        self.end = end
 
 
-class Respell(NamedTuple):
+class Respell(Operation):
     """Write the same value differently: raw characters replaced by others."""
 
-    start: int
-    end: int
-    text: str
+    __match_args__ = ("start", "end", "text")
+    __slots__ = ("end", "start", "text")
 
-
-Operation = Replace | ReplaceText | Remove | Rename | Insert | Cut | Respell
+    def __init__(self, start: int, end: int, text: str) -> None:
+        self.start = start
+        self.end = end
+        self.text = text
 
 
 class Fix(NamedTuple):

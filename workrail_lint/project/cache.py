@@ -6,7 +6,6 @@ missing, damaged or from elsewhere is simply not used: deleting it is always saf
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from typing import Any
@@ -19,6 +18,8 @@ _FORMAT = 1
 
 
 def content_key(data: bytes) -> str:
+    import hashlib
+
     return hashlib.sha256(data).hexdigest()
 
 

@@ -102,7 +102,7 @@ def _mentions_table(path: str) -> bool:
     """Whether a pyproject.toml can have our table at all; most do not, and need not be parsed."""
     try:
         with open(path, "rb") as file:
-            return b"workrail-lint" in file.read(1_000_000)
+            return b"tool.workrail-lint" in file.read(1_000_000)
     except OSError:
         return False
 

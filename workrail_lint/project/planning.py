@@ -58,7 +58,7 @@ def make_plan(settings: Settings, config: Config, request: Request) -> Ok[Plan] 
         selection,
         suppressions=suppressions.value,
         baseline=baseline.value,
-        cache=Cache(config.root if request.use_cache else None, _cache_key(settings, choice)),
+        cache=Cache(config.root, _cache_key(settings, choice)) if request.use_cache else None,
         jobs=request.jobs,
         complete=request.complete,
     )
@@ -88,13 +88,17 @@ def _own_sources() -> list[int]:
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     if "site-packages" in package:
         return []
+    folders = ("documents", "schemas", "workrail", *(f"workrail/{name}" for name in _DECIDING))
     times = [
-        os.stat(os.path.join(folder, name)).st_mtime_ns
-        for folder, _, names in os.walk(package)
-        for name in names
-        if name.endswith((".py", ".json"))
+        entry.stat().st_mtime_ns
+        for folder in folders
+        for entry in os.scandir(os.path.join(package, folder))
+        if entry.name.endswith((".py", ".json"))
     ]
     return [len(times), max(times) // 1_000_000]
+
+
+_DECIDING = ("catalog", "compat", "compiler", "rules", "schema_findings", "structural")
 
 
 def _suppressions(config: Config) -> Ok[Suppressions | None] | Err[str]:

@@ -45,11 +45,12 @@ class Plan:
 
 
 class Outcome(NamedTuple):
-    """What a run found. `accepted` findings stand in the baseline; `looked_at` counts our documents."""
+    """What a run found. `accepted` findings stand in the baseline, `suppressed` ones are excused with a reason."""
 
     findings: list[Finding]
-    accepted: list[Finding]
     files: list[str]
+    accepted: list[Finding]
+    suppressed: list[tuple[Finding, str]]
 
 
 class FileOutcome(NamedTuple):
@@ -78,14 +79,17 @@ def run(discovery: Discovery, plan: Plan) -> Outcome:
 def settled(found: list[Finding], files: list[str], plan: Plan) -> Outcome:
     """What of the findings is reported, in order: selected, not suppressed, not in the baseline."""
     kept = [plan.selection.adjusted(finding) for finding in found if plan.selection.applies(finding)]
+    suppressed: list[tuple[Finding, str]] = []
     if plan.suppressions:
-        kept = [f for f in kept if not plan.suppressions.covers(f, str(f.details.get("place", f.pointer)))]
+        reasons = [plan.suppressions.reason(f, str(f.details.get("place", f.pointer))) for f in kept]
+        suppressed = [(f, reason) for f, reason in zip(kept, reasons, strict=True) if reason is not None]
+        kept = [f for f, reason in zip(kept, reasons, strict=True) if reason is None]
         kept += plan.suppressions.remarks(whole=plan.complete)
     kept.sort(key=order)
     accepted: list[Finding] = []
     if plan.baseline is not None:
         kept, accepted = plan.baseline.split(kept)
-    return Outcome(kept, accepted, files)
+    return Outcome(kept, files, accepted, suppressed)
 
 
 def order(finding: Finding) -> tuple[str, int, int, str, str]:

@@ -48,6 +48,8 @@ class Selection:
     @cached_property
     def active(self) -> set[str]:
         """The names of the rules that are on."""
+        if self._select == [ALL] and not self._ignore and not self._extra:
+            return {rule.name for rule in self.rules if rule.default_on}
         return {
             rule.name
             for rule in self.rules

@@ -7,22 +7,23 @@ from collections.abc import Collection
 from functools import lru_cache
 
 from workrail_lint.workrail import identity
-from workrail_lint.workrail.model.enums import SourceKind
 
 ROUTINE_PREFIX = "wr.routine-"
+# Members of the closed set of source kinds; the enum itself is not worth loading here.
+BUNDLED, CUSTOM, PROJECT = "bundled", "custom", "project"
 
 
-def source_kind_of(path: str, bundled_ids: Collection[str]) -> SourceKind:
+def source_kind_of(path: str, bundled_ids: Collection[str]) -> str:
     """The source kind of a file on disk, when nobody configured one.
 
     The engine's own folder is known by its routines: most of the bundled ones lie beside it under their names.
     """
     root = identity.source_root(os.path.abspath(path).replace(os.sep, "/"))
     if not root:
-        return SourceKind.PROJECT
+        return PROJECT
     if _is_engine_folder(root, frozenset(bundled_ids)):
-        return SourceKind.BUNDLED
-    return SourceKind.CUSTOM if root.endswith(f"/.workrail/{identity.SOURCE_FOLDER}") else SourceKind.PROJECT
+        return BUNDLED
+    return CUSTOM if root.endswith(f"/.workrail/{identity.SOURCE_FOLDER}") else PROJECT
 
 
 @lru_cache(maxsize=64)

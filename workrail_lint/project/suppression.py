@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from workrail_lint.findings import Finding, Severity
+from workrail_lint.patterns import Pattern
 from workrail_lint.project.places import place_matches
 from workrail_lint.result import Err, Ok
 
-_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_DATE = Pattern(r"\d{4}-\d{2}-\d{2}")
 _MEMBERS = {"place", "codes", "reason", "expires"}
 
 
@@ -71,11 +71,12 @@ class Suppressions:
     def __bool__(self) -> bool:
         return bool(self.live or self.expired)
 
-    def covers(self, finding: Finding, pointer: str) -> bool:
+    def reason(self, finding: Finding, pointer: str) -> str | None:
+        """Why a finding is not reported; None when no entry covers it."""
         covering = [entry for entry in self.live if entry.covers(finding, pointer)]
         for entry in covering:
             entry.used = True
-        return bool(covering)
+        return covering[0].reason if covering else None
 
     def remarks(self, *, whole: bool) -> list[Finding]:
         """Entries that expired, and (when the whole project was looked at) entries that cover nothing."""

@@ -19,5 +19,5 @@ def _line(item: Reported, data: ReportData, style: Style) -> str:
     if data.link is not None:
         where = style_link(where, data.link(finding.path))
     level = style(finding.severity.value, COLOURS[finding.severity], "bold")
-    mark = "" if item.fix is None else " [*]"
+    mark = "" if finding.fix is None else " [*]"
     return f"{where}: {level} {one_line(finding.code)} {one_line(finding.name)}: {one_line(finding.message)}{mark}"

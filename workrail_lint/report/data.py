@@ -6,24 +6,37 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from workrail_lint.documents.text import SourceText
-from workrail_lint.findings import Edit, Finding, Fix, Position, Safety, Severity, Span
+from workrail_lint.findings import Edit, Finding, Position, Safety, Severity, Span
 from workrail_lint.rules.base import Rule
 
 _START = Position(1, 1, 0, 0)
 _WIDTH = 100
 
 
-class Reported(NamedTuple):
-    """A finding, the edits its fix makes (none when it has no fix that can be applied), and, when a suppression
-    covers it, the reason that one gives."""
+Edits = tuple[Edit, ...]
 
-    finding: Finding
-    edits: tuple[Edit, ...] = ()
-    reason: str | None = None
+
+class Reported:
+    """A finding, the edits its fix makes, and, when a suppression covers it, the reason that one gives.
+
+    Few formats show edits and they cost more than all the rest, so they may be given as a function. No edits mean
+    that the fix can't be applied any more.
+    """
+
+    __slots__ = ("_edits", "finding", "reason")
+
+    def __init__(
+        self, finding: Finding, edits: Edits | Callable[[Finding], Edits] = (), reason: str | None = None
+    ) -> None:
+        self.finding = finding
+        self._edits = edits
+        self.reason = reason
 
     @property
-    def fix(self) -> Fix | None:
-        return self.finding.fix if self.edits else None
+    def edits(self) -> Edits:
+        if callable(self._edits):
+            self._edits = self._edits(self.finding)
+        return self._edits
 
     @property
     def span(self) -> Span:
@@ -104,7 +117,7 @@ class ReportData:
     @property
     def summary(self) -> Summary:
         levels = [item.finding.severity for item in self.findings]
-        fixes = [item.fix.safety for item in self.findings if item.fix is not None]
+        fixes = [item.finding.fix.safety for item in self.findings if item.finding.fix is not None]
         return Summary(
             self.files,
             levels.count(Severity.ERROR),

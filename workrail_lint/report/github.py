@@ -22,8 +22,8 @@ def _command(item: Reported, data: ReportData) -> str:
     properties["title"] = f"{finding.code} {finding.name}"
     shown = ",".join(f"{name}={_property(value)}" for name, value in properties.items() if value)
     paragraphs = [finding.message, data.help(finding)]
-    if item.fix is not None:
-        paragraphs.append(f"Fix: {item.fix.title}")
+    if finding.fix is not None:
+        paragraphs.append(f"Fix: {finding.fix.title}")
     message = "\n".join(printable(text[:_LONGEST]) for text in paragraphs if text)
     return f"::{_COMMANDS[finding.severity]} {shown}::{_data(message)}"
 

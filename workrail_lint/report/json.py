@@ -50,16 +50,16 @@ def summary_object(summary: Summary) -> dict[str, int]:
 
 
 def _fix(item: Reported, data: ReportData) -> dict[str, Any] | None:
-    spans = edit_spans(item, data)
-    if item.fix is None or not spans:
+    fix, spans = item.finding.fix, edit_spans(item, data)
+    if fix is None or not spans:
         return None
     edits = [{"range": _range(span), "text": edit.text} for span, edit in spans]
-    return {"title": item.fix.title, "safety": item.fix.safety.value, "edits": edits}
+    return {"title": fix.title, "safety": fix.safety.value, "edits": edits}
 
 
 def edit_spans(item: Reported, data: ReportData) -> list[tuple[Span, Edit]]:
     """The edits of a fix with their places; none when the text they belong to is gone."""
-    source = data.sources(item.finding.path) if item.fix is not None else None
+    source = data.sources(item.finding.path) if item.edits else None
     if source is None or any(edit.end > len(source.text) for edit in item.edits):
         return []
     return [(source.span(edit.start, edit.end), edit) for edit in item.edits]

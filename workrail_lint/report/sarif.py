@@ -94,13 +94,13 @@ def _result(item: Reported, data: ReportData, index: dict[str, int], seen: Count
         "locations": [location],
         "partialFingerprints": {"workrailLint/v1": unique_fingerprint(item, seen)},
     }
-    spans = edit_spans(item, data)
-    if item.fix is not None and spans:
+    fix, spans = finding.fix, edit_spans(item, data)
+    if fix is not None and spans:
         replacements = [
             {"deletedRegion": _region(span), "insertedContent": {"text": edit.text}} for span, edit in spans
         ]
         change = {"artifactLocation": _artifact(finding.path), "replacements": replacements}
-        description = {"text": _message(f"{item.fix.title} ({item.fix.safety.value})")}
+        description = {"text": _message(f"{fix.title} ({fix.safety.value})")}
         result["fixes"] = [{"description": description, "artifactChanges": [change]}]
     return result
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
-from workrail_lint.report.data import Reported
+from workrail_lint.report.data import Edits, Reported
 
 if TYPE_CHECKING:
     from workrail_lint.documents.json_reader import JsonDocument
@@ -19,11 +19,13 @@ _KEPT = 4
 class Sources:
     """Gives `ReportData` the text of a path, and findings the edits of their fixes.
 
-    `given` holds texts that are on no disk, such as the one on standard input.
+    `given` holds texts that are not those on disk, such as the one on standard input; with `disk` false there are
+    no others.
     """
 
-    def __init__(self, given: Mapping[str, bytes] | None = None) -> None:
+    def __init__(self, given: Mapping[str, bytes] | None = None, *, disk: bool = True) -> None:
         self._given = given or {}
+        self._disk = disk
         self._documents: dict[str, JsonDocument | None] = {}
 
     def __call__(self, path: str) -> SourceText | None:
@@ -44,6 +46,8 @@ class Sources:
 
         data = self._given.get(path)
         if data is None:
+            if not self._disk:
+                return None
             read = read_file(path)
             if isinstance(read, Err):
                 return None
@@ -52,11 +56,14 @@ class Sources:
 
     def reported(self, findings: Iterable[Finding], reasons: Mapping[int, str] | None = None) -> list[Reported]:
         """Findings ready for a report; `reasons` are those of suppressions, by the identity of the finding."""
+        return [Reported(finding, self.edits, (reasons or {}).get(id(finding))) for finding in findings]
+
+    def edits(self, finding: Finding) -> Edits:
+        """What the fix of a finding changes in the text; nothing when there is no fix or it can't be applied."""
         from workrail_lint.documents.json_edit import fix_edit
 
-        items = []
-        for finding in findings:
-            document = self.document(finding.path) if finding.fix is not None else None
-            edit = fix_edit(document, finding.fix) if document is not None and finding.fix is not None else None
-            items.append(Reported(finding, () if edit is None else (edit,), (reasons or {}).get(id(finding))))
-        return items
+        document = self.document(finding.path) if finding.fix is not None else None
+        if document is None or finding.fix is None:
+            return ()
+        edit = fix_edit(document, finding.fix)
+        return () if edit is None else (edit,)

@@ -30,8 +30,8 @@ def rows(data: ReportData) -> list[Row]:
     for item in data.findings:
         key = (item.finding.code, item.finding.name, item.finding.severity)
         counts[key] += 1
-        if item.fix is not None:
-            fixes[*key, item.fix.safety] += 1
+        if item.finding.fix is not None:
+            fixes[*key, item.finding.fix.safety] += 1
     found = [Row(*key, number, fixes[*key, Safety.SAFE], fixes[*key, Safety.UNSAFE]) for key, number in counts.items()]
     return sorted(found, key=lambda row: (-row.hits, row.severity.rank, row.code))
 

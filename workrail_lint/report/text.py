@@ -38,14 +38,14 @@ def _block(item: Reported, data: ReportData, style: Style, explained: set[str]) 
 
 
 def _notes(item: Reported, data: ReportData, explained: set[str]) -> Iterator[tuple[str, str]]:
-    finding, fix = item.finding, item.fix
+    finding = item.finding
     rule = data.rules.get(finding.name)
     if rule is not None and rule.name not in explained:
         explained.add(rule.name)
         yield "why", rule.why
     if finding.help:
         yield "help", finding.help
-    if fix is not None:
+    if (fix := finding.fix) is not None:
         yield "fix", f"{fix.title} ({fix.safety.value}; {_HOW[fix.safety]})"
 
 

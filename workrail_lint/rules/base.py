@@ -44,7 +44,9 @@ class Report(Protocol):
         fix: Fix | None = None,
         on_name: bool = False,
         severity: Severity | None = None,
-    ) -> None: ...
+        original: bool = False,
+    ) -> None:
+        """`original` says that pointer and fix speak of the document as written, not of its normalized form."""
 
 
 class Rule:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 
 from workrail_lint.cli.output import printable
 from workrail_lint.rules.base import Example, Rule
-from workrail_lint.rules.example_files import arguments, as_bytes, essentials, fixtures, has_file, side_files
+from workrail_lint.rules.example_files import as_bytes, essentials, fixtures, has_file, remarks, side_files
 
 PAGES = "docs/rules"
 FIXTURES = "fixtures/broken"
@@ -102,9 +103,7 @@ def _shown_bad(example: Example) -> str:
     blocks += [f"`{path}`:\n\n{_block(data, path)}" for path, data in side_files(example).items()]
     if example.path != "workflows/example.json" or len(blocks) > 1:
         blocks[0] = f"`{example.path}`:\n\n{blocks[0]}"
-    if arguments(example):
-        blocks.append(f"Found with `{' '.join(arguments(example))}`.")
-    return "\n\n".join(blocks)
+    return "\n\n".join([*blocks, *remarks(example)])
 
 
 def _whole(rule: Rule) -> list[str]:
@@ -217,7 +216,10 @@ def write(root: str = os.curdir) -> int:
     wanted = generated()
     changed = stale(root)
     for path in set(_existing(root)) - wanted.keys():
-        os.unlink(os.path.join(root, path))
+        target = os.path.join(root, path)
+        os.unlink(target)
+        with suppress(OSError):  # the folder is still in use
+            os.removedirs(os.path.dirname(target))
     for path, data in wanted.items():
         target = os.path.join(root, path)
         os.makedirs(os.path.dirname(target), exist_ok=True)

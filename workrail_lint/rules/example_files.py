@@ -49,6 +49,19 @@ def has_file(example: Example) -> bool:
     return "missing" not in example.options
 
 
+def remarks(example: Example) -> list[str]:
+    """What no file shows: how the check is run, and what else is the case."""
+    found = []
+    if arguments(example):
+        found.append(f"Found with `{' '.join(arguments(example))}`.")
+    links = example.options.get("links")
+    if isinstance(links, dict):
+        found += [f"`{path}` is a link to `{target}`." for path, target in links.items()]
+    if "pinned" in example.options:
+        found.append(f"The lockfile has pinned the bindings `{json.dumps(example.options['pinned'])}`.")
+    return found
+
+
 def side_files(example: Example) -> dict[str, bytes]:
     """The files beside the document: those the example names, and those its options stand for."""
     files = {path: as_bytes(content) for path, content in example.files.items()}
@@ -84,7 +97,7 @@ def fixtures(rule: Rule) -> dict[str, bytes]:
     """
     files: dict[str, bytes] = {}
     for number, example in enumerate(rule.examples(), 1):
-        if not has_file(example):
+        if not has_file(example) or "links" in example.options:
             continue
         data = as_bytes(example.bad)
         if len(data) > _LARGEST_FIXTURE:

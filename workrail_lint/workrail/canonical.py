@@ -8,8 +8,6 @@ as an escape, are written here.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 from collections.abc import Callable
 from functools import partial
@@ -17,10 +15,11 @@ from json.encoder import JSONEncoder, encode_basestring
 from typing import Any
 
 from workrail_lint import js
+from workrail_lint.patterns import Pattern
 
 NON_FINITE = "CANONICAL_JSON_NON_FINITE_NUMBER"
 UNSUPPORTED = "CANONICAL_JSON_UNSUPPORTED_VALUE"
-_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_DIGEST = Pattern(r"sha256:[0-9a-f]{64}")
 _encode = JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True, check_circular=False).encode
 
 
@@ -89,6 +88,8 @@ def canonical_object(members: dict[str, object], encoded: dict[str, bytes]) -> b
 
 def digest(data: bytes) -> str:
     """`sha256:` and the lower-case hex digest of some bytes."""
+    import hashlib  # here, because a clean check hashes nothing and OpenSSL takes a while to load
+
     return "sha256:" + hashlib.sha256(data).hexdigest()
 
 
@@ -101,6 +102,8 @@ def hash_ref(workflow_hash: str) -> str:
     """The short reference `wf_…`: base32 of the digest's first 16 bytes."""
     if not _DIGEST.fullmatch(workflow_hash):
         raise CanonicalError("WORKFLOW_HASH_INVALID_FORMAT", f"not a workflow hash: {workflow_hash!r}")
+    import base64
+
     raw = bytes.fromhex(workflow_hash[7:39])
     return "wf_" + base64.b32encode(raw).decode().rstrip("=").lower()
 

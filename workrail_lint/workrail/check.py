@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from workrail_lint.documents.json_reader import JsonDocument, read_json
 from workrail_lint.documents.structure import Validator, compile_schema
 from workrail_lint.findings import Finding, Phase, Severity
-from workrail_lint.findings.fix import Cut, Fix, Respell, Safety
+from workrail_lint.findings.fix import Cut, Fix, Safety
 from workrail_lint.result import Ok
 from workrail_lint.schemas import load_schema
 from workrail_lint.workrail.compat import Normalized, Policy, normalize
@@ -51,6 +51,7 @@ class Settings:
     """How a document is judged."""
 
     __slots__ = (
+        "_bundled_ids",
         "base_catalog",
         "bindings",
         "catalog",
@@ -71,19 +72,27 @@ class Settings:
         engine: bool = False,
         policy: Policy | None = None,
         workspace: str | None = None,
-        source_kind: str = "project",
+        source_kind: str | None = None,
         base_catalog: Catalog | None = None,
         options: dict[str, object] | None = None,
     ) -> None:
         self.catalog = catalog
         self.base_catalog = base_catalog or catalog  # without the project's own routines
+        self._bundled_ids: frozenset[str] | None = None
         self.bindings = bindings  # the content of the project's bindings file, None when there is none
         self.parity = parity  # errors are exactly what the engine rejects
         self.engine = engine or parity  # the workflow is meant to run on the public engine
         self.policy = Policy.REJECT if parity else (policy or Policy.NORMALIZE)
         self.workspace = workspace  # the folder references are relative to, None when there is no disk
-        self.source_kind = source_kind
+        self.source_kind = source_kind  # where the files come from; None: to be told from each path
         self.options = options or {}
+
+    @property
+    def bundled_ids(self) -> frozenset[str]:
+        """The routines that come with the catalog, not with the project."""
+        if self._bundled_ids is None:
+            self._bundled_ids = frozenset(r.routine_id for r in self.base_catalog.templates.values())
+        return self._bundled_ids
 
 
 class Checked:
@@ -151,18 +160,28 @@ def _judge(
             normalized=normalized,
             is_routine=is_routine,
             workspace=settings.workspace,
-            source_kind=settings.source_kind,
+            source_kind=source_kind(path, settings),
             options=settings.options,
         )
         workflow.found = found
-        for finding in found:
-            if finding.fix is None:
+        for finding in (*refused, *found):
+            if finding.fix is None and not finding.name.startswith("compat-"):
                 finding.fix = by_name()[finding.name].fix_for(finding, workflow)
         found = found + rules.run(workflow)
     if normalized.document is not value:
         for finding in found:
-            _map_back(finding, normalized)
+            if not finding.details.get("original"):
+                _map_back(finding, normalized)
     return refused + found
+
+
+def source_kind(path: str, settings: Settings) -> str:
+    """Where a file comes from: as configured, else as its path tells."""
+    if settings.source_kind is not None:
+        return settings.source_kind
+    from workrail_lint.project.source_kind import source_kind_of
+
+    return source_kind_of(path, settings.bundled_ids)
 
 
 def _stops(finding: Finding) -> bool:
@@ -173,8 +192,8 @@ def _stops(finding: Finding) -> bool:
 def _map_back(finding: Finding, normalized: Normalized) -> None:
     """From the normalized document to the one on disk; a fix whose place moved can't be applied there."""
     if finding.fix is not None:
-        places = [operation.pointer for operation in finding.fix.operations if not isinstance(operation, Cut | Respell)]
-        if any(normalized.pointer_map(place) != place for place in places):
+        places = [getattr(operation, "pointer", None) for operation in finding.fix.operations]
+        if any(place is not None and normalized.pointer_map(place) != place for place in places):
             finding.fix = None
     finding.pointer = normalized.pointer_map(finding.pointer)
 

@@ -10,10 +10,10 @@ import math
 import re
 from collections.abc import Iterator
 from enum import Enum
-from functools import cache
 from typing import Any
 
 from workrail_lint import js
+from workrail_lint.patterns import Pattern
 
 # A score and a shape that are worth aiming at.
 GOOD_SCORE = 5
@@ -116,14 +116,14 @@ def text_class(text: str) -> LeafClass:
         return LeafClass.FLAG
     if text.startswith("#") or (len(text) <= 40 and text.endswith(":")):
         return LeafClass.STRUCTURE
-    return LeafClass.EVIDENCE_WEAK if _evidence_words().search(text) else LeafClass.KEYWORD
+    return LeafClass.EVIDENCE_WEAK if _EVIDENCE_WORDS.search(text) else LeafClass.KEYWORD
 
 
 def is_flag(text: str) -> bool:
     """Whether a text only says that something is done."""
     if len(text) > 200:
         return False
-    return any(pattern.fullmatch(text) for pattern in _flags())
+    return any(pattern.fullmatch(text) for pattern in _FLAGS)
 
 
 _DONE = (
@@ -132,39 +132,28 @@ _DONE = (
 )
 
 
-@cache
-def _done_word() -> re.Pattern[str]:
-    return re.compile(_DONE, re.I)
-
-
-@cache
-def _flags() -> tuple[re.Pattern[str], ...]:
-    space = f"[{js.WHITESPACE_CLASS}]*"
-    work = "task|step|phase|analysis|review|audit|work|validation|check|implementation"
-    state = "complete|completed|done|finished"
-    suffix = f"(?:{state}|passed|approved|verified|ready|confirmed|reviewed|ok)"
-    phrase = (
+_DONE_WORD = Pattern(_DONE, re.I)
+_SPACE = f"[{js.WHITESPACE_CLASS}]*"
+_WORK = "task|step|phase|analysis|review|audit|work|validation|check|implementation"
+_STATE = "complete|completed|done|finished"
+_FLAGS = (
+    Pattern(rf"[A-Za-z_][A-Za-z0-9_. -]{{0,60}}{_SPACE}(?:=|==|:=|:){_SPACE}[\"']?{_DONE}[\"']?[.!]?", re.I),
+    Pattern(
+        "[a-z][A-Za-z0-9]*(?:Complete|Completed|Done|Finished|Passed|Approved|Verified|Ready|Confirmed|Reviewed|Ok)"
+    ),
+    Pattern(rf"[a-z0-9]+(?:[_-][a-z0-9]+)*[_-](?:{_STATE}|passed|approved|verified|ready|confirmed|reviewed|ok)", re.I),
+    Pattern(
         f"(?:{_DONE}|all good|no issues|no issues found|looks good|lgtm|acknowledged|proceed|continue|stop"
-        f"|(?:{work}) (?:is )?(?:{state}))[.!]?"
-    )
-    return (
-        re.compile(rf"[A-Za-z_][A-Za-z0-9_. -]{{0,60}}{space}(?:=|==|:=|:){space}[\"']?{_DONE}[\"']?[.!]?", re.I),
-        re.compile(
-            "[a-z][A-Za-z0-9]*(?:Complete|Completed|Done|Finished|Passed|Approved|Verified|Ready|Confirmed|Reviewed|Ok)"
-        ),
-        re.compile(rf"[a-z0-9]+(?:[_-][a-z0-9]+)*[_-]{suffix}", re.I),
-        re.compile(phrase, re.I),
-    )
-
-
-@cache
-def _evidence_words() -> re.Pattern[str]:
-    return re.compile(
-        "file:|line:|path:|severity:|because|rationale|evidence|reproduc|expected|actual|finding|risk:|impact:"
-        r"|decision:|trade-?off|assumption|source:|commit|diff|test:|command:|https?://"
-        r"|[A-Za-z0-9_/.-]\.[a-z]{1,5}:[0-9]",
+        f"|(?:{_WORK}) (?:is )?(?:{_STATE}))[.!]?",
         re.I,
-    )
+    ),
+)
+_EVIDENCE_WORDS = Pattern(
+    "file:|line:|path:|severity:|because|rationale|evidence|reproduc|expected|actual|finding|risk:|impact:"
+    r"|decision:|trade-?off|assumption|source:|commit|diff|test:|command:|https?://"
+    r"|[A-Za-z0-9_/.-]\.[a-z]{1,5}:[0-9]",
+    re.I,
+)
 
 
 def _regex(pattern: object, flags: object) -> tuple[LeafClass, int]:
@@ -192,7 +181,7 @@ def _regex(pattern: object, flags: object) -> tuple[LeafClass, int]:
 
 def _says_done(words: tuple[str, ...]) -> bool:
     """Whether the only words of a pattern are those that say something is done."""
-    return bool(words) and all(_done_word().fullmatch(word) for word in words)
+    return bool(words) and all(_DONE_WORD.fullmatch(word) for word in words)
 
 
 def _length(low: object) -> tuple[LeafClass, int]:
@@ -225,7 +214,7 @@ def _is_flag_property(schema: object) -> bool:
         return False
     choices = schema.get("enum")
     if isinstance(choices, list) and choices:
-        return all(_done_word().fullmatch(js.text(choice)) for choice in choices)
+        return all(_DONE_WORD.fullmatch(js.text(choice)) for choice in choices)
     return schema.get("type") == "boolean" or "const" in schema
 
 

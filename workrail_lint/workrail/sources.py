@@ -80,7 +80,7 @@ def resolve_bindings(bindings: object = None) -> Ok[Any] | Err[list[Finding]]:
     """The content of a bindings file: None when there is none; what it holds is judged later."""
     if bindings is None or not isinstance(bindings, str | os.PathLike):
         return Ok(bindings)
-    read = read_file(os.fspath(bindings))  # type: ignore[arg-type]
+    read = read_file(os.fspath(bindings))
     if isinstance(read, Err):
         return Err([read.error])
     document = read_json(read.value, max_bytes=None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from workrail_lint.documents.json_reader import JsonDocument, read_json
-from workrail_lint.documents.kinds import Kind, is_routine, kind_by_name, kind_of, may_be_ours
+from workrail_lint.documents.kinds import Kind, in_routines_folder, kind_by_name, kind_of, may_be_ours
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.project.places import id_pointer
 from workrail_lint.project.systems import FileResult
@@ -62,13 +62,12 @@ class WorkRailSystem:
 
     def _check_workflow(self, path: str, document: JsonDocument, settings: Settings) -> FileResult:
         from workrail_lint.project.registry import entry_of
-        from workrail_lint.workrail.check import check_document
+        from workrail_lint.workrail.check import check_document, source_kind
 
-        ident = document.value.get("id") if isinstance(document.value, dict) else None
-        checked = check_document(document, path, settings, self._rules(), is_routine=is_routine(path, ident))
+        checked = check_document(document, path, settings, self._rules(), is_routine=in_routines_folder(path))
         locate(checked.findings, document, path, fingerprints=bool(settings.options.get("fingerprints")))
-        entry = entry_of(path, document.value, settings.source_kind)
-        record = None if entry is None else [entry.id, [list(item) for item in entry.delegations]]
+        entry = entry_of(path, document.value, source_kind(path, settings))
+        record = None if entry is None else [entry.id, entry.source_kind, [list(item) for item in entry.delegations]]
         # Whether a reference resolves is a matter of the disk, which no content key can speak for.
         on_disk = settings.workspace is not None and isinstance(document.value, dict) and "references" in document.value
         return FileResult(checked.findings, record, not on_disk)
@@ -87,11 +86,10 @@ class WorkRailSystem:
         from workrail_lint.project.registry import Delegation, Entry, registry_findings
 
         entries = [
-            Entry(path, ident, settings.source_kind, tuple(Delegation(*item) for item in delegations))
-            for path, (ident, delegations) in records.items()
+            Entry(path, ident, kind, tuple(Delegation(*item) for item in delegations))
+            for path, (ident, kind, delegations) in records.items()
         ]
-        bundled = [routine.routine_id for routine in settings.catalog.templates.values()]
-        by_path = registry_findings(entries, bundled_ids=bundled, complete=complete)
+        by_path = registry_findings(entries, bundled_ids=settings.bundled_ids, complete=complete)
         for path, findings in by_path.items():
             _locate_again(findings, path)
             if settings.parity:

@@ -60,6 +60,7 @@ def test_ir_shape() -> None:
     assert steps["plan"]["confirmation"] == {
         "kind": "when",
         "gate": "human_approval",
+        "explicit": True,
         "condition": {"var": "risky"},
     }
     assert steps["check"]["confirmation"] == {"kind": "always", "gate": "coordinator_eval"}

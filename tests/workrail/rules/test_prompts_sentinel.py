@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workrail_lint.findings import Finding, Phase
-from workrail_lint.workrail.catalog.catalog import load_core
+from workrail_lint.workrail.catalog.catalog import Catalog, load_core
 from workrail_lint.workrail.compiler.pipeline import resolve
 from workrail_lint.workrail.compiler.sentinel import SENTINEL, _first_token, scan_tokens
 from workrail_lint.workrail.rules.samples import loop, step, workflow
@@ -24,7 +24,7 @@ POINTS = [
 def scan(*steps: dict[str, Any], overrides: dict[str, str] | None = None, **members: Any) -> list[Finding]:
     definition = workflow(*steps, **members)
     resolved, _ = resolve(definition, load_core(), overrides or {}, sort_features=True)
-    return scan_tokens(resolved.nodes, definition, overrides)
+    return scan_tokens(resolved.nodes, definition, overrides or {})
 
 
 def blocks(**sections: Any) -> dict[str, Any]:
@@ -112,11 +112,15 @@ def test_an_output_named_like_a_prototype_is_gone_before_the_scan() -> None:
     )
 
 
-def test_without_the_definition_the_step_is_still_named() -> None:
-    definition = workflow(step(prompt="See {{wr.x}}."))
-    resolved, _ = resolve(definition, load_core(), {}, sort_features=True)
-    (found,) = scan_tokens(resolved.nodes)
-    assert place(found) == ("token-unresolved", "/steps/0/prompt")
+def test_text_that_a_builtin_brought_in_is_told_at_the_prompt() -> None:
+    document = load_core().document
+    refs = [
+        {**ref, "text": "See {{wr.x}}."} if ref["id"] == "wr.refs.memory_usage" else ref for ref in document["refs"]
+    ]
+    definition = workflow(blocks(goal=[{"kind": "ref", "refId": "wr.refs.memory_usage"}]))
+    resolved, _ = resolve(definition, Catalog({**document, "refs": refs}), {}, sort_features=True)
+    (found,) = scan_tokens(resolved.nodes, definition, {})
+    assert place(found) == ("token-unresolved", "/steps/0/promptBlocks")
 
 
 @pytest.mark.parametrize("prompt", ["{{ wr.x }}", "{{WR.x}}", "{wr.x}", "{{user}}", "{{wr}}"])

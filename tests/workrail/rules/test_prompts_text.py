@@ -262,7 +262,7 @@ def test_sentences_shared_by_the_same_steps_are_told_together() -> None:
     steps = [step(f"step-{n}", f"{SENTENCE}.\n{SENTENCE} one.\nPart {n}") for n in range(3)]
     (found,) = lint(prompt_repetition.PromptBoundaryBoilerplate, workflow(*steps))
     assert "and 1 more" in found.message
-    assert "step-0, step-1, step-2" in found.message
+    assert "'step-0', 'step-1', 'step-2'" in found.message
 
 
 LINES = [f"Line {n}" for n in range(10)]
@@ -381,3 +381,10 @@ def test_a_quotation_is_one_short_line(text: str) -> None:
     shown = quoted(text)
     assert shown.isprintable()
     assert shown.startswith("'")
+
+
+def test_names_that_span_lines_do_not_break_a_message() -> None:
+    long = "Do not edit any file in this step, and hand over before the next one starts."
+    steps = [step(f"step\n{n}", long) for n in range(3)]
+    (found,) = lint(prompt_repetition.PromptBoundaryBoilerplate, workflow(*steps))
+    assert "\n" not in found.message

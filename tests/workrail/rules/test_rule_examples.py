@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,11 @@ from workrail_lint.documents.json_reader import read_json
 from workrail_lint.findings import Finding, Safety
 from workrail_lint.project.fixing import fix_text
 from workrail_lint.rules.base import Example
+from workrail_lint.workrail.bindings_check import check_bindings_text
 from workrail_lint.workrail.canonical import CanonicalError, canonical_bytes
 from workrail_lint.workrail.rules.base import WorkflowRule
 from workrail_lint.workrail.rules.registry import FAMILIES, all_rules
+from workrail_lint.workrail.system import locate
 
 RULES = all_rules()
 EXAMPLES = [
@@ -34,37 +37,48 @@ def as_bytes(content: Any) -> bytes:
     return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "surrogatepass")
 
 
-def findings(content: Any, example: Example, tmp_path: Path) -> list[Finding]:
+def arguments(example: Example) -> dict[str, Any]:
+    """The options of an example as arguments of the check."""
+    given = {name: value for name, value in example.options.items() if name not in ("good_path", "missing", "pinned")}
+    if "new_files" in given:
+        given["options"] = {"new-files": given.pop("new_files")}
+    return given
+
+
+def findings(content: Any, example: Example, folder: Path, path: str | None = None) -> list[Finding]:
     """Check an example: alone in memory, or with its further files as a project on disk."""
-    options: dict[str, Any] = dict(example.options)
+    where = path or example.path
     data = as_bytes(content)
+    if "pinned" in example.options:
+        document, found = check_bindings_text(data, pinned=example.options["pinned"])  # type: ignore[arg-type]
+        locate(found, document, where)
+        return found
     if not example.files:
-        return check_text(data, example.path, **options).findings
-    for path, text in {**example.files, example.path: data}.items():
-        target = tmp_path / path
+        return check_text(data, where, **arguments(example)).findings
+    for name, text in {**example.files, where: data}.items():
+        target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(as_bytes(text))
-    import os
-
-    before = Path.cwd()
-    os.chdir(tmp_path)
-    try:
-        return [f for f in check(["."], jobs=1, **options).findings if f.path == example.path]
-    finally:
-        os.chdir(before)
+    with contextlib.chdir(folder):
+        return [f for f in check(["."], jobs=1, **arguments(example)).findings if f.path == where]
 
 
 @pytest.mark.parametrize(("rule", "example"), EXAMPLES)
 def test_bad_triggers_and_good_does_not(rule: WorkflowRule, example: Example, tmp_path: Path) -> None:
-    bad = [finding for finding in findings(example.bad, example, tmp_path / "bad") if finding.name == rule.name]
-    assert bad, [str(f) for f in findings(example.bad, example, tmp_path / "again")]
+    if example.options.get("missing"):
+        found = check([tmp_path / "missing.json"]).findings
+    else:
+        found = findings(example.bad, example, tmp_path / "bad")
+    bad = [finding for finding in found if finding.name == rule.name]
+    assert bad, found
     for finding in bad:
         assert finding.code == rule.code
         assert finding.span is not None or rule.name in ("file-not-readable", "file-too-large")
         assert finding.message
         assert "\n" not in finding.message
-    good = [finding for finding in findings(example.good, example, tmp_path / "good") if finding.name == rule.name]
-    assert good == []
+    good_path = example.options.get("good_path")
+    found = findings(example.good, example, tmp_path / "good", str(good_path) if good_path else None)
+    assert [finding for finding in found if finding.name == rule.name] == []
 
 
 FIXABLE = [param for param in EXAMPLES if param.values[1].fixed is not None]
@@ -75,7 +89,7 @@ def test_the_fix_gives_what_is_shown(rule: WorkflowRule, example: Example) -> No
     text = as_bytes(example.bad).decode("utf-8", "surrogatepass")
 
     def findings_of(current: str) -> list[Finding]:
-        found = check_text(current, example.path, **dict(example.options)).findings  # type: ignore[arg-type]
+        found = check_text(current, example.path, **arguments(example)).findings
         return [finding for finding in found if finding.name == rule.name]
 
     (fix,) = {finding.fix.safety for finding in findings_of(text) if finding.fix is not None}
@@ -110,7 +124,8 @@ def test_facts_are_complete() -> None:
     for rule in RULES:
         assert rule.code[:2] in FAMILIES, rule
         assert rule.code[2:].isdigit()
-        assert rule.summary.endswith(".") and rule.why.endswith("."), rule.name
+        assert rule.summary.endswith("."), rule.name
+        assert rule.why.endswith("."), rule.name
         assert rule.origin
         assert bool(rule.fix) == bool(rule.fix_safety), rule.name
         assert rule.fix_safety in ("", "safe", "unsafe")

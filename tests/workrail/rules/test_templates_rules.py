@@ -81,7 +81,7 @@ def test_the_inserted_first_step_has_an_id_of_its_own() -> None:
 
 
 def test_members_that_live_on_or_are_told_elsewhere_are_not_told_again() -> None:
-    kept = call(SIMULATION, runCondition=WHEN, prompt="P.", promptFragments=[], unknown=1)
+    kept = {**call(SIMULATION, runCondition=WHEN, promptFragments=[], unknown=1), "prompt": "P."}
     assert places(templates.TemplateCallMemberIgnored, step(), kept) == []
     dropped = call(SIMULATION, guidance=["G."], verification={}, requireConfirmation=True)
     assert places(templates.TemplateCallMemberIgnored, step(), dropped) == [

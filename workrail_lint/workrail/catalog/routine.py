@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from math import isfinite
 from typing import Any
 
 from workrail_lint import js
+from workrail_lint.patterns import Pattern
 from workrail_lint.result import Err, Ok
 from workrail_lint.workrail.catalog.phase import CatalogPhase
 
 # A name in single braces; double braces are run-time tokens and stay.
-PLACEHOLDER = re.compile(r"(?<!\{)\{([^{}]+)\}(?!\})")
+PLACEHOLDER = Pattern(r"(?<!\{)\{([^{}]+)\}(?!\})")
 TEMPLATE_PREFIX = "wr.templates.routine."
 _ROUTINE_PREFIXES = ("wr.routine-", "routine-")
 _REQUIRED_TEXT = ("id", "name", "description", "version")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, NamedTuple
 
 from workrail_lint import js
 from workrail_lint.findings import Finding
+from workrail_lint.patterns import Pattern
 from workrail_lint.workrail.compiler.nodes import (
     Node,
     Nodes,
@@ -19,7 +19,7 @@ from workrail_lint.workrail.compiler.nodes import (
     step_label,
 )
 
-TOKEN = re.compile(r"\{\{wr\.bindings\.([^" + js.WHITESPACE_CLASS + r"{}]+)\}\}")
+TOKEN = Pattern(r"\{\{wr\.bindings\.([^" + js.WHITESPACE_CLASS + r"{}]+)\}\}")
 PREFIX = "{{wr.bindings."
 RESERVED_KEY = "__proto__"
 

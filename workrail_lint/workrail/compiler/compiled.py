@@ -10,11 +10,9 @@ from workrail_lint.findings import Finding
 from workrail_lint.result import Err, Ok
 from workrail_lint.workrail.canonical import canonical_bytes, canonical_object, digest
 from workrail_lint.workrail.compiler.engine_target import HashMode, engine_snapshot
-from workrail_lint.workrail.compiler.ir import render_ir
 from workrail_lint.workrail.compiler.loops import Loop
 from workrail_lint.workrail.compiler.nodes import Node, Nodes, Origin, Step, authored_nodes, map_steps, rendered_steps
 from workrail_lint.workrail.compiler.pipeline import Executable, Resolved, distinct, index_steps, resolve
-from workrail_lint.workrail.compiler.probes import insert_probes
 
 if TYPE_CHECKING:
     from workrail_lint.workrail.catalog.catalog import Catalog
@@ -91,6 +89,8 @@ class CompiledWorkflow:
 
     @cached_property
     def ir(self) -> dict[str, Any]:
+        from workrail_lint.workrail.compiler.ir import render_ir
+
         return render_ir(self.definition, self._resolved, self._executable, self.catalog, self.side, self.warnings)
 
     @cached_property
@@ -146,6 +146,8 @@ def compile_definition(
     if normalized:
         resolved = Resolved(_mark_normalized(resolved.nodes, normalized), resolved.bound)
     if side is not None and side.capabilities:
+        from workrail_lint.workrail.compiler.probes import insert_probes
+
         authored = authored_nodes(definition.get("steps"))
         nodes, found = insert_probes(resolved.nodes, authored, side.capabilities, catalog)
         errors += found

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from workrail_lint.documents import pointer as pointers
+from workrail_lint.patterns import Pattern
 from workrail_lint.workrail.canonical import digest
 from workrail_lint.workrail.compiler.loops import LOOP_CONTROL, Loop
 from workrail_lint.workrail.compiler.nodes import Node, Step
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 FORMAT = "workrail.ir/1"
 ASSESSMENT = "wr.contracts.assessment"
-_ROUTINE_ID = re.compile(r"(?:wr\.)?routine-")
+_ROUTINE_ID = Pattern(r"(?:wr\.)?routine-")
 _DEFAULT_GATE = "coordinator_eval"
 _TOP_LISTS = ("metaGuidance", "preconditions", "clarificationPrompts", "examples", "assessments", "references")
 _TOP_OPTIONAL = ("about", "recommendedPreferences", "modelTier", "metricsProfile")
@@ -143,8 +143,8 @@ def _confirmation(rule: Any) -> dict[str, Any]:
     if "kind" not in rule:
         return {"kind": "when", "gate": _DEFAULT_GATE, "condition": rule}
     if "condition" in rule:
-        return {"kind": "when", "gate": rule["kind"], "condition": rule["condition"]}
-    return {"kind": "always", "gate": rule["kind"]}
+        return {"kind": "when", "gate": rule["kind"], "explicit": True, "condition": rule["condition"]}
+    return {"kind": "always", "gate": rule["kind"], "explicit": True}
 
 
 def _step(node: Node) -> Step:

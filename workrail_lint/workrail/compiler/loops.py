@@ -73,6 +73,13 @@ def _referenced_body(node: Node, index: LoopIndex, errors: list[Finding]) -> Nod
         return ()
     pointer = f"{node.pointer}/body"
     target = index.by_id.get(body_id)
+    if target is None and any(_caller_id(known) == body_id for known in index.by_id.values()):
+        message = (
+            f"Loop {one_line(node.id)}: the body names the template call {one_line(body_id)}, whose id is gone once it "
+            "is expanded; put the call inline in the loop's body"
+        )
+        errors.append(compile_error("LOOP_BODY_MISSING", "loop-body-ref-template", "C11", node, message, pointer))
+        return ()
     if target is None:
         hint, details = did_you_mean(body_id, [known for known in index.by_id if known != node.id])
         errors.append(
@@ -92,6 +99,14 @@ def _referenced_body(node: Node, index: LoopIndex, errors: list[Finding]) -> Nod
         errors.append(_nested(node, body_id, pointer))
         return ()
     return (target,)
+
+
+def _caller_id(node: Node) -> str | None:
+    """The id of the step whose template call this step was expanded from."""
+    origin = node.origin
+    if origin is None or origin.source != "template":
+        return None
+    return node.id.removesuffix(f".{origin.part}")
 
 
 def _nested(node: Node, inner_id: str, pointer: str) -> Finding:

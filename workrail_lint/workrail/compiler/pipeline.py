@@ -46,7 +46,7 @@ def resolve(
     errors += found
     nodes, found = render_blocks(nodes)
     errors += found
-    errors += scan_tokens(nodes)
+    errors += scan_tokens(nodes, definition, overrides)
     return Resolved(nodes, bound), errors
 
 

@@ -6,20 +6,20 @@ token, and why nothing resolved it there; both are found by looking at the step 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from workrail_lint import js
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.findings import Finding
+from workrail_lint.patterns import Pattern
 from workrail_lint.workrail.compiler.bindings import TOKEN
 from workrail_lint.workrail.compiler.nodes import Node, Nodes, compile_error, one_line, step_label, walk
 
 SENTINEL = "{{wr."
 _UNTERMINATED = "{{wr.*}}"
 # What is left of this shape once the well-formed tokens are gone has white space inside.
-_SPACED = re.compile(r"\{\{wr\.bindings\.[^{}]+\}\}")
+_SPACED = Pattern(r"\{\{wr\.bindings\.[^{}]+\}\}")
 
 
 class _Cause(NamedTuple):
@@ -39,12 +39,10 @@ class _Authored(NamedTuple):
     kind: str
 
 
-def scan_tokens(
-    nodes: Nodes, definition: dict[str, Any] | None = None, overrides: dict[str, str] | None = None
-) -> list[Finding]:
+def scan_tokens(nodes: Nodes, definition: dict[str, Any], overrides: dict[str, str]) -> list[Finding]:
     """One error for each step whose prompt still holds a token."""
     return [
-        _unresolved(node, prompt, definition or {}, overrides or {})
+        _unresolved(node, prompt, definition, overrides)
         for node in walk(nodes)
         if isinstance(prompt := node.step.get("prompt"), str) and SENTINEL in prompt
     ]

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import cache
+
+from workrail_lint.patterns import Pattern
 
 # An example that goes on for longer than this is not read to its end.
 _MAX_LENGTH = 4000
 _MAX_BACK = 400
-
-
-@cache
-def _token() -> re.Pattern[str]:
-    """A string, a brace or bracket, or a bare name before a colon."""
-    return re.compile(r'"((?:[^"\\\n]|\\.)*)"|\'([^\'\n]*)\'|([{}\[\]])|([A-Za-z_$][\w$]*)\??(?=\s*:)')
-
-
-@cache
-def _colon() -> re.Pattern[str]:
-    return re.compile(r"\s*:")
+# A string, a brace or bracket, or a bare name before a colon.
+_PIECE = Pattern(r'"((?:[^"\\\n]|\\.)*)"|\'([^\'\n]*)\'|([{}\[\]])|([A-Za-z_$][\w$]*)\??(?=\s*:)')
+_COLON = Pattern(r"\s*:")
+# `include "summary"`, ``add a `summary` field``: an order to put a quoted name somewhere.
+_VERBS = "include|includes|including|add|adding|provide|attach|set|fill in"
+_INSTRUCTION = Pattern(
+    rf"\b(?:{_VERBS})\s+(?:(?:a|an|the|its|your|also|short|brief)\s+){{0,2}}"
+    r"([\"'`])([A-Za-z_]\w{1,40})\1(?:\s+(?:member|field|property|key))?([^.!?\n]{0,80})",
+    re.I,
+)
+# Words that say the name is meant for another place than the artifact.
+_ELSEWHERE = Pattern(r"\b(?:context|notes?|metadata|variable|file|document|section|heading|report)\b", re.I)
 
 
 def example_members(text: str, kind: str) -> Iterator[list[str]]:
@@ -49,9 +51,10 @@ def _opening(text: str, position: int) -> int | None:
 
 def _members(text: str, opening: int) -> list[str]:
     """The names in front of a colon, directly inside the object that opens here."""
+    example = text[opening : opening + _MAX_LENGTH]
     names: list[str] = []
     depth = 0
-    for match in _token().finditer(text, opening, opening + _MAX_LENGTH):
+    for match in _PIECE.finditer(example):
         bracket = match[3]
         if bracket in ("{", "["):
             depth += 1
@@ -61,32 +64,14 @@ def _members(text: str, opening: int) -> list[str]:
                 break
         elif depth == 1:
             name = next(group for group in (match[1], match[2], match[4]) if group is not None)
-            if match[4] is not None or _colon().match(text, match.end()):
+            if match[4] is not None or _COLON.match(example, match.end()):
                 names.append(name)
     return list(dict.fromkeys(names))
 
 
-@cache
-def _instruction() -> re.Pattern[str]:
-    """`include "summary"`, ``add a `summary` field``: an order to put a quoted name somewhere."""
-    verbs = "include|includes|including|add|adding|provide|attach|set|fill in"
-    return re.compile(
-        rf"\b(?:{verbs})\s+(?:(?:a|an|the|its|your|also|short|brief)\s+){{0,2}}"
-        r"([\"'`])([A-Za-z_]\w{1,40})\1(?:\s+(?:member|field|property|key))?([^.!?\n]{0,80})",
-        re.I,
-    )
-
-
-@cache
-def _elsewhere() -> re.Pattern[str]:
-    """Words that say the name is meant for another place than the artifact."""
-    return re.compile(r"\b(?:context|notes?|metadata|variable|file|document|section|heading|report)\b", re.I)
-
-
 def instructed_members(text: str) -> Iterator[str]:
     """The quoted names that a text tells the agent to put into its answer, as far as no other place is named."""
-    for match in _instruction().finditer(text):
-        if not _elsewhere().search(match[3]) and not _elsewhere().search(
-            text[max(0, match.start() - 80) : match.start()]
-        ):
+    for match in _INSTRUCTION.finditer(text):
+        around = text[max(0, match.start() - 80) : match.start()] + match[3]
+        if not _ELSEWHERE.search(around):
             yield match[2]

@@ -205,6 +205,16 @@ class Workflow:
         ident = self.definition.get("id")
         return ident if isinstance(ident, str) else ""
 
+    @property
+    def is_new(self) -> bool:
+        """Whether the project marks the file as new, so that what is tolerated in old ones is not."""
+        patterns = self.options.get("new-files")
+        if not isinstance(patterns, list) or not patterns:
+            return False
+        from workrail_lint.project.discovery import matches
+
+        return matches(self.path, ".", [str(pattern) for pattern in patterns])
+
     @cached_property
     def all_steps(self) -> list[Step]:
         """Top level and inline bodies, in order."""

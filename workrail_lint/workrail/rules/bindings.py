@@ -12,12 +12,12 @@ from workrail_lint.rules.base import Example, Report
 from workrail_lint.suggest import nearest
 from workrail_lint.workrail.compiler.bindings import TOKEN, declared_slots
 from workrail_lint.workrail.compiler.ir import workflow_kind
-from workrail_lint.workrail.compiler.nodes import listed, one_line
+from workrail_lint.workrail.compiler.nodes import one_line
 from workrail_lint.workrail.compiler.sentinel import SENTINEL
 from workrail_lint.workrail.project_bindings import project_overrides
 from workrail_lint.workrail.rules import samples
 from workrail_lint.workrail.rules.base import Step, Text, Workflow, WorkflowRule
-from workrail_lint.workrail.rules.prose import Pattern, label, quoted, value_at
+from workrail_lint.workrail.rules.prose import Pattern, is_reported, label, listing, quoted, value_at
 
 if TYPE_CHECKING:
     from workrail_lint.workrail.catalog.routine import Routine
@@ -86,7 +86,7 @@ class BindingNoExtensionPoints(WorkflowRule):
     fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
-        first = next(found for found in workflow.found if found.name == self.name)
+        first = next((found for found in workflow.found if found.name == self.name), finding)
         if finding is not first:
             return None  # one declaration serves all tokens
         texts = [text.text for step in workflow.all_steps for text in step.texts if text.field in _TOKEN_FIELDS]
@@ -173,14 +173,15 @@ class BindingDefaultToken(_SlotRule):
     )
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
-        said = {finding.pointer for finding in workflow.found if finding.name == self.name}
         for slot in slots_of(workflow):
             default = slot.point.get("default")
             sources = [(default, f"{slot.pointer}/default", "The default")]
             if slot.overridden:
                 sources.append((slot.value, slot.place, "The project's override"))
             for value, pointer, what in sources:
-                if isinstance(value, str) and SENTINEL in value and pointer not in said:
+                if not isinstance(value, str) or SENTINEL not in value:
+                    continue
+                if not is_reported(self.name, pointer, workflow):
                     report(
                         pointer,
                         f"{what} of slot {one_line(slot.id)} holds a token, {quoted(value)}, which is not resolved "
@@ -242,7 +243,7 @@ class BindingOverrideUnknownSlot(WorkflowRule):
                 report(
                     place,
                     f"The project's bindings set slot {one_line(slot)}, which this workflow does not declare.{hint} "
-                    f"Declared slots: {listed(declared)}",
+                    f"Declared slots: {listing(declared)}",
                     on_name=bool(place),
                 )
 
@@ -277,7 +278,7 @@ class BindingKindMismatch(_SlotRule):
             if kind is not None and kind not in accepted:
                 report(
                     slot.place,
-                    f"Slot {one_line(slot.id)} accepts {listed(accepted)}, but {one_line(slot.value)} is a {kind}",
+                    f"Slot {one_line(slot.id)} accepts {listing(accepted)}, but {one_line(slot.value)} is a {kind}",
                 )
 
     @staticmethod
@@ -332,12 +333,12 @@ def contract_problems(slot: dict[str, Any], child: dict[str, Any]) -> list[str]:
     """
     accepted, produced = _names(child, "context"), _names(child, "artifact")
     problems = [
-        f"does not accept the context {one_line(name)}; it accepts {listed(accepted)}"
+        f"does not accept the context {one_line(name)}; it accepts {listing(accepted)}"
         for name in _names(slot.get("inputContract"), "context", required=True)
         if name not in accepted
     ]
     problems += [
-        f"does not produce the artifact {one_line(name)}; it produces {listed(produced)}"
+        f"does not produce the artifact {one_line(name)}; it produces {listing(produced)}"
         for name in _names(slot.get("outputContract"), "artifact", required=True)
         if name not in produced
     ]

@@ -157,34 +157,6 @@ class CatalogIdDesignOnly(WorkflowRule):
         )
 
 
-class CatalogDigestMismatch(WorkflowRule):
-    code = "CA006"
-    name = "catalog-digest-mismatch"
-    severity = Severity.ERROR
-    origin = "product"
-    summary = "A catalog's content does not have the digest it declares, or the digest known for its id and version."
-    why = "Two catalogs under one name would give one workflow two hashes, and nobody could tell which one was meant."
-
-    def examples(self) -> Iterable[Example]:
-        from workrail_lint.workrail.catalog.catalog import digest_of
-
-        content: dict[str, Any] = {
-            "catalogFormat": 1,
-            "catalogId": "demo",
-            "catalogVersion": "1.0.0",
-            "engineVersion": None,
-            "authoringSpecVersion": 3,
-            "features": [],
-            "refs": [],
-            "routines": [],
-            "contracts": [],
-            "capabilities": [],
-        }
-        yield Example(
-            {**content, "digest": "sha256:" + "0" * 64}, {**content, "digest": digest_of(content)}, path="catalog.json"
-        )
-
-
 class CatalogHashNotEngine(WorkflowRule):
     code = "CA007"
     name = "catalog-hash-not-engine"
@@ -347,7 +319,6 @@ RULES: tuple[type[WorkflowRule], ...] = (
     TemplateUnknown,
     ContractUnknown,
     CatalogIdDesignOnly,
-    CatalogDigestMismatch,
     CatalogHashNotEngine,
     FeatureConfigNotAllowed,
     CapabilityUnknown,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from workrail_lint import js
 from workrail_lint.findings import Fix, Severity
 from workrail_lint.findings.fix import Insert, Operation, Remove, Rename, Replace, unsafe
+from workrail_lint.patterns import Pattern
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.workrail.compiler.nodes import listed, one_line
 from workrail_lint.workrail.rules.artifact_examples import example_members, instructed_members
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 COORDINATOR_RESULT = "wr.coordinator_result"
 _COORDINATOR_MEMBERS = ("kind", "outcome", "summary", "sessionId", "error")
-_SENTENCE_END = re.compile(r"(?<=[.!?])[ \t]+|[\r\n]+")
+_SENTENCE_END = Pattern(r"(?<=[.!?])[ \t]+|[\r\n]+")
 _VERDICT = {"contractRef": "wr.contracts.review_verdict"}
 _VERDICT_PROMPT = "Review the change and hand in a wr.review_verdict artifact."
 
@@ -120,6 +120,7 @@ class ContractDesignOutput(WorkflowRule):
                 f"Step {one_line(ident)}: write outputContract (and guidance for hints) in place of output",
                 fix=_shipping_output(place.removesuffix("/output"), members),
                 on_name=True,
+                original=True,
             )
 
     def examples(self) -> Iterable[Example]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.workrail.rules.base import Workflow, WorkflowRule
-from workrail_lint.workrail.rules.criteria_facts import Criteria, all_criteria
+from workrail_lint.workrail.rules.criteria_facts import MEMBERS, Criteria, all_criteria
 from workrail_lint.workrail.rules.prose import label
 from workrail_lint.workrail.rules.samples import step, workflow
 
@@ -79,9 +79,9 @@ class _EvidenceRule(WorkflowRule):
 
 def _is_broken(criteria: Criteria) -> bool:
     """Whether some rule can't be evaluated or always fails, which is a finding of its own."""
-    missing = {"contains": "value", "schema": "schema"}
-    if any(missing.get(rule["type"], "type") not in rule for rule, _ in criteria.rules):
-        return True
+    for rule, _ in criteria.rules:
+        if rule["type"] in ("contains", "schema") and MEMBERS[rule["type"]][0] not in rule:
+            return True
     return any(leaf.leaf_class.value == "INVALID" for leaf in criteria.judgement.leaves)
 
 
@@ -99,8 +99,7 @@ def _improvement(criteria: Criteria, judgement: Judgement, workflow: Workflow) -
     contract = _fitting_contract(title, workflow)
     if contract is not None:
         return f"use the contract {contract}"
-    classes = {leaf.leaf_class.value for leaf in judgement.counted}
-    if "EVIDENCE" in classes and judgement.bypass is None and not judgement.has_floor:
+    if judgement.score >= 3 and not judgement.has_floor:
         return "add a length rule with min 200"
     if judgement.bypass is not None:
         return "ask every alternative for evidence"

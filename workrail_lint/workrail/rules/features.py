@@ -11,11 +11,11 @@ from workrail_lint.findings import Fix, Severity
 from workrail_lint.findings.fix import Insert, Replace, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.workrail.compiler.blocks import LIST_SECTIONS
-from workrail_lint.workrail.compiler.nodes import listed, one_line
+from workrail_lint.workrail.compiler.nodes import one_line
 from workrail_lint.workrail.compiler.usage import builtin_uses
 from workrail_lint.workrail.rules import samples
 from workrail_lint.workrail.rules.base import Step, Text, Workflow, WorkflowRule
-from workrail_lint.workrail.rules.prose import Pattern, Search, label, prompts, quoted, step_members
+from workrail_lint.workrail.rules.prose import Search, label, listing, prompts, quoted, step_members
 
 SUBAGENTS = "wr.features.subagent_guidance"
 MEMORY = "wr.features.memory_context"
@@ -56,7 +56,7 @@ class FeatureNoEffect(WorkflowRule):
         if features and is_authored(workflow) and not in_blocks(workflow):
             report(
                 "/features",
-                f"No step has promptBlocks, so {listed(features)} reaches no prompt; write the prompts as blocks",
+                f"No step has promptBlocks, so {listing(features)} reaches no prompt; write the prompts as blocks",
                 on_name=True,
             )
 
@@ -79,7 +79,7 @@ class FeaturePartialEffect(WorkflowRule):
         if plain:
             report(
                 "/features",
-                f"The features do not reach the steps with plain prompts: {listed(plain)}",
+                f"The features do not reach the steps with plain prompts: {listing(plain)}",
                 on_name=True,
             )
 
@@ -106,7 +106,7 @@ class FeatureOrder(WorkflowRule):
         authored = workflow.document.value["features"] if isinstance(workflow.document.value, dict) else None
         report(
             "/features",
-            f"The features are not in ascending order; write {listed(ordered)}",
+            f"The features are not in ascending order; write {listing(ordered)}",
             fix=unsafe("sort them", Replace("/features", list(ordered))) if authored == features else None,
         )
 
@@ -312,7 +312,7 @@ def _lines_of(feature: str, workflow: Workflow) -> Iterator[str]:
                 yield from (line for line in stripped if len(line) >= _SHORT_LINE)
 
 
-_REF_NAME = Pattern(r"(?<!\{\{)\bwr\.refs\.[a-z][a-z0-9_]*")
+_REF_NAME = Search(("wr.refs.",), r"(?<!\{\{)\bwr\.refs\.[a-z][a-z0-9_]*")
 
 
 class RefInRawPrompt(WorkflowRule):
@@ -323,19 +323,19 @@ class RefInRawPrompt(WorkflowRule):
     summary = "A prompt, guidance or a fragment names a ref as text."
     why = "Only a ref part is replaced by its text; in a sentence the agent reads a name it can't look up."
 
-    def applies(self, workflow: Workflow) -> bool:
-        text = workflow.document.text
-        # Each ref part names one ref; only a document that names more has one in a sentence.
-        return "wr.refs." in text and text.count("wr.refs.") > text.count('"refId"')
-
-    def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
-        if step is None or step.calls_template or "wr.refs." not in text.text:
-            return
-        match = _REF_NAME().search(text.text)
-        if match is not None and (text.field == "guidance" or text in step.prompt_texts):
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        named: dict[str, tuple[Step, str]] = {}
+        for hit in prompts(workflow).hits(_REF_NAME):
+            named.setdefault(hit.text.pointer, (hit.step, hit.phrase))
+        for step in workflow.all_steps if "guidance" in step_members(workflow) else ():
+            items = None if step.calls_template else step.step.get("guidance")
+            for index, item in enumerate(items if isinstance(items, list) else ()):
+                match = _REF_NAME.pattern().search(item) if isinstance(item, str) and "wr.refs." in item else None
+                if match is not None:
+                    named[step.at("guidance", index)] = step, match[0]
+        for pointer, (step, ref) in named.items():
             report(
-                text.pointer,
-                f"{label(step)}: {one_line(match[0])} is only a name here; take the text in with a part of kind ref",
+                pointer, f"{label(step)}: {one_line(ref)} is only a name here; take the text in with a part of kind ref"
             )
 
     def examples(self) -> Iterable[Example]:

@@ -105,7 +105,7 @@ class WorkflowIdLegacy(WorkflowRule):
     fix_safety = "unsafe"
 
     def applies(self, workflow: Workflow) -> bool:
-        return _is_legacy(workflow) and not _is_new(workflow)
+        return _is_legacy(workflow) and not workflow.is_new
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         message = f"the id {one_line(workflow.id)} has no namespace"
@@ -127,7 +127,7 @@ class WorkflowIdLegacyNew(WorkflowRule):
     fix_safety = "unsafe"
 
     def applies(self, workflow: Workflow) -> bool:
-        return _is_legacy(workflow) and _is_new(workflow)
+        return _is_legacy(workflow) and workflow.is_new
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         message = f"the id {one_line(workflow.id)} of a new workflow has no namespace"
@@ -145,10 +145,6 @@ def _is_legacy(workflow: Workflow) -> bool:
     if "." in ident or not identity.is_valid(ident):
         return False
     return not (workflow.is_routine and ident.startswith("routine-"))
-
-
-def _is_new(workflow: Workflow) -> bool:
-    return bool(getattr(workflow, "is_new", False))
 
 
 def _report_rename(report: Report, message: str, suggestion: str | None) -> None:
@@ -174,7 +170,8 @@ class StepIdPattern(WorkflowRule):
 
     def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
         new = finding.details.get("suggestion")
-        renamed = next((found for found in workflow.all_steps if found.at("id") == finding.pointer), None)
+        place = finding.pointer.removesuffix("/id")
+        renamed = next((found for found in workflow.all_steps if found.pointer == place), None)
         if renamed is None or not isinstance(new, str) or any(found.id == new for found in workflow.all_steps):
             return None
         return unsafe(f"rename it to {new}", *_step_rename(renamed, new, workflow))

@@ -261,7 +261,8 @@ class DesignFormConstruct(WorkflowRule):
         for warning in workflow.normalized.warnings:
             what, instead = words[warning.code]
             lost = "; what the shipping form can't hold is kept beside it" if warning.lossy else ""
-            report(warning.pointer, f"{warning.code}: {what} belongs to the design form; {instead}{lost}", fix=fix)
+            message = f"{warning.code}: {what} belongs to the design form; {instead}{lost}"
+            report(warning.pointer, message, fix=fix, original=True)
 
     def examples(self) -> Iterator[Example]:
         good = workflow(step("plan-it"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,12 +22,18 @@ class Decision(NamedTuple):
     contract: str  # pointer of the contract; of the template call where a template brings it
 
 
-class LoopVariables(NamedTuple):
-    """The names under which a body finds the state of its loop."""
+class LoopVariables:
+    """The names under which a body finds the state of its loop; item and index only in a forEach."""
 
-    iteration: str
-    item: str | None  # only in a forEach
-    index: str | None
+    __slots__ = ("index", "item", "iteration")
+
+    def __init__(self, iteration: str, item: str | None, index: str | None) -> None:
+        self.iteration = iteration
+        self.item = item
+        self.index = index
+
+    def __iter__(self) -> Iterator[str | None]:
+        return iter((self.iteration, self.item, self.index))
 
 
 def settings(loop: Step) -> dict[str, Any]:
@@ -104,7 +111,8 @@ def from_named_condition(loop: Step, workflow: Workflow) -> bool:
         return False
     from workrail_lint.workrail.compat.codes import CONDITION_REF
 
-    return CONDITION_REF.name in workflow.normalized.step_codes.get(loop.pointer, ())
+    codes: tuple[str, ...] = workflow.normalized.step_codes.get(loop.pointer, ())
+    return CONDITION_REF.name in codes
 
 
 def only_user(loop: Step, workflow: Workflow) -> bool:

@@ -8,10 +8,10 @@ from typing import Any
 from workrail_lint import js
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.workrail.compiler.nodes import listed, one_line
+from workrail_lint.workrail.compiler.nodes import one_line
 from workrail_lint.workrail.rules import samples
 from workrail_lint.workrail.rules.base import Step, Workflow, WorkflowRule
-from workrail_lint.workrail.rules.prose import label, prompts, quoted, step_members
+from workrail_lint.workrail.rules.prose import label, listing, prompts, quoted, step_members
 
 _LONG = 60
 _OFTEN = 3
@@ -44,7 +44,7 @@ class PromptBoundaryBoilerplate(WorkflowRule):
             more = f" and {len(shared) - 1} more" if len(shared) > 1 else ""
             report(
                 users[shared[0]][names[0]],
-                f"The sentence {quoted(shared[0])}{more} can be read in {len(names)} prompts ({listed(names)}); "
+                f"The sentence {quoted(shared[0])}{more} can be read in {len(names)} prompts ({listing(names)}); "
                 "say it once, or in words of the step's own",
             )
 

@@ -15,7 +15,7 @@ from workrail_lint.workrail.compiler.bindings import TOKEN, declared_slots
 from workrail_lint.workrail.compiler.nodes import one_line
 from workrail_lint.workrail.rules import samples
 from workrail_lint.workrail.rules.base import Step, Text, Workflow, WorkflowRule
-from workrail_lint.workrail.rules.prose import Pattern, has_braces, label, value_at
+from workrail_lint.workrail.rules.prose import Pattern, has_braces, is_reported, label, value_at
 
 # Where binding tokens are resolved, and where a reader might believe they are.
 RESOLVED_FIELDS = ("prompt", "goal", "constraints", "procedure", "verify", "outputRequired", "part")
@@ -157,7 +157,7 @@ class TokenMalformed(WorkflowRule):
             whole = _WHOLE().match(value, match.start())
             if whole is not None and match[0] == "{{wr.":
                 continue  # resolved, or refused by compiling
-            if _reported(self.name, text.pointer, workflow):
+            if is_reported(self.name, text.pointer, workflow):
                 return
             problem = "is not closed by }}" if whole is None else "must be spelled without spaces and in lower case"
             shown = whole[0] if whole else match[0] + "…"
@@ -183,10 +183,6 @@ def _respelled(pointer: str, text: str, workflow: Workflow) -> Fix | None:
     if not tokens:
         return None
     return unsafe("respell the token", *(ReplaceText(pointer, old, new) for old, new in tokens))
-
-
-def _reported(name: str, pointer: str, workflow: Workflow) -> bool:
-    return any(finding.name == name and finding.pointer == pointer for finding in workflow.found)
 
 
 class FragmentWrToken(WorkflowRule):

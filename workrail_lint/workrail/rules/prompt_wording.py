@@ -27,11 +27,29 @@ _LAZY = Search(
     r"\b(?:if appropriate|minimal pass|light scan|you may(?! (?:not|only|never)\b)|smallest(?! \w+ly\b)|cheapest)\b",
 )
 # What keeps "the smallest …" from meaning "nothing": a floor in the same sentence.
-_FLOOR = Pattern(
-    r"\b(?:that (?:can )?still|that (?:can|satisf|meet|prove|show)|at least|enough to|record why|must|needed|necessary"
-    r"|required|sufficient|correct|credible)",
-    re.IGNORECASE,
+_FLOORS = (
+    "at least",
+    "correct",
+    "credible",
+    "enough to",
+    "must",
+    "necessary",
+    "needed",
+    "record why",
+    "required",
+    "sufficient",
+    "that can",
+    "that meet",
+    "that prove",
+    "that satisf",
+    "that show",
+    "that still",
 )
+
+
+def _has_floor(sentence: str) -> bool:
+    low = f" {sentence.lower()}"
+    return any(f" {floor}" in low for floor in _FLOORS)
 
 
 class PromptLazyWording(WorkflowRule):
@@ -47,7 +65,7 @@ class PromptLazyWording(WorkflowRule):
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         loose: dict[str, list[Hit]] = {}
         for hit in prompts(workflow).hits(_LAZY):
-            if not _FLOOR().search(sentence_at(hit.text.text, hit.start)):
+            if not _has_floor(sentence_at(hit.text.text, hit.start)):
                 loose.setdefault(hit.text.pointer, []).append(hit)
         for pointer, hits in loose.items():
             hits.sort(key=lambda hit: hit.start)
@@ -329,11 +347,11 @@ class ClarificationHeavy(WorkflowRule):
     why = "A user who has to answer a questionnaire first gives up, or answers anything."
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
-        prompts = workflow.definition.get("clarificationPrompts")
-        if isinstance(prompts, list) and len(prompts) > _MANY_QUESTIONS:
+        questions = workflow.definition.get("clarificationPrompts")
+        if isinstance(questions, list) and len(questions) > _MANY_QUESTIONS:
             report(
                 "/clarificationPrompts",
-                f"{len(prompts)} questions before any work starts; keep those that change what happens, "
+                f"{len(questions)} questions before any work starts; keep those that change what happens, "
                 f"at most {_MANY_QUESTIONS}",
                 on_name=True,
             )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from workrail_lint.workrail.rules.base import Step, Text, Workflow
 
 _SHOWN = 60
-_SENTENCE = 1000
+# Beyond this nobody would call it one sentence, or one phrase.
+_SENTENCE = 400
+_BEHIND = 96
+_ENDS = (". ", "! ", "? ", "\n", "\r")
 
 
 class Pattern:
@@ -84,21 +87,27 @@ class Prompts:
             offset += len(low) + 1
         self._found: dict[str, list[int]] = {}
 
-    def mentions(self, word: str) -> bool:
-        return bool(self._places(word))
-
     def hits(self, search: Search) -> Iterator[Hit]:
         """What a search finds, in the order of its words, nothing twice."""
         seen: set[int] = set()
         for word in search.words:
             for place in self._places(word):
-                for start in range(max(0, place - search.before), place + 1):
-                    match = search.pattern().match(self._low, start)
-                    if match is not None:
-                        if start not in seen and match.end() >= place:
-                            seen.add(start)
-                            yield self._hit(match)
-                        break
+                match = self._match(search, place)
+                if match is not None and match.start() not in seen:
+                    seen.add(match.start())
+                    yield self._hit(match)
+
+    def _match(self, search: Search, place: int) -> re.Match[str] | None:
+        if not search.before:
+            return search.pattern().match(self._low, place)
+        start = max(0, place - search.before)
+        start = max(start, self._low.rfind("\0", start, place) + 1)
+        end = place + _BEHIND
+        for match in search.pattern().finditer(self._low, start, end):
+            # What ends with the stretch looked at may have been cut off by it.
+            if match.end() > place and (match.end() < end or end >= len(self._low)):
+                return match
+        return None
 
     def first(self, *searches: Search) -> Hit | None:
         return next((hit for search in searches for hit in self.hits(search)), None)
@@ -148,14 +157,12 @@ def has_braces(workflow: Workflow) -> bool:
     return any("{{" in text.text for step in workflow.all_steps for text in step.texts)
 
 
-_SENTENCE_END = Pattern(r"[.!?][ \t]|[\r\n]")
-
-
 def sentence_at(text: str, position: int) -> str:
-    """The sentence around a position, or as much of it as anybody would call one."""
-    before, behind = text[max(0, position - _SENTENCE) : position], text[position : position + _SENTENCE]
-    end = _SENTENCE_END().search(behind)
-    return _SENTENCE_END().split(before)[-1] + (behind[: end.start()] if end else behind)
+    """The sentence around a position."""
+    start = max(0, position - _SENTENCE)
+    start = max([start, *(at + len(end) for end in _ENDS if (at := text.rfind(end, start, position)) >= 0)])
+    stop = position + _SENTENCE
+    return text[start : min([stop, *(at for end in _ENDS if (at := text.find(end, position, stop)) >= 0)])]
 
 
 def quoted(text: str) -> str:
@@ -164,10 +171,20 @@ def quoted(text: str) -> str:
     return one_line(flat if len(flat) <= _SHOWN else f"{flat[: _SHOWN - 1]}…")
 
 
+def listing(names: Iterable[object]) -> str:
+    """Names that an author chose, in a message."""
+    return ", ".join(map(one_line, names)) or "(none)"
+
+
 def label(step: Step) -> str:
     """How a message about a step starts."""
     inside = f" (in loop {one_line(step.loop.id)})" if step.loop is not None else ""
     return f"Step {one_line(step.id)}{inside}"
+
+
+def is_reported(name: str, pointer: str, workflow: Workflow) -> bool:
+    """Whether an earlier phase already told this about a place."""
+    return any(finding.name == name and finding.pointer == pointer for finding in workflow.found)
 
 
 def value_at(root: object, pointer: str) -> object:

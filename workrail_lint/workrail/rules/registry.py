@@ -13,7 +13,7 @@ FAMILIES: dict[str, tuple[str, tuple[str, ...]]] = {
     "SC": ("Schema", ("schema",)),
     "ID": ("Identifiers", ("identifiers", "names")),
     "RF": ("References between parts", ("references", "unused")),
-    "CA": ("Closed sets and catalog", ("catalog_ids",)),
+    "CA": ("Closed sets and catalog", ("catalog_ids", "catalog_files")),
     "LP": (
         "Loops",
         ("loop_config", "loop_body", "loop_source", "loop_exit", "loop_wording", "loop_text", "loop_variables"),
@@ -35,11 +35,14 @@ FAMILIES: dict[str, tuple[str, tuple[str, ...]]] = {
     "BD": ("Bindings and extension points", ("bindings", "bindings_file")),
     "FT": ("Features and refs", ("features",)),
     "CT": ("Contracts", ("contracts", "contract_shapes")),
-    "AS": ("Assessments", ("assessments",)),
+    "AS": ("Assessments", ("assessments", "assessment_use")),
     "FN": ("Functions", ("functions",)),
-    "CR": ("Validation criteria", ("criteria", "evidence")),
+    "CR": ("Validation criteria", ("evidence", "criteria", "criteria_checks")),
     "LC": ("Portability, legacy, lifecycle", ("lifecycle", "metrics", "layout")),
-    "SE": ("Security and text hygiene", ("security", "unicode")),
+    "SE": (
+        "Security and text hygiene",
+        ("security_paths", "security", "security_text", "unicode", "unicode_names"),
+    ),
 }
 
 

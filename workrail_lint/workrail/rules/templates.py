@@ -12,10 +12,10 @@ from workrail_lint.findings import Finding, Fix, Severity
 from workrail_lint.findings.fix import Insert, Remove, Rename, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.suggest import nearest
-from workrail_lint.workrail.compiler.nodes import listed, one_line
+from workrail_lint.workrail.compiler.nodes import one_line
 from workrail_lint.workrail.rules import samples
 from workrail_lint.workrail.rules.base import Step, Workflow, WorkflowRule
-from workrail_lint.workrail.rules.prose import label, step_members
+from workrail_lint.workrail.rules.prose import is_reported, label, listing, step_members
 
 if TYPE_CHECKING:
     from workrail_lint.workrail.catalog.routine import Routine
@@ -99,7 +99,7 @@ class TemplateArgUnused(_CallRule):
             report(
                 pointer,
                 f"{label(step)}: template {one_line(routine.template_id)} does not use the argument "
-                f"{one_line(name)}.{hint} It uses: {listed(used)}",
+                f"{one_line(name)}.{hint} It uses: {listing(used)}",
                 fix=(
                     unsafe(f"rename it to {one_line(found)}", Rename(pointer, found))
                     if found
@@ -203,7 +203,7 @@ class TemplateCallRunCondition(_CallRule):
         if own:
             report(
                 step.at("runCondition"),
-                f"{label(step)}: the condition does not reach the routine's steps {listed(own)}, which have their own",
+                f"{label(step)}: the condition does not reach the routine's steps {listing(own)}, which have their own",
                 on_name=True,
             )
 
@@ -225,8 +225,7 @@ class TemplateIdToken(_CallRule):
         call = step.step.get("templateCall")
         template = call.get("templateId") if isinstance(call, dict) else None
         pointer = step.at("templateCall", "templateId")
-        said = any(finding.name == self.name and finding.pointer == pointer for finding in workflow.found)
-        if isinstance(template, str) and "{{" in template and not said:
+        if isinstance(template, str) and "{{" in template and not is_reported(self.name, pointer, workflow):
             report(
                 pointer,
                 f"{label(step)}: a token in the template id {one_line(template)} is never resolved; "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +15,8 @@ from workrail_lint.workrail.compiler.bindings import TOKEN
 from workrail_lint.workrail.compiler.nodes import one_line
 from workrail_lint.workrail.rules.base import Workflow, WorkflowRule
 from workrail_lint.workrail.rules.samples import step, workflow
+
+_FEW = 20  # tokens without a slot, among which one can have been meant
 
 
 class AssessmentUnused(WorkflowRule):
@@ -63,12 +66,15 @@ class FunctionUnused(WorkflowRule):
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         definitions = list(_functions(workflow))
         used = {name for found in workflow.all_steps for name in _called(found.step)}
-        texts = [text.text for text in workflow.top_texts]
-        texts += [text.text for found in workflow.all_steps for text in found.texts]
-        for name, pointer, _ in definitions:
-            others = [text for other, _, text in definitions if other != name]
-            word = re.compile(rf"(?<![A-Za-z0-9_]){re.escape(name)}(?![A-Za-z0-9_])")
-            if name not in used and not any(name in text and word.search(text) for text in (*texts, *others)):
+        for text in workflow.top_texts:
+            used.update(_words(text.text))
+        for found in workflow.all_steps:
+            for text in found.texts:
+                used.update(_words(text.text))
+        # One definition may use another, but its own name in its text is no use of it.
+        mentions = Counter(word for _, _, body in definitions for word in _words(body))
+        for name, pointer, body in definitions:
+            if name not in used and mentions[name] == (name in _words(body)):
                 report(pointer, f"nothing uses the function {one_line(name)}; call it or remove it")
 
     def examples(self) -> Iterator[Example]:
@@ -77,6 +83,10 @@ class FunctionUnused(WorkflowRule):
             workflow(functionDefinitions=functions),
             workflow(step(functionCalls=[{"name": "score", "args": {}}]), functionDefinitions=functions),
         )
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[A-Za-z_][A-Za-z0-9_]*", text))
 
 
 def _functions(workflow: Workflow) -> Iterator[tuple[str, str, str]]:
@@ -121,7 +131,8 @@ class ExtensionPointUnused(WorkflowRule):
                 continue
             # The last one takes the whole member with it: an empty list would only be left over.
             place = "/extensionPoints" if len(points) == 1 else f"/extensionPoints/{index}"
-            meant = nearest(slot, [name for name in used if name not in slots])
+            strays = [name for name in used if name not in slots]
+            meant = nearest(slot, strays) if len(strays) <= _FEW else None
             hint = f"; did a prompt mean it by {one_line(meant)}?" if meant else ""
             report(
                 f"/extensionPoints/{index}/slotId",

@@ -21,6 +21,14 @@ _HOOKS = (
     "check_string",
     "check_compiled",
 )
+_CONDITION_HOLDERS = (
+    "runCondition",
+    "requireConfirmation",
+    "loop",
+    "promptFragments",
+    "parallelDelegations",
+    "validationCriteria",
+)
 # Violations after which a value can't be taken for what its place says it is.
 _WRONG_TYPE = ("type", "anyOf", "oneOf")
 
@@ -42,11 +50,13 @@ class _Reporter:
         fix: Fix | None = None,
         on_name: bool = False,
         severity: Severity | None = None,
+        original: bool = False,
     ) -> None:
         rule = self.rule
-        self.sink.append(
-            Finding(rule.code, rule.name, severity or rule.severity, message, pointer, fix=fix, on_name=on_name)
-        )
+        finding = Finding(rule.code, rule.name, severity or rule.severity, message, pointer, fix=fix, on_name=on_name)
+        if original:
+            finding.details["original"] = True
+        self.sink.append(finding)
 
 
 class RuleSet:
@@ -155,7 +165,10 @@ def conditions_of(workflow: Workflow) -> Iterator[Condition]:
 
 def _condition_roots(step: Step) -> Iterator[tuple[Any, str, str]]:
     data = step.step
-    yield data.get("runCondition"), step.at("runCondition"), "run"
+    if data.keys().isdisjoint(_CONDITION_HOLDERS):
+        return
+    if "runCondition" in data:
+        yield data["runCondition"], step.at("runCondition"), "run"
     rule = data.get("requireConfirmation")
     if isinstance(rule, dict):
         if "kind" in rule:
@@ -164,18 +177,21 @@ def _condition_roots(step: Step) -> Iterator[tuple[Any, str, str]]:
             yield rule, step.at("requireConfirmation"), "gate"
     loop = data.get("loop")
     if isinstance(loop, dict):
-        yield loop.get("condition"), step.at("loop", "condition"), "loop"
+        if "condition" in loop:
+            yield loop["condition"], step.at("loop", "condition"), "loop"
         source = loop.get("conditionSource")
-        if isinstance(source, dict):
-            yield source.get("condition"), step.at("loop", "conditionSource", "condition"), "loop"
+        if isinstance(source, dict) and "condition" in source:
+            yield source["condition"], step.at("loop", "conditionSource", "condition"), "loop"
     for index, item in enumerate(_list(data.get("promptFragments"))):
-        if isinstance(item, dict):
-            yield item.get("when"), step.at("promptFragments", index, "when"), "fragment"
+        if isinstance(item, dict) and "when" in item:
+            yield item["when"], step.at("promptFragments", index, "when"), "fragment"
     for index, item in enumerate(_list(data.get("parallelDelegations"))):
-        if isinstance(item, dict):
-            yield item.get("runCondition"), step.at("parallelDelegations", index, "runCondition"), "delegation"
-    for item, pointer in criteria_rules(data.get("validationCriteria"), step.at("validationCriteria")):
-        yield item.get("condition"), f"{pointer}/condition", "rule"
+        if isinstance(item, dict) and "runCondition" in item:
+            yield item["runCondition"], step.at("parallelDelegations", index, "runCondition"), "delegation"
+    if "validationCriteria" in data:
+        for item, pointer in criteria_rules(data["validationCriteria"], step.at("validationCriteria")):
+            if "condition" in item:
+                yield item["condition"], f"{pointer}/condition", "rule"
 
 
 def nested_conditions(value: Any, pointer: str, role: str, step: Step) -> Iterator[Condition]:

@@ -7,6 +7,7 @@ what was probably meant. Every violation becomes a finding under the most specif
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -16,9 +17,13 @@ if TYPE_CHECKING:
 __all__ = ["schema_findings"]
 
 
+# Nobody reads more than this; what is left shows once these are mended.
+MAX_FINDINGS = 200
+
+
 def schema_findings(violations: Iterable[Violation], definition: dict[str, Any]) -> list[Finding]:
-    """The findings for the violations of a definition, in their order."""
-    found = list(violations)
+    """The findings for the violations of a definition, in their order, as many as anybody would read."""
+    found = list(islice(violations, MAX_FINDINGS))
     if not found:
         return []
     # Only a document with errors pays for the words.

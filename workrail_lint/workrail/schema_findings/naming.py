@@ -35,9 +35,12 @@ _SOURCE_FORMS = 'write {kind: "artifact_contract", contractRef, loopId} or {kind
 
 def findings_of(violations: list[Violation], definition: dict[str, Any]) -> list[Finding]:
     """One finding for each violation, but none for what another finding already covers."""
-    told = [(violation, place, _told(violation, place)) for violation, place in _placed(violations, definition)]
+    told: list[_Triple] = []
+    for violation in violations:
+        place = Place(violation.pointer, definition)
+        told.append((violation, place, _told(violation, place)))
     told = _untyped_steps(told)
-    covered = {(pointers.parent(v.pointer), told.suggestion) for v, _, told in told if told.on_name and told.suggestion}
+    covered = {(pointers.parent(v.pointer), words.suggestion) for v, _, words in told if words.on_name}
     compositions = {pointers.parent(v.pointer) for v, place, _ in told if _is_listed_composition(v, place)}
     found: list[Finding] = []
     for violation, place, words in told:
@@ -89,10 +92,6 @@ def _untyped_steps(told: list[_Triple]) -> list[_Triple]:
     return result
 
 
-def _placed(violations: list[Violation], definition: dict[str, Any]) -> list[tuple[Violation, Place]]:
-    return [(violation, Place(violation.pointer, definition)) for violation in violations]
-
-
 def _told(violation: Violation, place: Place) -> Told:
     teller = _TELLERS.get(violation.shape)
     told = teller(violation, place) if teller is not None else None
@@ -114,7 +113,7 @@ def _workflow(violation: Violation, place: Place) -> Told | None:
 
 
 def _workflow_id(ident: str) -> Told:
-    said = f"the workflow id {one_line(ident)}"
+    said = f"the workflow id {shown(ident)}"
     if ident.count(".") > 1:
         return Told("workflow-id-dots", f"{said} has {ident.count('.')} dots; a namespace and a name have one between")
     segments = ident.split(".")
@@ -168,7 +167,7 @@ def _step_member(violation: Violation, place: Place) -> Told | None:
     name = place.member
     kinds = other_step_shapes(name, violation.shape)
     if kinds:
-        text = f"{one_line(name)} belongs to {' or '.join(kinds)}, not to {STEP_SHAPES[violation.shape]}"
+        text = f"{shown(name)} belongs to {' or '.join(kinds)}, not to {STEP_SHAPES[violation.shape]}"
         return Told("step-member-wrong-shape", text, on_name=True)
     return _inline_schema(violation, place) if violation.shape == "StandardStep" else None
 
@@ -178,7 +177,7 @@ def _inline_schema(violation: Violation, place: Place) -> Told | None:
         return None
     return Told(
         "contract-inline-schema",
-        f"{one_line(place.member)} can't give an output schema of its own; name a contract of the catalog in "
+        f"{shown(place.member)} can't give an output schema of its own; name a contract of the catalog in "
         "outputContract.contractRef",
         on_name=True,
     )
@@ -257,7 +256,7 @@ def _condition(violation: Violation, place: Place) -> Told | None:
     if violation.keyword != "additionalProperties":
         return None
     name, present = place.member, place.parent or {}
-    said = f"{one_line(name)}{place.inside}"
+    said = f"{shown(name)}{place.inside}"
     if name in EVALUATOR_ONLY:
         return Told("condition-operator-evaluator-only", f"the schema does not admit the operator {said}", on_name=True)
     if violation.shape == "RuleCondition" and name in members("Condition"):
@@ -298,7 +297,7 @@ def _composition(violation: Violation, place: Place) -> Told | None:
         text = f"{place.subject} must be a list of rules, or an object with exactly one of and, or, not"
         return Told("schema-one-of-criteria", text)
     if violation.keyword == "additionalProperties" and place.member in _CONNECTIVES:
-        text = f"{one_line(place.member)}{place.inside} stands next to another connective; keep one of and, or, not"
+        text = f"{shown(place.member)}{place.inside} stands next to another connective; keep one of and, or, not"
         return Told("schema-one-of-criteria", text, on_name=True)
     return None
 
@@ -315,7 +314,7 @@ def _rule(violation: Violation, place: Place) -> Told | None:
     if not _is_listed_composition(violation, place):
         return None
     text = (
-        f"{one_line(place.member)}{place.inside}: a list holds plain rules only; make validationCriteria itself the "
+        f"{shown(place.member)}{place.inside}: a list holds plain rules only; make validationCriteria itself the "
         "composition"
     )
     return Told("schema-unknown-member", text, on_name=True)

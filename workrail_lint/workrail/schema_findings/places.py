@@ -65,26 +65,27 @@ class Place:
         if self._step_length == 4:
             outer = self._value(self.tokens[:2])
             ident = outer.get("id") if isinstance(outer, dict) else None
-            label += f" (in loop {one_line(ident)})" if isinstance(ident, str) else ""
+            label += f" (in loop {shown(ident)})" if isinstance(ident, str) else ""
         return label
 
     def _step_label(self, tokens: list[str]) -> str:
         step = self._value(tokens)
         ident = step.get("id") if isinstance(step, dict) else None
         kind = "Loop" if isinstance(step, dict) and step.get("type") == "loop" else "Step"
-        return f"{kind} {one_line(ident)}" if isinstance(ident, str) else f"{kind} number {int(tokens[-1]) + 1}"
+        return f"{kind} {shown(ident)}" if isinstance(ident, str) else f"{kind} number {int(tokens[-1]) + 1}"
 
     @property
     def path(self) -> str:
         """The path below the step, as in `loop.maxIterations` or `guidance[2]`; "" for the step itself."""
-        shown = ""
+        path = ""
         for token in self.tokens[self._step_length :]:
             if token.isascii() and token.isdigit():
-                shown += f"[{token}]"
+                path += f"[{token}]"
             else:
-                name = token if token.isascii() and token.isprintable() else one_line(token)
-                shown += f".{name}" if shown else name
-        return shown
+                plain = token.isascii() and token.isprintable() and len(token) <= _MAX_SHOWN
+                name = token if plain else shown(token)
+                path += f".{name}" if path else name
+        return path
 
     def say(self, text: str) -> str:
         """A message: the step it concerns when there is one, then the text."""

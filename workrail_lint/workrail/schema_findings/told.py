@@ -48,7 +48,7 @@ def unknown(violation: Violation, place: Place) -> Told:
     """A member that the object does not know, with what was probably meant."""
     name, present = place.member, place.parent or {}
     suggestion = nearest_member(name, [known for known in violation.expected if known not in present])
-    text = f"unknown member {one_line(name)}{place.inside}"
+    text = f"unknown member {shown(name)}{place.inside}"
     home = elsewhere(name, violation.shape)
     if home is not None:
         text += f"; it belongs {home}"

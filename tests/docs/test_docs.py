@@ -1,0 +1,243 @@
+"""Every command and example of the guides works as it is written."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from doc_blocks import Block, blocks, commands, missing
+
+from workrail_lint.cli import COMMANDS
+from workrail_lint.project.config import _CHOICES, _KEYS, load_config
+from workrail_lint.report import FORMATS
+from workrail_lint.result import Ok
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+PAGES = [path for path in (ROOT / "README.md", *sorted(DOCS.glob("*.md"))) if path.exists()]
+LANGUAGES = {"console", "sh", "python", "json", "toml", "yaml", "text", ""}
+each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A project with the fixtures of this repository."""
+    for name in ("workflows", "routines", ".workrail"):
+        shutil.copytree(ROOT / "fixtures" / name, tmp_path / name)
+    (tmp_path / "workrail-lint.toml").write_text('routines = "routines"\n', encoding="utf-8")
+    # Links to folders are not followed by a check, so that these are there only for those who name them.
+    (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
+    (tmp_path / "docs").symlink_to(ROOT / "docs")
+    return tmp_path
+
+
+def shell(command: str, folder: Path) -> tuple[int, str]:
+    """Run a command as a reader would, with the installed programs first on the path."""
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "NO_COLOR": "1",
+        "PYTHONPATH": str(folder),
+        "WORKRAIL_LINT_DEBUG": "1",
+    }
+    done = subprocess.run(
+        ["sh", "-c", command],
+        cwd=folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        timeout=120,
+    )
+    return done.returncode, done.stdout
+
+
+def run(command: str, folder: Path, code: int, expected: list[str], where: str) -> None:
+    found, output = shell(command, folder)
+    assert found == code, f"{where}: $ {command}\n{output}"
+    absent = missing(output, expected)
+    assert absent is None, f"{where}: $ {command}\nis to print {absent!r}, but prints\n{output}"
+
+
+def examine(block: Block, folder: Path, where: str) -> None:
+    """Run, write or parse a block."""
+    assert block.language in LANGUAGES, f"{where}: no rule for blocks of {block.language!r}"
+    name = block.attributes.get("file")
+    if name is not None:
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(block.body, encoding="utf-8")
+    match block.language:
+        case "console":
+            assert commands(block), where
+            for command in commands(block):
+                run(command.text, folder, int(block.attributes.get("exit", "0")), command.expected, where)
+        case "sh":
+            targets = re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+            for line in block.body.splitlines():
+                program, target, *_ = line.split()
+                assert program == "make", f"{where}: {line}"
+                assert target in targets, f"{where}: {line}"
+        case "python" if name is None:
+            (folder / "_block.py").write_text(block.body, encoding="utf-8")
+            run("python _block.py", folder, 0, [], where)
+        case "python":
+            compile(block.body, str(name), "exec")
+        case "json":
+            json.loads(block.body)
+        case "toml":
+            tomllib.loads(block.body)
+        case "yaml":
+            examine_yaml(block, name or "", folder, where)
+
+
+def examine_yaml(block: Block, name: str, folder: Path, where: str) -> None:
+    """Configurations of other tools are validated by these tools' own schemas, and our commands in them are run."""
+    content = yaml.safe_load(block.body)
+    if name == ".pre-commit-config.yaml":
+        from pre_commit.clientlib import load_config as load_hooks
+
+        load_hooks(str(folder / name))
+        offered = {hook["id"] for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))}
+        assert {hook["id"] for repo in content["repos"] for hook in repo["hooks"]} <= offered
+        return
+    schema = {".github": "vendor.github-workflows", ".gitlab-ci.yml": "vendor.gitlab-ci"}.get(name.partition("/")[0])
+    if schema is None:
+        return
+    run(f"check-jsonschema --builtin-schema {schema} {name}", folder, 0, [], where)
+    run("workrail-lint lock --update", folder, 0, [], where)
+    ours = re.findall(r"(?:- run: |- )(workrail-lint .*)", block.body)
+    assert ours
+    for command in ours:
+        run(command, folder, 0, [], where)
+
+
+@each_page
+def test_a_page_works_from_top_to_bottom(page: Path, folder: Path) -> None:
+    for block in blocks(page.read_text(encoding="utf-8")):
+        examine(block, folder, f"{page.name}:{block.line}")
+
+
+@each_page
+def test_links_lead_somewhere(page: Path) -> None:
+    text = re.sub(r"^```[\s\S]*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    for target in re.findall(r"\]\(([^)#]+)", text):
+        assert target.startswith("https://") or (page.parent / target).exists(), target
+
+
+@each_page
+def test_fences_are_closed_and_lines_are_readable(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert text.count("\n```") % 2 == 0
+    assert sum(1 for _ in re.finditer("^```", text, re.MULTILINE)) == 2 * len(blocks(text))
+
+
+def test_the_convention_notices_what_is_wrong(folder: Path) -> None:
+    good = "```console\n$ echo one; echo two\none\n...\ntwo\n```\n"
+    examine(blocks(good)[0], folder, "here")
+    for bad in (
+        good.replace("\ntwo\n`", "\nthree\n`"),
+        good.replace("\none\n...\ntwo\n", "\ntwo\none\n"),
+        good.replace("console", "console exit=1"),
+        good.replace("$ echo one; echo two", "no command"),
+        "```json\n{\n```\n",
+        "```toml\na\n```\n",
+        "```python\nraise SystemExit(1)\n```\n",
+        "```rust\nfn main() {}\n```\n",
+    ):
+        with pytest.raises((AssertionError, ValueError)):
+            examine(blocks(bad)[0], folder, "here")
+
+
+def page(name: str) -> str:
+    return (DOCS / f"{name}.md").read_text(encoding="utf-8")
+
+
+def options(command: str) -> set[str]:
+    """The long options that a command's own help lists."""
+    code, text = shell(f"workrail-lint {command} --help", ROOT)
+    assert code == 0, text
+    return set(re.findall(r"^  (?:-\w, )?(--[a-z-]+)", text, re.MULTILINE)) - {"--help"}
+
+
+def available(command: str) -> bool:
+    return (ROOT / "workrail_lint" / "cli" / f"{command}.py").exists()
+
+
+@pytest.mark.parametrize("command", [name for name in COMMANDS if available(name)])
+def test_the_command_line_page_has_every_command_and_option(command: str) -> None:
+    text = page("cli")
+    assert f"| `{command}` |" in text
+    assert f"\n## {command}\n" in text
+    for option in options(command):
+        assert option in text, option
+
+
+def test_the_command_line_page_has_no_option_that_is_none() -> None:
+    known: set[str] = {"--help"}
+    for command in [*filter(available, COMMANDS), "catalog list", "catalog export", "catalog import"]:
+        known |= options(command)
+    assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]*", page("cli"))) <= known
+
+
+def test_the_configuration_page_has_every_key_and_choice() -> None:
+    text = page("configuration")
+    assert sorted(re.findall(r"^\| `([a-z-]+)` \|", text, re.MULTILINE)) == sorted(_KEYS)
+    for key, choices in _CHOICES.items():
+        row = next(line for line in text.splitlines() if line.startswith(f"| `{key}` |"))
+        assert all(f"`{choice}`" in row for choice in choices)
+
+
+def test_the_configuration_of_the_page_is_valid(tmp_path: Path) -> None:
+    for block in blocks(page("configuration")):
+        if block.attributes.get("file") == "workrail-lint.toml":
+            path = tmp_path / "workrail-lint.toml"
+            path.write_text(block.body, encoding="utf-8")
+            assert isinstance(load_config(str(path)), Ok)
+
+
+def test_the_formats_page_has_every_format() -> None:
+    assert [line[3:] for line in page("output-formats").splitlines() if line.startswith("## ")] == [
+        *FORMATS,
+        "Statistics",
+    ]
+
+
+def test_the_editor_reads_our_lines(folder: Path) -> None:
+    """The problem matcher of the editors page understands what `concise` prints."""
+    (tasks,) = [block for block in blocks(page("editors")) if block.attributes.get("file") == ".vscode/tasks.json"]
+    pattern = json.loads(tasks.body)["tasks"][0]["problemMatcher"]["pattern"]
+    _, output = shell("workrail-lint check --output-format concise workflows/wait-for-green.json", folder)
+    match = re.match(pattern["regexp"], output.splitlines()[0])
+    assert match is not None
+    assert [match[pattern[name]] for name in ("file", "line", "severity", "code")] == [
+        "workflows/wait-for-green.json",
+        "18",
+        "warning",
+        "LP018",
+    ]
+
+
+def test_a_schema_for_editors_is_one(folder: Path) -> None:
+    """What the editors page tells to save is a schema, and accepts what it is meant for."""
+    import jsonschema
+
+    for kind, document in (("workflow", "workflows/code-review.json"), ("bindings", ".workrail/bindings.json")):
+        code, text = shell(f"workrail-lint schema {kind}", folder)
+        assert code == 0
+        schema = json.loads(text)
+        validator = jsonschema.validators.validator_for(schema)
+        validator.check_schema(schema)
+        validator(schema).validate(json.loads((folder / document).read_text(encoding="utf-8")))
+        assert schema["title"]
+        assert schema["description"]

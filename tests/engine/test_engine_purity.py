@@ -1,0 +1,76 @@
+"""The core computes; it reads no clock, no disk, no dice."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import pytest_workrail
+
+_ROOT = Path(pytest_workrail.__file__).parent
+_IMPURE = frozenset(
+    [
+        "os",
+        "io",
+        "time",
+        "random",
+        "uuid",
+        "pathlib",
+        "datetime",
+        "secrets",
+        "socket",
+        "subprocess",
+        "tempfile",
+        "threading",
+        "shutil",
+        "glob",
+        "sys",
+        "logging",
+    ]
+)
+_PURE = ("engine", "projections")
+_MODULES = [path for folder in _PURE for path in sorted((_ROOT / folder).rglob("*.py"))]
+
+
+def _imports(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found.update(alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            found.add((node.module or "").partition(".")[0])
+    return found
+
+
+@pytest.mark.parametrize("path", _MODULES, ids=lambda path: str(path.relative_to(_ROOT)))
+def test_a_pure_module_imports_nothing_impure(path: Path) -> None:
+    assert not _imports(path) & _IMPURE
+
+
+def test_there_is_something_to_look_at() -> None:
+    assert len([path for path in _MODULES if path.parent.name == "engine"]) > 20
+
+
+@pytest.mark.parametrize("path", _MODULES, ids=lambda path: str(path.relative_to(_ROOT)))
+def test_a_pure_module_calls_no_builtin_with_effects(path: Path) -> None:
+    names = {
+        node.func.id
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+    assert not names & {"open", "print", "input", "exec", "eval", "__import__"}
+
+
+def test_profiles_are_asked_for_choices_and_never_for_their_name() -> None:
+    for path in (_ROOT / "engine").rglob("*.py"):
+        if path.name == "profiles.py":
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Compare):
+                operands = ast.unparse(node)
+                assert "profile.name" not in operands, path
+                assert "'locked'" not in operands, path
+                assert "'reference'" not in operands, path

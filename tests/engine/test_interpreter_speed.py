@@ -1,0 +1,65 @@
+"""Choosing steps does not get slow: counted in work, and once in time with a wide margin."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import Any
+
+import pytest
+from engine_ir import for_count, step, workflow
+
+from pytest_workrail.engine import interpreter as module
+from pytest_workrail.engine.interpreter import Interpreter
+
+
+def _run(interpreter: Interpreter, context: dict[str, Any]) -> int:
+    state = interpreter.start()
+    steps = 0
+    while True:
+        selection = interpreter.next(state, context).value
+        if selection.step is None:
+            return steps
+        state = interpreter.complete(selection.state, selection.step).value
+        steps += 1
+
+
+def test_only_steps_that_are_still_open_are_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = 0
+    evaluate = module.evaluate
+
+    def counted(condition: object, context: Any) -> bool:
+        nonlocal asked
+        asked += 1
+        return evaluate(condition, context)
+
+    monkeypatch.setattr(module, "evaluate", counted)
+    steps = [step(f"s{i}", when={"var": "p"}) for i in range(300)]
+    assert _run(Interpreter(workflow(*steps)), {"p": True}) == 300
+    assert asked == 300
+
+
+def _per_step(size: int) -> float:
+    interpreter = Interpreter(workflow(*(step(f"s{i}") for i in range(size))))
+    best = 1.0
+    for _ in range(3):
+        begin = perf_counter()
+        _run(interpreter, {})
+        best = min(best, (perf_counter() - begin) / size)
+    return best
+
+
+def test_a_step_of_a_long_workflow_costs_about_as_much_as_one_of_a_short() -> None:
+    # Scanning from the first step every time would make this twenty-fold.
+    assert _per_step(4000) < 8 * _per_step(200)
+
+
+def test_a_long_loop_does_not_copy_its_past() -> None:
+    ir = workflow(for_count("many", 3000, step("body"), limit=3000))
+    short = workflow(for_count("many", 150, step("body"), limit=3000))
+    begin = perf_counter()
+    assert _run(Interpreter(short), {}) == 150
+    middle = perf_counter()
+    assert _run(Interpreter(ir), {}) == 3000
+    end = perf_counter()
+    # Copying everything at each step would cost four hundred times as much, sharing twenty.
+    assert end - middle < 80 * (middle - begin)

@@ -1,0 +1,113 @@
+"""Whatever the engine says, the log can hold: reasons, blockers, gaps, traces, observations, states.
+
+@enforces reason-code-unified
+@enforces blocker-codes-closed-set
+@enforces snapshot-rehydration-only
+"""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+from event_samples import ATTEMPT
+
+from pytest_workrail.engine import reasons
+from pytest_workrail.engine.blockers import (
+    BlockKind,
+    FixContext,
+    block_kind,
+    blocker_report,
+    gap_for,
+    snapshot_reason,
+)
+from pytest_workrail.engine.state import Complete, CompletedKeys, Init, LoopFrame, Running, StepInstance
+from pytest_workrail.engine.trace import IterationRef, LoopRef, StepRef, TraceEntry
+from pytest_workrail.engine.values import LoopPosition
+from pytest_workrail.events.blockers import BlockerReport
+from pytest_workrail.events.ids import AttemptId
+from pytest_workrail.events.judgements import GapRecordedData
+from pytest_workrail.events.payloads import DecisionTraceData
+from pytest_workrail.events.snapshot import (
+    BlockedState,
+    GateCheckpoint,
+    RetryableBlock,
+    TerminalBlock,
+    read_snapshot,
+    snapshot_of,
+)
+from workrail_lint.result import Ok
+
+LOOP = LoopPosition("refine", 1)
+REASONS = [
+    reasons.MissingRequiredOutput("wr.contracts.gate_verdict", ("a", "b")),
+    reasons.MissingRequiredOutput("wr.contracts.loop_control", loop=LOOP),
+    reasons.InvalidRequiredOutput("wr.contracts.gate_verdict"),
+    reasons.InvalidRequiredOutput("wr.contracts.loop_control", loop=LOOP),
+    reasons.MissingNotes("a.b"),
+    reasons.FollowupRequired("Readiness", "Über all", "low", "g" * 3000),
+    reasons.MissingContextKey("a key"),
+    reasons.ContextBudgetExceeded(),
+    reasons.CapabilityUnknown("web_browsing"),
+    reasons.CapabilityUnavailable("delegation"),
+    reasons.UserOnlyDependency("needs_user_approval", "risky"),
+    reasons.UserOnlyDependency("needs_user_choice", "risky", "scope_boundary"),
+    reasons.InvariantViolation(),
+    reasons.StorageCorruption(),
+    reasons.EvaluationFailed(),
+    reasons.LoopLimitReached("refine", 1, 1),
+]
+UNDER_WAY = Running(
+    CompletedKeys(["setup", "refine@0::draft"]),
+    (LoopFrame("refine", 1, 0),),
+    StepInstance("draft", (LoopPosition("refine", 1),)),
+)
+
+
+def test_every_reason_is_tried():
+    assert {type(reason) for reason in REASONS} == set(get_args(reasons.Reason))
+
+
+@pytest.mark.parametrize("reason", REASONS, ids=lambda reason: reason.kind)
+def test_a_block_for_any_reason_can_be_stored(reason):
+    report = BlockerReport.from_wire(
+        {"blockers": [each.to_json() for each in blocker_report([reason], FixContext({}))]}
+    )
+    members = {"reason": snapshot_reason(reason), "blockers": report.to_wire()}
+    match block_kind(reason):
+        case BlockKind.RETRYABLE:
+            block = RetryableBlock.from_wire({**members, "retryAttemptId": AttemptId(ATTEMPT)})
+        case BlockKind.TERMINAL:
+            block = TerminalBlock.from_wire(members)
+    snapshot = snapshot_of(UNDER_WAY, blocked=block)
+    assert isinstance(snapshot.state, BlockedState)
+    assert read_snapshot(snapshot.to_bytes()) == Ok(snapshot)
+    # The interpreter goes on from it as if the attempt had not been made.
+    assert snapshot.execution_state == UNDER_WAY
+
+
+@pytest.mark.parametrize("severity", ["critical", "warning"])
+@pytest.mark.parametrize("reason", REASONS, ids=lambda reason: reason.kind)
+def test_a_gap_for_any_reason_can_be_stored(reason, severity):
+    shown = gap_for(reason, severity).to_json("gap_x")
+    assert GapRecordedData.from_wire(shown).to_wire() == shown
+
+
+@pytest.mark.parametrize("state", [Init(), Complete(), Running(), UNDER_WAY], ids=["init", "complete", "empty", "loop"])
+def test_any_state_can_be_stored_and_gone_on_from(state):
+    snapshot = snapshot_of(state)
+    assert read_snapshot(snapshot.to_bytes()).value.execution_state == state
+
+
+def test_a_gate_is_kept_beside_the_state():
+    gate = GateCheckpoint(step_id="draft", gate_kind="human_approval")
+    snapshot = snapshot_of(UNDER_WAY, gate=gate)
+    assert snapshot.engine_payload.gate_checkpoint == gate
+    assert snapshot.execution_state == UNDER_WAY
+    assert snapshot.ref != snapshot_of(UNDER_WAY).ref
+
+
+def test_a_trace_can_be_stored():
+    refs = (StepRef("draft"), LoopRef("refine"), IterationRef(0))
+    shown = {"traceId": "t", "entries": [TraceEntry("entered_loop", "s", refs).to_json()]}
+    assert DecisionTraceData.from_wire(shown).to_wire() == shown

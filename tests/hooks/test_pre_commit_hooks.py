@@ -1,0 +1,131 @@
+"""Our hooks, run by the real pre-commit in real repositories."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+from workrail_lint.workrail.rules import samples
+
+if TYPE_CHECKING:
+    from conftest import Hooks  # type: ignore[import-not-found]
+
+ROOT = Path(__file__).resolve().parents[2]
+OFFERED: list[dict[str, Any]] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+
+
+def save(folder: Path, path: str, document: object) -> Path:
+    target = folder / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    text = document if isinstance(document, str) else json.dumps(document, indent=2) + "\n"
+    target.write_text(text, encoding="utf-8")
+    return target
+
+
+def good(ident: str = "demo.example") -> dict[str, Any]:
+    return samples.workflow(id=ident)
+
+
+def bad() -> dict[str, Any]:
+    return samples.workflow(samples.loop(maxIterations=...))
+
+
+def test_three_hooks_are_offered() -> None:
+    assert [hook["id"] for hook in OFFERED] == ["workrail-lint", "workrail-lint-fix", "workrail-lock"]
+    entries = {hook["id"]: hook["entry"] for hook in OFFERED}
+    assert entries == {
+        "workrail-lint": "workrail-lint check",
+        "workrail-lint-fix": "workrail-lint check --fix",
+        "workrail-lock": "workrail-lint lock --check",
+    }
+
+
+def test_the_manifest_is_one_for_pre_commit() -> None:
+    from pre_commit.clientlib import load_manifest
+
+    assert len(load_manifest(str(ROOT / ".pre-commit-hooks.yaml"))) == 3
+
+
+@pytest.mark.parametrize(
+    ("path", "ids"),
+    [
+        ("workflows/a.json", {"workrail-lint", "workrail-lint-fix", "workrail-lock"}),
+        ("deep/down/workflows/x/a.json", {"workrail-lint", "workrail-lint-fix", "workrail-lock"}),
+        (".workrail/workflows/a.json", {"workrail-lint", "workrail-lint-fix", "workrail-lock"}),
+        ("routines/a.json", {"workrail-lint", "workrail-lint-fix", "workrail-lock"}),
+        (".workrail/bindings.json", {"workrail-lint", "workrail-lint-fix", "workrail-lock"}),
+        ("workrail.lock.json", {"workrail-lock"}),
+        ("package.json", set()),
+        ("workflows.json", set()),
+        (".github/workflows/ci.yml", set()),
+        ("myworkflows/a.json", set()),
+    ],
+)
+def test_hooks_look_at_workflows_and_leave_the_rest_alone(path: str, ids: set[str]) -> None:
+    assert {hook["id"] for hook in OFFERED if re.search(hook["files"], path)} == ids
+
+
+def test_a_good_file_passes_and_a_bad_one_fails_with_our_message(hooks: Hooks, tmp_path: Path) -> None:
+    project = hooks.project(tmp_path / "project", "workrail-lint")
+    save(project, "workflows/example.json", good())
+    save(project, "package.json", {"name": "not ours"})
+    done = hooks.run(project)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"workrail-lint\.+Passed", done.stdout)
+
+    save(project, "workflows/example.json", bad())
+    done = hooks.run(project)
+    assert done.returncode == 1
+    assert re.search(r"workrail-lint\.+Failed", done.stdout)
+    assert "error[LP002 loop-max-iterations-missing]" in done.stdout
+    assert "--> workflows/example.json:" in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+def test_files_of_others_are_not_looked_at(hooks: Hooks, tmp_path: Path) -> None:
+    project = hooks.project(tmp_path / "project", "workrail-lint")
+    save(project, "package.json", "{ not even JSON")
+    done = hooks.run(project)
+    assert done.returncode == 0
+    assert "no files to check" in done.stdout
+
+
+def test_the_fix_hook_fixes(hooks: Hooks, tmp_path: Path) -> None:
+    project = hooks.project(tmp_path / "project", "workrail-lint-fix")
+    fine = json.dumps(good(), indent=2) + "\n"
+    path = save(project, "workflows/example.json", fine.replace('"1.0.0",', '"1.0.0", // bump me'))
+    done = hooks.run(project)
+    assert done.returncode == 1
+    assert "files were modified by this hook" in done.stdout
+    assert json.loads(path.read_text(encoding="utf-8")) == good()
+    done = hooks.run(project)
+    assert done.returncode == 0, done.stdout
+    assert path.read_text(encoding="utf-8").replace(" \n", "\n") == fine
+
+
+def test_the_lock_hook_notices_a_changed_workflow(hooks: Hooks, tmp_path: Path) -> None:
+    from workrail_lint.cli import main
+
+    project = hooks.project(tmp_path / "project", "workrail-lock")
+    save(project, "workflows/example.json", good())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(project)
+        assert main(["lock", "--update"]) == 0
+    done = hooks.run(project)
+    assert done.returncode == 0, done.stdout + done.stderr
+    save(project, "workflows/example.json", samples.workflow(samples.step(prompt="Describe something else.")))
+    done = hooks.run(project)
+    assert done.returncode == 1
+    assert "workflows/example.json: changed" in done.stdout
+
+
+def test_the_hook_needs_no_pytest(hooks: Hooks) -> None:
+    (python,) = hooks.home.glob("repo*/py_env-*/bin/python")
+    probe = "import importlib.util, sys; sys.exit(importlib.util.find_spec('pytest') is not None)"
+    assert subprocess.run([str(python), "-c", probe], check=False).returncode == 0

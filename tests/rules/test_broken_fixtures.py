@@ -1,0 +1,75 @@
+"""The files in `fixtures/broken/` show, on the command line, what their names say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from workrail_lint.cli import main
+from workrail_lint.rules.base import Example, Rule
+from workrail_lint.rules.docs import FIXTURES, rules
+from workrail_lint.rules.example_files import arguments, fixture_stem
+
+BROKEN = Path(__file__).resolve().parents[2] / FIXTURES
+SHOWN = [
+    (rule, example, BROKEN / fixture_stem(rule, number))
+    for rule in rules()
+    for number, example in enumerate(rule.examples(), 1)
+    # What was pinned before is known to the lockfile alone.
+    if "pinned" not in example.options
+]
+FILES = [(rule, path.with_suffix(".json")) for rule, _, path in SHOWN if path.with_suffix(".json").exists()]
+FOLDERS = [pytest.param(rule, example, path, id=path.name) for rule, example, path in SHOWN if path.is_dir()]
+
+
+def found(capsys: pytest.CaptureFixture[str], *options: str) -> set[tuple[str, str]]:
+    """Path and code of everything that a check reports."""
+    code = main(["check", "--no-cache", "--jobs", "1", "--select", "ALL", "--output-format", "jsonl", *options])
+    assert code in (0, 1)
+    return {(item["path"], item["code"]) for item in map(json.loads, capsys.readouterr().out.splitlines())}
+
+
+def parity(example: Example) -> bool:
+    return "--engine-parity" in arguments(example)
+
+
+@pytest.fixture(autouse=True)
+def debugging(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORKRAIL_LINT_DEBUG", "1")
+
+
+@pytest.mark.parametrize("options", [[], ["--engine-parity"]], ids=["plain", "parity"])
+def test_files(capsys: pytest.CaptureFixture[str], options: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(BROKEN)
+    asked = {
+        (path.with_suffix(".json").name, rule.code)
+        for rule, example, path in SHOWN
+        if path.with_suffix(".json").exists() and arguments(example) == options
+    }
+    off = [rule.code for rule in rules() if not rule.default_on]
+    extra = ["--extend-select", ",".join(off)] if off else []
+    seen = found(capsys, "--isolated", *options, *extra, *sorted(name for name, _ in asked))
+    assert asked - seen == set()
+
+
+@pytest.mark.parametrize(("rule", "example", "folder"), FOLDERS)
+def test_folders(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    rule: Rule,
+    example: Example,
+    folder: Path,
+) -> None:
+    monkeypatch.chdir(folder)
+    paths = ["."] if example.files else [example.path]
+    config = [] if (folder / "workrail-lint.toml").exists() else ["--isolated"]
+    seen = found(capsys, *config, *arguments(example), "--extend-select", rule.code, *paths)
+    assert (example.path, rule.code) in seen
+
+
+def test_nothing_is_left_out() -> None:
+    present = {path.name for path in BROKEN.iterdir()}
+    shown = {path.name for path in BROKEN.iterdir() for _, _, stem in SHOWN if path.stem == stem.name or path == stem}
+    assert present - shown <= {fixture_stem(rule, 1) for rule in rules()}
