@@ -127,7 +127,10 @@ def test_to_number(value: object, number: float) -> None:
     assert js.to_number(value) == number
 
 
-@pytest.mark.parametrize("value", ["1_0", "nan", "inf", "-0x10", "0x", "0x1g", "1e", "e1", "١", {}, "1 2", "0b12", "0o\u0661"])
+@pytest.mark.parametrize(
+    "value",
+    ["1_0", "nan", "inf", "-0x10", "0x", "0x1g", "1e", "e1", "١", {}, "1 2", "0b12", "0o\u0661"],
+)
 def test_not_a_number(value: object) -> None:
     assert math.isnan(js.to_number(value))
 

@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 import pytest
-from conftest import Run
+from cli_types import Run
 
 from workrail_lint import compile_workflow
 from workrail_lint.workrail.canonical import canonical_bytes, digest

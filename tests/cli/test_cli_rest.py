@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 import pytest
-from conftest import Run
+from cli_types import Run
 from jsonschema import Draft7Validator
 
 from workrail_lint.cli import COMMANDS, main
@@ -142,7 +142,9 @@ def test_quick_arguments_are_what_argparse_would_say(arguments: list[str]) -> No
     assert vars(quick) == vars(full)
 
 
-@pytest.mark.parametrize("arguments", [["-"], ["--select", "LP"], ["--jobs=2"], ["--help"], ["--", "a"], [""], ["--nope"]])
+@pytest.mark.parametrize(
+    "arguments", [["-"], ["--select", "LP"], ["--jobs=2"], ["--help"], ["--", "a"], [""], ["--nope"]]
+)
 def test_anything_else_is_left_to_argparse(arguments: list[str]) -> None:
     from workrail_lint.cli.check_options import quick_arguments
 

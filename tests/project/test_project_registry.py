@@ -223,15 +223,15 @@ def test_the_engine_s_own_folder_is_known_by_its_routines(tmp_path: Path) -> Non
     routines.mkdir(parents=True)
     (routines / "a.json").touch()
     path = str(tmp_path / "workflows" / "x.json")
-    assert source_kind_of(path, BUNDLED[:0]) is SourceKind.PROJECT
-    assert source_kind_of(path, [*BUNDLED, "demo.x"]) is SourceKind.PROJECT, "one of three is a coincidence"
+    assert source_kind_of(path, BUNDLED[:0]) == SourceKind.PROJECT
+    assert source_kind_of(path, [*BUNDLED, "demo.x"]) == SourceKind.PROJECT, "one of three is a coincidence"
     (routines / "b.json").touch()
     other = [*BUNDLED, "demo.y"]  # what was seen once is remembered for the run
-    assert source_kind_of(path, other) is SourceKind.BUNDLED
-    assert source_kind_of(str(routines / "a.json"), other) is SourceKind.BUNDLED
+    assert source_kind_of(path, other) == SourceKind.BUNDLED
+    assert source_kind_of(str(routines / "a.json"), other) == SourceKind.BUNDLED
 
 
 def test_other_folders(tmp_path: Path) -> None:
-    assert source_kind_of(str(tmp_path / ".workrail" / "workflows" / "x.json"), BUNDLED) is SourceKind.CUSTOM
-    assert source_kind_of(str(tmp_path / "workflows" / "x.json"), BUNDLED) is SourceKind.PROJECT
-    assert source_kind_of(str(tmp_path / "x.json"), BUNDLED) is SourceKind.PROJECT
+    assert source_kind_of(str(tmp_path / ".workrail" / "workflows" / "x.json"), BUNDLED) == SourceKind.CUSTOM
+    assert source_kind_of(str(tmp_path / "workflows" / "x.json"), BUNDLED) == SourceKind.PROJECT
+    assert source_kind_of(str(tmp_path / "x.json"), BUNDLED) == SourceKind.PROJECT

@@ -17,6 +17,7 @@ from sample_sessions import Story, long_story
 from pytest_workrail.events.kinds import EdgeCreated, NodeCreated, RunStarted, event_from
 from pytest_workrail.projections.dag import project_dag
 from pytest_workrail.projections.errors import ProjectionError
+from pytest_workrail.projections.facts import run_context
 from workrail_lint.result import Err, Ok
 
 NOWHERE = "node_" + "a" * 26
@@ -203,3 +204,25 @@ def test_any_log_that_ends_with_a_plan_projects():
     story = long_story()
     for plan in story.plans:
         assert project_dag(story.truth.events[: plan.events[-1].event_index + 1]).is_ok
+
+
+def test_logs_that_differ_only_in_what_python_calls_equal_are_told_apart():
+    """Python says that true equals 1; whoever remembers readings must not take one log for the other."""
+
+    def context(value):
+        story = Story(seed="same")
+        story.advance(story.start(), context={"flag": value})
+        return run_context(story.truth.events, story.run_id)["flag"]
+
+    assert context(True) is True
+    assert context(1) is not True
+
+
+@given(stories(max_size=10))
+@settings(deadline=None, max_examples=40)
+def test_reading_on_gives_what_reading_anew_gives(story):
+    events = story.truth.events
+    for plan in story.plans:
+        so_far = events[: plan.events[-1].event_index + 1]
+        # Copies are equal but not the same, so nothing that was read before can be read on from.
+        assert project_dag(so_far) == project_dag(tuple(event.model_copy() for event in so_far))

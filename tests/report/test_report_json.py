@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from report_samples import RULES, TEXT, finding, fixed, report
 
 from workrail_lint.documents.json_edit import apply_edit
@@ -81,9 +82,11 @@ def test_the_advice_of_a_finding_comes_before_the_reason_of_its_rule() -> None:
     assert [item["help"] for item in found] == ["do this", ""]
 
 
-def test_paths_are_written_the_same_way_everywhere() -> None:
+def test_paths_are_written_the_same_way_on_every_system(monkeypatch: pytest.MonkeyPatch) -> None:
     item = finding(path="workflows\\a.json")
-    assert json.loads(render("json", report(item)))["findings"][0]["path"] == "workflows/a.json"
+    for separator, path in (("\\", "workflows/a.json"), ("/", "workflows\\a.json")):
+        monkeypatch.setattr("workrail_lint.report.data.os.sep", separator)
+        assert json.loads(render("json", report(item)))["findings"][0]["path"] == path
 
 
 def test_jsonl_is_the_same_findings_one_a_line() -> None:

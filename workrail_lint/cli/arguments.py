@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from workrail_lint.cli import UsageError
-from workrail_lint.cli.output import printable
+from workrail_lint.cli.output import err, printable
 from workrail_lint.documents.kinds import Kind, kind_by_name, kind_of, may_be_ours
 from workrail_lint.findings import Finding
 from workrail_lint.project.config import Config, find_config, load_config
@@ -35,9 +35,12 @@ def settings(args: argparse.Namespace, config: Config, *, parity: bool = False, 
     base = resolve_catalog(_path(args.catalog) or _path(config.file("catalog")))
     if isinstance(base, Err):
         raise UsageError(first_line(base.error, args.catalog or "catalog"))
-    catalog = resolve_catalog(base.value, _path(args.routines) or _path(config.file("routines")))
+    remarks: list[Finding] = []
+    catalog = resolve_catalog(base.value, _path(args.routines) or _path(config.file("routines")), remarks)
     if isinstance(catalog, Err):
         raise UsageError(first_line(catalog.error, args.routines or "routines"))
+    for remark in remarks:
+        err(f"workrail-lint: {printable(remark.path)}: {printable(remark.message)}")
     bindings = resolve_bindings(_path(_bindings_file(args, config)))
     if isinstance(bindings, Err):
         raise UsageError(first_line(bindings.error, "bindings"))

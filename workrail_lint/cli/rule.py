@@ -23,10 +23,9 @@ def main(arguments: list[str]) -> int:
     args = parser.parsed(arguments)
     if args is None:
         return OK
-    from workrail_lint.rules.docs import families, index, page, rules
+    from workrail_lint.rules.docs import families, family_order, index, page, rules
 
-    order = list(families())
-    known = tuple(sorted(rules(), key=lambda rule: (order.index(rule.family), rule.code)))
+    known = tuple(sorted(rules(), key=lambda rule: (family_order(rule.family), rule.code)))
     style = Style(uses_colour())
     if args.code is None or args.code.upper() in families():
         family = None if args.code is None else args.code.upper()

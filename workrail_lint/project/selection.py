@@ -45,10 +45,15 @@ class Selection:
     def rules(self) -> list[Rule]:
         return list(self._load())
 
+    @property
+    def is_default(self) -> bool:
+        """Whether nobody asked for anything in particular."""
+        return self._select == [ALL] and not self._ignore and not self._extra
+
     @cached_property
     def active(self) -> set[str]:
         """The names of the rules that are on."""
-        if self._select == [ALL] and not self._ignore and not self._extra:
+        if self.is_default:
             return {rule.name for rule in self.rules if rule.default_on}
         return {
             rule.name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
@@ -143,7 +144,7 @@ class ReportData:
 
 def portable(path: str) -> str:
     """A path as programs on another machine read it."""
-    return path.replace("\\", "/")
+    return path.replace(os.sep, "/")
 
 
 def _order(item: Reported) -> tuple[str, int, int, str, str, str]:

@@ -117,10 +117,10 @@ def _message(text: str) -> str:
 
 def _artifact(path: str) -> dict[str, str]:
     """Relative to the root of the sources, unless the file is somewhere else."""
-    encoded = quote(portable(path).encode("utf-8", "surrogateescape" if _is_native(path) else "surrogatepass"))
+    data = portable(path).encode("utf-8", "surrogateescape" if _is_native(path) else "surrogatepass")
     if os.path.isabs(path):
-        return {"uri": f"file://{encoded if encoded.startswith('/') else f'/{encoded}'}"}
-    return {"uri": encoded.removeprefix("./") or ".", "uriBaseId": _ROOT}
+        return {"uri": f"file:///{quote(data, safe='/:').lstrip('/')}"}
+    return {"uri": quote(data).removeprefix("./") or ".", "uriBaseId": _ROOT}
 
 
 def _is_native(path: str) -> bool:

@@ -35,6 +35,12 @@ def families() -> dict[str, str]:
     return {letters: title for letters, (title, _) in FAMILIES.items()}
 
 
+def family_order(family: str) -> tuple[int, str]:
+    """The order in which families are shown: ours as they are registered, then those of others by letters."""
+    known = list(families())
+    return (known.index(family) if family in known else len(known), family)
+
+
 def page_name(rule: Rule) -> str:
     return f"{rule.code}.md"
 
@@ -165,10 +171,10 @@ def index(shown: Iterable[Rule]) -> str:
         "never given to another rule. `workrail-lint rule CODE` explains one on the command line."
     )
     parts = ["# Rules", about]
-    for family in sorted(by_family, key=list(titles).index):
+    for family in sorted(by_family, key=family_order):
         rows = "\n".join(_row(rule) for rule in by_family[family])
         head = "| code | name | severity | fix | finds |\n| --- | --- | --- | --- | --- |"
-        parts.append(f"## {family}: {titles[family]}\n\n{head}\n{rows}")
+        parts.append(f"## {family}: {titles.get(family, family)}\n\n{head}\n{rows}")
     return "\n\n".join(parts) + "\n"
 
 

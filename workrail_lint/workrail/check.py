@@ -21,7 +21,7 @@ from workrail_lint.workrail.compiler.engine_target import engine_snapshot
 from workrail_lint.workrail.project_bindings import project_overrides
 from workrail_lint.workrail.rules.base import Workflow
 from workrail_lint.workrail.rules.registry import by_name
-from workrail_lint.workrail.rules.walk import RuleSet, build_steps, damaged_places, sound_members
+from workrail_lint.workrail.rules.walk import LazyRuleSet, RuleSet, build_steps, damaged_places, sound_members
 from workrail_lint.workrail.schema_findings import schema_findings
 from workrail_lint.workrail.startability import start_findings
 from workrail_lint.workrail.structural import structural_findings
@@ -113,7 +113,12 @@ def workflow_validator() -> Validator:
 
 
 def check_document(
-    data: bytes | str | JsonDocument, path: str, settings: Settings, rules: RuleSet | None, *, is_routine: bool = False
+    data: bytes | str | JsonDocument,
+    path: str,
+    settings: Settings,
+    rules: RuleSet | LazyRuleSet | None,
+    *,
+    is_routine: bool = False,
 ) -> Checked:
     """Run the phases. Without rules only the errors of reading, schema, structure and compiling are found."""
     document = data if isinstance(data, JsonDocument) else read_json(data, parity=settings.parity)
@@ -128,7 +133,12 @@ def check_document(
 
 
 def _judge(
-    checked: Checked, value: dict[str, Any], path: str, settings: Settings, rules: RuleSet | None, is_routine: bool
+    checked: Checked,
+    value: dict[str, Any],
+    path: str,
+    settings: Settings,
+    rules: RuleSet | LazyRuleSet | None,
+    is_routine: bool,
 ) -> list[Finding]:
     normalized = normalize(value, settings.policy)
     definition: dict[str, Any] = normalized.document

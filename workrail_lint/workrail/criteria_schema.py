@@ -29,13 +29,11 @@ def _shape_problems(schema: dict[str, Any]) -> list[tuple[str, str]]:
     from jsonschema import Draft7Validator
 
     try:
-        errors = sorted(
-            Draft7Validator(Draft7Validator.META_SCHEMA).iter_errors(schema),
-            key=lambda error: pointers.sort_key(pointers.encode(error.absolute_path)),
-        )
+        errors = Draft7Validator(Draft7Validator.META_SCHEMA).iter_errors(schema)
+        found = [(pointers.encode(error.absolute_path), _told(error)) for error in errors]
     except RecursionError:
         return []  # nested beyond what can be judged here
-    return [(pointers.encode(error.absolute_path), _told(error)) for error in errors]
+    return sorted(found, key=lambda problem: pointers.sort_key(problem[0]))
 
 
 def _told(error: ValidationError) -> str:

@@ -52,8 +52,13 @@ def unreadable(path: str, reason: str) -> Finding:
     )
 
 
-def resolve_catalog(catalog: object = None, routines: object = None) -> Ok[Catalog] | Err[list[Finding]]:
-    """The active catalog: the one given (core when none is), with the routines added to it."""
+def resolve_catalog(
+    catalog: object = None, routines: object = None, remarks: list[Finding] | None = None
+) -> Ok[Catalog] | Err[list[Finding]]:
+    """The active catalog: the one given (core when none is), with the routines added to it.
+
+    What is said about single routines (skipped, replaced) goes to `remarks`.
+    """
     from workrail_lint.workrail.catalog.catalog import Catalog, load_core
 
     if catalog is None:
@@ -73,6 +78,8 @@ def resolve_catalog(catalog: object = None, routines: object = None) -> Ok[Catal
 
     extended = with_routines(active, routines)  # type: ignore[arg-type]
     errors = [finding for finding in extended.findings if finding.severity is Severity.ERROR]
+    if remarks is not None:
+        remarks += [finding for finding in extended.findings if finding not in errors]
     return Err(errors) if errors else Ok(extended.catalog)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from workrail_lint.project.selection import Selection
     from workrail_lint.rules.base import Rule
     from workrail_lint.workrail.check import Settings
-    from workrail_lint.workrail.rules.walk import RuleSet
+    from workrail_lint.workrail.rules.walk import LazyRuleSet
 
 _CHECKED = (Kind.WORKFLOW, Kind.ROUTINE, Kind.BINDINGS, Kind.CATALOG)
 _MAYBE = "workflow?"
@@ -27,7 +27,7 @@ class WorkRailSystem:
     name = "workrail"
 
     def __init__(self) -> None:
-        self._rule_set: RuleSet | None = None
+        self._rule_set: LazyRuleSet | None = None
         self.selection: Selection | None = None  # which rules to run, None for all
 
     def rules(self) -> tuple[Rule, ...]:
@@ -72,13 +72,12 @@ class WorkRailSystem:
         on_disk = settings.workspace is not None and isinstance(document.value, dict) and "references" in document.value
         return FileResult(checked.findings, record, not on_disk)
 
-    def _rules(self) -> RuleSet:
+    def _rules(self) -> LazyRuleSet:
         if self._rule_set is None:
-            from workrail_lint.workrail.rules.registry import all_rules
-            from workrail_lint.workrail.rules.walk import RuleSet
+            from workrail_lint.workrail.rules.walk import LazyRuleSet
 
-            active = None if self.selection is None else self.selection.active
-            self._rule_set = RuleSet([rule for rule in all_rules() if active is None or rule.name in active])
+            chosen = self.selection
+            self._rule_set = LazyRuleSet(None if chosen is None or chosen.is_default else chosen.active)
         return self._rule_set
 
     def cross_check(self, records: dict[str, Any], settings: Settings, complete: bool) -> list[Finding]:

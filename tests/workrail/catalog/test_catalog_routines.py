@@ -164,7 +164,8 @@ def test_what_is_left_out_is_said(tmp_path: Path) -> None:
     write(tmp_path, "7-recursive.json", routine("routine-z", STEP, {"id": "call", "templateCall": {"templateId": "t"}}))
     write(tmp_path, "8-infinite.json", json.dumps(routine("routine-i")).replace('"1.0.0"', '"1.0.0", "n": 1e400'))
     catalog, findings = with_routines(load_core(), tmp_path)
-    assert catalog is load_core()
+    assert catalog.digest == load_core().digest
+    assert catalog.recursive_templates == {"wr.templates.routine.z": ("routine-z", "call")}
     assert [(f.code, f.severity, os.path.basename(f.path), f.pointer) for f in findings] == [
         ("routine-skipped", Severity.WARNING, "1-syntax.json", findings[0].pointer),
         ("routine-skipped", Severity.WARNING, "2-list.json", ""),

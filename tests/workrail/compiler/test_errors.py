@@ -75,7 +75,7 @@ CASES: list[tuple[str, dict[str, Any], str, str, list[str]]] = [
         "TEMPLATE_EXPAND_FAILED",
         workflow(step(), call("wr.templates.routine.args", what="x", how=[1])),
         "C1",
-        "/steps/1/templateCall/args",
+        "/steps/1/templateCall/args/how",
         ["'caller'", "routine-args", "'use'", "'how'", "string, number or boolean"],
     ),
     (

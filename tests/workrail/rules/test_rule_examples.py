@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from workrail_lint.documents.json_reader import read_json
 from workrail_lint.findings import Finding, Safety
 from workrail_lint.project.fixing import fix_text
 from workrail_lint.rules.base import Example
+from workrail_lint.rules.example_files import as_bytes
 from workrail_lint.workrail.bindings_check import check_bindings_text
 from workrail_lint.workrail.canonical import CanonicalError, canonical_bytes
 from workrail_lint.workrail.rules.base import WorkflowRule
@@ -28,18 +28,13 @@ EXAMPLES = [
 ]
 
 
-def as_bytes(content: Any) -> bytes:
-    """A document as it would stand on disk: text as it is, a value as indented JSON."""
-    if isinstance(content, bytes):
-        return content
-    if isinstance(content, str):
-        return content.encode("utf-8", "surrogatepass")
-    return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "surrogatepass")
-
-
 def arguments(example: Example) -> dict[str, Any]:
     """The options of an example as arguments of the check."""
-    given = {name: value for name, value in example.options.items() if name not in ("good_path", "missing", "pinned")}
+    given = {
+        name: value
+        for name, value in example.options.items()
+        if name not in ("good_path", "links", "missing", "pinned")
+    }
     if "new_files" in given:
         given["options"] = {"new-files": given.pop("new_files")}
     return given
@@ -53,12 +48,16 @@ def findings(content: Any, example: Example, folder: Path, path: str | None = No
         document, found = check_bindings_text(data, pinned=example.options["pinned"])  # type: ignore[arg-type]
         locate(found, document, where)
         return found
-    if not example.files:
+    links = example.options.get("links", {})
+    if not example.files and not links:
         return check_text(data, where, **arguments(example)).findings
     for name, text in {**example.files, where: data}.items():
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(as_bytes(text))
+    for name, aim in links.items():  # type: ignore[union-attr]
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).symlink_to(str(aim))
     with contextlib.chdir(folder):
         return [f for f in check(["."], jobs=1, **arguments(example)).findings if f.path == where]
 

@@ -98,12 +98,15 @@ class Catalog:
         "_features",
         "_refs",
         "_templates",
+        "recursive_templates",
     )
 
     def __init__(self, document: dict[str, Any], digest: str | None = None) -> None:
         """`digest` is the document's, when it is already known to be right."""
         self._document = document
         self._digest = digest
+        # Templates that were refused because their routine calls a template: routine id and calling step.
+        self.recursive_templates: dict[str, tuple[str, str]] = {}
         self._features: dict[str, Feature] | None = None
         self._refs: dict[str, Ref] | None = None
         self._templates: dict[str, Routine] | None = None

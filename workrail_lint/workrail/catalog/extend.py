@@ -28,6 +28,7 @@ class Routines(NamedTuple):
 
     definitions: dict[str, dict[str, Any]]
     findings: list[Finding]
+    recursive: dict[str, tuple[str, str]]  # template id to routine id and the step that calls a template
 
 
 def with_routines(catalog: Catalog, routines: PathLike | Mapping[str, Any] | Iterable[object]) -> Extended:
@@ -37,7 +38,7 @@ def with_routines(catalog: Catalog, routines: PathLike | Mapping[str, Any] | Ite
     or definitions by name.
     """
     added = collect_routines(routines)
-    if not added.definitions:
+    if not added.definitions and not added.recursive:
         return Extended(catalog, added.findings)
     ids = {definition["id"] for definition in added.definitions.values()}
     kept = [
@@ -46,16 +47,20 @@ def with_routines(catalog: Catalog, routines: PathLike | Mapping[str, Any] | Ite
         if routine_of(entry).template_id not in added.definitions and entry["definition"]["id"] not in ids
     ]
     entries = sort_entries(kept + routine_entries(added.definitions))
-    return Extended(catalog.with_routine_entries(entries), added.findings)
+    extended = catalog.with_routine_entries(entries)
+    extended.recursive_templates.update(added.recursive)
+    return Extended(extended, added.findings)
 
 
 def collect_routines(routines: PathLike | Mapping[str, Any] | Iterable[object]) -> Routines:
     """Read and admit routines; the later of two with one template id wins."""
-    found = Routines({}, [])
+    found = Routines({}, [], {})
     for source, definition in _load(routines, found.findings):
         match admit(definition):
             case Err(refusal):
                 found.findings.append(_refused(refusal, source))
+                if refusal.step_id is not None and isinstance(definition, dict):
+                    found.recursive[template_id_of(definition["id"])] = (definition["id"], refusal.step_id)
             case Ok(admitted):
                 template_id = template_id_of(admitted["id"])
                 if template_id in found.definitions:

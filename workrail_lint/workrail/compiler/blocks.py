@@ -57,10 +57,17 @@ def feature_ids(features: object) -> list[str]:
     return [item for item in features if isinstance(item, str)] if isinstance(features, list) else []
 
 
-def apply_features(nodes: Nodes, features: list[str], catalog: Catalog) -> tuple[Nodes, list[Finding]]:
-    """C3: append each feature's texts, in the given order, to the steps that have prompt blocks."""
+def apply_features(
+    nodes: Nodes, features: list[str], catalog: Catalog, authored: list[str] | None = None
+) -> tuple[Nodes, list[Finding]]:
+    """C3: append each feature's texts, in the given order, to the steps that have prompt blocks.
+
+    `authored` is the list as it was written, when that is not the order in which the texts go in.
+    """
     errors = [
-        _unknown_feature(ident, index, catalog) for index, ident in enumerate(features) if ident not in catalog.features
+        _unknown_feature(ident, index, catalog)
+        for index, ident in enumerate(authored or features)
+        if ident not in catalog.features
     ]
     if errors or not features:
         return nodes, errors

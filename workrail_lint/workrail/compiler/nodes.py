@@ -163,7 +163,7 @@ def one_line(text: object) -> str:
 
 
 def listed(names: object) -> str:
-    known = [str(name) for name in names]  # type: ignore[attr-defined]
+    known = [one_line(name)[1:-1] for name in names]  # type: ignore[attr-defined]
     return ", ".join(known) if known else "(none)"
 
 

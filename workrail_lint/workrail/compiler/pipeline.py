@@ -40,12 +40,14 @@ def resolve(
     nodes, errors = expand_templates(authored_nodes(definition.get("steps")), catalog)
     nodes, bound, found = resolve_bindings(nodes, definition.get("extensionPoints"), overrides)
     errors += found
-    nodes, found = apply_features(nodes, sorted(set(features)) if sort_features else features, catalog)
-    errors += found
+    ordered = sorted(set(features)) if sort_features else features
+    nodes, unknown_features = apply_features(nodes, ordered, catalog, features)
+    errors += unknown_features
     nodes, found = resolve_refs(nodes, catalog, budgeted=sort_features)
     errors += found
     nodes, found = render_blocks(nodes)
-    errors += found
+    # Blocks that are empty may be so only because a feature is not known; then that is what is to be mended.
+    errors += [error for error in found if not (unknown_features and error.code == "EMPTY_BLOCKS")]
     errors += scan_tokens(nodes, definition, overrides)
     return Resolved(nodes, bound), errors
 

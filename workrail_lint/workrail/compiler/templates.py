@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from workrail_lint import js
+from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding
 from workrail_lint.workrail.catalog.routine import PLACEHOLDER
 from workrail_lint.workrail.compiler.nodes import (
@@ -153,7 +154,7 @@ def _duplicate(node: Node) -> Finding:
 
 def _unknown_template(node: Node, template_id: str, catalog: Catalog) -> Finding:
     hint, details = did_you_mean(template_id, catalog.templates)
-    recursive = getattr(catalog, "recursive_templates", {}).get(template_id)
+    recursive = catalog.recursive_templates.get(template_id)
     if recursive:
         return compile_error(
             "TEMPLATE_EXPAND_FAILED",
@@ -167,7 +168,7 @@ def _unknown_template(node: Node, template_id: str, catalog: Catalog) -> Finding
         )
     return compile_error(
         "UNKNOWN_TEMPLATE",
-        "template-unknown",
+        "template-id-token" if "{{" in template_id else "template-unknown",
         _PASS,
         node,
         f"{step_label(node)}: unknown template {one_line(template_id)}.{hint} "
@@ -211,6 +212,6 @@ def _bad_arguments(node: Node, routine: Routine, step_id: str, missing: list[str
         _PASS,
         node,
         f"{step_label(node)}: {where} uses the argument(s) {names}: a string, number or boolean is needed",
-        f"{node.pointer}/templateCall/args",
+        child(f"{node.pointer}/templateCall/args", wrong[0]),
         details={"cause": "INVALID_TEMPLATE_ARG_TYPE", "routineId": routine.routine_id, "arguments": wrong},
     )

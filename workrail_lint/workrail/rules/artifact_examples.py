@@ -10,16 +10,18 @@ from workrail_lint.patterns import Pattern
 # An example that goes on for longer than this is not read to its end.
 _MAX_LENGTH = 4000
 _MAX_BACK = 400
+_NEAR = 80
+_SENTENCE_END = Pattern(r"[.!?\n]")
 # A string, a brace or bracket, or a bare name before a colon.
 _PIECE = Pattern(r'"((?:[^"\\\n]|\\.)*)"|\'([^\'\n]*)\'|([{}\[\]])|([A-Za-z_$][\w$]*)\??(?=\s*:)')
 _COLON = Pattern(r"\s*:")
-# `include "summary"`, ``add a `summary` field``: an order to put a quoted name somewhere.
-_VERBS = "include|includes|including|add|adding|provide|attach|set|fill in"
-_INSTRUCTION = Pattern(
-    rf"\b(?:{_VERBS})\s+(?:(?:a|an|the|its|your|also|short|brief)\s+){{0,2}}"
-    r"([\"'`])([A-Za-z_]\w{1,40})\1(?:\s+(?:member|field|property|key))?([^.!?\n]{0,80})",
+# What stands before a quoted name that the agent is told to set, as in `include a "summary"`.
+_ORDER = Pattern(
+    r"\b(?:include|includes|including|add|adding|provide|attach|set|fill in)\s+"
+    r"(?:(?:a|an|the|its|your|also|short|brief)\s+){0,2}\Z",
     re.I,
 )
+_QUOTED = Pattern(r"([\"'`])([A-Za-z_]\w{1,40})\1")
 # Words that say the name is meant for another place than the artifact.
 _ELSEWHERE = Pattern(r"\b(?:context|notes?|metadata|variable|file|document|section|heading|report)\b", re.I)
 
@@ -71,7 +73,12 @@ def _members(text: str, opening: int) -> list[str]:
 
 def instructed_members(text: str) -> Iterator[str]:
     """The quoted names that a text tells the agent to put into its answer, as far as no other place is named."""
-    for match in _INSTRUCTION.finditer(text):
-        around = text[max(0, match.start() - 80) : match.start()] + match[3]
-        if not _ELSEWHERE.search(around):
+    for match in _QUOTED.finditer(text):
+        before, after = text[max(0, match.start() - _NEAR) : match.start()], text[match.end() : match.end() + _NEAR]
+        if _ORDER.search(before) and not _ELSEWHERE.search(before) and not _ELSEWHERE.search(_same_sentence(after)):
             yield match[2]
+
+
+def _same_sentence(text: str) -> str:
+    end = _SENTENCE_END.search(text)
+    return text[: end.start()] if end else text

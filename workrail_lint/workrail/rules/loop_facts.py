@@ -118,7 +118,7 @@ def from_named_condition(loop: Step, workflow: Workflow) -> bool:
 def only_user(loop: Step, workflow: Workflow) -> bool:
     """Whether no other loop runs the step that this one's body names."""
     body = loop.step.get("body")
-    return sum(step.kind == "loop" and step.step.get("body") == body for step in workflow.steps) == 1
+    return [step.step.get("body") for step in workflow.steps if step.kind == "loop"].count(body) == 1
 
 
 def move_inline(loop: Step, workflow: Workflow) -> Fix | None:

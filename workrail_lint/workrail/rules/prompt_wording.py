@@ -63,13 +63,16 @@ class PromptLazyWording(WorkflowRule):
     )
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
-        loose: dict[str, list[Hit]] = {}
+        loose: dict[str, dict[str, Hit]] = {}
         for hit in prompts(workflow).hits(_LAZY):
-            if not _has_floor(sentence_at(hit.text.text, hit.start)):
-                loose.setdefault(hit.text.pointer, []).append(hit)
-        for pointer, hits in loose.items():
-            hits.sort(key=lambda hit: hit.start)
-            shown = ", ".join(map(one_line, dict.fromkeys(hit.phrase for hit in hits)))
+            found = loose.setdefault(hit.text.pointer, {})
+            if hit.phrase not in found and not _has_floor(sentence_at(hit.text.text, hit.start)):
+                found[hit.phrase] = hit
+        for pointer, found in loose.items():
+            if not found:
+                continue
+            hits = sorted(found.values(), key=lambda hit: hit.start)
+            shown = ", ".join(one_line(hit.phrase) for hit in hits)
             report(
                 pointer,
                 f"{label(hits[0].step)}: {shown} lets the agent do next to nothing; say what must be done at least",

@@ -46,16 +46,55 @@ FAMILIES: dict[str, tuple[str, tuple[str, ...]]] = {
 }
 
 
+_LOOP = frozenset({"loop", "body"})
+_CONDITION = frozenset(
+    {"runCondition", "requireConfirmation", "promptFragments", "parallelDelegations", "validationCriteria", *_LOOP}
+)
+_CRITERIA = frozenset({"validationCriteria"})
+# Modules that matter only to documents with one of these members (in the workflow or a step): the others need not
+# wait for them to load. `ROUTINE` and `BINDINGS` stand for a routine file and a project that has bindings. An
+# empty set: the module only lends its facts to what earlier phases find.
+ROUTINE, BINDINGS = "<routine>", "<bindings>"
+NEEDED_FOR: dict[str, frozenset[str]] = {
+    "schema": frozenset(),
+    "assessments": frozenset(),
+    "bindings_file": frozenset(),
+    "catalog_files": frozenset(),
+    "loop_config": _LOOP,
+    "loop_body": _LOOP,
+    "loop_source": _LOOP,
+    "loop_wording": _LOOP,
+    "loop_variables": _LOOP,
+    "conditions": _CONDITION,
+    "condition_meaning": _CONDITION,
+    "confirmation": frozenset({"runCondition", "requireConfirmation"}),
+    "prompt_fragments": frozenset({"promptFragments", "guidance", "metaGuidance", "clarificationPrompts"}),
+    "virtual_steps": frozenset(
+        {"verification", "audit", "synthesis", "guidance", "metaGuidance", "parallelDelegations"}
+    ),
+    "templates": frozenset({"templateCall"}),
+    "routines": frozenset({ROUTINE}),
+    "bindings": frozenset({"extensionPoints", BINDINGS}),
+    "contracts": frozenset({"outputContract", "assessmentRefs", "validationCriteria", "synthesis"}),
+    "assessment_use": frozenset({"assessments", "assessmentRefs", "assessmentConsequences"}),
+    "functions": frozenset({"functionDefinitions", "functionCalls", "functionReferences"}),
+    "evidence": _CRITERIA,
+    "criteria": _CRITERIA,
+    "criteria_checks": _CRITERIA,
+    "security_paths": frozenset({"references"}),
+}
+MODULES: tuple[str, ...] = tuple(module for _, modules in FAMILIES.values() for module in modules)
+
+
+def rules_of(module: str) -> tuple[WorkflowRule, ...]:
+    """One instance of every rule of a module."""
+    return tuple(cls() for cls in import_module(f"workrail_lint.workrail.rules.{module}").RULES)
+
+
 @cache
 def all_rules() -> tuple[WorkflowRule, ...]:
     """One instance of every rule, by code."""
-    classes = [
-        cls
-        for _, modules in FAMILIES.values()
-        for module in modules
-        for cls in import_module(f"workrail_lint.workrail.rules.{module}").RULES
-    ]
-    return tuple(sorted((cls() for cls in classes), key=lambda rule: rule.code))
+    return tuple(sorted((rule for module in MODULES for rule in rules_of(module)), key=lambda rule: rule.code))
 
 
 @cache

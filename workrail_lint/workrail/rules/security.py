@@ -11,7 +11,7 @@ from workrail_lint.patterns import Pattern
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.workrail.compiler.nodes import one_line
 from workrail_lint.workrail.compiler.usage import builtin_uses
-from workrail_lint.workrail.rules.base import Condition, Step, Workflow, WorkflowRule
+from workrail_lint.workrail.rules.base import Step, Workflow, WorkflowRule
 from workrail_lint.workrail.rules.criteria_facts import all_criteria
 from workrail_lint.workrail.rules.prose import label, quoted
 from workrail_lint.workrail.rules.samples import parallel, step, workflow
@@ -66,15 +66,14 @@ class RegexDos(WorkflowRule):
     name = "regex-dos"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A pattern in a schema or a condition can take very long on some texts."
+    summary = "A pattern in the schema of a validation rule can take very long on some texts."
     why = (
         "When such a pattern does not match, the engine tries every way to split the text between its parts; a few "
         "dozen characters are enough to keep it busy for hours. Patterns of regex rules have a finding of their own."
     )
 
     def applies(self, workflow: Workflow) -> bool:
-        text = workflow.document.text
-        return "pattern" in text or '"matches"' in text
+        return any(rule["type"] == "schema" for criteria in all_criteria(workflow) for rule, _ in criteria.rules)
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         for criteria in all_criteria(workflow):
@@ -82,11 +81,6 @@ class RegexDos(WorkflowRule):
                 if rule["type"] == "schema":
                     for pattern, place, is_name in _schema_patterns(rule.get("schema"), f"{pointer}/schema"):
                         _report_slow(pattern, place, criteria.step, report, is_name)
-
-    def check_condition(self, condition: Condition, workflow: Workflow, report: Report) -> None:
-        pattern = condition.condition.get("matches")
-        if isinstance(pattern, str):
-            _report_slow(pattern, f"{condition.pointer}/matches", condition.step, report)
 
     def examples(self) -> Iterable[Example]:
         def matching(pattern: str) -> dict[str, Any]:

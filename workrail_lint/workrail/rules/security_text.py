@@ -20,7 +20,6 @@ from workrail_lint.workrail.rules.samples import step, workflow
 # ------------------------------------------------------------------------------------------- credentials
 
 _TOKEN = "[A-Za-z0-9+/_=~-]"
-_TOKEN_CHARS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_=~-")
 _LEAST = 32
 _WORDS = "key|token|secret|password|passwd"
 
@@ -46,11 +45,8 @@ _SHAPES = tuple(
 # A long token after one of the words that announce a credential.
 _ASSIGNED = Pattern(rf"(?:{_WORDS})[\"'`]?\s{{0,3}}[:=]?\s{{0,3}}[\"'`]?({_TOKEN}{{{_LEAST},}})", re.I)
 _NAMED = Pattern(rf"(?:{_WORDS})$", re.I)
-# A token with three digits in it. Digits are rare in prose, so that this is quick to look for.
-_DIGITS = Pattern(r"[0-9](?:[A-Za-z+/_=~-]{0,60}[0-9]){2}")
-_RUN = Pattern(f"{_TOKEN}+")
-# What other credentials than such tokens start with.
-_MARKS = ("AKIA", "PRIVATE KEY", "glpat-", "k_live_")
+# What the known kinds have in a row of token characters.
+_MARKED = Pattern(r"AKIA|ASIA|AIza|gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|k_live_|sk-|npm_|eyJ|services/T[A-Z0-9]")
 _PLACEHOLDER = Pattern(
     r"example|placeholder|your|dummy|sample|redacted|changeme|insert|replace|xxxx|\*\*\*|\.\.\.", re.I
 )
@@ -78,22 +74,47 @@ def looks_random(token: str) -> bool:
     return sum(char.isalpha() for char in token) >= 6 and _entropy(token) >= 3.5
 
 
+_SHORTEST = 20
+_ROW = b"t" * _SHORTEST
+
+
+def _table(shown: dict[str, str]) -> bytes:
+    """Every byte as a blank, but for the characters that are shown as something."""
+    table = bytearray(b" " * 256)
+    for characters, mark in shown.items():
+        for character in characters.encode():
+            table[character] = ord(mark)
+    return bytes(table)
+
+
+_UPPER, _LOWER, _DIGIT, _OTHER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz", "0123456789", "+/_=~-"
+_ROWS = _table({_UPPER + _LOWER + _DIGIT + _OTHER: "t"})
+_KINDS = _table({_UPPER: "A", _DIGIT: "0"})
+
+
 @lru_cache(maxsize=4)
 def _suspicious(text: str) -> bool:
-    """Whether a document may hold a credential: a look that is quick and may err by saying yes."""
-    if any(mark in text for mark in _MARKS):
+    """Whether a document may hold a credential: a quick look that may err by saying yes.
+
+    Translating bytes and searching them for a fixed row is many times faster than any pattern.
+    """
+    data = text.encode("utf-8", "surrogatepass")
+    if b"PRIVATE KEY" in data:
         return True
-    end = 0
-    for match in _DIGITS.finditer(text):
-        if match.start() < end:
-            continue
-        start = match.start()
-        while start > end and text[start - 1] in _TOKEN_CHARS:
-            start -= 1
-        run = _RUN.match(text, start)
-        end = run.end() if run else match.end()
-        if end - start >= 20 and not _HASH.fullmatch(text[start:end]):
-            return True
+    rows = data.translate(_ROWS)
+    start = rows.find(_ROW)
+    if start < 0:
+        return False
+    kinds = data.translate(_KINDS)
+    while start >= 0:
+        end = rows.find(b" ", start)
+        end = end if end >= 0 else len(rows)
+        digits, capitals = kinds.count(b"0", start, end), kinds.count(b"A", start, end)
+        if digits + capitals >= 4 and (digits or capitals >= 8):
+            token = data[start:end].decode("ascii")
+            if _MARKED.search(token) or looks_random(token):
+                return True
+        start = rows.find(_ROW, end)
     return False
 
 
@@ -170,7 +191,7 @@ class PrivatePathLiteral(WorkflowRule):
 
     def applies(self, workflow: Workflow) -> bool:
         text = workflow.document.text
-        return "/home/" in text or "Users/" in text or "Users\\" in text
+        return "/home/" in text or ("Users" in text and ("Users/" in text or "Users\\" in text))
 
     def check_string(self, value: str, pointer: str, is_name: bool, workflow: Workflow, report: Report) -> None:
         if pointer.startswith("/references/") and pointer.endswith("/source"):
@@ -191,21 +212,27 @@ class PrivatePathLiteral(WorkflowRule):
 
 # ---------------------------------------------------------------------------------------------- protocol
 
+
+def _override(words: tuple[str, ...], *pattern: str, before: int = 0) -> tuple[Search, Pattern]:
+    """For the prompts, which are searched in one piece, and for every other text."""
+    return Search(words, "".join(pattern), before), Pattern("".join(pattern))
+
+
 _OVERRIDES = (
-    Search(
-        ("ignore", "disregard", "forget", "override"),
-        r"(?:ignore|disregard|forget|override) (?:(?:all|any|the|these|those|your|of) ){0,4}"
+    _override(
+        ("ignore", "disregard", "forget"),
+        r"(?:ignore|disregard|forget) (?:(?:all|any|the|these|those|your|of) ){0,4}",
         r"(?:previous|prior|earlier|above|preceding) (?:\w+ )?(?:instruction|rule|prompt|step|direction)s?\b",
     ),
-    Search(
-        ("ignore", "disregard", "bypass", "circumvent"),
-        r"(?:ignore|disregard|bypass|circumvent) (?:the )?"
+    _override(
+        ("ignore", "disregard", "bypass"),
+        r"(?:ignore|disregard|bypass) (?:the )?",
         r"(?:workflow engine|workrail|engine|workflow protocol|output contracts?|blockers?)\b",
     ),
-    Search(
+    _override(
         ("continue_workflow",),
-        r"(?:(?:do not|don't|never|avoid|skip|without) (?:call|calling|use|using|invoke|invoking) (?:the )?[`\"']?"
-        r"continue_workflow\b)(?![^.\n]{0,60}\b(?:until|before|unless|yet|if|while|when|again|twice|more)\b)",
+        r"(?:do not|don't|never|avoid|skip|without) (?:call|calling|use|using|invoke|invoking) (?:the )?[`\"']?",
+        r"continue_workflow\b(?![^.\n]{0,60}\b(?:until|before|unless|yet|if|while|when|again|twice|more)\b)",
         before=30,
     ),
 )
@@ -224,16 +251,17 @@ class PromptProtocolOverride(WorkflowRule):
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         found = prompts(workflow)
-        for search in _OVERRIDES:
+        others: list[tuple[Text, Step | None]] = [(text, None) for text in workflow.top_texts]
+        others += [(text, owner) for owner in workflow.all_steps for text in owner.texts if text.field in _OTHERS]
+        together = "\n".join(text.text for text, _ in others).lower()
+        for search, pattern in _OVERRIDES:
             for hit in found.hits(search):
                 _report_override(hit.text, hit.step, hit.phrase, report)
-        others = [(text, owner) for owner in workflow.all_steps for text in owner.texts if text.field in _OTHERS]
-        for text, owner in [*((text, None) for text in workflow.top_texts), *others]:
-            lowered = text.text.lower()
-            for search in _OVERRIDES:
-                match = search.pattern().search(lowered) if any(word in lowered for word in search.words) else None
-                if match is not None:
-                    _report_override(text, owner, match[0], report)
+            if any(word in together for word in search.words):
+                for text, owner in others:
+                    match = pattern.search(text.text.lower())
+                    if match is not None:
+                        _report_override(text, owner, match[0], report)
 
     def examples(self) -> Iterable[Example]:
         yield Example(

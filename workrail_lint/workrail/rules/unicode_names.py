@@ -14,19 +14,19 @@ from workrail_lint.rules.base import Example, Report
 from workrail_lint.workrail.compiler.nodes import one_line
 from workrail_lint.workrail.rules import samples
 from workrail_lint.workrail.rules.base import Step, Text, Workflow, WorkflowRule
-from workrail_lint.workrail.rules.prose import label
+from workrail_lint.workrail.rules.prose import has_braces, label
 from workrail_lint.workrail.rules.samples import workflow
-from workrail_lint.workrail.rules.unicode import code_points
+from workrail_lint.workrail.rules.unicode import code_points, kinds_in
 from workrail_lint.workrail.rules.variables import expressions
 from workrail_lint.workrail.rules.walk import conditions_of
 
 _LOOP_VARIABLES = ("iterationVar", "itemVar", "indexVar", "items", "count")
 
 
-def beyond_ascii(workflow: Workflow) -> bool:
-    """Whether a document can hold anything but ASCII."""
-    text = workflow.document.text
-    return not text.isascii() or "\\u" in text
+def has_letters(workflow: Workflow) -> bool:
+    """Whether a document can hold a letter beyond ASCII, and not only the dashes and quotes of prose."""
+    kinds = kinds_in(workflow.document.text)
+    return "letter" in kinds or "surrogate" in kinds
 
 
 @lru_cache(maxsize=4)
@@ -105,7 +105,7 @@ class UnicodeNotNfc(WorkflowRule):
     fix_safety = "unsafe"
 
     def applies(self, workflow: Workflow) -> bool:
-        return beyond_ascii(workflow)
+        return has_letters(workflow)
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         if not names(workflow):
@@ -140,7 +140,7 @@ class UnicodeMixedScript(WorkflowRule):
     why = "Many letters of these alphabets look the same. Whoever types the name as it looks gets another one."
 
     def applies(self, workflow: Workflow) -> bool:
-        return beyond_ascii(workflow)
+        return has_letters(workflow)
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         for name, pointer, is_key in names(workflow):
@@ -170,7 +170,7 @@ class UnicodeNonAsciiToken(WorkflowRule):
     why = "Only names of ASCII letters, digits and _ are replaced; the agent reads the braces and what is in them."
 
     def applies(self, workflow: Workflow) -> bool:
-        return beyond_ascii(workflow) and "{{" in workflow.document.text
+        return bool(kinds_in(workflow.document.text)) and has_braces(workflow)
 
     def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
         if text.text.isascii() or "{{" not in text.text:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding, Fix, Severity
 from workrail_lint.workrail.rules.base import Condition, Step, Workflow, WorkflowRule
+from workrail_lint.workrail.rules.registry import BINDINGS, MODULES, NEEDED_FOR, ROUTINE, rules_of
 
 if TYPE_CHECKING:
     from workrail_lint.documents.structure import Violation
@@ -110,6 +111,40 @@ class RuleSet:
             for check, report in hooked("check_compiled"):
                 check(workflow.compiled, workflow, report)
         return findings
+
+
+class LazyRuleSet:
+    """Rules whose modules are loaded when a document comes along that they can concern."""
+
+    def __init__(self, active: set[str] | None) -> None:
+        self._active = active  # names of the rules that are on; None: all that are on by default
+        self._rules: dict[str, tuple[WorkflowRule, ...]] = {}
+        self._set: RuleSet | None = None
+
+    def run(self, workflow: Workflow) -> list[Finding]:
+        missing = [module for module in modules_for(workflow) if module not in self._rules]
+        for module in missing:
+            self._rules[module] = tuple(filter(self._is_active, rules_of(module)))
+        if missing or self._set is None:
+            self._set = RuleSet([rule for rules in self._rules.values() for rule in rules])
+        return self._set.run(workflow)
+
+    def _is_active(self, rule: WorkflowRule) -> bool:
+        return rule.default_on if self._active is None else rule.name in self._active
+
+
+def modules_for(workflow: Workflow) -> list[str]:
+    """The rule modules that can have something to say about a document."""
+    present = set(workflow.definition)
+    for step in workflow.all_steps:
+        present |= step.step.keys()
+    if workflow.is_routine:
+        present.add(ROUTINE)
+    if workflow.bindings is not None:
+        present.add(BINDINGS)
+    return [
+        module for module in MODULES if (needed := NEEDED_FOR.get(module)) is None or not needed.isdisjoint(present)
+    ]
 
 
 def build_steps(definition: dict[str, Any], damaged: set[str]) -> list[Step]:

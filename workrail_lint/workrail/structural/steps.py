@@ -47,7 +47,7 @@ def check_steps(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
 
 
 def _prompt_source(node: Node) -> Iterator[Finding]:
-    present = sorted(node.step.keys() & _SOURCES)
+    present = [name for name in node.step if name in _SOURCES]
     in_body = node.loop_id is not None
     if not present:
         yield finding(
@@ -55,11 +55,11 @@ def _prompt_source(node: Node) -> Iterator[Finding]:
             node.pointer,
             f"{step_label(node)}: has no prompt; give one of prompt, promptBlocks and templateCall",
         )
-    elif len(present) > 1 and not (in_body and present == ["prompt", "promptBlocks"]):
+    elif len(present) > 1 and not (in_body and "templateCall" not in present):
         # In a body that one pair is what the compiler refuses; the rest the engine silently discards.
         yield finding(
             "prompt-source-multiple",
-            f"{node.pointer}/{present[1]}",
+            f"{node.pointer}/{present[-1]}",
             f"{step_label(node)}: has {' and '.join(present)}; keep one of them",
             engine=not in_body,
             on_name=True,

@@ -1,0 +1,47 @@
+"""What a run leaves behind: every exchange between agent and engine, and what happened step by step. No behaviour."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from workrail_lint.js import Json
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One call of a tool, as the agent made it and as it was answered; tokens and ids are the real ones."""
+
+    tool: str
+    request: dict[str, Json]
+    response: dict[str, Json]
+    is_error: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One attempt at one step. `trace` tells how it came to be selected; `levels` are (assessment, dimension, level)."""
+
+    step_id: str
+    loop_path: tuple[tuple[str, int], ...]
+    attempt: int
+    outcome: str
+    blockers: tuple[str, ...]
+    gaps: tuple[str, ...]
+    trace: tuple[dict[str, Json], ...]
+    fragments: tuple[str, ...]
+    levels: tuple[tuple[str, str, str], ...]
+    contract: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """A whole run. `final` is the last projection: status, outputs, gaps, blockers and context."""
+
+    workflow_id: str
+    workflow_hash: str
+    profile: str
+    mode: str
+    ir: dict[str, Json]
+    exchanges: tuple[Exchange, ...]
+    visits: tuple[Visit, ...]
+    final: dict[str, Json]

@@ -1,0 +1,53 @@
+"""Loading rules by need must not lose a finding."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workrail_lint.documents.json_reader import read_json
+from workrail_lint.rules.example_files import as_bytes
+from workrail_lint.workrail.catalog.catalog import load_core
+from workrail_lint.workrail.check import Settings, check_document
+from workrail_lint.workrail.rules.registry import FAMILIES, MODULES, NEEDED_FOR, all_rules
+from workrail_lint.workrail.rules.walk import LazyRuleSet, RuleSet
+
+FIXTURES = sorted((Path(__file__).parents[3] / "fixtures").rglob("*.json"))
+DOCUMENTS = [
+    pytest.param(as_bytes(content), example, id=f"{rule.code}-{number}-{kind}")
+    for rule in all_rules()
+    for number, example in enumerate(rule.examples(), 1)
+    for kind, content in (("bad", example.bad), ("good", example.good))
+]
+
+
+def told(data: bytes, path: str, settings: Settings, rules: Any, is_routine: bool) -> list[tuple[str, str, str]]:
+    findings = check_document(data, path, settings, rules, is_routine=is_routine).findings
+    return sorted((finding.code, finding.pointer, finding.message) for finding in findings)
+
+
+@pytest.mark.parametrize(("data", "example"), DOCUMENTS)
+def test_examples(data: bytes, example: Any) -> None:
+    settings = Settings(load_core(), bindings=example.options.get("bindings"))
+    is_routine = "routines/" in example.path
+    full = RuleSet([rule for rule in all_rules() if rule.default_on])
+    lazy = LazyRuleSet(None)
+    args = (data, example.path, settings)
+    assert told(*args, lazy, is_routine) == told(*args, full, is_routine)
+
+
+def test_fixtures_in_one_go() -> None:
+    settings = Settings(load_core())
+    full, lazy = RuleSet([rule for rule in all_rules() if rule.default_on]), LazyRuleSet(None)
+    for path in FIXTURES:
+        data = path.read_bytes()
+        if read_json(data, parity=True).readable:
+            name = str(path)
+            assert told(data, name, settings, lazy, False) == told(data, name, settings, full, False), path
+
+
+def test_needs_name_modules_that_exist() -> None:
+    assert set(NEEDED_FOR) <= set(MODULES)
+    assert len(set(MODULES)) == len(MODULES) == sum(len(modules) for _, modules in FAMILIES.values())

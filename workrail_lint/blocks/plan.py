@@ -1,0 +1,135 @@
+"""The order in which the nodes of a definition run, fixed before the first one does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from heapq import heapify, heappop, heappush
+from typing import NamedTuple
+
+from workrail_lint.blocks.definition import Definition
+from workrail_lint.result import Err, Ok
+
+
+class Single(NamedTuple):
+    """One node on its own."""
+
+    node: str
+
+
+class Lanes(NamedTuple):
+    """A parallel group: its nodes in the order of the lane list."""
+
+    group: str
+    nodes: tuple[str, ...]
+    strategy: str
+
+
+Entry = Single | Lanes
+
+
+def nodes_of(entry: Entry) -> tuple[str, ...]:
+    return entry.nodes if isinstance(entry, Lanes) else (entry.node,)
+
+
+class Plan:
+    """The entries in order, and where each node stands among them."""
+
+    __slots__ = ("bodies", "entries", "position", "step_index")
+
+    def __init__(self, entries: tuple[Entry, ...], bodies: Mapping[str, str]) -> None:
+        self.entries = entries
+        self.bodies = bodies  # nodes of a forEach body, and the node that runs them
+        self.position: dict[str, int] = {}
+        self.step_index: dict[str, int] = {}
+        for place, entry in enumerate(entries):
+            for node in nodes_of(entry):
+                self.position[node] = place
+                self.step_index[node] = len(self.step_index)
+        for node, owner in bodies.items():
+            if owner in self.position:
+                self.position[node] = self.position[owner]
+                self.step_index[node] = self.step_index[owner]
+
+    def as_json(self) -> list[object]:
+        """The plan as data: a node id, or a group with its lanes and strategy."""
+        return [
+            {"group": entry.group, "nodeIds": list(entry.nodes), "mergeStrategy": entry.strategy}
+            if isinstance(entry, Lanes)
+            else entry.node
+            for entry in self.entries
+        ]
+
+
+class Cycle(NamedTuple):
+    """Why there is no order: what goes round in a circle, group ids standing for their lanes."""
+
+    ids: tuple[str, ...]
+
+
+def make_plan(definition: Definition) -> Ok[Plan] | Err[Cycle]:
+    """The execution order of a definition; members that are damaged or unknown are left out."""
+    bodies = {ident: owner.id for ident, owner in definition.body_of.items()}
+    vertex_of: dict[str, int] = {}
+    vertices: list[Entry] = []
+    for node in definition.nodes:
+        if not node.id or node.id in vertex_of or node.id in bodies or definition.by_id[node.id] is not node:
+            continue
+        group = definition.group_of.get(node.id)
+        if group is None:
+            vertex_of[node.id] = len(vertices)
+            vertices.append(Single(node.id))
+            continue
+        lanes = tuple(
+            ident for ident in group.lanes if definition.group_of.get(ident) is group and ident not in bodies
+        )
+        vertex_of.update(dict.fromkeys(lanes, len(vertices)))
+        vertices.append(Lanes(group.id, lanes, definition.strategy_of(group).value))
+    # A vertex is numbered when its first member is met, so its number orders as its smallest position does.
+    edges = [
+        (vertex_of[edge.source], vertex_of[edge.target])
+        for edge in definition.edges
+        if edge.source in vertex_of and edge.target in vertex_of
+    ]
+    order = topological_order(len(vertices), edges)
+    if len(order) < len(vertices):
+        stuck = find_cycle(set(range(len(vertices))) - set(order), edges)
+        names = [vertex.group if isinstance(vertex, Lanes) else vertex.node for vertex in vertices]
+        return Err(Cycle(tuple(names[at] for at in stuck)))
+    return Ok(Plan(tuple(vertices[at] for at in order), bodies))
+
+
+def topological_order(count: int, edges: Iterable[tuple[int, int]]) -> list[int]:
+    """The vertices 0 to `count` - 1, each after its predecessors and the smallest first; those on circles are missing."""
+    following: dict[int, list[int]] = {}
+    waiting = [0] * count
+    for source, target in set(edges):
+        following.setdefault(source, []).append(target)
+        waiting[target] += 1
+    ready = [at for at in range(count) if not waiting[at]]
+    heapify(ready)
+    order: list[int] = []
+    while ready:
+        vertex = heappop(ready)
+        order.append(vertex)
+        for target in following.get(vertex, ()):
+            waiting[target] -= 1
+            if not waiting[target]:
+                heappush(ready, target)
+    return order
+
+
+def find_cycle(stuck: set[int], edges: Iterable[tuple[int, int]]) -> list[int]:
+    """One circle among vertices of which every one has a predecessor in the set, from its smallest member on."""
+    before: dict[int, int] = {}
+    for source, target in sorted(set(edges), reverse=True):
+        if source in stuck and target in stuck:
+            before[target] = source
+    at = min(stuck)
+    seen: dict[int, int] = {}
+    while at not in seen:
+        seen[at] = len(seen)
+        at = before[at]
+    circle = list(seen)[seen[at] :]
+    circle.reverse()
+    first = circle.index(min(circle))
+    return circle[first:] + circle[:first]

@@ -1,0 +1,272 @@
+"""The closed sets of the block contract, and what follows from a node's type."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class BlockType(str, Enum):
+    """What a block is for."""
+
+    PLAN = "plan"
+    DEV = "dev"
+    TEST = "test"
+    REVIEW = "review"
+    DEVOPS = "devops"
+
+
+class ControlType(str, Enum):
+    """Nodes that steer the run; they have no prompt and leave no file."""
+
+    CONDITION = "condition"
+    FOR_EACH = "forEach"
+    SUB_WORKFLOW = "subWorkflow"
+
+
+class OutputStatus(str, Enum):
+    """How a block ended, in its own words."""
+
+    COMPLETED = "completed"
+    FAILED = "failed"
+    PARTIAL = "partial"
+
+
+class DeliverableKind(str, Enum):
+    """The shapes of deliverables; the last three belong to the extended profile."""
+
+    PLAN = "plan"
+    CODE = "code"
+    GENERIC = "generic"
+    TEST = "test"
+    REVIEW = "review"
+    DEVOPS = "devops"
+
+
+class MergeStrategy(str, Enum):
+    """How the lanes of a parallel group come together."""
+
+    CONCATENATE = "concatenate"
+    WORKSPACE = "workspace"
+    FAIL_ON_CONFLICT = "fail-on-conflict"
+
+
+class Resolution(str, Enum):
+    """How a conflict between lanes was settled."""
+
+    FIRST_COMPLETE_WINS = "first-complete-wins"
+    USER_RESOLVED = "user-resolved"
+
+
+class Isolation(str, Enum):
+    """How a lane gets a workspace of its own."""
+
+    GIT_WORKTREE = "git-worktree"
+    TEMP_COPY = "temp-copy"
+
+
+class AgentNodeType(str, Enum):
+    """The roles a node can have."""
+
+    PLANNER = "planner"
+    BACKEND = "backend"
+    FRONTEND = "frontend"
+    REVIEWER = "reviewer"
+    ORCHESTRATOR = "orchestrator"
+    DEVOPS = "devops"
+    IDEATION = "ideation"
+    ARCHITECT = "architect"
+    SURVEYOR = "surveyor"
+    PRD = "prd"
+    ACCEPTANCE = "acceptance"
+    CODING = "coding"
+    UTEST = "utest"
+    DEBUGGER = "debugger"
+    SECURITY = "security"
+    VALIDATION = "validation"
+    DEPLOYMENT = "deployment"
+    MONITOR = "monitor"
+    RELEASE = "release"
+    CURSOR = "cursor"
+
+
+class NodeKind(str, Enum):
+    """Whether a node runs an agent or steers the run."""
+
+    AGENT = "agent"
+    CONTROL = "control"
+
+
+class ConditionType(str, Enum):
+    """When a transition holds."""
+
+    ALWAYS = "always"
+    ON_SUCCESS = "on_success"
+    ON_FAILURE = "on_failure"
+    EXPRESSION = "expression"
+
+
+class GateMode(str, Enum):
+    """Whether a person is asked after a block."""
+
+    AUTO_CONTINUE = "auto_continue"
+    GATE = "gate"
+
+
+class GateType(str, Enum):
+    """What is asked before a node."""
+
+    APPROVAL = "approval"
+    REVIEW = "review"
+    DECISION = "decision"
+    CONFIRMATION = "confirmation"
+
+
+class NodeStatus(str, Enum):
+    """Where a node stands in a run."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    SKIPPED = "skipped"
+    WAITING_GATE = "waiting_gate"
+
+
+class ExecutionStatus(str, Enum):
+    """Where a run stands."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    PAUSED = "paused"
+    WAITING_GATE = "waiting_gate"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    ABORTED = "aborted"
+
+
+class ContainerState(str, Enum):
+    """Where a container stands between blocks."""
+
+    STARTING = "starting"
+    IDLE = "idle"
+    RUNNING = "running"
+    DORMANT = "dormant"
+    TERMINATED = "terminated"
+
+
+class FailureMode(str, Enum):
+    """Whether a failed lane stops the others."""
+
+    LENIENT = "lenient"
+    STRICT = "strict"
+
+
+class Backend(str, Enum):
+    """Which agent program runs a block."""
+
+    CLAUDE = "claude"
+    CURSOR = "cursor"
+    CODEX = "codex"
+
+
+class VariableType(str, Enum):
+    """What a workflow variable holds."""
+
+    STRING = "string"
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    JSON = "json"
+    ARRAY = "array"
+
+
+class RepoSource(str, Enum):
+    """Where the repository comes from."""
+
+    LOCAL = "local"
+    GITHUB = "github"
+
+
+class Scrutiny(str, Enum):
+    """How much of a block's work is shown at a gate."""
+
+    SUMMARY = "summary"
+    FILE_LIST = "file_list"
+    FULL_CONTENT = "full_content"
+    FULL_DETAIL = "full_detail"
+
+
+class WorkflowStatus(str, Enum):
+    """Whether a definition is in use."""
+
+    ACTIVE = "active"
+    PAUSED = "paused"
+
+
+class PortType(str, Enum):
+    """The direction of a port."""
+
+    INPUT = "input"
+    OUTPUT = "output"
+
+
+class Synthetic(str, Enum):
+    """Why the harness had to write an output in a block's place."""
+
+    MISSING = "missing"
+    MALFORMED = "malformed"
+    MISMATCH = "mismatch"
+    EXIT = "exit"
+    TIMEOUT = "timeout"
+    ABORTED = "aborted"
+
+
+_NODE_TYPES: dict[BlockType, str] = {
+    BlockType.PLAN: "planner architect ideation surveyor prd acceptance",
+    BlockType.DEV: "coding backend frontend debugger cursor",
+    BlockType.TEST: "utest validation",
+    BlockType.REVIEW: "reviewer security orchestrator",
+    BlockType.DEVOPS: "deployment devops monitor release",
+}
+BLOCK_TYPE_OF: dict[str, BlockType] = {
+    node_type: block_type for block_type, names in _NODE_TYPES.items() for node_type in names.split()
+}
+
+# The kind each block type hands in, and what the extended profile takes besides.
+EXPECTED_KIND: dict[BlockType, DeliverableKind] = {
+    BlockType.PLAN: DeliverableKind.PLAN,
+    BlockType.DEV: DeliverableKind.CODE,
+    BlockType.TEST: DeliverableKind.GENERIC,
+    BlockType.REVIEW: DeliverableKind.GENERIC,
+    BlockType.DEVOPS: DeliverableKind.CODE,
+}
+_RICHER_KIND = {
+    BlockType.TEST: DeliverableKind.TEST,
+    BlockType.REVIEW: DeliverableKind.REVIEW,
+    BlockType.DEVOPS: DeliverableKind.DEVOPS,
+}
+CONTRACT_KINDS = (DeliverableKind.PLAN, DeliverableKind.CODE, DeliverableKind.GENERIC)
+
+# Types whose lanes edit files, and so lose their work where lanes are only concatenated.
+EDITING_TYPES = (BlockType.DEV, BlockType.TEST, BlockType.DEVOPS)
+
+
+def kinds_of_profile(extended: bool) -> tuple[DeliverableKind, ...]:
+    """The deliverable kinds that a profile knows."""
+    return tuple(DeliverableKind) if extended else CONTRACT_KINDS
+
+
+def accepted_kinds(block_type: BlockType, extended: bool) -> tuple[DeliverableKind, ...]:
+    """The deliverable kinds that fit a block type, the expected one first."""
+    kinds = (EXPECTED_KIND[block_type],)
+    richer = _RICHER_KIND.get(block_type)
+    return (*kinds, richer) if extended and richer is not None else kinds
+
+
+def members(closed_set: type[Enum]) -> tuple[str, ...]:
+    """The values of a closed set, in their order."""
+    return tuple(member.value for member in closed_set)
+
+
+def is_member(closed_set: type[Enum], value: object) -> bool:
+    """Whether a JSON value is one of a closed set's words."""
+    return isinstance(value, str) and value in closed_set._value2member_map_

@@ -1,0 +1,115 @@
+"""JSON Lines to values with positions: one JSON text per line, each read and judged by itself.
+
+Pointers start with the index of the line, blank ones counted: `/0/answer` is a member of the first line's object.
+"""
+
+from __future__ import annotations
+
+from workrail_lint import js
+from workrail_lint.documents.json_reader import MAX_BYTES, JsonDocument, read_json
+from workrail_lint.documents.problems import Problem
+from workrail_lint.documents.text import SourceText
+from workrail_lint.findings import Span
+
+
+class JsonlLine:
+    """One line: where it starts, its text without the line end, and what was read from it (None when blank)."""
+
+    __slots__ = ("document", "index", "start", "text")
+
+    def __init__(self, index: int, start: int, text: str) -> None:
+        self.index = index
+        self.start = start
+        self.text = text
+        self.document: JsonDocument | None = None if js.is_blank(text) else read_json(text, max_bytes=None)
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+    @property
+    def is_blank(self) -> bool:
+        return self.document is None
+
+    @property
+    def value(self) -> js.Json:
+        """What the line holds; None for a line that is blank or can't be read."""
+        return self.document.value if self.document is not None and self.document.readable else None
+
+
+class JsonlDocument:
+    """A JSON Lines text and its lines. `readable` is false only when the text as a whole is no text."""
+
+    __slots__ = ("lines", "problems", "readable", "source")
+
+    def __init__(self, text: str) -> None:
+        self.source = SourceText(text)
+        self.readable = False
+        self.problems: list[Problem] = []
+        self.lines: list[JsonlLine] = []
+
+    @property
+    def text(self) -> str:
+        return self.source.text
+
+    @property
+    def value(self) -> list[js.Json]:
+        return [line.value for line in self.lines]
+
+    @property
+    def ends_with_newline(self) -> bool:
+        return not self.text or self.text.endswith("\n")
+
+    def locate(self, pointer: str, on_name: bool = False) -> Span | None:
+        """The span of a line, or of a value on it."""
+        token, _, rest = pointer[1:].partition("/")
+        if not token.isdigit() or int(token) >= len(self.lines):
+            return self.source.span(0, 0) if not pointer else None
+        line = self.lines[int(token)]
+        node = line.document.node(f"/{rest}") if rest and line.document is not None else None
+        if node is None:
+            return None if rest else self.source.span(line.start, line.end)
+        if on_name and node.name_start is not None and node.name_end is not None:
+            return self.source.span(line.start + node.name_start, line.start + node.name_end)
+        return self.source.span(line.start + node.start, line.start + node.end)
+
+
+def read_jsonl(data: bytes | str, *, max_bytes: int | None = MAX_BYTES) -> JsonlDocument:
+    """Read a JSON Lines text. Never raises on bad input.
+
+    `problems` are those of the text as a whole; what is wrong on a line stands in that line's own document.
+    """
+    size = len(data) if isinstance(data, bytes) else js.u8_length(data)
+    if max_bytes is not None and size > max_bytes:
+        document = JsonlDocument("")
+        message = f"the file has {size:,} bytes; at most {max_bytes:,} are read"
+        document.problems.append(Problem("file-too-large", message, 0, 0))
+        return document
+    if isinstance(data, bytes):
+        try:
+            text = data.decode()
+        except UnicodeDecodeError as error:
+            document = JsonlDocument(data.decode(errors="replace"))
+            start = len(data[: error.start].decode(errors="replace"))
+            message = f"the file is not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start}"
+            document.problems.append(Problem("jsonl-invalid-utf8", message, start, start + 1))
+            return document
+    else:
+        text = data
+    document = JsonlDocument(text)
+    start = 0
+    for index, line in enumerate(_lines(text)):
+        shown = line.removesuffix("\r")
+        # A mark in front of the file is no part of the first line; the caller says what to think of it.
+        if index == 0 and shown.startswith("\ufeff"):
+            shown = " " + shown[1:]
+        document.lines.append(JsonlLine(index, start, shown))
+        start += len(line) + 1
+    document.readable = True
+    return document
+
+
+def _lines(text: str) -> list[str]:
+    """The lines between line feeds; the empty rest behind the last one is no line."""
+    lines = text.split("\n")
+    return lines[:-1] if not lines[-1] else lines

@@ -1,0 +1,1 @@
+"""The rules of the team contract, one module for each group of codes."""
