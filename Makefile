@@ -42,9 +42,10 @@ test-all: ## the tests on every supported interpreter found here
 bench: $(STAMP) ## speed, as ratios measured in one run
 	$(BIN)/python -m benchmarks
 
-schemas: $(STAMP) ## regenerate the shipped data from the models
+schemas: $(STAMP) ## regenerate what is made from models, catalog sources and rules
 	$(BIN)/python -m workrail_lint.workrail.catalog.generate
 	$(BIN)/python -m workrail_lint.workrail.model.generate
+	$(BIN)/python -m workrail_lint.rules.docs
 
 clean: ## remove what the targets made
 	rm -rf $(VENV) .venv-* .mypy_cache .pytest_cache .ruff_cache .hypothesis

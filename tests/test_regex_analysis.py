@@ -408,6 +408,13 @@ def test_hostile_patterns_are_over_quickly(pattern: str) -> None:
     assert time.perf_counter() - started < 2
 
 
+def test_validity_is_decided_quickly() -> None:
+    started = time.perf_counter()
+    for pattern in (r"[\s\S]" * 2_000, r"\p{L}" * 2_000, r"[^\p{L}a]" * 1_000, "(?<a>" * 2_000):
+        why_invalid(pattern, "iu")
+    assert time.perf_counter() - started < 3
+
+
 def test_longest() -> None:
     assert analyze("a" * LONGEST) is not None
     assert analyze("a" * (LONGEST + 1)) is None

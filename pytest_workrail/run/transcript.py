@@ -19,7 +19,11 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """One attempt at one step. `trace` tells how it came to be selected; `levels` are (assessment, dimension, level)."""
+    """One attempt at one step, which ended as `advanced`, `blocked`, `gated` or `error`.
+
+    `gaps` are the details of the critical gaps it recorded, such as `missing_required_notes`. `trace` tells how
+    the step came to be selected. `levels` are (assessment, dimension, level).
+    """
 
     step_id: str
     loop_path: tuple[tuple[str, int], ...]
@@ -35,7 +39,11 @@ class Visit:
 
 @dataclass(frozen=True, slots=True)
 class Transcript:
-    """A whole run. `final` is the last projection: status, outputs, gaps, blockers and context."""
+    """A whole run.
+
+    `final` is the last projection, with the members `status`, `context`, `outputs` (of each step done, in order),
+    `gaps` (all of them), `blockers` (those the run stands at) and `trace` (how its end came to be selected).
+    """
 
     workflow_id: str
     workflow_hash: str

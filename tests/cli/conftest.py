@@ -40,7 +40,9 @@ def write(tmp_path: Path) -> Callable[[str, Any], Path]:
         if isinstance(content, bytes):
             target.write_bytes(content)
         else:
-            target.write_text(content if isinstance(content, str) else json.dumps(content, indent=2), encoding="utf-8")
+            target.write_text(
+                content if isinstance(content, str) else json.dumps(content, indent=2) + "\n", encoding="utf-8"
+            )
         return target
 
     return writer

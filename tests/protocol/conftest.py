@@ -5,4 +5,5 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parent))
+_HERE = Path(__file__).parent
+sys.path.extend([str(_HERE), str(_HERE.parent / "conformance")])

@@ -68,20 +68,40 @@ class Cycle(NamedTuple):
 
 def make_plan(definition: Definition) -> Ok[Plan] | Err[Cycle]:
     """The execution order of a definition; members that are damaged or unknown are left out."""
+    vertices, edges = _contracted(definition)
+    order = topological_order(len(vertices), edges)
+    if len(order) < len(vertices):
+        return Err(_cycle(vertices, edges, order))
     bodies = {ident: owner.id for ident, owner in definition.body_of.items()}
+    return Ok(Plan(tuple(vertices[at] for at in order), bodies))
+
+
+def cycle_through_groups(definition: Definition) -> Cycle | None:
+    """A circle that is only there because the lanes of a group count as one; None when there is none."""
+    number = {ident: at for at, ident in enumerate(definition.by_id)}
+    plain = [(number[edge.source], number[edge.target]) for edge in definition.edges]
+    if len(topological_order(len(number), plain)) < len(number):
+        return None
+    vertices, edges = _contracted(definition)
+    between = [(source, target) for source, target in edges if source != target]
+    order = topological_order(len(vertices), between)
+    return _cycle(vertices, between, order) if len(order) < len(vertices) else None
+
+
+def _contracted(definition: Definition) -> tuple[list[Entry], list[tuple[int, int]]]:
+    """The graph of a plan's entries: groups are one vertex, bodies of a forEach none."""
     vertex_of: dict[str, int] = {}
     vertices: list[Entry] = []
-    for node in definition.nodes:
-        if not node.id or node.id in vertex_of or node.id in bodies or definition.by_id[node.id] is not node:
+    for node in definition.by_id.values():
+        if node.id in vertex_of or node.id in definition.body_of:
             continue
         group = definition.group_of.get(node.id)
         if group is None:
             vertex_of[node.id] = len(vertices)
             vertices.append(Single(node.id))
             continue
-        lanes = tuple(
-            ident for ident in group.lanes if definition.group_of.get(ident) is group and ident not in bodies
-        )
+        owned = [ident for ident in group.lanes if definition.group_of.get(ident) is group]
+        lanes = tuple(ident for ident in owned if ident not in definition.body_of)
         vertex_of.update(dict.fromkeys(lanes, len(vertices)))
         vertices.append(Lanes(group.id, lanes, definition.strategy_of(group).value))
     # A vertex is numbered when its first member is met, so its number orders as its smallest position does.
@@ -90,12 +110,13 @@ def make_plan(definition: Definition) -> Ok[Plan] | Err[Cycle]:
         for edge in definition.edges
         if edge.source in vertex_of and edge.target in vertex_of
     ]
-    order = topological_order(len(vertices), edges)
-    if len(order) < len(vertices):
-        stuck = find_cycle(set(range(len(vertices))) - set(order), edges)
-        names = [vertex.group if isinstance(vertex, Lanes) else vertex.node for vertex in vertices]
-        return Err(Cycle(tuple(names[at] for at in stuck)))
-    return Ok(Plan(tuple(vertices[at] for at in order), bodies))
+    return vertices, edges
+
+
+def _cycle(vertices: list[Entry], edges: list[tuple[int, int]], order: list[int]) -> Cycle:
+    stuck = find_cycle(set(range(len(vertices))) - set(order), edges)
+    found = [vertices[at] for at in stuck]
+    return Cycle(tuple(entry.group if isinstance(entry, Lanes) else entry.node for entry in found))
 
 
 def topological_order(count: int, edges: Iterable[tuple[int, int]]) -> list[int]:

@@ -19,7 +19,8 @@ def main(arguments: list[str]) -> int:
         return OK
     if args.action == "import":
         return _import(args)
-    catalog = settings(args, configuration(args)).catalog
+    active = settings(args, configuration(args))
+    catalog = active.catalog
     as_json = args.output_format == "json"
     if args.action == "list":
         out((list_json if as_json else list_text)(catalog).rstrip("\n"))
@@ -29,7 +30,8 @@ def main(arguments: list[str]) -> int:
             raise UsageError(printable(shown.error.message))
         out(shown.value.rstrip("\n"))
     else:
-        _write(args.output, export_text(catalog))
+        # The project's own routines are no part of the catalog they are added to.
+        _write(args.output, export_text(catalog if args.routines else active.base_catalog))
     return OK
 
 

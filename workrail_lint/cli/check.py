@@ -50,6 +50,7 @@ def _run(args: Namespace) -> int:
     paths = args.paths or [os.curdir]
     start = args.stdin_filename or paths[0] if paths == ["-"] else paths[0]
     config = configuration(args, os.curdir if start == "-" else start)
+    args.strict = args.strict or config.flag("strict")
     plan = _plan(args, config, paths)
     if paths == ["-"]:
         from workrail_lint.cli.stdin import check_stdin
@@ -71,7 +72,7 @@ def _run(args: Namespace) -> int:
     if args.write_baseline:
         return _write_baseline(args.write_baseline, outcome)
     _report(args, outcome, plan)
-    return OK if args.exit_zero else exit_code(outcome.findings, args.strict or config.flag("strict"))
+    return OK if args.exit_zero else exit_code(outcome.findings, args.strict)
 
 
 def exit_code(findings: list[Finding], strict: bool) -> int:
@@ -93,7 +94,7 @@ def _plan(args: Namespace, config: Config, paths: list[str]) -> Plan:
         _split(args.ignore),
         _split(args.extend_select),
         baseline=None if args.write_baseline else baseline,
-        fingerprints=bool(args.write_baseline or baseline),
+        fingerprints=bool(args.write_baseline or baseline or args.output_format in ("sarif", "gitlab")),
         # Fixing needs the fixes themselves, which the cache does not keep.
         use_cache=not (args.no_cache or args.fix or args.diff or paths == ["-"]),
         jobs=args.jobs or default_jobs(),

@@ -20,6 +20,9 @@ _INDENT = re.compile(r"\n([ \t]+)\S")
 def fix_edit(document: JsonDocument, fix: Fix) -> Edit | None:
     """The one edit a fix makes, or None when it can't be applied (its place is gone) or changes nothing."""
     text = document.text
+    if len(fix.operations) == 1:
+        edit = _edit(document, fix.operations[0])
+        return edit if edit is not None and text[edit.start : edit.end] != edit.text else None
     current = document
     for operation in _from_the_end(fix.operations):
         edit = _edit(current, operation)

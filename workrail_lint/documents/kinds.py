@@ -41,7 +41,7 @@ def kind_of(path: str, value: object) -> Kind:
         return Kind.IR
     if "lockRegistryVersion" in value:
         return Kind.LOCK_REGISTRY
-    if "steps" in value or len(_IDENTITY & value.keys()) >= 3:
+    if isinstance(value.get("steps"), list | dict) or len(_IDENTITY & value.keys()) >= 3:
         return Kind.ROUTINE if is_routine(path, value.get("id")) else Kind.WORKFLOW
     return Kind.UNKNOWN
 

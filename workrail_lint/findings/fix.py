@@ -23,6 +23,7 @@ class Operation:
     """One change. Plain classes: named tuples would cost more to define than a clean file costs to check."""
 
     __slots__: tuple[str, ...] = ()
+    __match_args__: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__slots__)

@@ -10,11 +10,12 @@ import json
 import os
 from typing import Any
 
-from workrail_lint.findings import Finding, Phase, Position, Severity, Span
+from workrail_lint.findings import Finding, Fix, Phase, Position, Safety, Severity, Span
+from workrail_lint.findings.fix import Cut, Insert, Remove, Rename, Replace, ReplaceText, Respell
 from workrail_lint.project.systems import FileResult
 
 FOLDER = ".workrail-cache"
-_FORMAT = 1
+_FORMAT = 2
 
 
 def content_key(data: bytes) -> str:
@@ -43,9 +44,12 @@ class Cache:
             return None
 
     def put(self, path: str, content: str, result: FileResult) -> None:
-        if self.path is None or not result.cacheable or any(finding.fix is not None for finding in result.findings):
-            return  # a fix is worked out from the text, so such a file is simply looked at again
-        self.entries[path] = [content, [_record(finding) for finding in result.findings], result.record]
+        if self.path is None or not result.cacheable:
+            return
+        records = [_record(finding) for finding in result.findings]
+        if any(record is None for record in records):
+            return
+        self.entries[path] = [content, records, result.record]
         self.changed = True
 
     def save(self) -> None:
@@ -77,7 +81,11 @@ def _load(path: str) -> dict[str, list[Any]]:
         return {}
 
 
-def _record(finding: Finding) -> list[Any]:
+def _record(finding: Finding) -> list[Any] | None:
+    """A finding as JSON; None when its fix is too large to keep (it would hold most of the file)."""
+    fix = None if finding.fix is None else _fix_record(finding.fix)
+    if fix is not None and len(json.dumps(fix)) > _LARGEST_FIX:
+        return None
     span = None if finding.span is None else [*finding.span.start, *finding.span.end]
     return [
         finding.code,
@@ -90,11 +98,31 @@ def _record(finding: Finding) -> list[Any]:
         finding.help,
         {name: value for name, value in finding.details.items() if isinstance(value, str | int | bool)},
         finding.on_name,
+        fix,
     ]
 
 
+def _fix_record(fix: Fix) -> list[Any]:
+    operations = [
+        [type(operation).__name__, *(getattr(operation, name) for name in operation.__match_args__)]
+        for operation in fix.operations
+    ]
+    return [fix.title, fix.safety.value, operations]
+
+
+def _fix(record: list[Any]) -> Fix:
+    title, safety, operations = record
+    return Fix(title, Safety(safety), tuple(_OPERATIONS[name](*values) for name, *values in operations))
+
+
+_LARGEST_FIX = 2_000
+_OPERATIONS: dict[str, Any] = {
+    kind.__name__: kind for kind in (Cut, Insert, Remove, Rename, Replace, ReplaceText, Respell)
+}
+
+
 def _finding(path: str, record: list[Any]) -> Finding:
-    code, name, severity, message, pointer, phase, span, help_text, details, on_name = record
+    code, name, severity, message, pointer, phase, span, help_text, details, on_name, fix = record
     return Finding(
         code,
         name,
@@ -104,6 +132,7 @@ def _finding(path: str, record: list[Any]) -> Finding:
         phase=Phase(phase),
         path=path,
         span=None if span is None else Span(Position(*span[:4]), Position(*span[4:])),
+        fix=None if fix is None else _fix(fix),
         help=help_text,
         details=details,
         on_name=on_name,

@@ -10,7 +10,8 @@ from workrail_lint.project.cache import Cache
 from workrail_lint.project.config import Config
 from workrail_lint.project.run import Plan
 from workrail_lint.project.selection import Selection
-from workrail_lint.project.suppression import Suppressions, parse_suppressions
+from workrail_lint.project.suppression import CONFIGURATION_RULES, Suppressions, parse_suppressions
+from workrail_lint.project.systems import System
 from workrail_lint.result import Err, Ok
 from workrail_lint.version import VERSION
 from workrail_lint.workrail.canonical import canonical_hash
@@ -43,7 +44,20 @@ def make_plan(settings: Settings, config: Config, request: Request) -> Ok[Plan] 
         "per_file_ignores": config.table("per-file-ignores"),
         "severity": config.table("severity"),
     }
-    selection = system.selection = Selection(system.rules, root=config.root, **choice)
+    systems: list[System] = [system]
+    if plugins := config.strings("plugins"):
+        from workrail_lint.project.plugins import load_plugins
+
+        loaded = load_plugins(plugins, list(system.rules()))
+        if isinstance(loaded, Err):
+            return loaded
+        system.further = tuple(loaded.value.rules)
+        systems += loaded.value.systems
+    selection = system.selection = Selection(
+        lambda: [rule for known in systems for rule in known.rules()] + list(CONFIGURATION_RULES),
+        root=config.root,
+        **choice,
+    )
     for problem in selection.problems():
         return Err(problem)
     suppressions = _suppressions(config)
@@ -53,12 +67,13 @@ def make_plan(settings: Settings, config: Config, request: Request) -> Ok[Plan] 
     if isinstance(baseline, Err):
         return baseline
     plan = Plan(
-        [system],
+        systems,
         settings,
         selection,
         suppressions=suppressions.value,
         baseline=baseline.value,
-        cache=Cache(config.root, _cache_key(settings, choice)) if request.use_cache else None,
+        # What a plugin finds depends on code that no key can speak for.
+        cache=Cache(config.root, _cache_key(settings, choice)) if request.use_cache and not plugins else None,
         jobs=request.jobs,
         complete=request.complete,
     )

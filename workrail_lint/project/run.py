@@ -65,7 +65,7 @@ class FileOutcome(NamedTuple):
 def run(discovery: Discovery, plan: Plan) -> Outcome:
     """Check the files and give the findings in their final order."""
     outcomes = _check_all(discovery.files, plan)
-    ours = [outcome for outcome in outcomes if outcome.system is not None]
+    ours = [outcome for outcome in outcomes if outcome.system is not None and outcome.result.ours]
     found = [finding for outcome in ours for finding in outcome.result.findings]
     found += [_unlistable(path, reason) for path, reason in discovery.problems]
     for number, system in enumerate(plan.systems):

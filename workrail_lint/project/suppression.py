@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.patterns import Pattern
 from workrail_lint.project.places import place_matches
 from workrail_lint.result import Err, Ok
+from workrail_lint.rules.base import Example, Rule
 
 _DATE = Pattern(r"\d{4}-\d{2}-\d{2}")
 _MEMBERS = {"place", "codes", "reason", "expires"}
@@ -81,22 +83,48 @@ class Suppressions:
     def remarks(self, *, whole: bool) -> list[Finding]:
         """Entries that expired, and (when the whole project was looked at) entries that cover nothing."""
         found = [
-            _remark(
-                "suppression-expired",
-                "CF002",
-                f"the suppression of {entry.place} expired on {entry.expires}",
-                self.source,
-            )
+            _remark(SuppressionExpired, f"the suppression of {entry.place} expired on {entry.expires}", self.source)
             for entry in self.expired
         ]
         if whole:
             found += [
-                _remark("suppression-unused", "CF001", f"the suppression of {entry.place} covers nothing", self.source)
+                _remark(SuppressionUnused, f"the suppression of {entry.place} covers nothing", self.source)
                 for entry in self.live
                 if not entry.used
             ]
         return found
 
 
-def _remark(name: str, code: str, message: str, path: str) -> Finding:
-    return Finding(code, name, Severity.WARNING, message, path=path)
+def _remark(rule: type[Rule], message: str, path: str) -> Finding:
+    return Finding(rule.code, rule.name, rule.severity, message, path=path)
+
+
+class SuppressionUnused(Rule):
+    """Facts about an entry of the configuration; there is no document to give an example of."""
+
+    code = "CF001"
+    name = "suppression-unused"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A suppression in the configuration covers nothing."
+    why = "The place was mended or moved. An entry that is left behind would hide the next finding there."
+
+    def examples(self) -> Iterable[Example]:
+        return ()
+
+
+class SuppressionExpired(Rule):
+    """The same for an entry that was meant for a time."""
+
+    code = "CF002"
+    name = "suppression-expired"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A suppression in the configuration is past its date."
+    why = "Somebody decided to look again by then; until that is done the findings are back."
+
+    def examples(self) -> Iterable[Example]:
+        return ()
+
+
+CONFIGURATION_RULES: tuple[Rule, ...] = (SuppressionUnused(), SuppressionExpired())

@@ -16,6 +16,7 @@ class FileResult(NamedTuple):
 
     findings: list[Finding]
     record: Any = None  # plain JSON, so that it can be kept in the cache
+    ours: bool = True  # false for a file that was found and turned out to be somebody else's
     cacheable: bool = True  # false when the result depends on more than the file's own content
 
 

@@ -26,13 +26,13 @@ _NOT_JUDGED = (
 )
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def analyze(pattern: str, flags: str = "") -> Facts | None:
     """The facts about a pattern; None when it is too long to be looked into."""
     return Facts(parse(pattern, flags)) if len(pattern) <= LONGEST else None
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def why_slow(pattern: str, flags: str = "") -> str | None:
     """Why matching the pattern can take very long; None when nothing speaks for it."""
     if len(pattern) > LONG:
@@ -61,5 +61,6 @@ def why_invalid(pattern: str, flags: str = "") -> str | None:
         return None
     from workrail_lint.ecma_regex import compile_pattern
 
-    result = compile_pattern(pattern, flags)
+    # Only these flags change the grammar; folding cases would cost time for nothing.
+    result = compile_pattern(pattern, "".join(flag for flag in "uv" if flag in flags))
     return result.error if isinstance(result, Err) and result.error not in _NOT_JUDGED else None

@@ -51,10 +51,6 @@ def overlap(a: Ranges, b: Ranges) -> bool:
     return False
 
 
-def within(inner: Ranges, outer: Ranges) -> bool:
-    return not overlap(inner, complement(outer))
-
-
 def any_case(ranges: Ranges) -> Ranges:
     """The set with both cases of its ASCII letters; what else folds does not matter for an overlap."""
     added: list[tuple[int, int]] = []

@@ -107,10 +107,11 @@ def _pop(stack: list[Part], size: int) -> list[Part]:
 
 
 def _atom(atom: Atom) -> Part:
-    blank = bool(atom.characters) and characters.within(atom.characters, characters.SPACE)
     if atom.text is None:
+        blank = bool(atom.characters) and not characters.overlap(atom.characters, characters.SHORTHANDS["S"])
         return Part(1, widest=2, loose=(" ",) if blank else None, blank=blank)
-    width = js.u16_length(atom.text)
+    blank = atom.text in js.WHITESPACE
+    width = 1 if atom.text < "\U00010000" else 2
     spelled = (atom.text,)
     return Part(width, widest=width, letters=int(atom.text.isalpha()), spelled=spelled, loose=spelled, blank=blank)
 

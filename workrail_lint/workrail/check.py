@@ -264,7 +264,10 @@ def _settled(found: list[Finding], settings: Settings) -> list[Finding]:
         if finding.name.startswith("compat-"):
             finding.details["compat"] = finding.name
             finding.name = _DESIGN_FORM
-        rule = rules[finding.name]
+        rule = rules.get(finding.name)
+        if rule is None and finding.phase is Phase.LINT:
+            continue  # a plugin's rule, which spoke for itself
+        assert rule is not None, finding
         if finding.code != rule.code:
             finding.details["compileCode"] = finding.code
             finding.code = rule.code

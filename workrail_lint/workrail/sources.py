@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from typing import TYPE_CHECKING, Any
 
 from workrail_lint.documents.json_reader import read_json
@@ -18,9 +19,11 @@ MAX_FILE_BYTES = 64 * 1024 * 1024
 def read_file(path: str) -> Ok[bytes] | Err[Finding]:
     """The bytes of a regular file. A folder, a device or a huge file is refused, not read."""
     try:
-        with open(path, "rb") as file:
-            if not os.path.isfile(path):
-                return Err(unreadable(path, "is not a regular file"))
+        # Without waiting: a named pipe would otherwise hold the run until somebody writes to it.
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        with os.fdopen(handle, "rb") as file:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                return Err(unreadable(path, "is a directory" if os.path.isdir(path) else "is not a regular file"))
             data = file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
         return Err(unreadable(path, _reason(error)))

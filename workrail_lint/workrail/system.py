@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from workrail_lint.project.selection import Selection
     from workrail_lint.rules.base import Rule
     from workrail_lint.workrail.check import Settings
+    from workrail_lint.workrail.rules.base import WorkflowRule
     from workrail_lint.workrail.rules.walk import LazyRuleSet
 
 _CHECKED = (Kind.WORKFLOW, Kind.ROUTINE, Kind.BINDINGS, Kind.CATALOG)
@@ -29,11 +30,12 @@ class WorkRailSystem:
     def __init__(self) -> None:
         self._rule_set: LazyRuleSet | None = None
         self.selection: Selection | None = None  # which rules to run, None for all
+        self.further: tuple[WorkflowRule, ...] = ()  # rules of plugins
 
     def rules(self) -> tuple[Rule, ...]:
         from workrail_lint.workrail.rules.registry import all_rules
 
-        return all_rules()
+        return (*all_rules(), *self.further)
 
     def claims(self, path: str, data: bytes, named: bool) -> str | None:
         kind = kind_by_name(path)
@@ -57,7 +59,7 @@ class WorkRailSystem:
             return _check_catalog(path, data)
         document = read_json(data, parity=settings.parity)
         if kind == _MAYBE and not _is_workflow(path, document):
-            return FileResult([])
+            return FileResult([], ours=False, cacheable=False)
         return self._check_workflow(path, document, settings)
 
     def _check_workflow(self, path: str, document: JsonDocument, settings: Settings) -> FileResult:
@@ -70,14 +72,15 @@ class WorkRailSystem:
         record = None if entry is None else [entry.id, entry.source_kind, [list(item) for item in entry.delegations]]
         # Whether a reference resolves is a matter of the disk, which no content key can speak for.
         on_disk = settings.workspace is not None and isinstance(document.value, dict) and "references" in document.value
-        return FileResult(checked.findings, record, not on_disk)
+        return FileResult(checked.findings, record, cacheable=not on_disk)
 
     def _rules(self) -> LazyRuleSet:
         if self._rule_set is None:
             from workrail_lint.workrail.rules.walk import LazyRuleSet
 
             chosen = self.selection
-            self._rule_set = LazyRuleSet(None if chosen is None or chosen.is_default else chosen.active)
+            active = None if chosen is None or chosen.is_default else chosen.active
+            self._rule_set = LazyRuleSet(active, self.further)
         return self._rule_set
 
     def cross_check(self, records: dict[str, Any], settings: Settings, complete: bool) -> list[Finding]:

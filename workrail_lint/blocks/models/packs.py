@@ -18,14 +18,12 @@ from workrail_lint.blocks.models.definition import StudioWorkflow
 from workrail_lint.blocks.models.output import BlockOutput
 from workrail_lint.blocks.models.run import Environment, FanInResult, RepoMount
 from workrail_lint.blocks.models.wrapped import OutputFolder, Prompt
+from workrail_lint.workrail.model.unions import ByMember
 
 PACKS_FILE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "packs.json")
 # The smallest number above zero that a double can hold: "at least this" is "more than nothing".
 _ABOVE_ZERO = 5e-324
-_KEPT = frozenset(
-    "type const enum properties required additionalProperties items minItems maxItems minLength maxLength pattern "
-    "minimum maximum oneOf".split()
-)
+_ORDER = ["type", "const", "enum", "pattern", "minLength", "maxLength", "minimum", "maximum", "properties", "required", "additionalProperties", "items", "minItems", "maxItems", "oneOf", "x-objectMode"]
 _PACKS: dict[str, tuple[type[BaseModel], dict[str, Any], str, str]] = {
     "block_output": (BlockOutput, examples.OUTPUT, "Block output", "What a stateless block leaves behind."),
     "environment": (Environment, examples.ENVIRONMENT, "Block environment", "The nine variables a block is given."),
@@ -75,18 +73,14 @@ def _with_kind(schema: dict[str, Any], kind: str) -> dict[str, Any]:
 
 class _Generator(GenerateJsonSchema):
     def tagged_union_schema(self, schema: core_schema.TaggedUnionSchema) -> JsonSchemaValue:
-        return {"oneOf": [self.generate_inner(choice) for choice in _distinct(schema["choices"])]}
+        switch = schema["discriminator"]
+        if not isinstance(switch, ByMember):
+            raise TypeError("a pack can only tell alternatives apart by one member")
+        choices = {str(tag): self.generate_inner(choice) for tag, choice in schema["choices"].items()}
+        return {"oneOf": [{"member": switch.member, "tag": tag, "choice": choice} for tag, choice in choices.items()]}
 
     def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
         return self.generate_inner(schema["schema"])
-
-
-def _distinct(choices: dict[Any, Any]) -> list[Any]:
-    """The alternatives of a union; one that stands under several tags is still one."""
-    seen: dict[str, Any] = {}
-    for choice in choices.values():
-        seen.setdefault(str(choice.get("schema_ref", choice.get("ref", id(choice)))), choice)
-    return list(seen.values())
 
 
 def _rendered(schema: Any, definitions: dict[str, Any]) -> Any:
@@ -97,17 +91,22 @@ def _rendered(schema: Any, definitions: dict[str, Any]) -> Any:
         if keyword == "properties":
             out[keyword] = {name: _rendered(member, definitions) for name, member in value.items()}
         elif keyword == "oneOf":
-            out[keyword] = [_rendered(choice, definitions) for choice in value]
+            out[keyword] = [_alternative(_rendered(part["choice"], definitions), part) for part in value]
         elif keyword in ("items", "additionalProperties") and isinstance(value, dict):
             out[keyword] = _rendered(value, definitions)
         elif keyword == "exclusiveMinimum":
             out["minimum"] = _ABOVE_ZERO
-        elif keyword in _KEPT and keyword != "additionalProperties":
+        elif keyword in _ORDER and keyword != "additionalProperties":
             out[keyword] = value
     if out.get("type") == "object" and "properties" in out:
         out.setdefault("required", [])
         if "additionalProperties" not in out:
             out["x-objectMode"] = "open"
     if "const" in out:
-        out.pop("type", None)
-    return out
+        del out["type"]
+    return {keyword: out[keyword] for keyword in sorted(out, key=_ORDER.index)}
+
+
+def _alternative(schema: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
+    """An alternative of a union with exactly its own tag, so that the tag alone tells which one is meant."""
+    return {**schema, "properties": {**schema["properties"], part["member"]: {"const": part["tag"]}}}

@@ -15,6 +15,7 @@ from workrail_lint.workrail.model.unions import ByMember
 
 
 class _MountFields(Open):
+    source: Literal["local", "github"] = Field(description="Where the repository comes from.")
     branch: Maybe[AnyText] = Field(None, description="Which branch to use.")
     clone_depth: Maybe[Annotated[int, Number(1, whole=True)]] = Field(None, description="How much history to clone.")
     file_restrictions: Maybe[Texts] = Field(None, description="Patterns of the files that may be edited.")

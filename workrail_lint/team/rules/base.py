@@ -18,6 +18,7 @@ from workrail_lint.team.vocabulary import (
     AgentName,
     Mode,
     Strategy,
+    WorkflowState,
     decision_number,
     items_of,
     members_of,
@@ -141,7 +142,7 @@ class Decision:
         return decision_number(self.id)
 
     @property
-    def gate(self) -> machine.WorkflowState | None:
+    def gate(self) -> WorkflowState | None:
         """The gate of a well-known decision."""
         return machine.GATES.get(self.id)
 

@@ -14,7 +14,7 @@ from workrail_lint.workrail.compiler.nodes import listed, one_line
 from workrail_lint.workrail.rules.artifact_examples import example_members, instructed_members
 from workrail_lint.workrail.rules.base import Step, Text, Workflow, WorkflowRule
 from workrail_lint.workrail.rules.contracts import judged
-from workrail_lint.workrail.rules.prose import label, value_at
+from workrail_lint.workrail.rules.prose import label, step_members, value_at
 from workrail_lint.workrail.rules.samples import controlled_loop, decision, step, workflow
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class ContractUnknownFieldHint(WorkflowRule):
     )
 
     def applies(self, workflow: Workflow) -> bool:
-        return "outputContract" in workflow.document.text
+        return "outputContract" in step_members(workflow)
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         contract = workflow.catalog.contracts.get(step.contract or "")

@@ -10,7 +10,7 @@ from workrail_lint.findings.fix import Remove, Rename, Replace, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.workrail.compiler.nodes import one_line
 from workrail_lint.workrail.rules.base import Step, Workflow, WorkflowRule
-from workrail_lint.workrail.rules.prose import label
+from workrail_lint.workrail.rules.prose import label, step_members
 from workrail_lint.workrail.rules.samples import step, workflow
 
 ASSESSMENT = "wr.contracts.assessment"
@@ -40,7 +40,7 @@ class ContractNotSatisfiable(WorkflowRule):
     fix_safety = "unsafe"
 
     def applies(self, workflow: Workflow) -> bool:
-        return "outputContract" in workflow.document.text
+        return not step_members(workflow).isdisjoint(("outputContract", "synthesis"))
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         if judged(step):
@@ -54,11 +54,12 @@ class ContractNotSatisfiable(WorkflowRule):
         contract = workflow.catalog.contracts.get(ref) if isinstance(ref, str) else None
         if contract is None or contract.runtime_validated:
             return
-        advice = "use assessmentRefs" if contract.id == ASSESSMENT else "choose a contract that is checked"
+        rates = contract.id == ASSESSMENT and step.kind == "standard"
+        advice = "use assessmentRefs" if rates else "choose a contract that is checked"
         report(
             f"{step.pointer}/{place}/contractRef",
             f"{label(step)}: no artifact can satisfy {one_line(contract.id)} as an output contract; {advice}",
-            fix=_use_assessment(step, workflow) if contract.id == ASSESSMENT and place == "outputContract" else None,
+            fix=_use_assessment(step, workflow) if rates else None,
         )
 
     def examples(self) -> Iterable[Example]:
@@ -103,7 +104,7 @@ class ContractAndCriteria(WorkflowRule):
     fix_safety = "unsafe"
 
     def applies(self, workflow: Workflow) -> bool:
-        return "validationCriteria" in workflow.document.text
+        return step_members(workflow) >= {"outputContract", "validationCriteria"}
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         if judged(step) and "outputContract" in step.step and "validationCriteria" in step.step:
@@ -133,7 +134,7 @@ class ContractShadowsAssessment(WorkflowRule):
     )
 
     def applies(self, workflow: Workflow) -> bool:
-        return "assessmentRefs" in workflow.document.text
+        return step_members(workflow) >= {"outputContract", "assessmentRefs"}
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         if judged(step) and "outputContract" in step.step and "assessmentRefs" in step.step:
@@ -164,7 +165,7 @@ class AssessmentShadowsCriteria(WorkflowRule):
     fix_safety = "unsafe"
 
     def applies(self, workflow: Workflow) -> bool:
-        return "validationCriteria" in workflow.document.text and "assessmentRefs" in workflow.document.text
+        return step_members(workflow) >= {"assessmentRefs", "validationCriteria"}
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         members = step.step
@@ -197,7 +198,7 @@ class ContractOptional(WorkflowRule):
     )
 
     def applies(self, workflow: Workflow) -> bool:
-        return '"required"' in workflow.document.text
+        return "outputContract" in step_members(workflow)
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         output = step.step.get("outputContract")
@@ -243,7 +244,7 @@ class ContractNotesOptional(WorkflowRule):
     fix_safety = "unsafe"
 
     def applies(self, workflow: Workflow) -> bool:
-        return "notesOptional" in workflow.document.text
+        return step_members(workflow) >= {"outputContract", "notesOptional"}
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         if judged(step) and "outputContract" in step.step and "notesOptional" in step.step:

@@ -223,7 +223,7 @@ class CriteriaArrayNotSurfaced(CriteriaRule):
         if isinstance(criteria.value, list) and any(rule["type"] in _SURFACED for rule, _ in criteria.rules):
             report(
                 criteria.pointer,
-                f"{label(criteria.step)}: a list of rules is not shown to the agent before it fails; write it as an and",
+                f"{label(criteria.step)}: a list of rules is not shown to the agent until it fails; make it an and",
                 fix=unsafe("turn the list into an and", Replace(criteria.pointer, {"and": criteria.value})),
             )
 

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from workrail_lint.workrail.condition_logic import COMPARISONS, constants
+from workrail_lint.workrail.rules.prose import step_members
 from workrail_lint.workrail.rules.walk import criteria_rules
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ Rule = dict[str, Any]
 class Criteria:
     """The criteria of one step."""
 
-    __slots__ = ("_judgement", "pointer", "rules", "step", "value")
+    __slots__ = ("_judgement", "_verdicts", "pointer", "rules", "step", "value")
 
     def __init__(self, step: Step) -> None:
         self.step = step
@@ -37,6 +38,7 @@ class Criteria:
         self.pointer = step.at("validationCriteria")
         self.rules = [(rule, place) for rule, place in criteria_rules(self.value, self.pointer) if _kind(rule)]
         self._judgement: Judgement | None = None
+        self._verdicts: list[str] | None = None
 
     @property
     def decides(self) -> bool:
@@ -51,6 +53,22 @@ class Criteria:
             self._judgement = judge(self.value, self.pointer)
         return self._judgement
 
+    @property
+    def verdicts(self) -> list[str]:
+        """The names of what is wrong with them as evidence; none when they do not decide or can't be evaluated."""
+        if self._verdicts is None:
+            judged = self.decides and not self._is_broken
+            self._verdicts = [verdict.value for verdict in self.judgement.verdicts] if judged else []
+        return self._verdicts
+
+    @property
+    def _is_broken(self) -> bool:
+        """Whether some rule always fails or can't be evaluated, which is a finding of its own."""
+        for rule, _ in self.rules:
+            if rule["type"] in ("contains", "schema") and MEMBERS[rule["type"]][0] not in rule:
+                return True
+        return any(leaf.leaf_class.value == "INVALID" for leaf in self.judgement.leaves)
+
 
 def _kind(rule: Rule) -> str | None:
     kind = rule.get("type")
@@ -62,7 +80,7 @@ def all_criteria(workflow: Workflow) -> tuple[Criteria, ...]:
     """The criteria of every step that keeps them; a calling step's are dropped with it."""
     return tuple(
         Criteria(step)
-        for step in workflow.all_steps
+        for step in (workflow.all_steps if "validationCriteria" in step_members(workflow) else ())
         if "validationCriteria" in step.step
         and step.kind == "standard"
         and not step.calls_template

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.workrail.rules.base import Workflow, WorkflowRule
-from workrail_lint.workrail.rules.criteria_facts import MEMBERS, Criteria, all_criteria
+from workrail_lint.workrail.rules.criteria_facts import Criteria, all_criteria
 from workrail_lint.workrail.rules.prose import label
 from workrail_lint.workrail.rules.samples import step, workflow
 
@@ -60,10 +60,8 @@ class _EvidenceRule(WorkflowRule):
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         strict = self.raised and workflow.options.get("evidence") == "strict"
         for criteria in all_criteria(workflow):
-            if not criteria.decides or _is_broken(criteria):
-                continue
-            judgement = criteria.judgement
-            if any(verdict.value == self.name for verdict in judgement.verdicts):
+            if self.name in criteria.verdicts:
+                judgement = criteria.judgement
                 place = judgement.bypass if self.name == "criteria-or-bypass" else criteria.pointer
                 report(
                     place or criteria.pointer,
@@ -75,14 +73,6 @@ class _EvidenceRule(WorkflowRule):
     def says(self, judgement: Judgement) -> str:
         """What is wrong, in the words of the verdict."""
         raise NotImplementedError
-
-
-def _is_broken(criteria: Criteria) -> bool:
-    """Whether some rule can't be evaluated or always fails, which is a finding of its own."""
-    for rule, _ in criteria.rules:
-        if rule["type"] in ("contains", "schema") and MEMBERS[rule["type"]][0] not in rule:
-            return True
-    return any(leaf.leaf_class.value == "INVALID" for leaf in criteria.judgement.leaves)
 
 
 def _measured(judgement: Judgement) -> str:
@@ -165,7 +155,7 @@ class CriteriaVacuous(_EvidenceRule):
     raised = True
 
     def says(self, judgement: Judgement) -> str:
-        return "next to any answer passes"
+        return "almost any answer passes"
 
     def examples(self) -> Iterable[Example]:
         yield Example(_checked(_rules({"type": "regex", "pattern": ".*"})), _GOOD)

@@ -12,12 +12,15 @@ from workrail_lint.rules.base import Example, Report
 from workrail_lint.suggest import nearest
 from workrail_lint.workrail.compiler.nodes import listed, one_line
 from workrail_lint.workrail.rules.base import Step, Workflow, WorkflowRule
-from workrail_lint.workrail.rules.prose import label
+from workrail_lint.workrail.rules.prose import label, step_members
 from workrail_lint.workrail.rules.samples import loop, step, workflow
 from workrail_lint.workrail.structural.functions import has_type, named_functions
 
 if TYPE_CHECKING:
     from workrail_lint.findings import Finding
+
+
+_LEVELS = ("workflow", "loop", "step")
 
 
 class Definition(NamedTuple):
@@ -81,7 +84,7 @@ class _DefinitionRule(WorkflowRule):
     """A rule that looks at every definition."""
 
     def applies(self, workflow: Workflow) -> bool:
-        return "functionDefinitions" in workflow.document.text
+        return "functionDefinitions" in workflow.definition or "functionDefinitions" in step_members(workflow)
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         for scope in _scopes(workflow):
@@ -266,7 +269,7 @@ class FunctionReferenceUnknown(WorkflowRule):
     fix_safety = "unsafe"
 
     def applies(self, workflow: Workflow) -> bool:
-        return "functionReferences" in workflow.document.text
+        return "functionReferences" in step_members(workflow)
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         references = _list(step.step.get("functionReferences"))
@@ -308,7 +311,7 @@ class FunctionReferenceFiltered(WorkflowRule):
     )
 
     def applies(self, workflow: Workflow) -> bool:
-        return "functionReferences" in workflow.document.text
+        return "functionReferences" in step_members(workflow)
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         if step.step.get("functionReferences") and not step.calls_template:
@@ -341,7 +344,7 @@ class FunctionScopeMismatch(_DefinitionRule):
 
     def check_definition(self, definition: Definition, report: Report) -> None:
         scope = definition.members.get("scope")
-        if isinstance(scope, str) and scope != definition.level:
+        if scope in _LEVELS and scope != definition.level:
             place = f"{definition.pointer}/scope"
             report(
                 place,

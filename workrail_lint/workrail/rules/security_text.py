@@ -22,8 +22,6 @@ from workrail_lint.workrail.rules.samples import step, workflow
 _TOKEN = "[A-Za-z0-9+/_=~-]"
 _LEAST = 32
 _WORDS = "key|token|secret|password|passwd"
-
-
 _SHAPES = tuple(
     (kind, Pattern(pattern))
     for kind, pattern in (
@@ -40,10 +38,11 @@ _SHAPES = tuple(
         ("a JSON web token", r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"),
     )
 )
-
-
 # A long token after one of the words that announce a credential.
-_ASSIGNED = Pattern(rf"(?:{_WORDS})[\"'`]?\s{{0,3}}[:=]?\s{{0,3}}[\"'`]?({_TOKEN}{{{_LEAST},}})", re.I)
+_ASSIGNED = Pattern(
+    rf"(?:{_WORDS})[\"'`]?(?:\s{{0,3}}[:=]\s{{0,3}}|\s{{1,3}})[\"'`]?({_TOKEN}{{{_LEAST},}})",
+    re.I,
+)
 _NAMED = Pattern(rf"(?:{_WORDS})$", re.I)
 # What the known kinds have in a row of token characters.
 _MARKED = Pattern(r"AKIA|ASIA|AIza|gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|k_live_|sk-|npm_|eyJ|services/T[A-Z0-9]")
@@ -52,8 +51,10 @@ _PLACEHOLDER = Pattern(
 )
 _HASH = Pattern(r"(?:sha\d+[-=:/]?)?(?:0x)?[0-9a-f]+|(?:0x)?[0-9A-F]+")
 _UUID = Pattern(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.I)
+# Letters in a row are words, unless nobody could pronounce them.
+_CLUSTER = Pattern(r"[bcdfghjklmnpqrstvwxz]{5,}", re.I)
 _LOWER_WORD = Pattern(r"[a-z]{7,}")
-_LONG_WORD = Pattern(r"[a-z]{11,}")
+_LONG_WORD = Pattern(r"[a-z]{11,}|[A-Z]{11,}")
 
 
 def _entropy(token: str) -> float:
@@ -69,7 +70,8 @@ def looks_random(token: str) -> bool:
     if _PLACEHOLDER.search(token) or sum(char.isdigit() for char in token) < 3:
         return False
     mixed = token.lower() != token and token.upper() != token
-    if (_LOWER_WORD if mixed else _LONG_WORD).search(token):
+    letters = (_LOWER_WORD if mixed else _LONG_WORD).findall(token)
+    if any(not _CLUSTER.search(word) for word in letters):
         return False
     return sum(char.isalpha() for char in token) >= 6 and _entropy(token) >= 3.5
 
@@ -89,7 +91,7 @@ def _table(shown: dict[str, str]) -> bytes:
 
 _UPPER, _LOWER, _DIGIT, _OTHER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz", "0123456789", "+/_=~-"
 _ROWS = _table({_UPPER + _LOWER + _DIGIT + _OTHER: "t"})
-_KINDS = _table({_UPPER: "A", _DIGIT: "0"})
+_RARE = _table({_UPPER + _DIGIT: "r"})
 
 
 @lru_cache(maxsize=4)
@@ -105,12 +107,12 @@ def _suspicious(text: str) -> bool:
     start = rows.find(_ROW)
     if start < 0:
         return False
-    kinds = data.translate(_KINDS)
+    rare = data.translate(_RARE)
     while start >= 0:
         end = rows.find(b" ", start)
         end = end if end >= 0 else len(rows)
-        digits, capitals = kinds.count(b"0", start, end), kinds.count(b"A", start, end)
-        if digits + capitals >= 4 and (digits or capitals >= 8):
+        # Names have few capitals and digits, credentials have many.
+        if rare.count(b"r", start, end) >= 5:
             token = data[start:end].decode("ascii")
             if _MARKED.search(token) or looks_random(token):
                 return True
@@ -171,7 +173,6 @@ class SecretLiteral(WorkflowRule):
 
 
 # ------------------------------------------------------------------------------------------------- paths
-
 
 _HOME = Pattern(
     r"(?<![\w.~$}/-])(?:/home/|/Users/|[A-Za-z]:[\\/]+Users[\\/]+)([A-Za-z0-9_][A-Za-z0-9_.-]*)(?=[/\\])", re.I

@@ -58,8 +58,6 @@ _JOINING = (
     (0x10A00, 0x11FFF),
     (0x1E900, 0x1E95F),
 )
-
-
 _ESCAPES = Pattern(r"\\(?:u([0-9a-fA-F]{4})|[bf])")
 _ASCII = bytes(range(128))
 
@@ -99,7 +97,8 @@ def _is_in_names(char: str) -> bool:
     """Letters, digits and marks, as opposed to the dashes, quotes and symbols of prose."""
     import unicodedata
 
-    return unicodedata.category(char)[0] in "LNM"
+    is_variation_selector = "\ufe00" <= char <= "\ufe0f"  # a mark too, but of emoji
+    return unicodedata.category(char)[0] in "LNM" and not is_variation_selector
 
 
 def code_points(text: str) -> str:

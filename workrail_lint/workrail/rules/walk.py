@@ -116,9 +116,9 @@ class RuleSet:
 class LazyRuleSet:
     """Rules whose modules are loaded when a document comes along that they can concern."""
 
-    def __init__(self, active: set[str] | None) -> None:
+    def __init__(self, active: set[str] | None, further: tuple[WorkflowRule, ...] = ()) -> None:
         self._active = active  # names of the rules that are on; None: all that are on by default
-        self._rules: dict[str, tuple[WorkflowRule, ...]] = {}
+        self._rules: dict[str, tuple[WorkflowRule, ...]] = {"": tuple(filter(self._is_active, further))}
         self._set: RuleSet | None = None
 
     def run(self, workflow: Workflow) -> list[Finding]:

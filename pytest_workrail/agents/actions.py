@@ -1,0 +1,98 @@
+"""What an agent, or somebody around it, can do when it is its turn. Plain data; the driver carries it out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal, TypeAlias
+
+from pytest_workrail.engine.modes import Preferences
+from pytest_workrail.events.vocabulary import UserOnlyDependency
+from workrail_lint.js import Json
+
+# The symbols that stand for tokens in the request of a `Call`; the driver puts in what they name.
+TokenSymbol: TypeAlias = Literal[
+    "$continue",  # of the pending step: what the last response proposes to use
+    "$checkpoint",  # the checkpoint token that came with it
+    "$first",  # the continue token of the first response of the run
+    "$previous",  # the continue token that was used last
+    "$resume",  # of the last checkpoint, or of the first session that resume_session found
+    "$gate",  # of the last gate
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Submit:
+    """Hand in the pending step. `context` is the change to the context, None for none."""
+
+    notes: str | None = None
+    artifacts: tuple[Json, ...] = ()
+    context: dict[str, Json] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Rehydrate the node the run stands at, as an agent does that lost its memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rewind:
+    """Go back to a step and go on from there: rehydrate its node. Without a name, the pending step's own node."""
+
+    step_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """Mark the node to come back to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resend:
+    """Send the last advance again, as an agent does that never saw its answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """The engine's process ends and another one goes on with the same data."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Any call at all. Token symbols in the request are replaced; nothing else is touched."""
+
+    tool: str
+    request: dict[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Prefer:
+    """A person sets the preferences from here on: at the pending step's own node."""
+
+    preferences: Preferences
+
+
+@dataclass(frozen=True, slots=True)
+class Provide:
+    """A person provides what the scenario declared to be needed."""
+
+    step_id: str
+    detail: UserOnlyDependency
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Leave the run as it stands."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """The agent itself is at fault: its script does not fit the run. `place` is where in the script."""
+
+    kind: ClassVar[str] = "script"
+    message: str
+    place: str = ""
+
+
+Action: TypeAlias = Submit | Look | Rewind | Checkpoint | Resend | Restart | Call | Prefer | Provide | Stop | Problem

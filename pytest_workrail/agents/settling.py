@@ -1,0 +1,84 @@
+"""Which variables to set so that a condition holds, or does not: as few as possible, each to a plain value."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from itertools import combinations, islice, product
+from typing import Any
+
+from pytest_workrail.agents.texts import matching_texts
+from pytest_workrail.engine.conditions import evaluate
+from pytest_workrail.protocol.context import merged
+from workrail_lint import js
+from workrail_lint.js import Json
+
+_MAX_TRIES = 20_000
+_OTHER = "other"
+
+
+def settle(
+    condition: object, wanted: bool, context: Mapping[str, Any], shadowed: Mapping[str, Any], kept: Collection[str] = ()
+) -> dict[str, Json] | None:
+    """A change to the context after which the condition comes out as wanted; None when none was found.
+
+    `shadowed` are values that lie on top of the context whatever is set in it, such as a loop's own variables;
+    `kept` are variables that must stay as they are. A change to null removes a variable.
+    """
+    candidates = {
+        name: values
+        for name, values in _candidates(condition).items()
+        if name and name not in shadowed and name not in kept
+    }
+    changes = (
+        dict(zip(names, values, strict=True))
+        for size in range(len(candidates) + 1)
+        for names in combinations(candidates, size)
+        for values in product(*(candidates[name] for name in names))
+    )
+    for change in islice(changes, _MAX_TRIES):
+        if evaluate(condition, {**merged(context, change), **shadowed}) is wanted:
+            return change
+    return None
+
+
+def _candidates(condition: object) -> dict[str, list[Json]]:
+    """The variables of a condition, each with values that make a difference to it."""
+    found: dict[str, list[Json]] = {}
+    stack = [condition]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, list):
+            stack.extend(reversed(node))
+        elif isinstance(node, dict) and "var" in node:
+            values = found.setdefault(js.text(node["var"]), [])
+            values.extend(value for value in _telling(node) if not any(_same(value, known) for known in values))
+        elif isinstance(node, dict):
+            stack.extend(node.get(name) for name in ("not", "or", "and"))
+    return found
+
+
+def _telling(comparison: dict[str, Any]) -> Iterator[Json]:
+    """Values on both sides of one comparison, the plainest first; null takes the variable away."""
+    for operator, operand in comparison.items():
+        match operator:
+            case "equals" | "not_equals":
+                yield operand
+            case "gt" | "gte" | "lt" | "lte":
+                bound = js.to_number(operand)
+                if bound == bound and abs(bound) < js.MAX_SAFE_INTEGER:
+                    whole = int(bound)
+                    yield from (whole, whole + 1, whole - 1)
+            case "contains" | "startsWith" | "endsWith":
+                yield js.text(operand)
+            case "in" if isinstance(operand, list):
+                yield from operand
+            case "matches":
+                yield from matching_texts(js.text(operand), "i")
+            case _:
+                continue
+    yield from (True, False, _OTHER, None)
+
+
+def _same(one: Json, other: Json) -> bool:
+    """Equal and of the same type: 1 and true are two values."""
+    return type(one) is type(other) and one == other

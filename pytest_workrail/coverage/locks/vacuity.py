@@ -1,0 +1,92 @@
+"""Assertions that say nothing: they hold whatever the code under test does."""
+
+from __future__ import annotations
+
+import ast
+from functools import lru_cache
+
+_ALWAYS_TRUE = (ast.Lambda, ast.GeneratorExp)
+_REFLEXIVE = (ast.Eq, ast.Is, ast.LtE, ast.GtE)
+# Builtins that give the same for the same arguments; anything else may look at the world.
+_PURE = frozenset(
+    builtin.__name__
+    for builtin in (
+        *(bool, bytes, dict, enumerate, filter, float, frozenset, int, list, map, range, reversed, set, str, tuple, zip),
+        *(abs, all, any, chr, divmod, format, hex, isinstance, issubclass, iter, len, max, min, next, ord, pow, repr),
+        *(round, sorted, sum, type),
+    )
+)
+
+
+@lru_cache(maxsize=4096)
+def is_vacuous(expression: str) -> bool:
+    """Whether an asserted expression can't fail, as far as its text tells."""
+    try:
+        tree = ast.parse(f"({expression}\n)", mode="eval")
+    except (SyntaxError, ValueError):
+        return False
+    return is_vacuous_node(tree.body)
+
+
+def is_vacuous_node(node: ast.expr) -> bool:
+    """The same for a parsed expression: it names nothing that could vary, or it is true by its form."""
+    return not _varies(node) or _holds(node)
+
+
+def _varies(node: ast.expr) -> bool:
+    """Whether anything is named in it that comes from outside; what a comprehension names itself does not."""
+    own = {name.id for name in ast.walk(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)}
+    own |= {argument.arg for argument in ast.walk(node) if isinstance(argument, ast.arg)}
+    return any(
+        isinstance(name, ast.Name) and name.id not in own and name.id not in _PURE for name in ast.walk(node)
+    )
+
+
+def _holds(node: ast.expr) -> bool:
+    match node:
+        case ast.Constant(value):
+            return bool(value)
+        case ast.Tuple(elements) | ast.List(elements) | ast.Set(elements):
+            return any(not isinstance(element, ast.Starred) for element in elements)
+        case ast.Dict(keys):
+            return any(key is not None for key in keys)
+        case ast.UnaryOp(ast.Not(), operand):
+            return _fails(operand)
+        case ast.BoolOp(ast.And(), values):
+            return all(map(_holds, values))
+        case ast.BoolOp(ast.Or(), values):
+            return any(map(_holds, values))
+        case ast.IfExp(_, body, orelse):
+            return _holds(body) and _holds(orelse)
+        case ast.NamedExpr(_, value):
+            return _holds(value)
+        case ast.Compare(left, [operator], [right]):
+            return isinstance(operator, _REFLEXIVE) and _is_same(left, right)
+        case ast.JoinedStr(values):
+            return any(isinstance(value, ast.Constant) and value.value for value in values)
+        case _:
+            return isinstance(node, _ALWAYS_TRUE)
+
+
+def _fails(node: ast.expr) -> bool:
+    match node:
+        case ast.Constant(value):
+            return not value
+        case ast.Tuple(elements) | ast.List(elements):
+            return not elements
+        case ast.Dict(keys):
+            return not keys
+        case ast.UnaryOp(ast.Not(), operand):
+            return _holds(operand)
+        case ast.BoolOp(ast.And(), values):
+            return any(map(_fails, values))
+        case ast.BoolOp(ast.Or(), values):
+            return all(map(_fails, values))
+        case _:
+            return False
+
+
+def _is_same(left: ast.expr, right: ast.expr) -> bool:
+    """Whether both sides are the same plain expression; two calls need not give the same."""
+    calls = any(isinstance(part, ast.Call | ast.Await) for part in ast.walk(left))
+    return not calls and ast.dump(left) == ast.dump(right)

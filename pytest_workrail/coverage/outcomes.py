@@ -1,0 +1,65 @@
+"""How tests end. A test passed when setup, call and teardown did, and nobody expected it to fail."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Protocol
+
+
+class Ending(Enum):
+    """How a test ended, in words that fit behind its name."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "was skipped"
+    XFAILED = "failed as expected"
+    XPASSED = "passed against expectation"
+    SETUP_FAILED = "failed in setup"
+    TEARDOWN_FAILED = "failed in teardown"
+    UNFINISHED = "did not run to its end"
+
+
+class Report(Protocol):
+    """What is looked at in the report of a phase."""
+
+    nodeid: str
+    when: str | None
+    outcome: str
+
+
+class Outcomes:
+    """Follows the reports of each test until its teardown."""
+
+    def __init__(self) -> None:
+        self._phases: dict[str, set[str]] = {}
+        self._spoilt: dict[str, Ending] = {}
+
+    def add(self, report: Report) -> Ending | None:
+        """Note a report. With the teardown of a test: how it ended. Before: None."""
+        test, phase = report.nodeid, report.when or ""
+        if phase == "setup":
+            # A plugin may run a test again; then only the last time counts.
+            self._phases.pop(test, None)
+            self._spoilt.pop(test, None)
+        self._phases.setdefault(test, set()).add(phase)
+        spoilt = _spoilt(report)
+        if spoilt is not None:
+            self._spoilt.setdefault(test, spoilt)
+        if phase != "teardown":
+            return None
+        phases = self._phases.pop(test)
+        whole = phases == {"setup", "call", "teardown"}
+        return self._spoilt.pop(test, Ending.PASSED if whole else Ending.UNFINISHED)
+
+
+def _spoilt(report: Report) -> Ending | None:
+    expected_to_fail = hasattr(report, "wasxfail")
+    match report.outcome:
+        case "passed":
+            return Ending.XPASSED if expected_to_fail else None
+        case "skipped":
+            return Ending.XFAILED if expected_to_fail else Ending.SKIPPED
+        case _:
+            return {"setup": Ending.SETUP_FAILED, "teardown": Ending.TEARDOWN_FAILED}.get(
+                report.when or "", Ending.FAILED
+            )

@@ -1,0 +1,1 @@
+"""Workflow coverage: which behaviour of a workflow the runs of a test session have shown."""

@@ -1,0 +1,152 @@
+"""A transcript as a golden, and a golden as the bytes of a file."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_workrail.golden.masking import SlotMask
+from pytest_workrail.golden.symbols import Symbol, Symbols, joined, lines
+from pytest_workrail.run.transcript import Exchange, Transcript
+from workrail_lint.js import Json
+from workrail_lint.result import Err, Ok
+
+FORMAT = "workrail.golden/1"
+FIX = Symbol("⟪FIX⟫")
+SUGGESTION = Symbol("⟪SUGGESTION⟫")
+
+# What a candidate to resume says about the machine and the hour.
+_CIRCUMSTANCES = {"lastModifiedMs": Symbol("«TIME»"), "gitBranch": Symbol("«BRANCH»")}
+_masks: dict[tuple[str, str], SlotMask] = {}
+_MAX_MASKS = 64
+
+
+def golden_bytes(transcript: Transcript) -> bytes:
+    """The file of a transcript: the same bytes on every machine."""
+    return dumps(golden_value(transcript))
+
+
+def golden_value(transcript: Transcript) -> dict[str, Any]:
+    """What a golden says, in the order in which it is read."""
+    symbols = Symbols()
+    mask = _mask_of(transcript)
+    return {
+        "format": FORMAT,
+        "workflow": transcript.workflow_id,
+        "workflowHash": transcript.workflow_hash,
+        "profile": transcript.profile,
+        "mode": transcript.mode,
+        "transcript": [_exchange(exchange, symbols, mask) for exchange in transcript.exchanges],
+        "final": symbols.value(_without_fixes(transcript.final, "blockers"), abbreviate=True),
+    }
+
+
+def _mask_of(transcript: Transcript) -> SlotMask:
+    """Tests tend to run the same few workflows again and again; their hash stands for the IR."""
+    at = (transcript.workflow_hash, transcript.profile)
+    mask = _masks.get(at)
+    if mask is None:
+        if len(_masks) >= _MAX_MASKS:
+            _masks.clear()
+        mask = _masks[at] = SlotMask(transcript.ir, transcript.profile)
+    return mask
+
+
+def _exchange(exchange: Exchange, symbols: Symbols, mask: SlotMask) -> dict[str, Any]:
+    symbols.workspace(exchange.request.get("workspacePath"))
+    request = symbols.value(exchange.request, abbreviate=True)
+    if exchange.is_error:
+        return {"tool": exchange.tool, "request": request, "error": symbols.value(_error(exchange.response))}
+    return {"tool": exchange.tool, "request": request, "response": _response(exchange.response, symbols, mask)}
+
+
+def _response(response: Mapping[str, Json], symbols: Symbols, mask: SlotMask) -> Any:
+    shown = dict(response)
+    blockers = shown.get("blockers")
+    if isinstance(blockers, Mapping):
+        shown["blockers"] = _without_fixes(blockers, "blockers")
+    candidates = shown.get("candidates")
+    if isinstance(candidates, list):
+        shown["candidates"] = [_candidate(candidate) for candidate in candidates]
+    pending = shown.get("pending")
+    prompt = pending.get("prompt") if isinstance(pending, Mapping) else None
+    if not isinstance(pending, Mapping) or not isinstance(prompt, str):
+        return symbols.value(shown)
+    shown["pending"] = {**pending, "prompt": ""}
+    value = symbols.value(shown)
+    pieces = mask.pieces(str(pending.get("stepId")), prompt)
+    text = (piece if type(piece) is Symbol else symbols.text(piece) for piece in pieces)
+    value["pending"]["prompt"] = lines("".join(text))
+    return value
+
+
+def _error(error: Mapping[str, Json]) -> Mapping[str, Json]:
+    details = error.get("details")
+    if not isinstance(details, Mapping) or not isinstance(details.get("suggestion"), str):
+        return error
+    return {**error, "details": {**details, "suggestion": SUGGESTION}}
+
+
+def _without_fixes(holder: Mapping[str, Json], name: str) -> dict[str, Json]:
+    blockers = holder.get(name)
+    if not isinstance(blockers, list):
+        return dict(holder)
+    shown: list[Json] = [
+        {**each, "suggestedFix": FIX} if isinstance(each, dict) and "suggestedFix" in each else each
+        for each in blockers
+    ]
+    return {**holder, name: shown}
+
+
+def _candidate(candidate: Json) -> Json:
+    if not isinstance(candidate, dict):
+        return candidate
+    hidden = {name: symbol for name, symbol in _CIRCUMSTANCES.items() if candidate.get(name) is not None}
+    return {**candidate, **hidden}
+
+
+def dumps(value: Mapping[str, Any]) -> bytes:
+    """JSON that people can read: two spaces, one member a line, a line feed at the end."""
+    import orjson
+
+    try:
+        return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
+    except TypeError:
+        # Half a surrogate pair, or a number beyond 64 bits: rare enough to take the long way.
+        text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
+        return re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text).encode()
+
+
+def loads(data: bytes) -> Ok[dict[str, Any]] | Err[str]:
+    """A golden from its file, or why it is none."""
+    try:
+        value = json.loads(data, object_pairs_hook=_unique)
+    except (ValueError, RecursionError) as problem:
+        return Err(f"not readable as JSON: {problem}")
+    if not isinstance(value, dict) or "format" not in value:
+        return Err("not a golden: it has no format")
+    if value["format"] != FORMAT:
+        return Err(f"of format {value['format']!r}; this version reads {FORMAT!r}")
+    return Ok(value)
+
+
+def same(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
+    """True when two goldens say the same; white space and the order of members say nothing."""
+    return plain_text(first) == plain_text(second)
+
+
+def plain_text(value: Mapping[str, Any]) -> str:
+    """What a golden says, and nothing of how it is written down."""
+    # Compared as text, because Python takes `True` for `1` and JSON does not.
+    return json.dumps(joined(value), sort_keys=True)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{twice!r} is there twice")
+    return members

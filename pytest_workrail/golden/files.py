@@ -1,0 +1,89 @@
+"""Goldens on disk: replaced whole or not at all, and found again."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+
+from pytest_workrail.golden.keys import ENDING, FOLDER
+from workrail_lint.project.files import write_atomically
+from workrail_lint.result import Err, Ok
+
+_ATTEMPTS = 3
+
+
+def read(path: Path) -> bytes | None:
+    """The content of a file; None when there is none."""
+    try:
+        # Opened by hand: for small files, a buffer and a decoder cost more than the reading.
+        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    except FileNotFoundError:
+        return None
+    with open(descriptor, "rb", buffering=0) as file:
+        return file.readall()
+
+
+def write(path: Path, data: bytes) -> Ok[None] | Err[str]:
+    """Put a file in place in one step. Whatever happens, the old content or the new one is there."""
+    target = os.path.realpath(path)
+    for attempt in range(_ATTEMPTS):
+        try:
+            os.makedirs(os.path.dirname(target), exist_ok=True)
+            write_atomically(target, data)
+            return Ok(None)
+        except FileNotFoundError as problem:
+            # Another run that writes here took our half-made file for a leftover.
+            if attempt == _ATTEMPTS - 1:
+                return Err(_reason(problem))
+        except OSError as problem:
+            return Err(_reason(problem))
+    raise AssertionError("unreachable")
+
+
+def remove(path: Path) -> Ok[None] | Err[str]:
+    """Take a file away; one that is gone already is fine."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as problem:
+        return Err(_reason(problem))
+    return Ok(None)
+
+
+def sweep(folder: Path) -> None:
+    """Remove the half-made files that a killed run left in a folder."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return
+    for name in names:
+        if name.startswith(".") and f"{ENDING}." in name:
+            remove(folder / name)
+
+
+def unwritable(path: Path) -> Path | None:
+    """The folder that keeps a file from being written, if the permissions say so."""
+    existing = next((folder for folder in path.parents if folder.exists()), None)
+    if existing is None or (existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)):
+        return None
+    return existing
+
+
+def goldens_below(folders: Iterable[Path], skipped: Iterable[str]) -> Iterator[Path]:
+    """All goldens at or below some folders. `skipped` are patterns of folder names that hold no tests."""
+    patterns = tuple(skipped)
+    seen: set[str] = set()
+    for folder in folders:
+        for at, below, names in os.walk(folder):
+            if at in seen or "pyvenv.cfg" in names:
+                below.clear()
+                continue
+            seen.add(at)
+            below[:] = sorted(name for name in below if not any(fnmatch(name, pattern) for pattern in patterns))
+            if FOLDER in Path(at).parts:
+                yield from (Path(at, name) for name in sorted(names) if name.endswith(ENDING) and name[0] != ".")
+
+
+def _reason(problem: OSError) -> str:
+    return (problem.strerror or type(problem).__name__).lower()

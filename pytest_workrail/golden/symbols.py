@@ -1,0 +1,219 @@
+"""Values as goldens show them: ids, tokens and folders become symbols, numbered by first appearance.
+
+Two values that mean different things never come out the same: what already looks like a symbol is marked, and a text
+with line breaks can't be mistaken for a list of texts.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from workrail_lint import js
+from workrail_lint.js import Json
+
+# Ids are made of sixteen random bytes, so that their shape alone tells them from an author's words. Short tokens
+# are not that unlike a variable's name: they are symbols only where a token is expected, and wherever else the
+# same text comes up.
+_ID_KINDS = {"sess": "SESSION", "run": "RUN", "node": "NODE", "attempt": "ATTEMPT", "evt": "EVENT"}
+_TOKEN_KINDS = {"ct_": "CT", "ck_": "CK", "st_": "ST", "ak_": "AK", "st1": "ST", "ack": "AK", "chk": "CK"}
+_SHORT_TOKEN = re.compile(r"(?:ct|ck|st|ak)_[A-Za-z0-9_-]{24}")
+_LONG_TOKEN = re.compile(r"(?:st|ack|chk)1[02-9ac-hj-np-z]{60,}")
+_LONG_BEGINNING = re.compile(r"(?:st|ack|chk)1")
+_ID = re.compile(rf"(?:{'|'.join(_ID_KINDS)})_[a-z2-7]{{26}}(?![a-z2-7])")
+_MINTED = re.compile(rf"(?<![A-Za-z0-9])(?:{_ID.pattern}|{_SHORT_TOKEN.pattern}|{_LONG_TOKEN.pattern})")
+# Both begin with a literal, which makes them much faster than a look for the real thing.
+_MAY_HOLD_SHORT = re.compile(r"_[A-Za-z0-9_-]{24}")
+_MAY_HOLD_LONG = re.compile(r"1[02-9ac-hj-np-z]{60}")
+_SHORTEST_MINTED = 27
+
+_KINDS = "CT|CK|ST|AK|SESSION|RUN|NODE|ATTEMPT|EVENT|WORKSPACE|TIME|BRANCH|NaN|-?Infinity|LONG|DEEP"
+_LOOK_ALIKE = re.compile(rf"«(?=\\*(?:{_KINDS})[0-9]*(?: [^»]*)?»)|⟪(?=\\*[A-Z_]+⟫)")
+# A folder ends where its name ends: `/work` is no part of `/workshop` or `/work.old`.
+_FOLDER_END = r"(?=[/\\\s\"'`)\]},;:]|\.(?:\s|\Z)|\Z)"
+
+# An altered short token is still recognised by this much of its beginning: the prefix and some of the nonce.
+_TELLING = 11
+_MAX_TEXT = 8192
+_SHOWN_OF_LONG_TEXT = 160
+_MAX_DEPTH = 150
+
+# Members in the order in which the protocol shows them; whatever else there is follows by name.
+_ORDER = (
+    "kind code pointer message retry details status workflowId workspacePath goal gateToken continueToken"
+    " checkpointToken checkpointNodeId resumeToken intent isComplete stepId title prompt pending agentRole preferences"
+    " nextIntent nextCall tool params context output notesMarkdown artifacts blockers retryable retryContinueToken"
+    " validation issues suggestions assessmentFollowup warnings stepContext references"
+)
+_RANK = {name: rank for rank, name in enumerate(_ORDER.split())}
+
+
+class Symbol(str):
+    """Text that stands for something else already and must not be taken for an author's."""
+
+    __slots__ = ()
+
+
+class Symbols:
+    """The symbols of one transcript. Feed it in the order in which the golden is read."""
+
+    __slots__ = ("_beginnings", "_counts", "_names", "_orders", "_workspaces")
+
+    def __init__(self) -> None:
+        self._names: dict[str, str] = {}
+        self._beginnings: dict[str, str] = {}
+        self._counts: dict[str, int] = {}
+        self._orders: dict[tuple[str, ...], list[str]] = {}
+        self._workspaces: dict[str, re.Pattern[str]] = {}
+
+    def workspace(self, path: object) -> None:
+        """From now on this folder is called by a symbol, by whichever way it is reached."""
+        if not isinstance(path, str) or path in self._workspaces or not os.path.isabs(path):
+            return
+        for way in (path, os.path.realpath(path)):
+            folder = way.rstrip("/\\")
+            if folder:
+                self._workspaces[way] = re.compile(re.escape(folder) + _FOLDER_END)
+
+    def value(self, value: object, *, abbreviate: bool = False, depth: int = 0) -> Any:
+        """A JSON value, ready to be written. `abbreviate` is for what did not come from the engine."""
+        if isinstance(value, str):
+            return str(value) if type(value) is Symbol else lines(self.text(value, abbreviate=abbreviate))
+        if value is None or isinstance(value, bool):
+            return value
+        if isinstance(value, int | float):
+            return _number(value)
+        if depth > _MAX_DEPTH:
+            return f"«DEEP {_digest(value)}»"
+        if isinstance(value, Mapping):
+            return self._members(value, abbreviate, depth)
+        if isinstance(value, list | tuple):
+            return [self.value(item, abbreviate=abbreviate, depth=depth + 1) for item in value]
+        raise TypeError(f"not a JSON value: {type(value).__name__}")
+
+    def text(self, text: str, *, abbreviate: bool = False) -> str:
+        """A text with symbols, still in one piece."""
+        if abbreviate and len(text) > _MAX_TEXT:
+            return f"{self.text(text[:_SHOWN_OF_LONG_TEXT])}«LONG {js.u8_length(text)} {_digest(text)}»"
+        if "«" in text or "⟪" in text:
+            text = _LOOK_ALIKE.sub(r"\g<0>\\", text)
+        for pattern in self._workspaces.values():
+            text = pattern.sub("«WORKSPACE»", text)
+        if len(text) >= _SHORTEST_MINTED and (_MAY_HOLD_SHORT.search(text) or _MAY_HOLD_LONG.search(text)):
+            text = _MINTED.sub(self._minted, text)
+        return text
+
+    def token(self, text: str) -> str:
+        """The value of a token member: a token, one that was tampered with, or something else altogether."""
+        known = self._names.get(text)
+        if known is not None:
+            return known
+        original = self._original(text)
+        if original is not None:
+            return f"{original[:-1]} altered»"
+        if _SHORT_TOKEN.fullmatch(text) or _LONG_TOKEN.fullmatch(text):
+            return self._name(_TOKEN_KINDS[text[:3]], text)
+        return self.text(text)
+
+    def _original(self, text: str) -> str | None:
+        """The token that a damaged one was made from."""
+        if _LONG_BEGINNING.match(text) is None:
+            return self._beginnings.get(text[:_TELLING])
+        if _is_whole_long_token(text):
+            return None
+        # Long tokens of one session begin alike; the one it shares most with is the one it was.
+        shared = {token: _shared(token, text) for token in self._names if _LONG_BEGINNING.match(token)}
+        closest = max(shared, key=lambda token: shared[token], default="")
+        return self._names[closest] if shared.get(closest, 0) >= _TELLING else None
+
+    def _members(self, value: Mapping[str, Json], abbreviate: bool, depth: int) -> dict[str, Any]:
+        shown: dict[str, Any] = {}
+        for name in self._ordered(value):
+            item = value[name]
+            if isinstance(item, str) and name.endswith("Token"):
+                shown[name] = lines(self.token(item))
+            else:
+                key = self.text(name)
+                shown[key] = self.value(item, abbreviate=abbreviate, depth=depth + 1)
+        return shown
+
+    def _ordered(self, value: Mapping[str, Json]) -> list[str]:
+        names = tuple(value)
+        known = self._orders.get(names)
+        if known is None:
+            # Sorting names that are ids would order them by chance.
+            by_chance = any(_MINTED.search(name) for name in names)
+            known = list(names) if by_chance else sorted(names, key=lambda name: (_RANK.get(name, len(_RANK)), name))
+            self._orders[names] = known
+        return known
+
+    def _minted(self, match: re.Match[str]) -> str:
+        minted = match[0]
+        if _SHORT_TOKEN.fullmatch(minted):
+            return self._names.get(minted, minted)
+        id_kind = _ID_KINDS.get(minted.partition("_")[0])
+        return self._name(id_kind or _TOKEN_KINDS[minted[:3]], minted)
+
+    def _name(self, kind: str, minted: str) -> str:
+        name = self._names.get(minted)
+        if name is None:
+            count = self._counts[kind] = self._counts.get(kind, 0) + 1
+            name = self._names[minted] = self._beginnings[minted[:_TELLING]] = f"«{kind}{count}»"
+        return name
+
+
+def lines(text: str) -> Json:
+    """A text with line breaks as its lines, each with its break, as notebooks do it.
+
+    No text inside a list keeps a line break that way, so a first item that ends in one marks a text.
+    """
+    if "\n" not in text:
+        return text
+    *whole, rest = text.split("\n")
+    return [*(f"{line}\n" for line in whole), *([rest] if rest else [])]
+
+
+def joined(value: Any) -> Any:
+    """A value as it was before its texts were split into lines."""
+    if isinstance(value, list):
+        if value and isinstance(value[0], str) and value[0].endswith("\n"):
+            return "".join(map(str, value))
+        return [joined(item) for item in value]
+    if isinstance(value, dict):
+        return {name: joined(item) for name, item in value.items()}
+    return value
+
+
+def _shared(first: str, second: str) -> int:
+    """How many characters two texts have in common from their beginning."""
+    differs = (at for at, (one, other) in enumerate(zip(first, second, strict=False)) if one != other)
+    return next(differs, min(len(first), len(second)))
+
+
+def _is_whole_long_token(text: str) -> bool:
+    if _LONG_TOKEN.fullmatch(text) is None:
+        return False
+    from pytest_workrail.tokens import bech32m
+
+    return bech32m.decode(text).is_ok
+
+
+def _number(value: int | float) -> Json:
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            return f"«{js.number_text(value)}»"
+        if value.is_integer() and abs(value) <= js.MAX_SAFE_INTEGER:
+            return int(value)
+    return value
+
+
+def _digest(value: object) -> str:
+    from workrail_lint.workrail.canonical import CanonicalError, canonical_hash
+
+    try:
+        return canonical_hash(value)
+    except CanonicalError as problem:
+        return problem.code

@@ -1,0 +1,154 @@
+"""The lock registry: what must stay true, each with an id that tests claim.
+
+The models are the source of `locks.schema.json`; `python -m pytest_workrail.lock_registry` writes it anew.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from workrail_lint.result import Err, Ok
+
+Part: TypeAlias = Literal["static", "engine", "architecture"]
+NonEmpty: TypeAlias = Annotated[str, Field(min_length=1)]
+
+_FOLDER = Path(__file__).parent
+REGISTRY_FILE = _FOLDER / "locks.json"
+SCHEMA_FILE = _FOLDER / "locks.schema.json"
+_HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*$", re.MULTILINE)
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Lock(_Model):
+    """One thing that must stay true."""
+
+    id: Annotated[str, Field(pattern="^[a-z0-9]+(-[a-z0-9]+)*$", description="What tests name.")]
+    category: Annotated[NonEmpty, Field(description="One of the registry's categories.")]
+    source: Annotated[
+        NonEmpty, Field(description="A document of the repository, with `#section` where it has sections.")
+    ]
+    summary: Annotated[NonEmpty, Field(description="The invariant in one sentence.")]
+    revision: Annotated[int, Field(ge=1, description="Goes up when the summary changes its meaning.")] = 1
+    applies: Annotated[
+        Part | Literal["n/a"] | list[Part] | None,
+        Field(description="Which part of the product has to keep it; with `n/a` a reason is due."),
+    ] = None
+    reason: Annotated[NonEmpty | None, Field(description="Why it does not apply.")] = None
+    obsolete: Annotated[bool, Field(description="Kept for its id only.")] = False
+
+    @property
+    def counts(self) -> bool:
+        """Whether a test has to claim it."""
+        return not self.obsolete and self.applies != "n/a"
+
+
+class Registry(_Model):
+    """Every lock of a project."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    schema_ref: Annotated[str | None, Field(alias="$schema")] = None
+    lock_registry_version: Annotated[Literal[1], Field(alias="lockRegistryVersion")]
+    version: Annotated[str, Field(pattern=r"^\d+\.\d+\.\d+$", description="The version of the content.")]
+    description: str | None = None
+    categories: Annotated[dict[str, str], Field(description="Category id to what belongs there.")]
+    locks: list[Lock]
+
+    def counting(self) -> list[Lock]:
+        """The locks that tests have to claim."""
+        return [lock for lock in self.locks if lock.counts]
+
+
+class RegistryProblem(NamedTuple):
+    """One thing wrong with a registry: where, what, and what to do."""
+
+    pointer: str
+    message: str
+
+
+def read_registry(text: str | bytes) -> Ok[Registry] | Err[list[RegistryProblem]]:
+    """A registry from its text. Whether its sources exist is another question: see `missing_sources`."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as problem:
+        return Err([RegistryProblem("", f"The registry is not JSON: {problem}. Correct the file.")])
+    try:
+        registry = Registry.model_validate(value)
+    except ValidationError as problem:
+        return Err([_shape_problem(dict(error)) for error in problem.errors(include_url=False)])
+    problems = list(_problems(registry))
+    return Err(problems) if problems else Ok(registry)
+
+
+def load_registry(path: Path) -> Ok[Registry] | Err[list[RegistryProblem]]:
+    """A registry from its file."""
+    try:
+        text = path.read_bytes()
+    except OSError as problem:
+        return Err([RegistryProblem("", f"The registry can't be read: {problem.strerror}. Name a file that is there.")])
+    return read_registry(text)
+
+
+def shipped_registry() -> Registry:
+    """The locks of this product. That they can be read is one of our own tests."""
+    return load_registry(REGISTRY_FILE).value
+
+
+def _shape_problem(error: dict[str, Any]) -> RegistryProblem:
+    pointer = "".join(f"/{part}" for part in error["loc"])
+    return RegistryProblem(pointer, f"{error['msg']}. Write it as the registry's schema says.")
+
+
+def _problems(registry: Registry) -> Iterator[RegistryProblem]:
+    counts = Counter(lock.id for lock in registry.locks)
+    for index, lock in enumerate(registry.locks):
+        if counts[lock.id] > 1:
+            yield RegistryProblem(f"/locks/{index}/id", f"Lock '{lock.id}' stands here twice. Rename or remove one.")
+        if lock.category not in registry.categories:
+            message = f"Category '{lock.category}' is not declared. Add it to `categories` or use one of those."
+            yield RegistryProblem(f"/locks/{index}/category", message)
+        if (lock.applies == "n/a") != (lock.reason is not None):
+            message = f"Lock '{lock.id}' needs a `reason` exactly when it does not apply."
+            yield RegistryProblem(f"/locks/{index}/reason", message)
+
+
+def missing_sources(registry: Registry, root: Path) -> list[RegistryProblem]:
+    """Sources that lead nowhere: no such document below the root, or no such section in it."""
+    return [
+        RegistryProblem(f"/locks/{index}/source", f"'{lock.source}' leads nowhere. Name a section that exists.")
+        for index, lock in enumerate(registry.locks)
+        if not _exists(lock.source, root)
+    ]
+
+
+def _exists(source: str, root: Path) -> bool:
+    name, _, section = source.partition("#")
+    document = root / name
+    if not document.is_file():
+        return False
+    return not section or section in {_anchor(title) for title in _HEADING.findall(document.read_text("utf-8"))}
+
+
+def _anchor(title: str) -> str:
+    """The name under which a heading can be linked to."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
+def schema_text() -> str:
+    """The JSON Schema of a registry, as it is shipped."""
+    schema = Registry.model_json_schema(by_alias=True)
+    return json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}, indent=2) + "\n"
+
+
+if __name__ == "__main__":
+    SCHEMA_FILE.write_text(schema_text(), encoding="utf-8")

@@ -1,0 +1,122 @@
+"""The engine on the bench: one run in memory, with everything recorded that goes in and comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_workrail.engine.modes import DEFAULT_PREFERENCES, Preferences
+from pytest_workrail.engine.profiles import ProfileName
+from pytest_workrail.engine.reasons import (
+    ContextBudgetExceeded,
+    EvaluationFailed,
+    InvariantViolation,
+    MissingContextKey,
+    StorageCorruption,
+    UserOnlyDependency,
+)
+from pytest_workrail.events.vocabulary import UserOnlyDependency as DependencyDetail
+from pytest_workrail.protocol.engine import Answer, Engine, Options
+from pytest_workrail.protocol.people import Dependencies
+from pytest_workrail.protocol.shelf import MemoryShelf
+from pytest_workrail.run.transcript import Exchange
+from pytest_workrail.store.home import in_memory
+from pytest_workrail.store.system import FixedClock, SeededEntropy
+from workrail_lint.js import Json
+from workrail_lint.result import Err
+
+# A workspace of which nothing is known, so that no run depends on the machine it is made on.
+WORKSPACE = "/workspace"
+GOAL = "Run this workflow once."
+MAX_TURNS = 1_000
+
+# What a host can say against an advance although no workflow brings it about.
+HostReason = (
+    UserOnlyDependency
+    | MissingContextKey
+    | ContextBudgetExceeded
+    | InvariantViolation
+    | StorageCorruption
+    | EvaluationFailed
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """Something that stands against every advance of a step until a person provides it."""
+
+    step_id: str
+    reason: HostReason
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What a run starts with. The seed decides about ids and tokens, and about nothing else."""
+
+    ir: dict[str, Any]
+    profile: ProfileName = "reference"
+    preferences: Preferences = DEFAULT_PREFERENCES
+    goal: str = GOAL
+    context: dict[str, Json] = field(default_factory=dict)
+    declared: tuple[Declared, ...] = ()
+    seed: int = 0
+    max_turns: int = MAX_TURNS
+
+
+class _DeclaredReasons(Dependencies):
+    """The declared reasons in the place of the engine's own list, which knows only those about persons."""
+
+    def __init__(self, declared: Sequence[Declared]) -> None:
+        super().__init__()
+        self._reasons = list(declared)
+
+    def of(self, step_id: str) -> tuple[UserOnlyDependency, ...]:
+        # The engine treats every reason of the closed set alike, whatever this list is called.
+        return tuple(each.reason for each in self._reasons if each.step_id == step_id)  # type: ignore[misc]
+
+    def answer(self, step_id: str, detail: DependencyDetail) -> None:
+        self._reasons = [
+            each for each in self._reasons if each.step_id != step_id or getattr(each.reason, "detail", None) != detail
+        ]
+
+
+class Bench:
+    """Calls tools and keeps every exchange, in order."""
+
+    def __init__(self, setup: Setup) -> None:
+        self.home = in_memory(FixedClock(step_ms=1), SeededEntropy(f"run {setup.seed}"))
+        self.exchanges: list[Exchange] = []
+        self._shelf = MemoryShelf()
+        self._shelf.put_ir(setup.ir)
+        self._setup = setup
+        self._reasons = _DeclaredReasons(setup.declared)
+        self.engine = self._engine()
+
+    def _engine(self) -> Engine:
+        engine = Engine(self.home, self._shelf, Options(profile=self._setup.profile))
+        engine.dependencies = self._reasons
+        return engine
+
+    def restart(self) -> None:
+        """Another engine on the same data; whatever the first one had in memory is gone."""
+        self.engine = self._engine()
+
+    def call(self, tool: str, request: dict[str, Json]) -> Exchange:
+        """Call a tool by its name."""
+        tools = {
+            "start_workflow": self.engine.start_workflow,
+            "continue_workflow": self.engine.continue_workflow,
+            "checkpoint_workflow": self.engine.checkpoint_workflow,
+            "resume_session": self.engine.resume_session,
+            "list_workflows": self.engine.list_workflows,
+            "inspect_workflow": self.engine.inspect_workflow,
+        }
+        answer: Answer = tools[tool](request)
+        exchange = (
+            Exchange(tool, request, answer.error.to_json(), True)
+            if isinstance(answer, Err)
+            else Exchange(tool, request, answer.value.to_json(), False)
+        )
+        self.exchanges.append(exchange)
+        return exchange

@@ -1,0 +1,314 @@
+"""The driver: carries out what an agent decides, call by call, until the run is over.
+
+It plays the host. Tokens are its business, not the agent's; an agent names a token only when it wants the
+wrong one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any, assert_never
+
+from pytest_workrail.agents.actions import (
+    Action,
+    Call,
+    Checkpoint,
+    Look,
+    Prefer,
+    Problem,
+    Provide,
+    Resend,
+    Restart,
+    Rewind,
+    Stop,
+    Submit,
+)
+from pytest_workrail.agents.moment import Agent, Moment, Opening, Refusal
+from pytest_workrail.engine.modes import DEFAULT_PREFERENCES
+from pytest_workrail.engine.profiles import profile_of
+from pytest_workrail.protocol.program import Program, frozen
+from pytest_workrail.run.bench import WORKSPACE, Bench, Setup
+from pytest_workrail.run.final import final_projection, nothing
+from pytest_workrail.run.result import Ending, Run
+from pytest_workrail.run.standing import Stand, stand_at
+from pytest_workrail.run.transcript import Exchange, Transcript
+from pytest_workrail.run.visits import Visits
+from workrail_lint.js import Json
+from workrail_lint.result import Err
+
+
+def drive(setup: Setup, agent: Agent) -> Run:
+    """A whole run, from its start to wherever the agent leaves it."""
+    return _Drive(setup, agent).run()
+
+
+class _Drive:
+    """One run under way."""
+
+    def __init__(self, setup: Setup, agent: Agent) -> None:
+        made = frozen(setup.ir, onboarding=False)
+        if isinstance(made, Err):
+            raise ValueError(made.error.message)
+        self._setup = setup
+        self._agent = agent
+        self._bench = Bench(setup)
+        self._profile = profile_of(setup.profile)
+        self._program = Program(*made.value, self._profile)
+        self._visits = Visits()
+        self._arrivals: Counter[str] = Counter()
+        self._tokens: dict[str, str] = {}
+        self._step_tokens: dict[str, str] = {}
+        self._last_advance: dict[str, Json] | None = None
+        self._stand: Stand | None = None
+        # The node on which the pending step was reached, before anything was handed in there.
+        self._arrived_at: Stand | None = None
+        self._attempt = 1
+        self._refusal: Refusal | None = None
+        self._is_complete = False
+
+    def run(self) -> Run:
+        """Start, let the agent act until it is over, and sum up."""
+        ending = self._start() or self._play()
+        unfit = self._agent.end() if ending.kind != "misplayed" else ()
+        if unfit:
+            ending = Ending("misplayed", unfit[0].message, unfit[0].place)
+        return Run(self._transcript(ending), ending)
+
+    def _start(self) -> Ending | None:
+        setup = self._setup
+        context = {**setup.context, "goal": setup.goal}
+        added = self._agent.begin(Opening(self._program, self._profile, setup.preferences, context))
+        request: dict[str, Json] = {
+            "workflowId": self._program.ir["workflowId"],
+            "workspacePath": WORKSPACE,
+            "goal": setup.goal,
+        }
+        if setup.context or added:
+            request["initialContext"] = {**setup.context, **added}
+        if setup.preferences != DEFAULT_PREFERENCES:
+            request["preferences"] = {
+                "autonomy": setup.preferences.autonomy,
+                "riskPolicy": setup.preferences.risk_policy,
+            }
+        answer = self._bench.call("start_workflow", request)
+        if answer.is_error:
+            return Ending("refused", str(answer.response["message"]))
+        self._take_in(answer)
+        stand = self._standing()
+        selected = self._program.interpreter.next(
+            self._program.interpreter.start(), stand.context, never_stop=setup.preferences.never_stops
+        )
+        if not isinstance(selected, Err):
+            self._visits.start(stand.place.node_id, selected.value.trace)
+        self._tokens["$first"] = self._tokens["$continue"]
+        return None
+
+    def _play(self) -> Ending:
+        for _ in range(self._setup.max_turns):
+            if self._is_complete:
+                return Ending("complete", "The workflow is complete.")
+            action = self._agent.act(self._moment())
+            match action:
+                case Stop(why):
+                    return Ending("stopped", why)
+                case Problem(message, place):
+                    return Ending("misplayed", message, place)
+                case _:
+                    self._carry_out(action)
+        if self._is_complete:
+            return Ending("complete", "The workflow is complete.")
+        return Ending("endless", f"The run was not over after {self._setup.max_turns} turns.")
+
+    # ------------------------------------------------------------------------------------------------- one action
+
+    def _carry_out(self, action: Action) -> None:
+        match action:
+            case Submit():
+                self._submit(action)
+            case Look():
+                self._call("continue_workflow", self._rehydration(self._tokens["$continue"]))
+            case Rewind(step_id):
+                self._rewind(step_id)
+            case Checkpoint():
+                self._call("checkpoint_workflow", {"checkpointToken": self._tokens["$checkpoint"]})
+            case Resend():
+                if self._last_advance is not None:
+                    self._call("continue_workflow", self._last_advance)
+            case Restart():
+                self._bench.restart()
+            case Call(tool, request):
+                self._call(tool, self._with_tokens(request))
+            case Prefer(preferences):
+                arrived = self._arrived_at or self._standing()
+                written = self._bench.engine.prefer(arrived.place, preferences)
+                assert not isinstance(written, Err), written
+            case Provide(step_id, detail):
+                self._bench.engine.dependencies.answer(step_id, detail)
+            case Stop() | Problem():
+                raise AssertionError("these end the run and are never carried out")
+            case _:
+                assert_never(action)
+
+    def _submit(self, answer: Submit) -> None:
+        request: dict[str, Json] = {"continueToken": self._tokens["$continue"], "intent": "advance"}
+        if answer.context is not None:
+            request["context"] = dict(answer.context)
+        output: dict[str, Json] = {}
+        # The canonical member takes no empty notes; its alias does, and an agent may well send them.
+        if answer.notes:
+            output["notesMarkdown"] = answer.notes
+        elif answer.notes is not None:
+            request["notes"] = answer.notes
+        if answer.artifacts:
+            output["artifacts"] = list(answer.artifacts)
+        if output:
+            request["output"] = output
+        self._last_advance = request
+        self._call("continue_workflow", request, is_advance=True)
+
+    def _rewind(self, step_id: str | None) -> None:
+        stand = self._standing()
+        named = step_id or (stand.instance.step_id if stand.instance is not None else "")
+        token = self._step_tokens.get(named)
+        if token is None:
+            raise ValueError(f"the run has not been at step '{named}', so it can't go back there")
+        answer = self._bench.call("continue_workflow", self._rehydration(token))
+        self._agent.hear(answer)
+        if answer.is_error:
+            self._refusal = "error"
+        else:
+            self._move_to(answer)
+
+    def _rehydration(self, token: str) -> dict[str, Json]:
+        return {"continueToken": token, "intent": "rehydrate", "workspacePath": WORKSPACE}
+
+    def _with_tokens(self, request: dict[str, Json]) -> dict[str, Json]:
+        symbols = {"$workspace": WORKSPACE, **self._tokens}
+        return {name: symbols.get(value, value) if isinstance(value, str) else value for name, value in request.items()}
+
+    def _call(self, tool: str, request: dict[str, Json], *, is_advance: bool = False) -> None:
+        """Make a call, record what it did, and let the agent know."""
+        moment, before = self._moment(), len(self._standing().events)
+        arrived = self._arrived_at or self._standing()
+        answer = self._bench.call(tool, request)
+        self._agent.hear(answer)
+        self._take_in(answer)
+        added = self._standing().events[before:]
+        if is_advance or added:
+            self._visits.record(moment, arrived.place.node_id, added, answer)
+        if tool == "continue_workflow" and isinstance(request.get("continueToken"), str) and is_advance:
+            self._tokens["$previous"] = str(request["continueToken"])
+
+    # ------------------------------------------------------------------------------------------------ one answer
+
+    def _take_in(self, answer: Exchange) -> None:
+        """Where the run stands after an answer. An answer about something that is past changes nothing."""
+        response = answer.response
+        if answer.is_error:
+            self._refusal = "error"
+        elif response.get("kind") == "gate_checkpoint":
+            self._tokens["$continue"] = self._tokens["$gate"] = str(response["gateToken"])
+            self._refusal = "gated"
+            self._stand = stand_at(self._bench, self._tokens["$gate"])
+        elif "resumeToken" in response:
+            self._tokens["$resume"] = str(response["resumeToken"])
+            self._refresh()
+        elif isinstance(response.get("candidates"), list):
+            candidates: Any = response["candidates"]
+            self._tokens |= {"$resume": candidates[0]["resumeToken"]} if candidates else {}
+        elif response.get("isComplete") is True and response.get("pending") is None:
+            self._is_complete = True
+            self._refresh()
+        elif isinstance(response.get("continueToken"), str):
+            self._advance_to(response)
+
+    def _advance_to(self, response: dict[str, Any]) -> None:
+        there, here = stand_at(self._bench, response["continueToken"]), self._stand
+        if here is not None and there.node.created_index < here.node.created_index:
+            self._refresh()
+            return
+        self._stand = there
+        self._keep_tokens(response)
+        if there.node.kind == "blocked_attempt":
+            is_new = here is None or there.node.node_id != here.node.node_id
+            self._attempt += is_new
+            self._refusal = "blocked" if response.get("retryable", self._refusal == "blocked") else "terminal"
+        elif here is None or there.node.node_id != here.node.node_id:
+            self._arrive(there, response["continueToken"])
+
+    def _move_to(self, answer: Exchange) -> None:
+        """Go on from the node of a rehydrate, even if it lies in the past."""
+        response: dict[str, Any] = answer.response
+        there = stand_at(self._bench, response["continueToken"])
+        self._stand = there
+        self._keep_tokens(response)
+        if self._arrived_at is not None and there.node.node_id == self._arrived_at.node.node_id:
+            self._attempt += 1
+            self._refusal = None
+        else:
+            self._arrive(there, response["continueToken"])
+
+    def _arrive(self, there: Stand, token: str) -> None:
+        assert there.instance is not None
+        self._arrived_at = there
+        self._arrivals[there.instance.step_id] += 1
+        self._step_tokens[there.instance.step_id] = token
+        self._attempt = 1
+        self._refusal = None
+
+    def _keep_tokens(self, response: dict[str, Any]) -> None:
+        self._tokens["$continue"] = response.get("retryContinueToken") or response["continueToken"]
+        self._tokens["$checkpoint"] = response["checkpointToken"]
+
+    def _refresh(self) -> None:
+        """The log has grown without the run moving."""
+        if self._stand is not None:
+            self._stand = stand_at(self._bench, self._tokens["$continue"])
+
+    def _standing(self) -> Stand:
+        assert self._stand is not None, "nothing stands anywhere before the run is started"
+        return self._stand
+
+    def _moment(self) -> Moment:
+        # A person may have said something since the last answer.
+        self._refresh()
+        stand = self._standing()
+        assert stand.instance is not None
+        return Moment(
+            self._program,
+            self._profile,
+            stand.preferences,
+            stand.state,
+            stand.instance,
+            stand.context,
+            stand.earlier,
+            self._arrivals[stand.instance.step_id],
+            self._attempt,
+            self._refusal,
+            self._bench.exchanges[-1].response,
+        )
+
+    # ---------------------------------------------------------------------------------------------------- the end
+
+    def _transcript(self, ending: Ending) -> Transcript:
+        exchanges = tuple(self._bench.exchanges)
+        if self._stand is None:
+            final = nothing("error")
+        else:
+            own_words = {"gated": "gated", "error": "error"}
+            status = None if self._is_complete else own_words.get(self._refusal or "")
+            last: dict[str, Any] = exchanges[-1].response
+            report = last.get("blockers")
+            blockers: list[Json] = list(report["blockers"]) if isinstance(report, dict) else []
+            trace = self._visits.last_trace if self._is_complete else ()
+            final = final_projection(self._bench, self._stand.place, blockers, trace, status)
+        return Transcript(
+            self._program.ir["workflowId"],
+            self._program.workflow_hash,
+            self._profile.name,
+            self._setup.preferences.autonomy,
+            self._program.ir,
+            exchanges,
+            tuple(self._visits.found),
+            final,
+        )

@@ -1,0 +1,93 @@
+"""What a test gets back from a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from pytest_workrail.run.transcript import Transcript
+from workrail_lint.js import Json
+
+# complete: nothing is left to do. stopped: the agent went no further. refused: the workflow can't be started.
+# misplayed: the agent's script does not fit the run. endless: the agent never came to an end.
+EndingKind: TypeAlias = Literal["complete", "stopped", "refused", "misplayed", "endless"]
+GoldenCheck: TypeAlias = Callable[[Transcript, str | None], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """Why the run is over. `place` is where in a script the fault lies, if it is the script's."""
+
+    kind: EndingKind
+    why: str
+    place: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run: its transcript, and the questions that tests ask most."""
+
+    transcript: Transcript
+    ending: Ending
+    golden: GoldenCheck | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def status(self) -> str:
+        """`complete`, `complete_with_gaps`, `blocked`, `gated`, `in_progress` or `error`."""
+        return str(self.transcript.final["status"])
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """The steps in the order they were done; one that was handed in and refused is not among them."""
+        return tuple(visit.step_id for visit in self.transcript.visits if visit.outcome == "advanced")
+
+    @property
+    def blockers(self) -> tuple[str, ...]:
+        """The codes of all blockers, in the order the agent met them."""
+        return tuple(code for visit in self.transcript.visits for code in visit.blockers)
+
+    @property
+    def gaps(self) -> tuple[str, ...]:
+        """The reasons of all gaps on record, such as `missing_required_notes`, in order."""
+        return tuple(gap["detail"] for gap in self._final_list("gaps"))
+
+    @property
+    def outputs(self) -> dict[str, dict[str, Json]]:
+        """What each step handed in, by step id: `notes` and `artifacts`. Of several visits, the last one."""
+        return {output["step"]: _without_names(output) for output in self._final_list("outputs")}
+
+    @property
+    def context(self) -> dict[str, Json]:
+        """The context at the end."""
+        context: Any = self.transcript.final["context"]
+        return dict(context)
+
+    @property
+    def responses(self) -> tuple[dict[str, Json], ...]:
+        """Everything the agent was answered, in order."""
+        return tuple(exchange.response for exchange in self.transcript.exchanges)
+
+    @property
+    def prompts(self) -> dict[str, str]:
+        """The prompt of each step as the agent saw it last."""
+        shown: dict[str, str] = {}
+        for response in self.responses:
+            pending: Any = response.get("pending")
+            if pending is not None:
+                shown[pending["stepId"]] = pending["prompt"]
+        return shown
+
+    def match_golden(self, name: str | None = None) -> None:
+        """Compare with the golden of the running test; a test with several of them names each."""
+        if self.golden is None:
+            raise RuntimeError("a golden belongs to a test: use the fixture `workrail` to run the workflow")
+        self.golden(self.transcript, name)
+
+    def _final_list(self, member: str) -> list[dict[str, Any]]:
+        found: Any = self.transcript.final[member]
+        return list(found)
+
+
+def _without_names(output: dict[str, Json]) -> dict[str, Json]:
+    return {name: value for name, value in output.items() if name in ("notes", "artifacts")}

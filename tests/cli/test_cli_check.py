@@ -1,0 +1,366 @@
+"""check: every option, as a user meets it."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli_types import Run
+
+from workrail_lint.workrail.rules.samples import controlled_loop, step, workflow
+
+CLEAN = workflow(step("first"), step("second", "Do it again."))
+BROKEN = {**CLEAN, "steps": [step("first", title=..., titel="x")]}
+WARNED = workflow(
+    {
+        **controlled_loop(),
+        "loop": {"type": "while", "condition": {"var": "again"}, "maxIterations": 3},
+        "body": [step("inner", "Set again to true or false.")],
+    }
+)
+
+
+def codes(out: str) -> list[str]:
+    return [finding["name"] for finding in json.loads(out)["findings"]]
+
+
+def test_clean_and_broken(run: Run, write: Any) -> None:
+    write("workflows/example.json", CLEAN)
+    ran = run("check")
+    assert (ran.code, ran.out) == (0, "")
+    assert "nothing found" in ran.err
+    write("workflows/example.json", BROKEN)
+    ran = run("check", "workflows/example.json")
+    assert ran.code == 1
+    assert "schema-unknown-member" in ran.out
+    assert "Did you mean" in ran.out
+    assert "workflows/example.json:" in ran.out
+    assert run("check", "--exit-zero").code == 0
+
+
+def test_json_shape(run: Run, write: Any) -> None:
+    write("workflows/example.json", BROKEN)
+    report = json.loads(run("check", "--output-format", "json").out)
+    assert report["version"] == 1
+    finding = next(item for item in report["findings"] if item["name"] == "schema-unknown-member")
+    assert set(finding) >= {"code", "name", "severity", "message", "path", "pointer", "range", "fix", "help"}
+    assert finding["pointer"] == "/steps/0/titel"
+    assert finding["range"]["start"]["line"] > 1
+    assert report["findings"] == sorted(
+        report["findings"],
+        key=lambda f: (f["path"], f["range"]["start"]["line"], f["range"]["start"]["column"], f["code"]),
+    )
+
+
+def test_warnings_fail_only_when_strict(run: Run, write: Any) -> None:
+    write("workflows/example.json", WARNED)
+    assert run("check").code == 0
+    assert run("check", "--strict").code == 1
+    write("workrail-lint.toml", "strict = true\n")
+    assert run("check").code == 1
+
+
+def test_selection(run: Run, write: Any) -> None:
+    write("workflows/example.json", WARNED)
+    everything = codes(run("check", "--output-format", "json").out)
+    assert "loop-context-controlled" in everything
+    assert codes(run("check", "--output-format", "json", "--ignore", "LP").out) == [
+        n for n in everything if not n.startswith("loop")
+    ]
+    assert codes(run("check", "--output-format", "json", "--select", "loop-context-controlled").out) == [
+        "loop-context-controlled"
+    ]
+    assert run("check", "--select", "nope").code == 2
+    assert "did you mean" in run("check", "--select", "loop-context-controled").err
+    write("workrail-lint.toml", '[per-file-ignores]\n"workflows/*" = ["LP"]\n')
+    assert not [n for n in codes(run("check", "--output-format", "json").out) if n.startswith("loop")]
+    write("workrail-lint.toml", '[severity]\nloop-context-controlled = "error"\n')
+    assert run("check").code == 1
+    write("workrail-lint.toml", '[severity]\nloop-context-controlled = "fatal"\n')
+    assert run("check").code == 2
+
+
+def test_syntax_errors_can_not_be_ignored(run: Run, write: Any) -> None:
+    write("workflows/example.json", '{"steps": [}')
+    assert run("check", "--select", "LP").code == 1
+
+
+def test_fix_diff_and_their_safety(run: Run, write: Any) -> None:
+    text = json.dumps(CLEAN, indent=2).replace('"version": "1.0.0",', '"version": "1.0.0", // why\n') + "\n"
+    path = write("workflows/example.json", text)
+    shown = run("check", "--diff")
+    assert shown.code == 1
+    assert "// why" in shown.out
+    assert path.read_text() == text
+    fixed = run("check", "--fix")
+    assert fixed.code == 0
+    assert "fixed" in fixed.err
+    after = path.read_text()
+    assert json.loads(after) == CLEAN
+    assert run("check", "--fix").code == 0
+    assert path.read_text() == after
+    assert run("check", "--diff").code == 0
+    assert run("check", "--unsafe-fixes").code == 2
+
+
+def test_unsafe_fixes_are_asked_for(run: Run, write: Any) -> None:
+    path = write("workflows/example.json", BROKEN)
+    before = path.read_bytes()
+    assert run("check", "--fix", "--select", "schema-unknown-member").code == 1
+    assert path.read_bytes() == before
+
+
+def test_suppression_by_ids_with_reason_and_expiry(run: Run, write: Any) -> None:
+    write("workflows/example.json", WARNED)
+    entry = '[[suppress]]\nplace = "workflows/example.json#/steps/again"\ncodes = ["loop-context-controlled"]\n'
+    write("workrail-lint.toml", entry)
+    ran = run("check")
+    assert ran.code == 2
+    assert "'reason' is missing" in ran.err
+    write("workrail-lint.toml", entry + 'reason = "a plain fact decides"\n')
+    assert "loop-context-controlled" not in codes(run("check", "--output-format", "json").out)
+    moved = {**WARNED, "steps": [step("new"), *WARNED["steps"]]}
+    write("workflows/example.json", moved)
+    assert "loop-context-controlled" not in codes(run("check", "--output-format", "json").out)
+    write("workrail-lint.toml", entry + 'reason = "r"\nexpires = "2001-01-01"\n')
+    names = codes(run("check", "--output-format", "json").out)
+    assert {"loop-context-controlled", "suppression-expired"} <= set(names)
+    write("workflows/example.json", CLEAN)
+    write("workrail-lint.toml", entry + 'reason = "r"\n')
+    assert codes(run("check", "--output-format", "json").out) == ["suppression-unused"]
+    assert codes(run("check", "--output-format", "json", "workflows/example.json").out) == []
+
+
+def test_baseline_survives_reformatting_and_moves(run: Run, write: Any) -> None:
+    write("workflows/example.json", {**WARNED, "id": "My.Flow"})
+    assert run("check").code == 1
+    assert run("check", "--write-baseline", "baseline.json").code == 0
+    assert run("check", "--baseline", "baseline.json", "--strict").code == 0
+    write("workflows/example.json", json.dumps({**WARNED, "id": "My.Flow", "steps": [step("zero"), *WARNED["steps"]]}))
+    assert run("check", "--baseline", "baseline.json", "--strict").code == 0
+    write("workflows/example.json", {**WARNED, "id": "My.Other"})
+    assert run("check", "--baseline", "baseline.json").code == 1
+    sarif = json.loads(run("check", "--baseline", "baseline.json", "--output-format", "sarif").out)
+    states = {result.get("baselineState") for result in sarif["runs"][0]["results"]}
+    assert states == {"new", "unchanged"}
+    for bad in ("{}", "[", '{"baselineVersion": 9, "entries": []}'):
+        write("baseline.json", bad)
+        assert run("check", "--baseline", "baseline.json").code == 2
+    assert run("check", "--baseline", "missing.json").code == 2
+
+
+def test_stdin(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(BROKEN).encode())))
+    ran = run("check", "-", "--stdin-filename", "workflows/x.json", "--output-format", "concise")
+    assert ran.code == 1
+    assert "workflows/x.json:1:" in ran.out
+    assert run("check", "-", "a.json").code == 2
+    assert run("check", "a.json", "--stdin-filename", "x").code == 2
+
+
+def test_output_file(run: Run, write: Any, tmp_path: Path) -> None:
+    write("workflows/example.json", BROKEN)
+    ran = run("check", "--output-format", "json", "--output-file", "report.json")
+    assert (ran.code, ran.out) == (1, "")
+    assert json.loads((tmp_path / "report.json").read_text())["findings"]
+    assert run("check", "--output-format", "json", "--output-file", "no/such/folder.json").code == 2
+
+
+def test_exit_codes_for_what_is_not_there(run: Run, write: Any, tmp_path: Path) -> None:
+    assert run("check", "missing.json").code == 2
+    assert run("check").code == 3
+    write("package.json", {"name": "other", "steps": 3})
+    write("tsconfig.json", '{ // a comment\n "compilerOptions": {} }')
+    assert run("check").code == 3
+    assert run("check", "--jobs", "0").code == 2
+
+
+def test_cross_file_findings(run: Run, write: Any) -> None:
+    from workrail_lint.workrail.rules.samples import parallel
+
+    fan = parallel(parallelDelegations=[{"workflowId": "demo.bb"}, {"workflowId": "demo.cc"}])
+    write("workflows/a.json", workflow(step(), fan, id="demo.aa"))
+    write("workflows/b.json", workflow(step(), parallel(parallelDelegations=[{"workflowId": "demo.aa"}]), id="demo.bb"))
+    write("workflows/c.json", workflow(id="demo.aa"))
+    names = set(codes(run("check", "--output-format", "json").out))
+    assert {"delegation-cycle", "delegation-unknown", "duplicate-workflow-id"} <= names
+
+
+def test_cache_is_used_never_wrong_and_safe_to_lose(run: Run, write: Any, tmp_path: Path) -> None:
+    path = write("workflows/example.json", WARNED)
+    first = run("check", "--output-format", "json").out
+    folder = tmp_path / ".workrail-cache"
+    (entry,) = folder.glob("*.json")
+    assert run("check", "--output-format", "json").out == first
+    assert (folder / ".gitignore").read_text() == "*\n"
+    for damage in (b"", b"{", b"[]", b'{"format": 2, "entries": {"workflows/example.json": [1, 2]}}', b"\xff"):
+        entry.write_bytes(damage)
+        assert run("check", "--output-format", "json").out == first
+    poisoned = json.loads(entry.read_text())
+    for value in poisoned["entries"].values():
+        value[0] = "0" * 64
+    entry.write_text(json.dumps(poisoned))
+    assert run("check", "--output-format", "json").out == first
+    write("workflows/example.json", CLEAN)
+    assert "loop" not in run("check", "--output-format", "json").out
+    write("workrail-lint.toml", 'ignore = ["LP"]\n')
+    path.write_text(json.dumps(WARNED))
+    assert "loop-context-controlled" not in run("check", "--output-format", "json").out
+    before = sorted(folder.iterdir())
+    run("check", "--no-cache")
+    assert sorted(folder.iterdir()) == before
+
+
+def test_references_are_looked_up_each_time(run: Run, write: Any, tmp_path: Path) -> None:
+    reference = {"id": "doc", "title": "Doc", "source": "docs/a.md", "purpose": "p", "authoritative": True}
+    write("workflows/example.json", workflow(references=[reference]))
+    assert "reference-missing-file" in run("check").out
+    write("docs/a.md", "text")
+    assert "reference-missing-file" not in run("check").out
+
+
+def test_many_files_in_several_processes(run: Run, write: Any) -> None:
+    for number in range(200):
+        document = {**(BROKEN if number % 50 == 0 else CLEAN), "id": f"demo.w{number:03}"}
+        write(f"workflows/w{number:03}.json", document)
+    single = run("check", "--jobs", "1", "--no-cache", "--output-format", "json").out
+    assert run("check", "--jobs", "3", "--no-cache", "--output-format", "json").out == single
+    assert run("check", "--jobs", "3", "--output-format", "json").out == single
+    assert run("check", "--jobs", "3", "--output-format", "json").out == single
+
+
+def test_watch_checks_again_after_a_change(write: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from workrail_lint.cli.watch import watch
+
+    monkeypatch.chdir(tmp_path)
+    path = write("workflows/example.json", CLEAN)
+    seen: list[str] = []
+
+    def change() -> None:
+        time.sleep(0.15)
+        path.write_text(json.dumps(BROKEN))
+
+    threading.Thread(target=change).start()
+    watch(["workflows"], lambda: seen.append(path.read_text()) or 0, interval=0.05, rounds=20)  # type: ignore[func-returns-value]
+    assert len(seen) == 2
+
+
+PLUGIN = """
+from workrail_lint.project.plugins import hookimpl
+from workrail_lint.findings import Severity
+from workrail_lint.rules.base import Example
+from workrail_lint.workrail.rules.base import WorkflowRule
+from workrail_lint.workrail.rules.samples import workflow
+
+class TeamName(WorkflowRule):
+    code = "XX001"
+    name = "team-name-missing"
+    severity = Severity.ERROR
+    origin = "product"
+    summary = "The description names no team."
+    why = "Nobody knows whom to ask."
+
+    def check_workflow(self, workflow, report):
+        if "team" not in workflow.definition.get("description", ""):
+            report("/description", "name the team")
+
+    def examples(self):
+        yield Example(workflow(), workflow(description="Owned by team A."))
+
+@hookimpl
+def workrail_lint_rules():
+    return [TeamName]
+"""
+
+
+def test_plugins_are_loaded_only_when_configured(
+    run: Run, write: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("workflows/example.json", CLEAN)
+    write("our_rules.py", PLUGIN)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert run("check").code == 0
+    write("workrail-lint.toml", 'plugins = ["our_rules"]\n')
+    ran = run("check", "--output-format", "concise")
+    assert ran.code == 1
+    assert "XX001 team-name-missing" in ran.out
+    assert run("check", "--ignore", "XX").code == 0
+    write("workrail-lint.toml", 'plugins = ["no_such_module"]\n')
+    assert "can't be imported" in run("check").err
+    write("bad_rules.py", PLUGIN.replace("XX001", "LP001"))
+    write("workrail-lint.toml", 'plugins = ["bad_rules"]\n')
+    assert "taken" in run("check").err
+    write("worse_rules.py", "1 / 0\n")
+    write("workrail-lint.toml", 'plugins = ["worse_rules"]\n')
+    assert run("check").code == 2
+
+
+HOSTILE = {
+    "brackets": "[" * 100_000,
+    "objects": '{"steps":' * 100_000,
+    "long string": json.dumps({**CLEAN, "description": "x" * 900_000}),
+    "nul bytes": b'{"steps": ["\x00"]}',
+    "escapes": json.dumps(
+        workflow(step("first", "\x1b[31mred\x1b]8;;x\x07 ::error::boom <script>alert(1)</script>\r\n::error::x"))
+    ),
+    "escape in id": json.dumps({**CLEAN, "id": "\x1b[2J::error::"}),
+    "exploding regex": json.dumps(
+        workflow(step(validationCriteria=[{"type": "regex", "pattern": "(x+x+)+y" * 50, "message": "m"}]))
+    ),
+    "nested conditions": '{"id":"demo.deep","steps":[{"id":"one-step","title":"t","prompt":"p","runCondition":'
+    + '{"not":' * 5000
+    + "{}"
+    + "}" * 5000
+    + "}]}",
+    "wrong types": json.dumps({"id": [], "name": {}, "steps": {"a": 1}, "features": 3, "assessments": "x"}),
+    "null steps": '{"id": "demo.null", "steps": [null, 1, "x", [], {"type": "loop", "body": [null]}]}',
+    "surrogates": '{"id":"demo.lone","name":"\\ud800","steps":[{"id":"one-step","title":"\\udfff","prompt":"\\ud800"}]}',
+    "many duplicates": "{" + ",".join(['"steps":[]'] * 3000) + "}",
+}
+
+
+@pytest.mark.parametrize("form", ["text", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit"])
+@pytest.mark.parametrize("name", list(HOSTILE))
+def test_hostile_input(run: Run, write: Any, name: str, form: str) -> None:
+    write("workflows/example.json", HOSTILE[name])
+    started = time.monotonic()
+    ran = run("check", "--no-cache", "--output-format", form, "workflows/example.json")
+    assert time.monotonic() - started < 20
+    assert ran.code in (0, 1)
+    assert "\x1b" not in ran.out
+    assert "\x00" not in ran.out
+    if form != "github":
+        assert not [line for line in ran.out.splitlines() if line.startswith("::")]
+    if form in ("json", "sarif", "gitlab"):
+        json.loads(ran.out)
+    if form == "junit":
+        from xml.etree import ElementTree
+
+        ElementTree.fromstring(ran.out)
+
+
+def test_hostile_folders(run: Run, write: Any, tmp_path: Path) -> None:
+    write("workflows/example.json", CLEAN)
+    (tmp_path / "workflows" / "loop").symlink_to(tmp_path / "workflows")
+    (tmp_path / "workflows" / "self.json").symlink_to("self.json")
+    (tmp_path / "workflows" / "gone.json").symlink_to("nowhere.json")
+    os.mkfifo(tmp_path / "workflows" / "pipe.json")
+    ran = run("check", "--output-format", "json", "--no-cache")
+    assert ran.code == 1
+    unreadable = [f["path"] for f in json.loads(ran.out)["findings"] if f["name"] == "file-not-readable"]
+    assert len(unreadable) == 3
+
+
+def test_a_huge_file_is_reported_not_read(run: Run, write: Any) -> None:
+    write("workflows/example.json", b'{"steps": "' + b"x" * 50_000_000 + b'"}')
+    started = time.monotonic()
+    ran = run("check", "--no-cache", "--output-format", "json")
+    assert codes(ran.out) == ["file-too-large"]
+    assert time.monotonic() - started < 10

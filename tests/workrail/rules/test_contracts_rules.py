@@ -1,0 +1,233 @@
+"""CT: contracts beside other requirements, and what prompts say about artifacts."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from lint_probe import fixed, lint
+
+from workrail_lint.workrail.rules.artifact_examples import example_members, instructed_members
+from workrail_lint.workrail.rules.contract_shapes import (
+    ContractDesignOutput,
+    ContractUnknownFieldHint,
+    CoordinatorResultShape,
+)
+from workrail_lint.workrail.rules.contracts import (
+    AssessmentShadowsCriteria,
+    ContractAndCriteria,
+    ContractNotesOptional,
+    ContractNotSatisfiable,
+    ContractOptional,
+    ContractShadowsAssessment,
+)
+from workrail_lint.workrail.rules.samples import controlled_loop, decision, loop, parallel, step, workflow
+
+VERDICT = {"contractRef": "wr.contracts.review_verdict"}
+CALL = {"templateId": "wr.templates.routine.execution-simulation"}
+CRITERIA = [{"type": "contains", "value": "x", "message": "m"}]
+REQUIREMENTS: dict[str, Any] = {
+    "outputContract": VERDICT,
+    "assessmentRefs": ["depth"],
+    "validationCriteria": CRITERIA,
+}
+
+
+@pytest.mark.parametrize(
+    ("members", "expected"),
+    [
+        ("outputContract", []),
+        ("outputContract validationCriteria", [ContractAndCriteria]),
+        ("outputContract assessmentRefs", [ContractShadowsAssessment]),
+        ("assessmentRefs validationCriteria", [AssessmentShadowsCriteria]),
+        ("outputContract assessmentRefs validationCriteria", [ContractAndCriteria, ContractShadowsAssessment]),
+    ],
+)
+@pytest.mark.parametrize("in_loop", [False, True])
+def test_which_requirement_decides(members: str, expected: list[Any], in_loop: bool) -> None:
+    rules = [ContractAndCriteria, ContractShadowsAssessment, AssessmentShadowsCriteria]
+    made = step(**{name: REQUIREMENTS[name] for name in members.split()})
+    document = workflow(loop(made)) if in_loop else workflow(made)
+    assert [rule for rule in rules if lint(rule, document)] == expected
+
+
+def test_members_of_a_call_are_dropped_with_it() -> None:
+    made = step(prompt=None, templateCall=CALL, notesOptional=True, **REQUIREMENTS)
+    for rule in (ContractAndCriteria, ContractShadowsAssessment, ContractNotesOptional, ContractNotSatisfiable):
+        assert lint(rule, workflow(step(), {**made, "id": "calling"})) == []
+
+
+# ------------------------------------------------------------------------------------------- satisfiable
+
+
+def assessed(*idents: str) -> list[dict[str, Any]]:
+    dimension = {"id": "d", "purpose": "P", "levels": ["low", "high"]}
+    return [{"id": ident, "purpose": "P", "dimensions": [dimension]} for ident in idents]
+
+
+def test_the_fix_refers_to_the_only_assessment() -> None:
+    made = step(outputContract={"contractRef": "wr.contracts.assessment", "required": False})
+    (finding,) = lint(ContractNotSatisfiable, workflow(made, assessments=assessed("depth")))
+    mended = json.loads(fixed(finding, workflow(made, assessments=assessed("depth"))))
+    assert mended["steps"][0]["assessmentRefs"] == ["depth"]
+    assert "outputContract" not in mended["steps"][0]
+
+
+@pytest.mark.parametrize("idents", [(), ("depth", "breadth")])
+def test_no_fix_where_nobody_knows_which_assessment(idents: tuple[str, ...]) -> None:
+    made = step(outputContract={"contractRef": "wr.contracts.assessment"})
+    (finding,) = lint(ContractNotSatisfiable, workflow(made, assessments=assessed(*idents)))
+    assert finding.fix is None
+
+
+def test_a_step_that_already_refers_only_loses_the_contract() -> None:
+    made = step(outputContract={"contractRef": "wr.contracts.assessment"}, assessmentRefs=["b"])
+    document = workflow(made, assessments=assessed("a", "b"))
+    (finding,) = lint(ContractNotSatisfiable, document)
+    assert "outputContract" not in json.loads(fixed(finding, document))["steps"][0]
+
+
+def test_a_synthesis_has_a_contract_too() -> None:
+    made = parallel(synthesis={"outputContract": {"contractRef": "wr.contracts.differentiation_handoff"}})
+    (finding,) = lint(ContractNotSatisfiable, workflow(step(), made))
+    assert finding.pointer == "/steps/1/synthesis/outputContract/contractRef"
+
+
+def test_contracts_of_the_design_can_be_satisfied() -> None:
+    made = step(outputContract={"contractRef": "wr.contracts.verification_report"})
+    assert lint(ContractNotSatisfiable, workflow(made)) == []
+
+
+@pytest.mark.parametrize(("required", "count"), [(False, 1), (True, 0), (None, 0)])
+def test_optional(required: bool | None, count: int) -> None:
+    contract = VERDICT if required is None else {**VERDICT, "required": required}
+    assert len(lint(ContractOptional, workflow(step(outputContract=contract)))) == count
+
+
+def test_an_optional_decision_is_left_to_the_loop_rules() -> None:
+    body = decision()
+    body["outputContract"] = {**body["outputContract"], "required": False}
+    assert lint(ContractOptional, workflow(controlled_loop(body))) == []
+    assert len(lint(ContractOptional, workflow({**body, "id": "alone"}))) == 1
+
+
+@pytest.mark.parametrize("value", [True, False])
+def test_notes_optional_changes_nothing(value: bool) -> None:
+    assert len(lint(ContractNotesOptional, workflow(step(outputContract=VERDICT, notesOptional=value)))) == 1
+    assert lint(ContractNotesOptional, workflow(step(notesOptional=value))) == []
+
+
+# ------------------------------------------------------------------------------------------- design form
+
+
+def test_the_design_output_becomes_contract_and_guidance() -> None:
+    made = step(output={**VERDICT, "hints": {"tone": "factual", "1": "first"}}, guidance=["be brief"])
+    document = workflow(step(), {**made, "id": "second"})
+    (finding,) = lint(ContractDesignOutput, document)
+    assert finding.pointer == "/steps/1/output"
+    mended = json.loads(fixed(finding, document))["steps"][1]
+    assert mended["outputContract"] == VERDICT
+    assert mended["guidance"] == ["be brief", "1: first", "tone: factual"]
+    assert "output" not in mended
+
+
+def test_design_output_beside_the_same_contract() -> None:
+    document = workflow(step(output=VERDICT, outputContract=VERDICT))
+    (finding,) = lint(ContractDesignOutput, document)
+    assert "output" not in json.loads(fixed(finding, document))["steps"][0]
+
+
+# --------------------------------------------------------------------------------------- artifact examples
+
+
+@pytest.mark.parametrize(
+    ("text", "members"),
+    [
+        ('{"kind": "wr.x", "a": 1, "b": {"c": 2}}', ["kind", "a", "b"]),
+        ('{\n  "a": "say \\"hi\\": there",\n  "kind": "wr.x"\n}', ["a", "kind"]),
+        ("{ kind: 'wr.x', decision: 'go', note?: string }", ["kind", "decision", "note"]),
+        ('{"artifacts": [{"kind": "wr.x", "a": [1, {"b": 2}], "c": null}], "z": 1}', ["kind", "a", "c"]),
+        (
+            '{"a": "continue | stop", "kind":"wr.x", "metadata": { "reason": "..." } } then "d": 1',
+            ["a", "kind", "metadata"],
+        ),
+        ('{"kind": "wr.x", "unfinished": ', ["kind", "unfinished"]),
+    ],
+)
+def test_members_of_an_example(text: str, members: list[str]) -> None:
+    assert list(example_members(text, "wr.x")) == [members]
+
+
+@pytest.mark.parametrize("text", ["a wr.x artifact", '"wr.x"', '["wr.x"]', '{"kind": "wr.xy"}', "`wr.x`: {a: 1}"])
+def test_no_example(text: str) -> None:
+    assert list(example_members(text, "wr.x")) == []
+
+
+@given(st.text("{}[]\":,'wr.x abk", max_size=60))
+def test_examples_are_read_from_any_text(text: str) -> None:
+    text += '{"kind": "wr.x"'
+    assert len(list(example_members(text, "wr.x"))) <= text.count("wr.x")
+    assert all(name in text for name in instructed_members(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ('include "summary"', ["summary"]),
+        ("Include a `summary` field.", ["summary"]),
+        ("Add the 'summary' and stop.", ["summary"]),
+        ('In metadata, include "summary"', []),
+        ("Include `summary` in your notes.", []),
+        ("Set `summary` in the context object.", []),
+        ("Include `summary`. Put the rest into your notes.", ["summary"]),
+        ("The `summary` says it all.", []),
+        ("include summary", []),
+    ],
+)
+def test_instructions(text: str, names: list[str]) -> None:
+    assert list(instructed_members(text)) == names
+
+
+def deciding(prompt: str) -> dict[str, Any]:
+    return workflow(controlled_loop({**decision(), "prompt": prompt}))
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        'Continue or stop; include "summary".',
+        'Hand in {"kind":"wr.loop_control","decision":"continue | stop","reason":"why"}.',
+        "Continue or stop. Include a `verdict`.",
+    ],
+)
+def test_hints_that_break_the_contract(prompt: str) -> None:
+    (finding,) = lint(ContractUnknownFieldHint, deciding(prompt))
+    assert finding.pointer == "/steps/0/body/0/prompt"
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        'Hand in {"kind":"wr.loop_control","decision":"continue | stop","loopId":"again"}.',
+        'Include "reason" when you stop.',  # a member of metadata
+        "Continue or stop. Include `openFindings` in the context.",
+        "Continue or stop. Include `planFindings`.",  # no contract has such a member
+    ],
+)
+def test_hints_that_do_not(prompt: str) -> None:
+    assert lint(ContractUnknownFieldHint, deciding(prompt)) == []
+
+
+def test_findings_of_a_verdict_are_open() -> None:
+    example = '{"kind":"wr.review_verdict","verdict":"clean","findings":[{"severity":"nit","file":"a"}]}'
+    assert lint(ContractUnknownFieldHint, workflow(step(prompt=example, outputContract=VERDICT))) == []
+
+
+def test_coordinator_results_outside_of_steps() -> None:
+    text = '{"kind":"wr.coordinator_result","outcome":"success","prUrl":"x"}'
+    (finding,) = lint(CoordinatorResultShape, workflow(metaGuidance=[f"Answer {text}"]))
+    assert finding.pointer == "/metaGuidance/0"
+    assert "'prUrl'" in finding.message

@@ -1,0 +1,40 @@
+"""The settings of the block rules, under the names they have in a configuration file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+WORKFLOW = "block-workflow"  # the definition an output folder belongs to, when it does not lie beside it
+DELIVERABLES = "block-deliverables"  # contract or extended
+PROFILE = "block-profile"  # contract or lenient
+PROMPT_CHECK = "block-prompt-check"  # on or off: other engines assemble prompts in their own way
+TREE = "block-tree"  # the workspace the outputs speak of, when it is there to be looked at
+
+CHOICES = {
+    DELIVERABLES: ("contract", "extended"),
+    PROFILE: ("contract", "lenient"),
+    PROMPT_CHECK: ("on", "off"),
+}
+
+
+class BlockOptions(NamedTuple):
+    """How block documents are judged."""
+
+    extended: bool = False
+    lenient: bool = False
+    prompt_check: bool = True
+    workflow: str | None = None
+    tree: str | None = None
+
+
+def block_options(options: Mapping[str, object]) -> BlockOptions:
+    """The settings out of all that a project configures."""
+    workflow, tree = options.get(WORKFLOW), options.get(TREE)
+    return BlockOptions(
+        extended=options.get(DELIVERABLES) == "extended",
+        lenient=options.get(PROFILE) == "lenient",
+        prompt_check=options.get(PROMPT_CHECK) != "off",
+        workflow=workflow if isinstance(workflow, str) else None,
+        tree=tree if isinstance(tree, str) else None,
+    )

@@ -1,0 +1,1 @@
+"""The rules of the block contract, one class each."""

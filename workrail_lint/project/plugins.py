@@ -1,0 +1,82 @@
+"""Rules and document systems from other packages, loaded only when the configuration names them.
+
+A plugin is a module with functions marked by `hookimpl`:
+
+    from workrail_lint.project.plugins import hookimpl
+
+    @hookimpl
+    def workrail_lint_rules():
+        return [MyRule]
+
+pluggy is imported here and nowhere else, so a run without plugins does not pay for it.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import pluggy
+
+from workrail_lint.project.systems import System
+from workrail_lint.result import Err, Ok
+from workrail_lint.rules.base import Rule
+
+if TYPE_CHECKING:
+    from workrail_lint.workrail.rules.base import WorkflowRule
+
+hookspec = pluggy.HookspecMarker("workrail_lint")
+hookimpl = pluggy.HookimplMarker("workrail_lint")
+
+
+class Hooks:
+    """What a plugin can bring."""
+
+    @hookspec
+    def workrail_lint_rules(self) -> list[type[WorkflowRule]]:  # type: ignore[empty-body]
+        """Rule classes about workflows. Their codes and names must be free."""
+
+    @hookspec
+    def workrail_lint_systems(self) -> list[System]:  # type: ignore[empty-body]
+        """Further document systems: their files, their checks, their rules."""
+
+
+class Plugins:
+    """What the configured plugins brought."""
+
+    def __init__(self, rules: list[WorkflowRule], systems: list[System]) -> None:
+        self.rules = rules
+        self.systems = systems
+
+
+def load_plugins(names: list[str], taken: list[Rule]) -> Ok[Plugins] | Err[str]:
+    """Import the modules and collect what they offer; `taken` are the rules that exist already."""
+    manager = pluggy.PluginManager("workrail_lint")
+    manager.add_hookspecs(Hooks)
+    for name in names:
+        try:
+            manager.register(import_module(name), name)
+        except ImportError as error:
+            return Err(f"plugin {name!r} can't be imported: {error}")
+        except Exception as error:  # a plugin is foreign code: whatever it raises is told, not shown as our crash
+            return Err(f"plugin {name!r} failed while it was loaded: {type(error).__name__}: {error}")
+    try:
+        rules = [cls() for brought in manager.hook.workrail_lint_rules() for cls in brought]
+        systems = [system for brought in manager.hook.workrail_lint_systems() for system in brought]
+    except Exception as error:
+        return Err(f"a plugin failed in one of its hooks: {type(error).__name__}: {error}")
+    problem = _clash(rules, taken)
+    return Err(problem) if problem else Ok(Plugins(rules, systems))
+
+
+def _clash(rules: list[Any], taken: list[Rule]) -> str | None:
+    codes = {rule.code: rule.name for rule in taken}
+    names = {rule.name for rule in taken}
+    for rule in rules:
+        if not isinstance(getattr(rule, "code", None), str) or not isinstance(getattr(rule, "name", None), str):
+            return f"the rule {type(rule).__name__} of a plugin has no code or name"
+        if rule.code in codes or rule.name in names:
+            return f"the rule {rule.code} {rule.name} of a plugin has a code or name that is taken"
+        codes[rule.code] = rule.name
+        names.add(rule.name)
+    return None

@@ -1,0 +1,47 @@
+"""Pieces of messages: author text made harmless, lists, types, suggestions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from workrail_lint.suggest import nearest
+
+_LONGEST = 60
+
+
+def shown(value: object) -> str:
+    """A value inside a message: quoted, on one line, cut when it is long."""
+    if type(value) is not str:
+        return type_name(value) if type(value) in (dict, list) else str(value).lower() if value is not None else "null"
+    text = "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in value[: _LONGEST + 1])
+    return f"'{text[:_LONGEST]}…'" if len(text) > _LONGEST else f"'{text}'"
+
+
+def listed(words: Iterable[str], last: str = "and") -> str:
+    """`a, b and c`."""
+    *head, tail = list(words) or [""]
+    return f"{', '.join(head)} {last} {tail}" if head else tail
+
+
+def type_name(value: object) -> str:
+    names: dict[type, str] = {
+        dict: "an object",
+        list: "a list",
+        str: "a text",
+        bool: "a boolean",
+        int: "a number",
+        float: "a number",
+    }
+    return names.get(type(value), "null")
+
+
+def suggestion(value: object, known: Iterable[str]) -> str:
+    """`; did you mean 'x'?` when one of the known words is near, else the whole set."""
+    words = list(known)
+    if type(value) is str:
+        folded = value.replace("_", "-").casefold()
+        same = [word for word in words if word.replace("_", "-").casefold() == folded]
+        near = same[0] if same else nearest(value, words)
+        if near is not None:
+            return f"; did you mean '{near}'?"
+    return f"; it is one of {', '.join(words)}"
