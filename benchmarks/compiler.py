@@ -16,8 +16,8 @@ from workrail_lint.result import Ok
 from workrail_lint.schemas import load_schema
 from workrail_lint.workrail.catalog.catalog import load_core
 from workrail_lint.workrail.catalog.extend import with_routines
-from workrail_lint.workrail.check import Settings
 from workrail_lint.workrail.compile import compile_source
+from workrail_lint.workrail.settings import Settings
 
 
 def run() -> Iterator[Figure]:

@@ -11,7 +11,7 @@ from workrail_lint.project.discovery import discover
 from workrail_lint.project.run import Plan, default_jobs, order, run
 from workrail_lint.project.selection import Selection
 from workrail_lint.result import Err
-from workrail_lint.workrail.check import Settings
+from workrail_lint.workrail.settings import Settings
 from workrail_lint.workrail.sources import resolve_bindings, resolve_catalog
 from workrail_lint.workrail.system import WorkRailSystem
 

@@ -2,7 +2,7 @@
 
 - `auto.Auto`: the smallest valid output for whatever a step asks for
 - `scripted.Scripted`: answers written down beforehand, strictly or with an agent for the rest
-- `erratic.Erratic`, `behaviours`: what agents get wrong, one name for each way
+- `contrary`, `behaviours`: what agents get wrong, one name for each way
 - `lossy.Lossy`: an agent whose calls and memory get lost
 - `recorded.Recorded`: hands in again what another run handed in
 """

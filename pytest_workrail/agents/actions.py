@@ -17,6 +17,7 @@ TokenSymbol: TypeAlias = Literal[
     "$previous",  # the continue token that was used last
     "$resume",  # of the last checkpoint, or of the first session that resume_session found
     "$gate",  # of the last gate
+    "$garbled",  # the continue token with its last character changed
 ]
 
 

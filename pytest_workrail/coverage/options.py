@@ -1,11 +1,14 @@
-"""The command line options of both kinds of coverage. Imported at every start of pytest, so it imports nothing."""
+"""The command line options of both kinds of coverage, and the plugins they call for.
+
+Imported at every start of pytest, so everything else is imported only when an option asks for it.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pytest
 
-if TYPE_CHECKING:
-    import pytest
+
+MARKER = "enforces(*lock_ids): the design locks that this test would notice being broken"
 
 
 def add_options(group: pytest.OptionGroup) -> None:
@@ -21,7 +24,7 @@ def _add_workflow_options(group: pytest.OptionGroup) -> None:
         const="table",
         choices=("table", "missing"),
         dest="workrail_cov",
-        help="Show how much of each workflow the tests have run; `missing` also lists what they have not.",
+        help="Show how much of each workflow the passing tests have run; `missing` also lists what they have not.",
     )
     group.addoption(
         "--workrail-cov-json",
@@ -43,5 +46,90 @@ def _add_lock_options(group: pytest.OptionGroup) -> None:
         "--workrail-locks",
         metavar="REGISTRY",
         dest="workrail_locks",
-        help="Report which design locks of this registry are enforced by the tests of this run.",
+        help="Report which design locks of this registry the tests of this run have enforced.",
     )
+    group.addoption(
+        "--workrail-locks-fail-under",
+        metavar="PERCENT",
+        type=float,
+        dest="workrail_locks_fail_under",
+        help="Fail when fewer locks than this are enforced.",
+    )
+    group.addoption(
+        "--workrail-locks-check",
+        action="store_true",
+        dest="workrail_locks_check",
+        help="Fail when any lock is not enforced.",
+    )
+    group.addoption(
+        "--workrail-locks-proven-fail-under",
+        metavar="PERCENT",
+        type=float,
+        dest="workrail_locks_proven_fail_under",
+        help="Fail when fewer locks than this are proven.",
+    )
+    group.addoption(
+        "--workrail-lock-report",
+        metavar="FOLDER",
+        dest="workrail_lock_report",
+        help="Write lock-coverage.json, lock-coverage.md and lock-closure-plan.md to this folder.",
+    )
+    group.addoption(
+        "--workrail-locks-verify",
+        action="store_true",
+        dest="workrail_locks_verify",
+        help="Write no reports; fail when those in the folder are not what this run shows.",
+    )
+    group.addoption(
+        "--workrail-lock-record",
+        metavar="FILE",
+        dest="workrail_lock_record",
+        help="The file with recorded lock texts and proofs (default: beside the registry, `*.record.json`).",
+    )
+    group.addoption(
+        "--workrail-locks-prove",
+        action="store_true",
+        dest="workrail_locks_prove",
+        help="Run only tests that claim locks, then try every sabotage on them, and record what was noticed.",
+    )
+    group.addoption(
+        "--workrail-locks-accept",
+        metavar="LOCK",
+        action="append",
+        default=[],
+        dest="workrail_locks_accept",
+        help="Record that the tests of this lock enforce its changed text; `all` for every lock.",
+    )
+    group.addoption(
+        "--workrail-sabotages",
+        metavar="MODULE",
+        action="append",
+        default=[],
+        dest="workrail_sabotages",
+        help="Where sabotages are defined: a module name, a file or a folder of files.",
+    )
+    group.addoption(
+        "--workrail-sabotage",
+        metavar="NAME",
+        dest="workrail_sabotage",
+        help="Run the tests with this sabotage on, to see what they notice.",
+    )
+
+
+def configure(config: pytest.Config) -> None:
+    """Register the marker, and what the options ask for."""
+    config.addinivalue_line("markers", MARKER)
+    option = config.getoption
+    if option("workrail_sabotage") or option("workrail_locks_prove"):
+        from pytest_workrail.coverage.locks.switching import prepare
+
+        prepare(config)
+    if any(option(name) is not None for name in ("workrail_cov", "workrail_cov_json", "workrail_cov_fail_under")):
+        from pytest_workrail.coverage.plugin import CoveragePlugin
+
+        config.pluginmanager.register(CoveragePlugin(config), "workrail-coverage")
+    if option("workrail_locks"):
+        from pytest_workrail.coverage.locks.plugin import LockPlugin
+        from pytest_workrail.coverage.locks.settings import lock_settings
+
+        config.pluginmanager.register(LockPlugin(config, lock_settings(config)), "workrail-locks")

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Protocol
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pytest
 
 
 class Ending(Enum):
@@ -19,14 +22,6 @@ class Ending(Enum):
     UNFINISHED = "did not run to its end"
 
 
-class Report(Protocol):
-    """What is looked at in the report of a phase."""
-
-    nodeid: str
-    when: str | None
-    outcome: str
-
-
 class Outcomes:
     """Follows the reports of each test until its teardown."""
 
@@ -34,9 +29,9 @@ class Outcomes:
         self._phases: dict[str, set[str]] = {}
         self._spoilt: dict[str, Ending] = {}
 
-    def add(self, report: Report) -> Ending | None:
+    def add(self, report: pytest.TestReport) -> Ending | None:
         """Note a report. With the teardown of a test: how it ended. Before: None."""
-        test, phase = report.nodeid, report.when or ""
+        test, phase = report.nodeid, report.when
         if phase == "setup":
             # A plugin may run a test again; then only the last time counts.
             self._phases.pop(test, None)
@@ -52,7 +47,7 @@ class Outcomes:
         return self._spoilt.pop(test, Ending.PASSED if whole else Ending.UNFINISHED)
 
 
-def _spoilt(report: Report) -> Ending | None:
+def _spoilt(report: pytest.TestReport) -> Ending | None:
     expected_to_fail = hasattr(report, "wasxfail")
     match report.outcome:
         case "passed":
@@ -60,6 +55,4 @@ def _spoilt(report: Report) -> Ending | None:
         case "skipped":
             return Ending.XFAILED if expected_to_fail else Ending.SKIPPED
         case _:
-            return {"setup": Ending.SETUP_FAILED, "teardown": Ending.TEARDOWN_FAILED}.get(
-                report.when or "", Ending.FAILED
-            )
+            return {"setup": Ending.SETUP_FAILED, "teardown": Ending.TEARDOWN_FAILED}.get(report.when, Ending.FAILED)

@@ -70,7 +70,7 @@ def unwritable(path: Path) -> Path | None:
     return existing
 
 
-def goldens_below(folders: Iterable[Path], skipped: Iterable[str]) -> Iterator[Path]:
+def goldens_below(folders: Iterable[Path], skipped: Iterable[str], ending: str = ENDING) -> Iterator[Path]:
     """All goldens at or below some folders. `skipped` are patterns of folder names that hold no tests."""
     patterns = tuple(skipped)
     seen: set[str] = set()
@@ -81,8 +81,8 @@ def goldens_below(folders: Iterable[Path], skipped: Iterable[str]) -> Iterator[P
                 continue
             seen.add(at)
             below[:] = sorted(name for name in below if not any(fnmatch(name, pattern) for pattern in patterns))
-            if FOLDER in Path(at).parts:
-                yield from (Path(at, name) for name in sorted(names) if name.endswith(ENDING) and name[0] != ".")
+            if FOLDER in Path(os.path.abspath(at)).parts:
+                yield from (Path(at, name) for name in sorted(names) if name.endswith(ending) and name[0] != ".")
 
 
 def _reason(problem: OSError) -> str:

@@ -40,7 +40,8 @@ def unused_goldens(
     owners = {owner_base(nodeid): test for nodeid, test in tests.items()}
     collected = {nodeid.partition("::")[0] for nodeid in tests}
     emptied = {function_base(owner_base(nodeid)) for nodeid in tests if has_no_parameters(nodeid)}
-    removable, idle = [], []
+    removable: list[str] = []
+    idle: list[str] = []
     for file in files.goldens_below(folders, skipped):
         path = os.path.relpath(file, root).replace(os.sep, "/")
         if path in claimed:

@@ -18,15 +18,14 @@ def effective_preferences(events: tuple[Event, ...], run: Run, node: NodeId) -> 
         if event.scope.run_id == run.run_id:
             effective = event.data.effective
             said[event.scope.node_id] = Preferences(effective.autonomy, effective.risk_policy)
-    seen: set[NodeId] = set()
     current: NodeId | None = node
-    while current is not None:
-        if current not in run.nodes:
-            return Err(violation(f"node {current} is not part of run {run.run_id}"))
-        if current in seen:
-            return Err(corruption(f"node {current} is its own ancestor"))
+    # A path is at most as long as there are nodes; a longer one goes round in a circle.
+    for _ in range(len(run.nodes) + 1):
+        if current is None:
+            return Ok(DEFAULT_PREFERENCES)
         if current in said:
             return Ok(said[current])
-        seen.add(current)
+        if current not in run.nodes:
+            return Err(violation(f"node {current} is not part of run {run.run_id}"))
         current = run.nodes[current].parent
-    return Ok(DEFAULT_PREFERENCES)
+    return Err(corruption(f"node {node} is its own ancestor"))

@@ -183,7 +183,7 @@ class _Drive:
         return {"continueToken": token, "intent": "rehydrate", "workspacePath": WORKSPACE}
 
     def _with_tokens(self, request: dict[str, Json]) -> dict[str, Json]:
-        symbols = {"$workspace": WORKSPACE, **self._tokens}
+        symbols = {"$workspace": WORKSPACE, "$garbled": _garbled(self._tokens["$continue"]), **self._tokens}
         return {name: symbols.get(value, value) if isinstance(value, str) else value for name, value in request.items()}
 
     def _call(self, tool: str, request: dict[str, Json], *, is_advance: bool = False) -> None:
@@ -312,3 +312,7 @@ class _Drive:
             tuple(self._visits.found),
             final,
         )
+
+
+def _garbled(token: str) -> str:
+    return token[:-1] + ("A" if token[-1] != "A" else "B")

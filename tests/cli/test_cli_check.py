@@ -321,7 +321,7 @@ HOSTILE = {
     + "}]}",
     "wrong types": json.dumps({"id": [], "name": {}, "steps": {"a": 1}, "features": 3, "assessments": "x"}),
     "null steps": '{"id": "demo.null", "steps": [null, 1, "x", [], {"type": "loop", "body": [null]}]}',
-    "surrogates": '{"id":"demo.lone","name":"\\ud800","steps":[{"id":"one-step","title":"\\udfff","prompt":"\\ud800"}]}',
+    "surrogates": '{"id":"demo.lone","name":"\\ud800","steps":[{"id":"one-step","title":"\\udfff","prompt":"p"}]}',
     "many duplicates": "{" + ",".join(['"steps":[]'] * 3000) + "}",
 }
 

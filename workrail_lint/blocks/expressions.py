@@ -196,9 +196,9 @@ class _Parser:
         if kind == "string":
             self.read()
             return _Literal(_ESCAPE.sub(lambda match: _ESCAPES.get(match[1], match[1]), token[1:-1]))
-        if kind == "name":
-            return self.name(token, start)
-        self.fail(f"expected a value, found {self.shown}")
+        if kind != "name":
+            self.fail(f"expected a value, found {self.shown}")
+        return self.name(token, start)
 
     def name(self, name: str, start: int) -> _Node:
         self.read()

@@ -83,9 +83,7 @@ def created_collisions(outputs: Mapping[str, Output], order: Sequence[str]) -> l
         new.update(created(outputs[lane]))
         for path in reported(outputs[lane]):
             touched.setdefault(path, []).append(lane)
-    return [
-        Clash(path, tuple(lanes)) for path, lanes in sorted(touched.items()) if len(lanes) > 1 and path in new
-    ]
+    return [Clash(path, tuple(lanes)) for path, lanes in sorted(touched.items()) if len(lanes) > 1 and path in new]
 
 
 def merge(

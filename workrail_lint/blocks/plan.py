@@ -120,7 +120,7 @@ def _cycle(vertices: list[Entry], edges: list[tuple[int, int]], order: list[int]
 
 
 def topological_order(count: int, edges: Iterable[tuple[int, int]]) -> list[int]:
-    """The vertices 0 to `count` - 1, each after its predecessors and the smallest first; those on circles are missing."""
+    """The vertices 0 to `count` - 1, each after its predecessors, the smallest first; those on circles are missing."""
     following: dict[int, list[int]] = {}
     waiting = [0] * count
     for source, target in set(edges):
@@ -141,10 +141,8 @@ def topological_order(count: int, edges: Iterable[tuple[int, int]]) -> list[int]
 
 def find_cycle(stuck: set[int], edges: Iterable[tuple[int, int]]) -> list[int]:
     """One circle among vertices of which every one has a predecessor in the set, from its smallest member on."""
-    before: dict[int, int] = {}
-    for source, target in sorted(set(edges), reverse=True):
-        if source in stuck and target in stuck:
-            before[target] = source
+    pairs = sorted(set(edges), reverse=True)
+    before = {target: source for source, target in pairs if source in stuck and target in stuck}
     at = min(stuck)
     seen: dict[int, int] = {}
     while at not in seen:

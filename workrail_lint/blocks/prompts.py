@@ -74,9 +74,7 @@ def joined(parts: Iterable[Section]) -> str:
     return SEPARATOR.join(section.text for section in parts)
 
 
-def assemble(
-    definition: Definition, node: Node, restrictions: Iterable[str] = (), feedback: str | None = None
-) -> str:
+def assemble(definition: Definition, node: Node, restrictions: Iterable[str] = (), feedback: str | None = None) -> str:
     """The prompt of a node."""
     return joined(sections(definition, node, restrictions, feedback))
 

@@ -50,13 +50,12 @@ def _output(value: dict[str, Any]) -> dict[str, Any]:
 
 def _definition(value: dict[str, Any]) -> dict[str, Any]:
     nodes = value.get("nodes")
-    slim = [_picked(node, _NODE_MEMBERS) if isinstance(node, dict) else None for node in nodes] if _is_list(nodes) else []
+    slim = [
+        _picked(node, _NODE_MEMBERS) if isinstance(node, dict) else None
+        for node in (nodes if isinstance(nodes, list) else ())
+    ]
     return {**_picked(value, _DEFINITION_MEMBERS), "nodes": slim}
 
 
 def _picked(value: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     return {name: value[name] for name in names if name in value}
-
-
-def _is_list(value: object) -> bool:
-    return isinstance(value, list)

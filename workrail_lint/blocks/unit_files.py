@@ -17,8 +17,8 @@ from workrail_lint.blocks.records import record_of
 from workrail_lint.blocks.units import Folder, Unit
 from workrail_lint.documents.json_reader import MAX_BYTES, read_json
 
-# A workspace larger than this is not searched for files that a pattern might mean.
-_MOST_FILES = 200_000
+# Files times patterns: in a workspace larger than this nothing is said about patterns without a file.
+_MOST_LOOKS = 500_000
 _SKIPPED = (".git", OUTPUT_FOLDER, RUN_FOLDER, "node_modules")
 _RECORDED = (BlockKind.ENVIRONMENT, BlockKind.FAN_IN, BlockKind.PROMPT)
 
@@ -125,18 +125,25 @@ def _entries(folder: str) -> list[str]:
 
 def _read(path: str, kind: BlockKind) -> dict[str, Any]:
     """The record of a file that the run itself did not look at."""
-    try:
-        found = os.lstat(path)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_BYTES:
-            return record_of(kind, None)
-        with open(path, "rb") as file:
-            data = file.read(MAX_BYTES)
-    except (OSError, ValueError):
+    data = regular_bytes(path)
+    if data is None:
         return record_of(kind, None)
     if kind is BlockKind.PROMPT:
         return record_of(kind, prompt_text(data))
     document = read_json(data)
     return record_of(kind, document.value if document.readable else None)
+
+
+def regular_bytes(path: str) -> bytes | None:
+    """What a regular file of a sensible size holds; None for anything else, which is not even opened."""
+    try:
+        found = os.lstat(path)
+        if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_BYTES:
+            return None
+        with open(path, "rb") as file:
+            return file.read(MAX_BYTES)
+    except (OSError, ValueError):
+        return None
 
 
 def prompt_text(data: bytes) -> str | None:
@@ -177,8 +184,10 @@ class DiskTree:
 
     def unmatched(self, patterns: list[str]) -> list[str]:
         left = list(dict.fromkeys(patterns))
-        for count, path in enumerate(self._files()):
-            if not left or count >= _MOST_FILES:
+        looks = 0
+        for path in self._files():
+            looks += len(left) + 1
+            if not left or looks > _MOST_LOOKS:
                 return []
             left = [pattern for pattern in left if not glob_matches(pattern, path)]
         return left

@@ -111,7 +111,9 @@ class Unit:
 
     @property
     def is_read_only(self) -> bool:
-        return self.mount is not None and isinstance(self.mount.value, dict) and self.mount.value.get("readOnly") is True
+        return (
+            self.mount is not None and isinstance(self.mount.value, dict) and self.mount.value.get("readOnly") is True
+        )
 
     @property
     def hides_blocks(self) -> bool:

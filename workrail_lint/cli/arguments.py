@@ -12,9 +12,8 @@ from workrail_lint.findings import Finding
 from workrail_lint.project.config import Config, find_config, load_config
 from workrail_lint.project.discovery import discover
 from workrail_lint.result import Err
-from workrail_lint.workrail.check import Settings
-from workrail_lint.workrail.compat import Policy
 from workrail_lint.workrail.project_bindings import FILE as BINDINGS_FILE
+from workrail_lint.workrail.settings import Settings
 from workrail_lint.workrail.sources import read_file, resolve_bindings, resolve_catalog
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def settings(args: argparse.Namespace, config: Config, *, parity: bool = False, 
         bindings=bindings.value,
         parity=parity,
         engine=engine or config.text("target") == "engine",
-        policy=Policy(compat) if compat else None,
+        policy=compat,
         workspace=config.file("workspace") or config.root,
         source_kind=config.text("source-kind"),
         options={"evidence": config.text("evidence") or "normal", "new-files": config.strings("new-files")},

@@ -14,10 +14,11 @@ from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.cli.reporting import report_errors
 from workrail_lint.result import Err, Ok
 from workrail_lint.workrail.canonical import CanonicalError, canonical_bytes, digest
-from workrail_lint.workrail.check import Settings, check_document
+from workrail_lint.workrail.check import check_document
 from workrail_lint.workrail.compile import errors_of
 from workrail_lint.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.workrail.compiler.engine_target import HashMode
+from workrail_lint.workrail.settings import Settings
 
 
 def main(arguments: list[str]) -> int:

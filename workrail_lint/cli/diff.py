@@ -14,11 +14,12 @@ from workrail_lint.cli.reporting import report_errors
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.documents.kinds import Kind, kind_of
 from workrail_lint.result import Err
-from workrail_lint.workrail.check import Settings, check_document
+from workrail_lint.workrail.check import check_document
 from workrail_lint.workrail.compile import errors_of
 from workrail_lint.workrail.compiler.ir import FORMAT
 from workrail_lint.workrail.diff import Change, compare, describe
 from workrail_lint.workrail.outline import Outline, outline
+from workrail_lint.workrail.settings import Settings
 from workrail_lint.workrail.sources import read_file
 
 _COLOURS = {"added": "green", "removed": "red", "moved": "yellow", "changed": "cyan"}

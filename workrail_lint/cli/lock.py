@@ -12,7 +12,7 @@ from workrail_lint.cli.reporting import report_errors
 from workrail_lint.project.files import write_atomically
 from workrail_lint.result import Err
 from workrail_lint.workrail.canonical import CanonicalError
-from workrail_lint.workrail.check import Settings, check_document
+from workrail_lint.workrail.check import check_document
 from workrail_lint.workrail.compile import errors_of
 from workrail_lint.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.workrail.diff import describe
@@ -25,6 +25,7 @@ from workrail_lint.workrail.lockfile import (
     lock_entry,
     parse_lockfile,
 )
+from workrail_lint.workrail.settings import Settings
 from workrail_lint.workrail.sources import read_file
 
 

@@ -15,7 +15,7 @@ from workrail_lint.project.systems import System
 from workrail_lint.result import Err, Ok
 from workrail_lint.version import VERSION
 from workrail_lint.workrail.canonical import canonical_hash
-from workrail_lint.workrail.check import Settings
+from workrail_lint.workrail.settings import Settings
 from workrail_lint.workrail.sources import read_file
 from workrail_lint.workrail.system import WorkRailSystem
 
@@ -90,7 +90,7 @@ def _cache_key(settings: Settings, choice: dict[str, Any]) -> str:
         "choice": choice,
         "parity": settings.parity,
         "engine": settings.engine,
-        "policy": settings.policy.value,
+        "policy": settings.policy,
         "workspace": settings.workspace,
         "sourceKind": settings.source_kind,
         "options": settings.options,

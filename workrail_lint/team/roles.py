@@ -131,6 +131,7 @@ ROLES: dict[AgentName, Role] = {
     A.ORCHESTRATOR: Role(Reach.SESSION),
 }
 ROLE_KEYS = tuple(dict.fromkeys(key for role in ROLES.values() for key in role.keys))
+_LONGEST_PATH = 4096
 # These two record what happens to the work itself, so every agent keeps them up to date.
 _LEDGERS = ("tasks.yaml", "status.json")
 _TEST_FILE = Pattern(
@@ -147,7 +148,7 @@ def may_write(agent: AgentName, path: str, session: str | None, artifacts: tuple
 
     `artifacts` are the names that mean a session artifact even without the folder in front.
     """
-    if machine_reason(path) is not None:
+    if machine_reason(path) is not None or len(path) > _LONGEST_PATH:
         return False
     inside = session_parts(path)
     if inside is not None and session is not None and inside[0] != session:

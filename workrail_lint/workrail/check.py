@@ -23,11 +23,12 @@ from workrail_lint.workrail.rules.base import Workflow
 from workrail_lint.workrail.rules.registry import by_name
 from workrail_lint.workrail.rules.walk import LazyRuleSet, RuleSet, build_steps, damaged_places, sound_members
 from workrail_lint.workrail.schema_findings import schema_findings
+from workrail_lint.workrail.settings import REJECT, Settings
 from workrail_lint.workrail.startability import start_findings
 from workrail_lint.workrail.structural import structural_findings
 
 if TYPE_CHECKING:
-    from workrail_lint.workrail.catalog.catalog import Catalog
+    pass
 
 # Read problems that the engine does not mind: it replaces bad bytes, keeps the last of repeated members, and
 # reads a large file that is asked for by name.
@@ -45,54 +46,6 @@ _SAID_BEFORE = {
 
 # One rule speaks for every construct of the design form; the construct's own code is in the details.
 _DESIGN_FORM = "design-form-construct"
-
-
-class Settings:
-    """How a document is judged."""
-
-    __slots__ = (
-        "_bundled_ids",
-        "base_catalog",
-        "bindings",
-        "catalog",
-        "engine",
-        "options",
-        "parity",
-        "policy",
-        "source_kind",
-        "workspace",
-    )
-
-    def __init__(
-        self,
-        catalog: Catalog,
-        *,
-        bindings: object = None,
-        parity: bool = False,
-        engine: bool = False,
-        policy: Policy | None = None,
-        workspace: str | None = None,
-        source_kind: str | None = None,
-        base_catalog: Catalog | None = None,
-        options: dict[str, object] | None = None,
-    ) -> None:
-        self.catalog = catalog
-        self.base_catalog = base_catalog or catalog  # without the project's own routines
-        self._bundled_ids: frozenset[str] | None = None
-        self.bindings = bindings  # the content of the project's bindings file, None when there is none
-        self.parity = parity  # errors are exactly what the engine rejects
-        self.engine = engine or parity  # the workflow is meant to run on the public engine
-        self.policy = Policy.REJECT if parity else (policy or Policy.NORMALIZE)
-        self.workspace = workspace  # the folder references are relative to, None when there is no disk
-        self.source_kind = source_kind  # where the files come from; None: to be told from each path
-        self.options = options or {}
-
-    @property
-    def bundled_ids(self) -> frozenset[str]:
-        """The routines that come with the catalog, not with the project."""
-        if self._bundled_ids is None:
-            self._bundled_ids = frozenset(r.routine_id for r in self.base_catalog.templates.values())
-        return self._bundled_ids
 
 
 class Checked:
@@ -140,7 +93,7 @@ def _judge(
     rules: RuleSet | LazyRuleSet | None,
     is_routine: bool,
 ) -> list[Finding]:
-    normalized = normalize(value, settings.policy)
+    normalized = normalize(value, Policy(settings.policy))
     definition: dict[str, Any] = normalized.document
     # What normalization already refused, the schema would only say again.
     violations = [
@@ -153,7 +106,7 @@ def _judge(
     compiled, errors = _compile(definition, settings, normalized)
     found = _without_repeats(found + errors + start_findings(definition))
     # These speak of the document as it was written. Where the design form is refused outright, the schema does.
-    refused = [] if settings.policy is Policy.REJECT else list(normalized.errors)
+    refused = [] if settings.policy == REJECT else list(normalized.errors)
     if not refused and not any(_stops(finding) for finding in found):
         checked.definition, checked.compiled = definition, compiled
     if rules is not None:

@@ -8,8 +8,9 @@ from typing import Any
 
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.result import Err, Ok
-from workrail_lint.workrail.check import Checked, Settings, check_document
+from workrail_lint.workrail.check import Checked, check_document
 from workrail_lint.workrail.compiler.compiled import CompiledWorkflow
+from workrail_lint.workrail.settings import Settings
 from workrail_lint.workrail.sources import read_file, resolve_bindings, resolve_catalog
 
 

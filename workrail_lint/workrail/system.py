@@ -14,9 +14,9 @@ from workrail_lint.workrail.canonical import CanonicalError, canonical_hash
 if TYPE_CHECKING:
     from workrail_lint.project.selection import Selection
     from workrail_lint.rules.base import Rule
-    from workrail_lint.workrail.check import Settings
     from workrail_lint.workrail.rules.base import WorkflowRule
     from workrail_lint.workrail.rules.walk import LazyRuleSet
+    from workrail_lint.workrail.settings import Settings
 
 _CHECKED = (Kind.WORKFLOW, Kind.ROUTINE, Kind.BINDINGS, Kind.CATALOG)
 _MAYBE = "workflow?"
@@ -85,6 +85,8 @@ class WorkRailSystem:
 
     def cross_check(self, records: dict[str, Any], settings: Settings, complete: bool) -> list[Finding]:
         """Ids and delegations over all files; `complete` when a whole project was looked at."""
+        if len(records) == 1 and all(not d and not i.startswith("wr.") for i, _, d in records.values()):
+            return []  # one workflow that refers to no other has nobody to clash with
         from workrail_lint.project.registry import Delegation, Entry, registry_findings
 
         entries = [

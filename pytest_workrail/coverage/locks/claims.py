@@ -1,8 +1,8 @@
 """Claims: which locks a test says it enforces, by marker, docstring or comment.
 
-`@pytest.mark.enforces("lock-id", ...)` on a test, class or module; a line `@enforces lock-id` in the docstring of one of
-them; the same in a comment, which belongs to the innermost test or class around it, else to the module. `lock-id@2`
-names the revision the test was written for.
+`@pytest.mark.enforces("lock-id", ...)` on a test, class or module; a line `@enforces lock-id` in the docstring of one
+of them; the same in a comment, which belongs to the innermost test or class around it, else to the module.
+`lock-id@2` names the revision the test was written for.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from typing import NamedTuple
 import pytest
 
 MARKER = "enforces"
-MARKER_LINE = f"{MARKER}(*lock_ids): the design locks that this test would notice being broken"
 
 _TAG = re.compile(r"^\s*(?:\*|#)?\s*@enforces\s+([a-z0-9-]+(?:@\d+)?)", re.IGNORECASE | re.MULTILINE)
 _CLAIM = re.compile(r"(?P<lock>[a-z0-9]+(?:-[a-z0-9]+)*)(?:@(?P<revision>[1-9]\d*))?")

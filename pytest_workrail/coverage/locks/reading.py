@@ -51,9 +51,7 @@ def _plain(function: object) -> FunctionType | None:
     return unwrapped if isinstance(unwrapped, FunctionType) else None
 
 
-def _collect(
-    function: FunctionType, folder: str, found: set[Expectation], seen: set[FunctionType], depth: int
-) -> None:
+def _collect(function: FunctionType, folder: str, found: set[Expectation], seen: set[FunctionType], depth: int) -> None:
     definition = _definition(function)
     if definition is None or function in seen or not depth:
         return

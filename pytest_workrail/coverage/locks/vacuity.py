@@ -11,7 +11,24 @@ _REFLEXIVE = (ast.Eq, ast.Is, ast.LtE, ast.GtE)
 _PURE = frozenset(
     builtin.__name__
     for builtin in (
-        *(bool, bytes, dict, enumerate, filter, float, frozenset, int, list, map, range, reversed, set, str, tuple, zip),
+        *(
+            bool,
+            bytes,
+            dict,
+            enumerate,
+            filter,
+            float,
+            frozenset,
+            int,
+            list,
+            map,
+            range,
+            reversed,
+            set,
+            str,
+            tuple,
+            zip,
+        ),
         *(abs, all, any, chr, divmod, format, hex, isinstance, issubclass, iter, len, max, min, next, ord, pow, repr),
         *(round, sorted, sum, type),
     )
@@ -37,9 +54,7 @@ def _varies(node: ast.expr) -> bool:
     """Whether anything is named in it that comes from outside; what a comprehension names itself does not."""
     own = {name.id for name in ast.walk(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)}
     own |= {argument.arg for argument in ast.walk(node) if isinstance(argument, ast.arg)}
-    return any(
-        isinstance(name, ast.Name) and name.id not in own and name.id not in _PURE for name in ast.walk(node)
-    )
+    return any(isinstance(name, ast.Name) and name.id not in own and name.id not in _PURE for name in ast.walk(node))
 
 
 def _holds(node: ast.expr) -> bool:

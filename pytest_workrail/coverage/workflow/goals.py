@@ -139,9 +139,7 @@ def _may_need_person(step: dict[str, Any]) -> bool:
 def loop_blockers(loop_step: dict[str, Any], profile: Profile) -> list[str]:
     """The codes that come from a loop and not from the step that is handed in."""
     codes: list[str] = []
-    decides = any(
-        step.get("output", {}).get("contract", {}).get("ref") == LOOP_CONTROL for step in loop_step["body"]
-    )
+    decides = any(step.get("output", {}).get("contract", {}).get("ref") == LOOP_CONTROL for step in loop_step["body"])
     by_artifact = loop_step["loop"]["source"]["kind"] == "artifact"
     if by_artifact and not decides and profile.loop_decision is LoopDecision.REQUIRE:
         codes += ["MISSING_REQUIRED_OUTPUT", "INVALID_REQUIRED_OUTPUT"]

@@ -69,9 +69,7 @@ class _Steps:
         return (places[0], self._at[places[0]]) if len(places) == 1 else None
 
 
-def _visit_points(
-    visit: Visit, at: tuple[dict[str, Any], dict[str, Any] | None], profile: Profile
-) -> Iterator[Point]:
+def _visit_points(visit: Visit, at: tuple[dict[str, Any], dict[str, Any] | None], profile: Profile) -> Iterator[Point]:
     step, loop = at
     place = place_of(visit.step_id, visit.loop_path)
     if visit.outcome == "advanced":

@@ -23,7 +23,24 @@ from workrail_lint.workrail.model.unions import ByMember
 PACKS_FILE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "packs.json")
 # The smallest number above zero that a double can hold: "at least this" is "more than nothing".
 _ABOVE_ZERO = 5e-324
-_ORDER = ["type", "const", "enum", "pattern", "minLength", "maxLength", "minimum", "maximum", "properties", "required", "additionalProperties", "items", "minItems", "maxItems", "oneOf", "x-objectMode"]
+_ORDER = [
+    "type",
+    "const",
+    "enum",
+    "pattern",
+    "minLength",
+    "maxLength",
+    "minimum",
+    "maximum",
+    "properties",
+    "required",
+    "additionalProperties",
+    "items",
+    "minItems",
+    "maxItems",
+    "oneOf",
+    "x-objectMode",
+]
 _PACKS: dict[str, tuple[type[BaseModel], dict[str, Any], str, str]] = {
     "block_output": (BlockOutput, examples.OUTPUT, "Block output", "What a stateless block leaves behind."),
     "environment": (Environment, examples.ENVIRONMENT, "Block environment", "The nine variables a block is given."),

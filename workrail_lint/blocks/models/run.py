@@ -72,7 +72,9 @@ class FirstCompleteWins(Open):
 
     resolution: Literal["first-complete-wins"] = Field(description="How it was settled.")
     conflicting_file: HarmlessPath = Field(description="The path in question.")
-    lanes: Annotated[tuple[AnyText, ...], Array(2, unique=True)] = Field(description="The lanes, first to finish first.")
+    lanes: Annotated[tuple[AnyText, ...], Array(2, unique=True)] = Field(
+        description="The lanes, first to finish first."
+    )
     applied_from: AnyText = Field(description="Whose version was taken: that of the first lane.")
 
 
@@ -81,7 +83,9 @@ class UserResolved(Open):
 
     resolution: Literal["user-resolved"] = Field(description="How it was settled.")
     conflicting_file: HarmlessPath = Field(description="The path in question.")
-    lanes: Annotated[tuple[AnyText, ...], Array(2, unique=True)] = Field(description="The lanes, first to finish first.")
+    lanes: Annotated[tuple[AnyText, ...], Array(2, unique=True)] = Field(
+        description="The lanes, first to finish first."
+    )
     applied_from: Maybe[AnyText] = Field(None, description="Whose version was taken; left out after a manual merge.")
 
 
@@ -102,4 +106,4 @@ class FanInResult(Open):
 class ExtendedFanInResult(FanInResult):
     """How the lanes of a parallel group came together, in the extended profile."""
 
-    block_outputs: Listed[ExtendedBlockOutput] = Field(description="The lanes' outputs, in lane order.")  # type: ignore[assignment]
+    block_outputs: Listed[ExtendedBlockOutput] = Field(description="The lanes' outputs, in lane order.")

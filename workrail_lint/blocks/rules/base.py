@@ -14,11 +14,8 @@ from workrail_lint.blocks.definition import Definition
 from workrail_lint.blocks.documents import BlockKind
 from workrail_lint.blocks.options import BlockOptions
 from workrail_lint.rules.base import Report, Rule
-from workrail_lint.workrail.compiler.nodes import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from workrail_lint.blocks.units import Unit
     from workrail_lint.documents.json_reader import JsonDocument
     from workrail_lint.documents.structure import Violation
@@ -27,28 +24,6 @@ if TYPE_CHECKING:
 CONTRACT = "fixed by the block contract"
 ENGINES = "what shipped studio engines do, where the contract is silent"
 DECIDED = "decided by this linter, where contract and engines are silent"
-_LONGEST_SHOWN = 80
-
-
-def shown(text: object) -> str:
-    """Somebody's text inside a message: quoted, on one line, and no longer than a line is."""
-    whole = str(text)
-    return one_line(whole if len(whole) <= _LONGEST_SHOWN else f"{whole[: _LONGEST_SHOWN - 1]}…")
-
-
-def listed(values: Iterable[object], most: int = 5) -> str:
-    """Several texts inside a message; of very many only the first."""
-    items = list(values)
-    more = f" and {len(items) - most} more" if len(items) > most else ""
-    return ", ".join(shown(item) for item in items[:most]) + more
-
-
-def json_type(value: object) -> str:
-    """The type of a JSON value in words."""
-    from workrail_lint.workrail.catalog.shape import type_name
-
-    name = type_name(value)
-    return {"null": "null", "object": "an object", "array": "an array"}.get(name, f"a {name}")
 
 
 class BlockDocument:

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from workrail_lint.blocks.definition import Definition, Node, texts_of
-from workrail_lint.blocks.rules.base import ENGINES, BlockDocument, shown
+from workrail_lint.blocks.rules.base import ENGINES, BlockDocument
 from workrail_lint.blocks.rules.definition_graph import unknown_node
 from workrail_lint.blocks.rules.definition_shape import DefinitionRule
 from workrail_lint.blocks.rules.samples import WORKFLOW_PATH, control, edge, node, workflow
 from workrail_lint.blocks.vocabulary import ControlType, members
+from workrail_lint.blocks.wording import shown
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 
@@ -85,7 +86,7 @@ class ControlShape(DefinitionRule):
         definition = document.definition
         for found in definition.nodes:
             if found.control is ControlType.CONDITION:
-                ways = len({edge.target for edge in definition.transitions if edge.source == found.id})
+                ways = sum(1 for transition in definition.transitions if transition.source == found.id)
                 if ways < 2:
                     text = f"the condition {shown(found.id)} has {ways} outgoing transition(s); a decision needs two"
                     report(found.pointer, text)

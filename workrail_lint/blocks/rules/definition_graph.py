@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from workrail_lint.blocks.definition import Definition, text_of
 from workrail_lint.blocks.expressions import parse_expression
 from workrail_lint.blocks.plan import find_cycle, topological_order
-from workrail_lint.blocks.rules.base import DECIDED, ENGINES, BlockDocument, shown
+from workrail_lint.blocks.rules.base import DECIDED, ENGINES, BlockDocument
 from workrail_lint.blocks.rules.definition_shape import DefinitionRule
 from workrail_lint.blocks.rules.samples import WORKFLOW_PATH, edge, node, workflow
 from workrail_lint.blocks.vocabulary import ConditionType, is_member
+from workrail_lint.blocks.wording import shown
 from workrail_lint.findings import Severity
 from workrail_lint.result import Err
 from workrail_lint.rules.base import Example, Report
@@ -57,7 +58,7 @@ class NodeIdDuplicate(DefinitionRule):
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         nodes = document.definition.nodes
-        for ident, pointer in repeated((node.id, node.pointer) for node in nodes):
+        for ident, pointer in repeated((found.id, found.pointer) for found in nodes):
             report(f"{pointer}/id", f"the id {shown(ident)} is that of an earlier node")
 
     def examples(self) -> Iterator[Example]:

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 from workrail_lint import js
-from workrail_lint.blocks.rules.base import DECIDED, ENGINES, BlockDocument, json_type, shown
+from workrail_lint.blocks.rules.base import DECIDED, ENGINES, BlockDocument
 from workrail_lint.blocks.rules.definition_graph import repeated, unknown_node
 from workrail_lint.blocks.rules.definition_shape import DefinitionRule
 from workrail_lint.blocks.rules.samples import GATE, WORKFLOW_PATH, workflow
 from workrail_lint.blocks.vocabulary import VariableType
+from workrail_lint.blocks.wording import json_type, shown
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 

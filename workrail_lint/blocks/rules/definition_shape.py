@@ -1,4 +1,4 @@
-"""BC301 to BC309, BC314, BC322 and BC341: the shape of a definition, member by member (and of a mount, where it is alike)."""
+"""BC301 to BC304, BC306 to BC309, BC314, BC322, BC341: the shape of a definition, and of a mount where it is alike."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from workrail_lint import js
 from workrail_lint.blocks.documents import BlockKind
-from workrail_lint.blocks.rules.base import ENGINES, BlockDocument, BlockRule, json_type, shown
+from workrail_lint.blocks.rules.base import ENGINES, BlockDocument, BlockRule
 from workrail_lint.blocks.rules.samples import GATE, MOUNT_PATH, WORKFLOW_PATH, edge, group, mount, node, uuid, workflow
 from workrail_lint.blocks.vocabulary import AgentNodeType, ConditionType, members
+from workrail_lint.blocks.wording import json_type, shown, type_in_words
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import Insert, Replace, safe
@@ -106,7 +107,7 @@ class WorkflowFieldType(BlockRule):
         fix = None
         if name in _TEXT_LISTS and isinstance(value, str) and violation.expected == ("array",):
             fix = safe("put it into a list", Replace(pointer, [value]))
-        wanted = " or ".join(_in_words(kind) for kind in violation.expected)
+        wanted = " or ".join(type_in_words(kind) for kind in violation.expected)
         report(pointer, f"{shown(name)} must hold {wanted} here, not {json_type(value)}", fix=fix)
         return True
 
@@ -125,17 +126,13 @@ def _is_closed_set(pointer: str) -> bool:
     return last(pointer) in (*_ENUMS, "mergeStrategy") and not pointer[-1].isdigit()
 
 
-def _in_words(name: str) -> str:
-    return {"array": "an array", "object": "an object", "integer": "an integer"}.get(name, f"a {name}")
-
-
 class WorkflowIdUnsafe(DefinitionRule):
     code = "BC303"
     name = "workflow-id-unsafe"
     severity = Severity.ERROR
     origin = ENGINES
     summary = "An id could not be part of a file name."
-    why = "Ids become names of output files and folders; one with slashes, dots or blanks leads somewhere else or nowhere."
+    why = "Ids become names of files and folders; one with slashes, dots or blanks leads somewhere else or nowhere."
 
     def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
         if violation.keyword != "pattern" or last(violation.pointer) != "id":
@@ -187,7 +184,9 @@ class NodeTypeUnknown(DefinitionRule):
     def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
         if not is_node_type(violation.pointer):
             return False
-        report(violation.pointer, f"{written(violation.value)} is no type of node{meant(violation.value, AgentNodeType)}")
+        report(
+            violation.pointer, f"{written(violation.value)} is no type of node{meant(violation.value, AgentNodeType)}"
+        )
         return True
 
     def examples(self) -> Iterator[Example]:
@@ -298,7 +297,9 @@ class EnumUnknown(DefinitionRule):
             return False
         known = violation.expected if violation.keyword == "enum" else ()
         suggestion = nearest(violation.value, known) if isinstance(violation.value, str) else None
-        hint = f"; did you mean {shown(suggestion)}?" if suggestion else f"; they are {', '.join(known)}" if known else ""
+        hint = (
+            f"; did you mean {shown(suggestion)}?" if suggestion else f"; they are {', '.join(known)}" if known else ""
+        )
         report(pointer, f"{written(violation.value)} is nothing {shown(last(pointer))} knows{hint}")
         return True
 
@@ -308,9 +309,7 @@ class EnumUnknown(DefinitionRule):
             workflow(node("plan", config={"gateMode": "gate"})),
             path=WORKFLOW_PATH,
         )
-        yield Example(
-            workflow(gates=[{**GATE, "gateType": "approve"}]), workflow(gates=[GATE]), path=WORKFLOW_PATH
-        )
+        yield Example(workflow(gates=[{**GATE, "gateType": "approve"}]), workflow(gates=[GATE]), path=WORKFLOW_PATH)
 
 
 class LimitNotPositive(BlockRule):
@@ -319,7 +318,9 @@ class LimitNotPositive(BlockRule):
     severity = Severity.ERROR
     origin = ENGINES
     summary = "A limit is zero or negative."
-    why = "A block that may take no time, no turn and no money can't do anything; a number of retries can't be negative."
+    why = (
+        "A block that may take no time, no turn and no money can't do anything; a number of retries can't be negative."
+    )
     kinds = (BlockKind.WORKFLOW, BlockKind.MOUNT)
 
     def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from workrail_lint.blocks.definition import text_of, texts_of
 from workrail_lint.blocks.documents import split_path
 from workrail_lint.blocks.paths import OUTPUT_FOLDER, normalized
-from workrail_lint.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument, UnitReport, json_type, listed, shown
+from workrail_lint.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument, UnitReport
 from workrail_lint.blocks.rules.output_shape import OutputRule
 from workrail_lint.blocks.rules.samples import WORKFLOW_PATH, edge, node, output, output_path, workflow
 from workrail_lint.blocks.units import Unit
@@ -21,6 +21,7 @@ from workrail_lint.blocks.vocabulary import (
     is_member,
     kinds_of_profile,
 )
+from workrail_lint.blocks.wording import json_type, listed, shown, type_in_words
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import Insert, Replace, safe, unsafe
@@ -184,17 +185,13 @@ class DeliverablesFieldType(OutputRule):
         fix = None
         if pointer == f"/deliverables/{name}" and name in _LISTS and isinstance(value, str):
             fix = safe("put it into a list", Replace(pointer, [value]))
-        report(pointer, f"{shown(name)} must hold {_type_in_words(wanted)} here, not {json_type(value)}", fix=fix)
+        report(pointer, f"{shown(name)} must hold {type_in_words(wanted)} here, not {json_type(value)}", fix=fix)
         return True
 
     def examples(self) -> Iterator[Example]:
         good = output("plan", "plan", deliverables={"blockType": "plan", "taskList": ["T01"]})
         bad = output("plan", "plan", deliverables={"blockType": "plan", "taskList": "T01"})
         yield Example(bad, good, good, path=output_path("plan"))
-
-
-def _type_in_words(name: str) -> str:
-    return {"array": "an array", "object": "an object", "integer": "an integer"}.get(name, f"a {name}")
 
 
 class DeliverablesFieldForeign(OutputRule):
@@ -228,7 +225,9 @@ class CodeFilesDisagree(OutputRule):
     severity = Severity.WARNING
     origin = DECIDED
     summary = "The files in code deliverables are not those that the output lists as modified and created."
-    why = "Merging goes by the output's own lists and people by the deliverables: one of the two is told something wrong."
+    why = (
+        "Merging goes by the output's own lists and people by the deliverables: one of the two is told something wrong."
+    )
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         deliverables = _deliverables(document)
@@ -250,7 +249,7 @@ class CodeFilesDisagree(OutputRule):
         code = {"blockType": "code", "filesChanged": ["a"]}
         yield Example(
             output(filesModified=[], filesCreated=[], deliverables=code),
-            output(filesModified=["./a"], deliverables=code),
+            output(filesModified=["a"], deliverables=code),
             path=_FILE,
         )
 

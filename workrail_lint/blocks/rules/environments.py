@@ -8,15 +8,7 @@ from typing import TYPE_CHECKING, Any
 from workrail_lint import js
 from workrail_lint.blocks.documents import BlockKind, id_in_name
 from workrail_lint.blocks.environment import NAMES, RUN_SCOPE, previous_block, restrictions_text
-from workrail_lint.blocks.rules.base import (
-    CONTRACT,
-    DECIDED,
-    BlockDocument,
-    BlockRule,
-    UnitReport,
-    json_type,
-    shown,
-)
+from workrail_lint.blocks.rules.base import CONTRACT, DECIDED, BlockDocument, BlockRule, UnitReport
 from workrail_lint.blocks.rules.samples import (
     MOUNT_PATH,
     WORKFLOW_PATH,
@@ -28,6 +20,7 @@ from workrail_lint.blocks.rules.samples import (
     workflow,
 )
 from workrail_lint.blocks.units import Unit
+from workrail_lint.blocks.wording import json_type, shown
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import Replace, safe
@@ -158,7 +151,7 @@ class EnvRunMismatch(EnvironmentRule):
                         report(file.path, f"/{name}", text)
 
     def examples(self) -> Iterator[Example]:
-        files: dict[str, Any] = {env_path("dev"): environment("dev", "1", "plan")}
+        files: dict[str, Any] = {env_path("dev"): environment("dev", "1")}
         yield Example(environment(EXECUTION_ID="run-2"), environment(), path=env_path("plan"), files=files)
         flow: dict[str, Any] = {WORKFLOW_PATH: workflow()}
         yield Example(environment(WORKFLOW_ID="logout"), environment(), path=_FILE, files=flow)

@@ -18,11 +18,12 @@ from workrail_lint.blocks.merging import (
     reported,
 )
 from workrail_lint.blocks.paths import normalized
-from workrail_lint.blocks.rules.base import CONTRACT, DECIDED, BlockDocument, listed, shown
+from workrail_lint.blocks.rules.base import CONTRACT, DECIDED, BlockDocument
 from workrail_lint.blocks.rules.fan_in_shape import FanInRule
 from workrail_lint.blocks.rules.samples import FAN_IN_PATH, conflict, fan_in, lane
 from workrail_lint.blocks.timestamps import Instant, instant_of
 from workrail_lint.blocks.vocabulary import MergeStrategy, Resolution
+from workrail_lint.blocks.wording import listed, shown
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 
@@ -184,7 +185,11 @@ class ConflictAppliedFrom(FanInRule):
             if item.get("resolution") == Resolution.FIRST_COMPLETE_WINS.value and applied != first:
                 found = "nothing" if applied is None else shown(applied)
                 report(place, f"{shown(path)}: the first lane, {shown(first)}, wins, not {found}")
-            elif item.get("resolution") == Resolution.USER_RESOLVED.value and applied is not None and applied not in names:
+            elif (
+                item.get("resolution") == Resolution.USER_RESOLVED.value
+                and applied is not None
+                and applied not in names
+            ):
                 report(place, f"{shown(path)}: {shown(applied)} is none of the lanes {listed(names)}")
 
     def examples(self) -> Iterator[Example]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from workrail_lint.blocks.definition import Group
 from workrail_lint.blocks.documents import BlockKind
 from workrail_lint.blocks.paths import is_rel_path, normalized
-from workrail_lint.blocks.rules.base import CONTRACT, DECIDED, BlockDocument, BlockRule, UnitReport, json_type, listed, shown
+from workrail_lint.blocks.rules.base import CONTRACT, DECIDED, BlockDocument, BlockRule, UnitReport
 from workrail_lint.blocks.rules.samples import (
     FAN_IN_PATH,
     WORKFLOW_PATH,
@@ -22,6 +22,7 @@ from workrail_lint.blocks.rules.samples import (
 )
 from workrail_lint.blocks.units import Unit, UnitFile
 from workrail_lint.blocks.vocabulary import MergeStrategy, is_member
+from workrail_lint.blocks.wording import json_type, listed, shown
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import Fix, Replace, safe

@@ -9,7 +9,7 @@ from typing import Any
 from workrail_lint.blocks.documents import BlockKind
 from workrail_lint.blocks.environment import previous_block
 from workrail_lint.blocks.paths import REJECTED_SUFFIX, output_name
-from workrail_lint.blocks.rules.base import CONTRACT, DECIDED, BlockRule, UnitReport, shown
+from workrail_lint.blocks.rules.base import CONTRACT, DECIDED, BlockRule, UnitReport
 from workrail_lint.blocks.rules.samples import (
     WORKFLOW_PATH,
     edge,
@@ -21,6 +21,7 @@ from workrail_lint.blocks.rules.samples import (
     workflow,
 )
 from workrail_lint.blocks.units import Unit, UnitFile
+from workrail_lint.blocks.wording import shown
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
 
@@ -109,7 +110,9 @@ class OutputGap(FolderRule):
     severity = Severity.ERROR
     origin = CONTRACT
     summary = "A block must have run, later ones did, and its output is missing."
-    why = "Every block leaves a file, a failed one too; a gap means that a run went on without knowing how a block ended."
+    why = (
+        "Every block leaves a file, a failed one too; a gap means that a run went on without knowing how a block ended."
+    )
 
     def check_unit(self, unit: Unit, report: UnitReport) -> None:
         plan = unit.plan
@@ -118,15 +121,20 @@ class OutputGap(FolderRule):
         latest = max((plan.position[ident] for ident in unit.outputs if ident in plan.position), default=-1)
         for ident in sorted(unit.due, key=lambda due: plan.step_index[due]):
             if plan.position[ident] < latest:
-                report(unit.folder.path, "", f"the block {shown(ident)} must have run, but there is no {output_name(ident)}")
+                report(
+                    unit.folder.path,
+                    "",
+                    f"the block {shown(ident)} must have run, but there is no {output_name(ident)}",
+                )
 
     def examples(self) -> Iterator[Example]:
-        late = CHAIN[output_path("c")]
-        yield Example(late, late, path=output_path("c"), files=without(output_path("b"), output_path("c")), options=_GAP)
-
-
-# The finding is about the folder; the good version has the file that is missing.
-_GAP: dict[str, Any] = {"at": ".output", "good_files": {output_path("b"): CHAIN[output_path("b")]}}
+        yield Example(
+            CHAIN[output_path("c")],
+            CHAIN[output_path("b")],
+            path=output_path("c"),
+            files=without(output_path("b"), output_path("c")),
+            options={"good_path": output_path("b"), "at": ".output"},
+        )
 
 
 class PreviousOutputMissing(FolderRule):

@@ -7,12 +7,13 @@ from typing import Any
 
 from workrail_lint.blocks.definition import Transition
 from workrail_lint.blocks.plan import Lanes, nodes_of
-from workrail_lint.blocks.rules.base import CONTRACT, DECIDED, ENGINES, UnitReport, shown
+from workrail_lint.blocks.rules.base import CONTRACT, DECIDED, ENGINES, UnitReport
 from workrail_lint.blocks.rules.folder_files import CHAIN, FolderRule, without
 from workrail_lint.blocks.rules.samples import WORKFLOW_PATH, edge, group, lane, node, output, output_path, workflow
 from workrail_lint.blocks.timestamps import Instant, instant_of
 from workrail_lint.blocks.units import Unit
 from workrail_lint.blocks.vocabulary import BlockType, ConditionType, OutputStatus, is_member
+from workrail_lint.blocks.wording import shown
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import Replace, unsafe
 from workrail_lint.rules.base import Example
@@ -34,7 +35,7 @@ class OutputTimeOrder(FolderRule):
     severity = Severity.WARNING
     origin = DECIDED
     summary = "A block ended before the one that ran ahead of it."
-    why = "Blocks in a row wait for each other; a file that is older than its predecessor's is left over from another run."
+    why = "Blocks in a row wait for each other; a file older than its predecessor's is left over from another run."
 
     def check_unit(self, unit: Unit, report: UnitReport) -> None:
         plan = unit.plan
@@ -157,13 +158,12 @@ class RanDespiteCondition(FolderRule):
                 report(file.path, "", f"no transition leads to {shown(ident)}: {sources}")
 
     def examples(self) -> Iterator[Example]:
-        two = (node("a"), node("b", "coding", "Build it."))
-        flow = workflow(*two, edges=[edge("a", "b", "on_success")])
-        files: dict[str, Any] = {WORKFLOW_PATH: flow, output_path("b"): CHAIN[output_path("b")]}
-        yield Example(output("a", "plan", status="failed"), output("a", "plan"), path=output_path("a"), files=files, options=_AT_B)
-
-
-_AT_B: dict[str, Any] = {"at": output_path("b")}
+        nodes = (node("a"), node("b", "coding", "Build it."), node("c", "debugger", "Mend it."))
+        flow = workflow(*nodes, edges=[edge("a", "b", "on_success"), edge("a", "c", "on_failure")])
+        files: dict[str, Any] = {WORKFLOW_PATH: flow, output_path("a"): output("a", "plan", status="failed")}
+        yield Example(
+            output("b"), output("c"), path=output_path("b"), files=files, options={"good_path": output_path("c")}
+        )
 
 
 def _can_hold(unit: Unit, found: Transition) -> bool:
@@ -173,7 +173,7 @@ def _can_hold(unit: Unit, found: Transition) -> bool:
     open_question = source.is_control or found.source in unit.definition.body_of or unit.plan is None
     match found.kind:
         case ConditionType.ON_SUCCESS.value:
-            unknown = open_question or found.source in unit.ran and unit.status(found.source) is None
+            unknown = open_question or (found.source in unit.ran and unit.status(found.source) is None)
             return unknown or unit.has_succeeded(found.source)
         case ConditionType.ON_FAILURE.value:
             # A block may say that it completed and still end with an exit code that makes it fail.

@@ -7,19 +7,23 @@ from typing import Any
 
 from workrail_lint.blocks.definition import Definition, texts_of
 from workrail_lint.blocks.documents import BlockKind
-from workrail_lint.blocks.merging import created, modified, reported
+from workrail_lint.blocks.merging import created, reported
+from workrail_lint.blocks.outputs import discrepancy
 from workrail_lint.blocks.paths import is_allowed, is_below_output, is_rel_path, normalized
 from workrail_lint.blocks.plan import Lanes, Plan
-from workrail_lint.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument, BlockRule, UnitReport, listed, shown
+from workrail_lint.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument, BlockRule, UnitReport
 from workrail_lint.blocks.rules.environments import patterns_in
 from workrail_lint.blocks.rules.folder_files import CHAIN, FolderRule, without
 from workrail_lint.blocks.rules.folder_outputs import GROUP_FILES
 from workrail_lint.blocks.rules.samples import MOUNT_PATH, TRACE_PATH, lane, mount, output, output_path
 from workrail_lint.blocks.units import Unit, UnitFile
+from workrail_lint.blocks.wording import listed, shown
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 
 _LISTS = ("filesModified", "filesCreated")
+# Paths times patterns: no project comes near, and a file made to keep us busy gets no further.
+_MOST_LOOKS = 500_000
 _B = output_path("b")
 
 
@@ -40,9 +44,18 @@ class RestrictedPath(FolderRule):
     why = "Restrictions say what a run may touch; an edit elsewhere is one that nobody agreed to."
 
     def check_unit(self, unit: Unit, report: UnitReport) -> None:
+        known: dict[str, list[str] | None] = {}
+        looks = 0
         for ident, file, pointer, path in listed_files(unit):
-            patterns = _restrictions(unit, ident)
-            if patterns and is_rel_path(path) and not is_allowed(path, patterns):
+            if ident not in known:
+                known[ident] = _restrictions(unit, ident)
+            patterns = known[ident]
+            if not patterns or not is_rel_path(path):
+                continue
+            looks += len(patterns)
+            if looks > _MOST_LOOKS:
+                return
+            if not is_allowed(path, patterns):
                 report(file.path, pointer, f"{shown(path)} matches none of the restrictions {listed(patterns)}")
 
     def examples(self) -> Iterator[Example]:
@@ -91,13 +104,14 @@ class CreatedTwice(FolderRule):
         if definition is None or plan is None:
             return
         makers: dict[str, list[str]] = {}
+        ways = _Ways(definition)
         for ident in sorted(unit.outputs, key=lambda found: plan.step_index.get(found, -1)):
             value = unit.outputs[ident].value
             if ident not in plan.position or not isinstance(value, dict):
                 continue
             places = {normalized(path): at for at, path in texts_of(value.get("filesCreated"))}
             for path in created(value):
-                before = [maker for maker in makers.get(path, ()) if _leads_to(definition, maker, ident)]
+                before = [maker for maker in makers.get(path, ()) if ways.lead(maker, ident)]
                 if before:
                     text = f"{shown(path)} was already created by {shown(before[-1])}"
                     report(unit.outputs[ident].path, f"/filesCreated/{places[path]}", text)
@@ -110,20 +124,25 @@ class CreatedTwice(FolderRule):
         yield Example({**good, "filesCreated": ["x.py"]}, {**good, "filesModified": ["x.py"]}, path=_B, files=files)
 
 
-def _leads_to(definition: Definition, start: str, end: str) -> bool:
-    """Whether transitions lead from one node to another."""
-    following: dict[str, list[str]] = {}
-    for edge in definition.edges:
-        following.setdefault(edge.source, []).append(edge.target)
-    seen, queue = {start}, [start]
-    for ident in queue:
-        for target in following.get(ident, ()):
-            if target == end:
-                return True
-            if target not in seen:
-                seen.add(target)
-                queue.append(target)
-    return False
+class _Ways:
+    """Which nodes transitions lead to, worked out once for each start."""
+
+    def __init__(self, definition: Definition) -> None:
+        self._following: dict[str, list[str]] = {}
+        for edge in definition.edges:
+            self._following.setdefault(edge.source, []).append(edge.target)
+        self._reached: dict[str, set[str]] = {}
+
+    def lead(self, start: str, end: str) -> bool:
+        if start not in self._reached:
+            seen: set[str] = set()
+            queue = [start]
+            for ident in queue:
+                new = [target for target in self._following.get(ident, ()) if target not in seen]
+                seen.update(new)
+                queue += new
+            self._reached[start] = seen
+        return end in self._reached[start]
 
 
 class SequentialOverlapWithLane(FolderRule):
@@ -202,11 +221,10 @@ class ReportedNotDetected(BlockRule):
             output_value = step.get("output") if isinstance(step, dict) else None
             if not isinstance(detected, list) or not isinstance(output_value, dict) or step.get("synthetic"):
                 continue
-            told = {*modified(output_value), *created(output_value)}
-            seen = {normalized(path) for _, path in texts_of(detected)}
-            if told != seen:
-                parts = [f"{listed(sorted(seen - told))} changed unreported"] if seen - told else []
-                parts += [f"{listed(sorted(told - seen))} did not change"] if told - seen else []
+            found = discrepancy(output_value, [path for _, path in texts_of(detected)])
+            if found is not None:
+                parts = [f"{listed(found.unreported)} changed unreported"] if found.unreported else []
+                parts += [f"{listed(found.unchanged)} did not change"] if found.unchanged else []
                 report(f"/steps/{at}/detected", f"{shown(step.get('node'))}: {', '.join(parts)}")
 
     def examples(self) -> Iterator[Example]:

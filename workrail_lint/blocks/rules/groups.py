@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from workrail_lint.blocks.definition import Group
 from workrail_lint.blocks.plan import cycle_through_groups
-from workrail_lint.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument, listed, shown
+from workrail_lint.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument
 from workrail_lint.blocks.rules.definition_graph import unknown_node, way
 from workrail_lint.blocks.rules.definition_shape import DefinitionRule, meant, written
 from workrail_lint.blocks.rules.samples import WORKFLOW_PATH, control, edge, group, lanes, node, workflow
 from workrail_lint.blocks.vocabulary import MergeStrategy, members
+from workrail_lint.blocks.wording import listed, shown
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import Remove, safe
 from workrail_lint.rules.base import Example, Report
@@ -159,7 +160,9 @@ class GroupCycle(DefinitionRule):
             involved = [item for item in document.definition.groups if item.id in cycle.ids]
             pointer = involved[0].pointer if involved else "/parallelGroups"
             circle = way((*cycle.ids, cycle.ids[0]))
-            report(pointer, f"with the lanes of {listed(item.id for item in involved)} as one there is a circle: {circle}")
+            report(
+                pointer, f"with the lanes of {listed(item.id for item in involved)} as one there is a circle: {circle}"
+            )
 
     def examples(self) -> Iterator[Example]:
         three = (node("a"), node("b"), node("c"))
@@ -206,7 +209,9 @@ class ConcatenateWithEditors(DefinitionRule):
                 continue
             for at, found in definition.editing_lanes(item):
                 assert found.block_type is not None
-                text = f"the group {shown(item.id)} drops what the {found.block_type.value} lane {shown(found.id)} edits"
+                text = (
+                    f"the group {shown(item.id)} drops what the {found.block_type.value} lane {shown(found.id)} edits"
+                )
                 report(f"{item.pointer}/laneNodeIds/{at}", text)
 
     def examples(self) -> Iterator[Example]:

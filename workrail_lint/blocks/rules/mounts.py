@@ -9,11 +9,12 @@ from workrail_lint import js
 from workrail_lint.blocks.definition import texts_of
 from workrail_lint.blocks.documents import BlockKind
 from workrail_lint.blocks.limits import RESTRICTION_CHARACTERS
-from workrail_lint.blocks.rules.base import DECIDED, ENGINES, BlockDocument, BlockRule, UnitReport, shown
+from workrail_lint.blocks.rules.base import DECIDED, ENGINES, BlockDocument, BlockRule, UnitReport
 from workrail_lint.blocks.rules.definition_shape import written
 from workrail_lint.blocks.rules.samples import MOUNT_PATH, WORKFLOW_PATH, mount, workflow
 from workrail_lint.blocks.units import Unit
 from workrail_lint.blocks.vocabulary import BlockType, RepoSource, members
+from workrail_lint.blocks.wording import shown
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
@@ -54,7 +55,7 @@ class MountSource(MountRule):
 
     def examples(self) -> Iterator[Example]:
         yield Example(mount(localPath=...), mount(), path=MOUNT_PATH)
-        remote = {"source": "github", "githubUrl": "https://github.com/example/shop"}
+        remote: dict[str, Any] = {"source": "github", "githubUrl": "https://github.com/example/shop"}
         yield Example({**remote, "githubUrl": "http://github.com/example/shop"}, remote, path=MOUNT_PATH)
 
 

@@ -10,10 +10,11 @@ from workrail_lint.blocks.definition import Definition, text_of, texts_of
 from workrail_lint.blocks.documents import BlockKind
 from workrail_lint.blocks.limits import PROMPT_FIELD_CHARACTERS
 from workrail_lint.blocks.prompts import clean, task_of
-from workrail_lint.blocks.rules.base import DECIDED, ENGINES, BlockDocument, BlockRule, shown
+from workrail_lint.blocks.rules.base import DECIDED, ENGINES, BlockDocument, BlockRule
 from workrail_lint.blocks.rules.definition_shape import DefinitionRule
 from workrail_lint.blocks.rules.samples import WORKFLOW_PATH, node, workflow
 from workrail_lint.blocks.vocabulary import Backend, BlockType, is_member
+from workrail_lint.blocks.wording import shown
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import Remove, ReplaceText, safe
 from workrail_lint.rules.base import Example, Report
@@ -77,7 +78,9 @@ class BackendUnsupported(DefinitionRule):
     def check_document(self, document: BlockDocument, report: Report) -> None:
         for found in document.definition.nodes:
             if found.config.get("backend") == Backend.CODEX.value:
-                report(f"{found.pointer}/config/backend", f"the backend of {shown(found.id)}, 'codex', is not supported")
+                report(
+                    f"{found.pointer}/config/backend", f"the backend of {shown(found.id)}, 'codex', is not supported"
+                )
 
     def examples(self) -> Iterator[Example]:
         yield Example(

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint.blocks.definition import texts_of
 from workrail_lint.blocks.paths import is_below_output, is_rel_path, normalized
-from workrail_lint.blocks.rules.base import CONTRACT, DECIDED, BlockDocument, shown
+from workrail_lint.blocks.rules.base import CONTRACT, DECIDED, BlockDocument
 from workrail_lint.blocks.rules.output_shape import OutputRule
 from workrail_lint.blocks.rules.samples import output, output_path
+from workrail_lint.blocks.wording import shown
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import Fix, Remove, Replace, safe
 from workrail_lint.rules.base import Example, Report
@@ -41,8 +42,8 @@ class OutputPathNotRelative(OutputRule):
     origin = CONTRACT
     summary = "A listed path is not relative to the workspace."
     why = (
-        "Paths are compared as text to find conflicts between lanes, and joined to the workspace when files are merged: "
-        "one that is absolute or climbs out of it would be missed, or would touch files it must not."
+        "Paths are compared as text to find conflicts between lanes, and joined to the workspace when files are "
+        "merged: one that is absolute or climbs out of it would be missed, or would touch files it must not."
     )
     fix = "Drop the mount point or the leading `./`."
     fix_safety = "safe"
@@ -137,7 +138,9 @@ class OutputListsOutputFolder(OutputRule):
     severity = Severity.WARNING
     origin = DECIDED
     summary = "A file of the output folder is listed as changed."
-    why = "Outputs are collected by the harness, not merged like other files; listing them makes lanes look in conflict."
+    why = (
+        "Outputs are collected by the harness, not merged like other files; listing them makes lanes look in conflict."
+    )
     fix = "Remove the entry."
     fix_safety = "safe"
 

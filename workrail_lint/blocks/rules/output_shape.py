@@ -9,10 +9,11 @@ from workrail_lint import js
 from workrail_lint.blocks.documents import BlockKind, id_in_name, split_path
 from workrail_lint.blocks.limits import SUMMARY_SENTENCES
 from workrail_lint.blocks.paths import is_safe_id
-from workrail_lint.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument, BlockRule, json_type, shown
+from workrail_lint.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument, BlockRule
 from workrail_lint.blocks.rules.samples import output, output_path
 from workrail_lint.blocks.timestamps import parse_timestamp
 from workrail_lint.blocks.vocabulary import BlockType, OutputStatus, members
+from workrail_lint.blocks.wording import json_type, shown, type_in_words
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import Insert, Rename, Replace, safe, unsafe
@@ -89,12 +90,14 @@ class OutputFieldType(OutputRule):
         fix = None
         if len(tokens) == 1 and name in _ARRAYS and isinstance(value, str):
             fix = safe("put it into a list", Replace(violation.pointer, [value]))
-        wanted = json_type({"array": [], "object": {}, "string": ""}[violation.expected[0]])
+        wanted = type_in_words(violation.expected[0])
         report(violation.pointer, f"{shown(name)} must hold {wanted} here, not {json_type(value)}", fix=fix)
         return True
 
     def examples(self) -> Iterator[Example]:
-        yield Example(output(filesModified="a.py"), output(filesModified=["a.py"]), output(filesModified=["a.py"]), path=_FILE)
+        yield Example(
+            output(filesModified="a.py"), output(filesModified=["a.py"]), output(filesModified=["a.py"]), path=_FILE
+        )
         yield Example(output(summary=7), output(), path=_FILE)
 
 
@@ -185,7 +188,9 @@ class OutputTimestampFormat(OutputRule):
 
     def examples(self) -> Iterator[Example]:
         yield Example(output(timestamp=1700000000), output(), path=_FILE)
-        yield Example(output(timestamp="2026-02-30T10:00:00Z"), output(timestamp="2026-02-28T10:00:00+01:00"), path=_FILE)
+        yield Example(
+            output(timestamp="2026-02-30T10:00:00Z"), output(timestamp="2026-02-28T10:00:00+01:00"), path=_FILE
+        )
 
 
 class OutputTimestampNaive(OutputRule):
@@ -227,7 +232,9 @@ class OutputSummaryLength(OutputRule):
         summary = document.value.get("summary")
         count = sentences(summary) if isinstance(summary, str) else 0
         if count > SUMMARY_SENTENCES:
-            report("/summary", f"the summary has {count} sentences; a person at a gate reads {SUMMARY_SENTENCES} at most")
+            report(
+                "/summary", f"the summary has {count} sentences; a person at a gate reads {SUMMARY_SENTENCES} at most"
+            )
 
     def examples(self) -> Iterator[Example]:
         long = "Adds a form. Adds a route. Adds a test. Renames a file. Runs the linter."
@@ -236,7 +243,7 @@ class OutputSummaryLength(OutputRule):
 
 
 # A sentence ends before white space; what follows an abbreviation or a list number goes on.
-_SENTENCE_END = Pattern(r"[.!?]+[\"')\]]*(?=\s|$)|[。！？]+")  # noqa: RUF039
+_SENTENCE_END = Pattern(r"[.!?]+[\"')\]]*(?=\s|$)|[。！？]+")
 _NO_END = Pattern(r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|no|fig|[A-Za-z]|\d+)$", 2)
 _WORD = Pattern(r"\w")
 
@@ -289,7 +296,9 @@ class OutputCompletedEmpty(OutputRule):
             and value.get("blockType") in (BlockType.DEV.value, BlockType.DEVOPS.value)
             and _lists_nothing(value)
         ):
-            report("/filesModified", f"the {value['blockType']} block {shown(value.get('blockId'))} lists no file at all")
+            report(
+                "/filesModified", f"the {value['blockType']} block {shown(value.get('blockId'))} lists no file at all"
+            )
 
     def examples(self) -> Iterator[Example]:
         yield Example(output(filesModified=[]), output(filesModified=[], filesCreated=["src/a.py"]), path=_FILE)
@@ -337,7 +346,9 @@ class OutputFileName(OutputRule):
     severity = Severity.ERROR
     origin = CONTRACT
     summary = "The name of an output is not `block-<id>.json`."
-    why = "The next block and the harness look for the file under exactly this name; under another it counts as missing."
+    why = (
+        "The next block and the harness look for the file under exactly this name; under another it counts as missing."
+    )
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         if id_in_name(document.path, BlockKind.OUTPUT) is None:
@@ -347,7 +358,9 @@ class OutputFileName(OutputRule):
             report("", f"{shown(name)} is not the name of an output{hint}")
 
     def examples(self) -> Iterator[Example]:
-        yield Example(output("A"), output("A"), path=".output/blockA.json", options={"good_path": ".output/block-A.json"})
+        yield Example(
+            output("A"), output("A"), path=".output/blockA.json", options={"good_path": ".output/block-A.json"}
+        )
 
 
 class OutputIdMismatch(OutputRule):

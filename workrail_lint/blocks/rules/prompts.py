@@ -8,10 +8,20 @@ from typing import Any
 from workrail_lint.blocks.definition import Definition
 from workrail_lint.blocks.documents import BlockKind
 from workrail_lint.blocks.prompts import Section, difference, joined, sections, without_revision
-from workrail_lint.blocks.rules.base import CONTRACT, BlockRule, UnitReport, shown
+from workrail_lint.blocks.rules.base import CONTRACT, BlockRule, UnitReport
 from workrail_lint.blocks.rules.environments import patterns_in
-from workrail_lint.blocks.rules.samples import MOUNT_PATH, WORKFLOW_PATH, edge, mount, node, output, output_path, workflow
+from workrail_lint.blocks.rules.samples import (
+    MOUNT_PATH,
+    WORKFLOW_PATH,
+    edge,
+    mount,
+    node,
+    output,
+    output_path,
+    workflow,
+)
 from workrail_lint.blocks.units import Unit
+from workrail_lint.blocks.wording import shown
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import Respell, safe
 from workrail_lint.rules.base import Example

@@ -17,8 +17,8 @@ class UnreadableDocument(BlockRule):
     origin = CONTRACT
     summary = "The file is no UTF-8, no JSON, larger than any such file can be, or only a link to one."
     why = (
-        "The harness can't use it: an output like this is set aside, a failed one is written in its place, and whatever "
-        "the block did goes unreported."
+        "The harness can't use it: an output like this is set aside, a failed one is written in its place, and "
+        "whatever the block did goes unreported."
     )
 
     def examples(self) -> Iterator[Example]:
@@ -34,7 +34,7 @@ class DuplicateKey(BlockRule):
     severity = Severity.ERROR
     origin = DECIDED
     summary = "A member stands twice in one object."
-    why = "Readers disagree about which of the two counts, so that one sees a failed block where another sees a completed one."
+    why = "Readers disagree about which of the two counts: one sees a failed block where another sees a completed one."
 
     def examples(self) -> Iterator[Example]:
         good = samples.text(samples.output())

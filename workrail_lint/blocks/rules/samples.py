@@ -15,11 +15,12 @@ def _kept(made: dict[str, Any]) -> dict[str, Any]:
 
 def output(ident: str = "dev", kind: str = "dev", **members: Any) -> dict[str, Any]:
     """A completed output; a member set to `...` is left out."""
-    deliverables: dict[str, Any] = {
+    by_kind: dict[str, dict[str, Any]] = {
         "plan": {"blockType": "plan", "taskList": ["T01: build the form"]},
         "dev": {"blockType": "code"},
         "devops": {"blockType": "code"},
-    }.get(kind, {"blockType": "generic", "summary": "All is well."})
+    }
+    deliverables = by_kind.get(kind, {"blockType": "generic", "summary": "All is well."})
     changed = ["src/a.py"] if kind in ("dev", "devops") else []
     return _kept(
         {
@@ -44,12 +45,14 @@ def uuid(number: int) -> str:
     return f"9b2f6a10-4c1d-4e7a-8f00-0000000000{number:02d}"
 
 
-def node(ident: str, kind: str = "planner", prompt: str | None = "Plan the login page.", **members: Any) -> dict[str, Any]:
+def node(
+    ident: str, role: str = "planner", prompt: str | None = "Plan the login page.", **members: Any
+) -> dict[str, Any]:
     """An agent node; further configuration goes into `config`."""
     config = {"systemPrompt": prompt} if prompt is not None else {}
     made = {
         "id": ident,
-        "type": kind,
+        "type": role,
         "label": ident.capitalize(),
         "config": {**config, **members.pop("config", {})},
         "inputs": [],
@@ -65,7 +68,9 @@ def control(ident: str, kind: str, **config: Any) -> dict[str, Any]:
     return node(ident, "orchestrator", None, kind="control", config={"blockType": kind, **config})
 
 
-def edge(source: str, target: str, kind: str = "always", expression: Any = ..., ident: str | None = None) -> dict[str, Any]:
+def edge(
+    source: str, target: str, kind: str = "always", expression: Any = ..., ident: str | None = None
+) -> dict[str, Any]:
     """A transition between two nodes."""
     return {
         "id": ident or f"{source}-{target}",

@@ -13,6 +13,7 @@ from workrail_lint.team.roles import ROLES
 from workrail_lint.team.rules import samples
 from workrail_lint.team.rules.base import FIXED, Dispatch, ExchangeDocument, Report, TeamRule
 from workrail_lint.team.session import Session, is_artifact_name
+from workrail_lint.team.unit import Unit
 from workrail_lint.team.vocabulary import (
     APPROVE_DESIGN_ID,
     META,
@@ -269,9 +270,7 @@ def _not_passed(agent: AgentName, ident: str, needed: str, session: Session) -> 
     return f"{agent.value} needs {needed} ({ident}), but {found}"
 
 
-class DesignSpecUnread(TeamRule):
-    """The second half of TC716, about inputs; the first one is about the folder as a whole."""
-
+class DesignSpecUnused(TeamRule):
     code = "TC716"
     name = "design-spec-unused"
     severity = Severity.WARNING
@@ -292,6 +291,14 @@ class DesignSpecUnread(TeamRule):
         for spec in missing:
             who = dispatch.agent.value if dispatch.agent else ""
             report(dispatch.at("context_files"), f"{who} is not given {spec}", severity=Severity.ERROR)
+
+    def check_session(self, unit: Unit, report: Report) -> None:
+        if unit.tasks is None:
+            return
+        planned = {path for task in unit.tasks for _, path in task["context_files"]}
+        for spec in unit.session.in_folder("design-specs"):
+            if unit.session.path_of(spec) not in planned:
+                report("/tasks", f"no task lists {spec} in its context_files", path=unit.path("tasks.yaml"))
 
     def examples(self) -> Iterator[Example]:
         spec = "design-specs/design-spec-form.md"
@@ -321,5 +328,5 @@ RULES = (
     ContextFileAbsent,
     InputTaskUnknown,
     GateNotPassed,
-    DesignSpecUnread,
+    DesignSpecUnused,
 )

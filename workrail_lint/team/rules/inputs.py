@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from enum import Enum
 from typing import Any
 
@@ -53,7 +53,7 @@ _REPO_STATE = {"branch": _TEXT, "ci_status": _TEXT}
 
 
 def report_members(
-    value: dict[str, Any], pointer: str, wanted: dict[str, tuple[tuple[type, ...], str]], report: Report
+    value: dict[str, Any], pointer: str, wanted: Mapping[str, tuple[tuple[type, ...], str]], report: Report
 ) -> None:
     """Say which members are missing, blank or of the wrong type."""
     for name, (types, expected) in wanted.items():
@@ -376,7 +376,7 @@ class FinalReviewGoal(TeamRule):
             report(dispatch.at("goal"), f"the goal of the final review is {listed(map(shown, wanted), 'or')}")
 
     def examples(self) -> Iterator[Example]:
-        review = {"session_changed_files": _REVIEWED}
+        review: dict[str, Any] = {"session_changed_files": _REVIEWED}
         yield Example(
             samples.agent_input(samples.given("meta", goal="look again", **review)),
             samples.agent_input(samples.given("meta", goal=FINAL_REVIEW_GOAL[Strategy.PER_BATCH], **review)),

@@ -185,7 +185,7 @@ def history(*entries: dict[str, Any]) -> str:
 
 
 def request(
-    answer: str = "changes-requested: add a rate limit", at: str = "2026-03-01T10:05:00Z", **members: Any
+    answer: Any = "changes-requested: add a rate limit", at: Any = "2026-03-01T10:05:00Z", **members: Any
 ) -> dict[str, Any]:
     """A line of the history."""
     return without(

@@ -41,9 +41,17 @@ def _catalog() -> dict[str, Any]:
     return catalog_schema()
 
 
+def _scenario() -> dict[str, Any]:
+    from workrail_lint.scenario.model import Scenario
+    from workrail_lint.workrail.model.schema import json_schema
+
+    return json_schema(Scenario)
+
+
 KINDS: dict[str, Callable[[], dict[str, Any]]] = {
     "bindings": _bindings,
     "catalog": _catalog,
+    "scenario": _scenario,
     "workflow": _workflow,
     "workflow-design": _workflow_design,
 }

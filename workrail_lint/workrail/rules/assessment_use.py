@@ -220,12 +220,17 @@ class AssessmentMirrorDimension(_AssessmentRule):
         for index, item in enumerate(_assessments(workflow)):
             dimensions = [entry for entry in _list(item.get("dimensions")) if isinstance(entry, dict)]
             for position, entry in enumerate(dimensions):
-                ident, place = entry.get("id"), f"/assessments/{index}/dimensions/{position}/id"
-                start = f"Assessment {one_line(item.get('id'))}: the dimension {one_line(ident)}"
+                ident = entry.get("id")
                 if len(dimensions) == 1 and isinstance(ident, str) and ident.lower() in _MIRRORS:
-                    report(place, f"{start} is one overall feeling; rate what makes the work good instead")
+                    fault = "is one overall feeling; rate what makes the work good instead"
                 elif ident in _condition_variables(workflow):
-                    report(place, f"{start} is also a variable that conditions look at; rate something it is based on")
+                    fault = "is also a variable that conditions look at; rate something it is based on"
+                else:
+                    continue
+                report(
+                    f"/assessments/{index}/dimensions/{position}/id",
+                    f"Assessment {one_line(item.get('id'))}: the dimension {one_line(ident)} {fault}",
+                )
 
     def examples(self) -> Iterable[Example]:
         good = workflow(rated(), assessments=[assessment()])

@@ -15,8 +15,6 @@ from workrail_lint.rules.base import Report, Rule
 from workrail_lint.workrail.compiler.loops import LOOP_CONTROL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from workrail_lint.documents.json_reader import JsonDocument
     from workrail_lint.findings import Finding, Fix
     from workrail_lint.workrail.catalog.catalog import Catalog
@@ -42,21 +40,10 @@ class Step:
         self.index = index  # in its list
         self.loop = loop  # the loop whose inline body it stands in
         self.body: list[Step] = []  # of a loop with an inline body
-
-    @property
-    def id(self) -> str:
-        ident = self.step.get("id")
-        return ident if isinstance(ident, str) else ""
-
-    @property
-    def kind(self) -> str:
-        """standard, loop or parallel."""
-        kind = self.step.get("type")
-        return kind if kind in ("loop", "parallel") else "standard"
-
-    @property
-    def calls_template(self) -> bool:
-        return "templateCall" in self.step
+        ident, kind = step.get("id"), step.get("type")
+        self.id: str = ident if isinstance(ident, str) else ""
+        self.kind: str = kind if kind in ("loop", "parallel") else "standard"  # or loop, or parallel
+        self.calls_template = "templateCall" in step
 
     @property
     def contract(self) -> str | None:
@@ -79,7 +66,7 @@ class Step:
     @cached_property
     def texts(self) -> list[Text]:
         """Every author text of the step, prompt parts and configuration blocks included."""
-        return list(_step_texts(self.step, self.pointer))
+        return _step_texts(self.step, self.pointer)
 
     @cached_property
     def prompt_texts(self) -> list[Text]:
@@ -92,63 +79,87 @@ class Step:
         return "\n".join(text.text for text in self.prompt_texts)
 
 
-_PROMPT_FIELDS = ("prompt", "goal", "constraints", "procedure", "outputRequired", "verify", "part", "fragment")
+_PROMPT_FIELDS = frozenset(
+    ("prompt", "goal", "constraints", "procedure", "outputRequired", "verify", "part", "fragment")
+)
 
 
-def _step_texts(step: dict[str, Any], pointer: str) -> Iterator[Text]:
-    for field in ("title", "agentRole", "prompt"):
-        if isinstance(step.get(field), str):
-            yield Text(step[field], f"{pointer}/{field}", field)
-    blocks = step.get("promptBlocks")
-    if isinstance(blocks, dict):
-        yield from _block_texts(blocks, f"{pointer}/promptBlocks")
-    for index, item in enumerate(_list(step.get("guidance"))):
-        if isinstance(item, str):
-            yield Text(item, f"{pointer}/guidance/{index}", "guidance")
+# Plain loops and bare tuples: every text of every document is made here.
+_tuple = tuple.__new__
+
+
+def _step_texts(step: dict[str, Any], pointer: str) -> list[Text]:
+    found: list[Text] = []
+    for field in _PLAIN_FIELDS:
+        value = step.get(field)
+        if isinstance(value, str):
+            found.append(_tuple(Text, (value, f"{pointer}/{field}", field)))
+    if "promptBlocks" in step and isinstance(step["promptBlocks"], dict):
+        _add_block_texts(step["promptBlocks"], f"{pointer}/promptBlocks", found)
+    if step.keys().isdisjoint(_FURTHER_HOLDERS):
+        return found
+    _add_strings(step.get("guidance"), f"{pointer}/guidance", "guidance", found)
     for index, item in enumerate(_list(step.get("promptFragments"))):
         if isinstance(item, dict) and isinstance(item.get("text"), str):
-            yield Text(item["text"], f"{pointer}/promptFragments/{index}/text", "fragment")
-    yield from _config_texts(step, pointer)
+            found.append(Text(item["text"], f"{pointer}/promptFragments/{index}/text", "fragment"))
+    _add_config_texts(step, pointer, found)
+    return found
 
 
-def _block_texts(blocks: dict[str, Any], pointer: str) -> Iterator[Text]:
-    for section in ("goal", "constraints", "procedure", "verify"):
-        value = blocks.get(section)
-        items = (
-            [(value, f"{pointer}/{section}")]
-            if section == "goal"
-            else [(item, f"{pointer}/{section}/{index}") for index, item in enumerate(_list(value))]
-        )
-        for item, place in items:
+_PLAIN_FIELDS = ("title", "agentRole", "prompt")
+_LIST_SECTIONS = ("constraints", "procedure", "verify")
+_FURTHER_HOLDERS = ("guidance", "promptFragments", "verification", "audit", "synthesis", "parallelDelegations")
+_CONFIGS = (
+    ("verification", (("prompt", "verification"), ("command", "command"))),
+    ("audit", (("prompt", "audit"),)),
+    ("synthesis", (("prompt", "synthesis"),)),
+)
+
+
+def _add_strings(items: object, pointer: str, field: str, found: list[Text]) -> None:
+    for index, item in enumerate(_list(items)):
+        if isinstance(item, str):
+            found.append(_tuple(Text, (item, f"{pointer}/{index}", field)))
+
+
+def _add_block_texts(blocks: dict[str, Any], pointer: str, found: list[Text]) -> None:
+    goal = blocks.get("goal")
+    if isinstance(goal, str):
+        found.append(_tuple(Text, (goal, f"{pointer}/goal", "goal")))
+    elif goal is not None:
+        _add_parts(goal, f"{pointer}/goal", found)
+    for section in _LIST_SECTIONS:
+        for index, item in enumerate(_list(blocks.get(section))):
             if isinstance(item, str):
-                yield Text(item, place, section)
-            for index, part in enumerate(_list(item)):
-                if isinstance(part, dict) and isinstance(part.get("text"), str):
-                    yield Text(part["text"], f"{place}/{index}/text", "part")
+                found.append(_tuple(Text, (item, f"{pointer}/{section}/{index}", section)))
+            else:
+                _add_parts(item, f"{pointer}/{section}/{index}", found)
     output = blocks.get("outputRequired")
-    for name, value in output.items() if isinstance(output, dict) else ():
-        if isinstance(value, str):
-            yield Text(value, child(f"{pointer}/outputRequired", name), "outputRequired")
+    if isinstance(output, dict):
+        place = f"{pointer}/outputRequired"
+        for name, value in output.items():
+            if isinstance(value, str):
+                found.append(_tuple(Text, (value, child(place, name), "outputRequired")))
 
 
-def _config_texts(step: dict[str, Any], pointer: str) -> Iterator[Text]:
-    for block, members in (
-        ("verification", {"prompt": "verification", "command": "command"}),
-        ("audit", {"prompt": "audit"}),
-        ("synthesis", {"prompt": "synthesis"}),
-    ):
+def _add_parts(parts: object, pointer: str, found: list[Text]) -> None:
+    for index, part in enumerate(_list(parts)):
+        if isinstance(part, dict) and isinstance(part.get("text"), str):
+            found.append(_tuple(Text, (part["text"], f"{pointer}/{index}/text", "part")))
+
+
+def _add_config_texts(step: dict[str, Any], pointer: str, found: list[Text]) -> None:
+    for block, members in _CONFIGS:
         config = step.get(block)
         if not isinstance(config, dict):
             continue
-        for member, field in members.items():
+        for member, field in members:
             if isinstance(config.get(member), str):
-                yield Text(config[member], f"{pointer}/{block}/{member}", field)
-        for index, item in enumerate(_list(config.get("rubric"))):
-            if isinstance(item, str):
-                yield Text(item, f"{pointer}/{block}/rubric/{index}", "rubric")
+                found.append(Text(config[member], f"{pointer}/{block}/{member}", field))
+        _add_strings(config.get("rubric"), f"{pointer}/{block}/rubric", "rubric", found)
     for index, item in enumerate(_list(step.get("parallelDelegations"))):
         if isinstance(item, dict) and isinstance(item.get("goal"), str):
-            yield Text(item["goal"], f"{pointer}/parallelDelegations/{index}/goal", "delegationGoal")
+            found.append(Text(item["goal"], f"{pointer}/parallelDelegations/{index}/goal", "delegationGoal"))
 
 
 def _list(value: object) -> list[Any]:
@@ -218,7 +229,11 @@ class Workflow:
     @cached_property
     def all_steps(self) -> list[Step]:
         """Top level and inline bodies, in order."""
-        return [found for step in self.steps for found in (step, *step.body)]
+        found: list[Step] = []
+        for step in self.steps:
+            found.append(step)
+            found += step.body
+        return found
 
     @cached_property
     def by_id(self) -> dict[str, Step]:

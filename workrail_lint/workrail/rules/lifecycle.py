@@ -83,7 +83,8 @@ class FileNameMismatch(WorkflowRule):
 
 def _bare(name: str) -> str:
     """A name without what file names and ids are free to vary in: separators, and the word workflow."""
-    bare = "".join(char for char in name.lower() if char.isalnum())
+    low = name.lower()
+    bare = low if low.isalnum() else "".join([char for char in low if char.isalnum()])
     return bare.removesuffix("workflow").removeprefix("workflow") or bare
 
 
@@ -221,7 +222,7 @@ class DeprecatedMember(WorkflowRule):
     fix_safety = "unsafe"
 
     def applies(self, workflow: Workflow) -> bool:
-        return any(member in workflow.document.text for member in _DEPRECATED)
+        return not step_members(workflow).isdisjoint(_DEPRECATED)
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         for member in _DEPRECATED:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -17,7 +18,7 @@ _LONG = 60
 _OFTEN = 3
 _ALIKE = 0.8
 # What two variants of one step may differ in.
-_VARIABLE = ("id", "title", "prompt", "promptBlocks", "runCondition", "promptFragments")
+_VARIABLE = frozenset(("id", "title", "prompt", "promptBlocks", "runCondition", "promptFragments"))
 
 
 class PromptBoundaryBoilerplate(WorkflowRule):
@@ -29,13 +30,13 @@ class PromptBoundaryBoilerplate(WorkflowRule):
     why = "Repeated text is read past by agents and drifts apart when one copy is edited."
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        found = prompts(workflow)
+        # Most workflows repeat nothing, and then there is no need to know who says what.
+        often = {sentence for sentence, count in _repeated(found.sentences(_LONG)).items() if count >= _OFTEN}
         users: dict[str, dict[str, str]] = {}
-        for sentence, step, text in prompts(workflow).sentences(_LONG):
-            places = users.get(sentence)
-            if places is None:
-                users[sentence] = {step.id: text.pointer}
-            else:
-                places.setdefault(step.id, text.pointer)
+        for sentence, step, text in found.owned_sentences(_LONG) if often else ():
+            if sentence in often:
+                users.setdefault(sentence, {}).setdefault(step.id, text.pointer)
         groups: dict[tuple[str, ...], list[str]] = {}
         for sentence, places in users.items():
             if len(places) >= _OFTEN and len(sentence) >= _LONG:
@@ -55,6 +56,11 @@ class PromptBoundaryBoilerplate(WorkflowRule):
             samples.workflow(*(samples.step(f"{name}-it", f"{name.title()}. {same}") for name in names)),
             samples.workflow(*(samples.step(f"{name}-it", f"{name.title()} carefully.") for name in names)),
         )
+
+
+def _repeated(sentences: list[str]) -> dict[str, int]:
+    """How often each sentence occurs; nothing when none does twice."""
+    return Counter(sentences) if len(set(sentences)) < len(sentences) else {}
 
 
 class PromptVariantDuplication(WorkflowRule):
@@ -98,22 +104,30 @@ def _is_variant(step: Step) -> bool:
 
 def _variants(steps: list[Step]) -> Iterator[tuple[Step, Step]]:
     """Each later step with the first earlier one it nearly repeats."""
+    lines: dict[str, set[str]] = {}  # of the prompts that are compared
     for index, step in enumerate(steps):
         for before in steps[:index]:
-            if _same_otherwise(before.step, step.step) and _alike(before.prompt, step.prompt):
+            if _same_otherwise(before.step, step.step) and _alike(_lines(before, lines), _lines(step, lines)):
                 yield before, step
                 break
 
 
-def _alike(one: str, other: str) -> bool:
-    first, second = set(one.split("\n")) - {""}, set(other.split("\n")) - {""}
+def _lines(step: Step, known: dict[str, set[str]]) -> set[str]:
+    lines = known.get(step.pointer)
+    if lines is None:
+        lines = known[step.pointer] = set(step.prompt.split("\n")) - {""}
+    return lines
+
+
+def _alike(first: set[str], second: set[str]) -> bool:
     return len(first & second) > _ALIKE * max(len(first), len(second))
 
 
 def _same_otherwise(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    names = (one.keys() | other.keys()) - set(_VARIABLE)
+    if not (one.keys() ^ other.keys()) <= _VARIABLE:
+        return False
     return not js.deep_equal(one["runCondition"], other["runCondition"]) and all(
-        name in one and name in other and js.deep_equal(one[name], other[name]) for name in names
+        js.deep_equal(one[name], other[name]) for name in one if name not in _VARIABLE
     )
 
 

@@ -84,9 +84,10 @@ class PromptBlockBlank(WorkflowRule):
         blocks = step.step.get("promptBlocks")
         if not isinstance(blocks, dict) or step.calls_template:
             return
-        for value, pointer, what in _block_values(blocks, step.at("promptBlocks")):
-            if _is_blank(value):
-                report(pointer, f"{label(step)}: {what} is blank; fill it or remove it")
+        if any(map(_is_blank, _block_values(blocks))):
+            for value, pointer, what in _named_values(blocks, step.at("promptBlocks")):
+                if _is_blank(value):
+                    report(pointer, f"{label(step)}: {what} is blank; fill it or remove it")
 
     def examples(self) -> Iterable[Example]:
         def blocks(**sections: Any) -> dict[str, Any]:
@@ -97,7 +98,21 @@ class PromptBlockBlank(WorkflowRule):
         yield Example(blocks(goal="Describe what you see.", verify=[[]]), good)
 
 
-def _block_values(blocks: dict[str, Any], pointer: str) -> Iterator[tuple[object, str, str]]:
+def _block_values(blocks: dict[str, Any]) -> list[object]:
+    """Everything in the blocks that could be blank."""
+    values: list[object] = [blocks["goal"]] if "goal" in blocks else []
+    for section in LIST_SECTIONS:
+        items = blocks.get(section)
+        if isinstance(items, list):
+            values += items
+    output = blocks.get("outputRequired")
+    if isinstance(output, dict):
+        values += output.values()
+    return values
+
+
+def _named_values(blocks: dict[str, Any], pointer: str) -> Iterator[tuple[object, str, str]]:
+    """The same, with the place and what a message calls it."""
     if "goal" in blocks:
         yield blocks["goal"], f"{pointer}/goal", "the goal"
     for section in LIST_SECTIONS:

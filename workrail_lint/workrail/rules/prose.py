@@ -71,20 +71,15 @@ class Hit:
 class Prompts:
     """All prompt texts of a workflow in lower case and in one piece. Steps that only call a template have none."""
 
-    __slots__ = ("_found", "_low", "_offsets", "_owners")
+    __slots__ = ("_found", "_low", "_owners", "_starts")
 
     def __init__(self, workflow: Workflow) -> None:
         self._owners = [
             (step, text) for step in workflow.all_steps if not step.calls_template for text in step.prompt_texts
         ]
         # No pattern matches the separator, so no match runs over from one text into the next.
-        lowered = [text.text.lower() for _, text in self._owners]
-        self._low = "\0".join(lowered)
-        self._offsets: list[int] = []
-        offset = 0
-        for low in lowered:
-            self._offsets.append(offset)
-            offset += len(low) + 1
+        self._low = "\0".join([text.text for _, text in self._owners]).lower()
+        self._starts: list[int] | None = None
         self._found: dict[str, list[int]] = {}
 
     def hits(self, search: Search) -> Iterator[Hit]:
@@ -112,13 +107,16 @@ class Prompts:
     def first(self, *searches: Search) -> Hit | None:
         return next((hit for search in searches for hit in self.hits(search)), None)
 
-    def sentences(self, at_least: int) -> Iterator[tuple[str, Step, Text]]:
+    def sentences(self, at_least: int) -> list[str]:
         """The sentences of some length. A line break ends one too, as lists need no full stop."""
+        together = "\n".join([text.text for _, text in self._owners if len(text.text) >= at_least])
+        return _sentences(together, at_least)
+
+    def owned_sentences(self, at_least: int) -> Iterator[tuple[str, Step, Text]]:
+        """The same, with where they stand."""
         for step, text in self._owners:
-            if len(text.text) >= at_least:
-                for sentence in text.text.replace(". ", "\n").split("\n"):
-                    if len(sentence) >= at_least:
-                        yield sentence.strip(" ."), step, text
+            for sentence in _sentences(text.text, at_least):
+                yield sentence, step, text
 
     def _places(self, word: str) -> list[int]:
         """Where a word stands; looked for once, whoever asks."""
@@ -131,13 +129,29 @@ class Prompts:
                 place = self._low.find(word, place + 1)
         return found
 
+    def _offsets(self) -> list[int]:
+        """Where each text starts."""
+        if self._starts is None:
+            self._starts = []
+            offset = 0
+            for _, text in self._owners:
+                self._starts.append(offset)
+                offset += len(text.text.lower()) + 1
+        return self._starts
+
     def _hit(self, match: re.Match[str]) -> Hit:
-        index = bisect_right(self._offsets, match.start()) - 1
+        offsets = self._offsets()
+        index = bisect_right(offsets, match.start()) - 1
         step, text = self._owners[index]
-        start = match.start() - self._offsets[index]
+        start = match.start() - offsets[index]
         # Lower-casing a few letters makes two of one; then the places do not fit the original.
         phrase = text.text[start : start + len(match[0])]
         return Hit(step, text, phrase if phrase.lower() == match[0] else match[0], start)
+
+
+def _sentences(text: str, at_least: int) -> list[str]:
+    pieces = text.replace(". ", "\n").split("\n")
+    return [piece.strip(" .") for piece in pieces if len(piece) >= at_least]
 
 
 @lru_cache(maxsize=4)
@@ -148,7 +162,7 @@ def prompts(workflow: Workflow) -> Prompts:
 @lru_cache(maxsize=4)
 def step_members(workflow: Workflow) -> frozenset[str]:
     """The names of all members that some step has."""
-    return frozenset(name for step in workflow.all_steps for name in step.step)
+    return frozenset().union(*[step.step for step in workflow.all_steps])
 
 
 @lru_cache(maxsize=4)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import Remove, unsafe
+from workrail_lint.patterns import Pattern
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.suggest import nearest
 from workrail_lint.workrail.compiler.bindings import TOKEN
 from workrail_lint.workrail.compiler.nodes import one_line
 from workrail_lint.workrail.rules.base import Workflow, WorkflowRule
+from workrail_lint.workrail.rules.prose import step_members
 from workrail_lint.workrail.rules.samples import step, workflow
 
+_WORD = Pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 _FEW = 20  # tokens without a slot, among which one can have been meant
 
 
@@ -61,20 +63,24 @@ class FunctionUnused(WorkflowRule):
     why = "The definition is hashed and reviewed with the workflow, but no agent ever sees it."
 
     def applies(self, workflow: Workflow) -> bool:
-        return "functionDefinitions" in workflow.document.text
+        return "functionDefinitions" in workflow.definition or "functionDefinitions" in step_members(workflow)
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         definitions = list(_functions(workflow))
-        used = {name for found in workflow.all_steps for name in _called(found.step)}
-        for text in workflow.top_texts:
-            used.update(_words(text.text))
+        unused = {name for name, _, _ in definitions}.difference(
+            name for found in workflow.all_steps for name in _called(found.step)
+        )
+        if not unused:
+            return
+        texts = [text.text for text in workflow.top_texts]
         for found in workflow.all_steps:
-            for text in found.texts:
-                used.update(_words(text.text))
+            texts += [text.text for text in found.texts]
+        together = "\n".join(texts)
+        unused = {name for name in unused if not _has_word(together, name)}
         # One definition may use another, but its own name in its text is no use of it.
-        mentions = Counter(word for _, _, body in definitions for word in _words(body))
+        mentions = Counter(word for _, _, body in definitions for word in _words(body)) if unused else Counter()
         for name, pointer, body in definitions:
-            if name not in used and mentions[name] == (name in _words(body)):
+            if name in unused and mentions[name] == (name in _words(body)):
                 report(pointer, f"nothing uses the function {one_line(name)}; call it or remove it")
 
     def examples(self) -> Iterator[Example]:
@@ -85,8 +91,25 @@ class FunctionUnused(WorkflowRule):
         )
 
 
+def _has_word(text: str, name: str) -> bool:
+    """Whether a name is one of the words of a text, without taking the text apart."""
+    at = text.find(name)
+    while at >= 0:
+        end, before = at + len(name), at - 1
+        while before >= 0 and "0" <= text[before] <= "9":
+            before -= 1  # a word starts behind digits
+        if not (end < len(text) and _in_word(text[end])) and not (before >= 0 and _in_word(text[before])):
+            return _WORD.fullmatch(name) is not None
+        at = text.find(name, at + 1)
+    return False
+
+
+def _in_word(char: str) -> bool:
+    return char == "_" or (char.isascii() and char.isalnum())
+
+
 def _words(text: str) -> set[str]:
-    return set(re.findall(r"[A-Za-z_][A-Za-z0-9_]*", text))
+    return set(_WORD.findall(text))
 
 
 def _functions(workflow: Workflow) -> Iterator[tuple[str, str, str]]:

@@ -22,26 +22,28 @@ _HOOKS = (
     "check_string",
     "check_compiled",
 )
-_CONDITION_HOLDERS = (
-    "runCondition",
+# Members with conditions, apart from runCondition.
+_FURTHER_HOLDERS = (
     "requireConfirmation",
     "loop",
     "promptFragments",
     "parallelDelegations",
     "validationCriteria",
 )
+_LOGIC = ("and", "or", "not")
 # Violations after which a value can't be taken for what its place says it is.
 _WRONG_TYPE = ("type", "anyOf", "oneOf")
 
 
 class _Reporter:
-    """What a rule calls to report; one for each rule, handed a new list for each document."""
+    """What a rule calls to report; one for each rule. All rules of a set report into one list."""
 
-    __slots__ = ("rule", "sink")
+    __slots__ = ("applies", "rule", "sink")
 
-    def __init__(self, rule: WorkflowRule) -> None:
+    def __init__(self, rule: WorkflowRule, sink: list[Finding]) -> None:
         self.rule = rule
-        self.sink: list[Finding] = []
+        self.sink = sink
+        self.applies = True  # to the document at hand
 
     def __call__(
         self,
@@ -65,23 +67,25 @@ class RuleSet:
 
     def __init__(self, rules: list[WorkflowRule]) -> None:
         self.rules = rules
-        self._reporters = [_Reporter(rule) for rule in rules]
-        self._hooks: dict[str, list[_Reporter]] = {
-            hook: [r for r in self._reporters if getattr(type(r.rule), hook) is not getattr(WorkflowRule, hook)]
-            for hook in _HOOKS
+        self._found: list[Finding] = []
+        reporters = [_Reporter(rule, self._found) for rule in rules if any(_overrides(rule, hook) for hook in _HOOKS)]
+        # Only rules that can answer no are asked whether they apply.
+        self._asked = [(r.rule.applies, r) for r in reporters if _overrides(r.rule, "applies")]
+        self._hooks: dict[str, list[tuple[Callable[..., None], _Reporter]]] = {
+            hook: [(getattr(r.rule, hook), r) for r in reporters if _overrides(r.rule, hook)] for hook in _HOOKS
         }
 
     def run(self, workflow: Workflow) -> list[Finding]:
         """The findings of every rule that applies to the document, in no particular order."""
-        findings: list[Finding] = []
-        active: set[int] = set()
-        for reporter in self._reporters:
-            if reporter.rule.applies(workflow):
-                active.add(id(reporter))
-                reporter.sink = findings
+        self._found.clear()
+        for applies, reporter in self._asked:
+            reporter.applies = applies(workflow)
+        self._call_hooks(workflow)
+        return self._found.copy()
 
+    def _call_hooks(self, workflow: Workflow) -> None:
         def hooked(hook: str) -> list[tuple[Callable[..., None], _Reporter]]:
-            return [(getattr(r.rule, hook), r) for r in self._hooks[hook] if id(r) in active]
+            return [entry for entry in self._hooks[hook] if entry[1].applies]
 
         for check, report in hooked("check_workflow"):
             check(workflow, report)
@@ -110,7 +114,10 @@ class RuleSet:
         if workflow.compiled is not None:
             for check, report in hooked("check_compiled"):
                 check(workflow.compiled, workflow, report)
-        return findings
+
+
+def _overrides(rule: WorkflowRule, hook: str) -> bool:
+    return getattr(type(rule), hook) is not getattr(WorkflowRule, hook)
 
 
 class LazyRuleSet:
@@ -200,10 +207,10 @@ def conditions_of(workflow: Workflow) -> Iterator[Condition]:
 
 def _condition_roots(step: Step) -> Iterator[tuple[Any, str, str]]:
     data = step.step
-    if data.keys().isdisjoint(_CONDITION_HOLDERS):
-        return
     if "runCondition" in data:
-        yield data["runCondition"], step.at("runCondition"), "run"
+        yield data["runCondition"], f"{step.pointer}/runCondition", "run"
+    if data.keys().isdisjoint(_FURTHER_HOLDERS):
+        return
     rule = data.get("requireConfirmation")
     if isinstance(rule, dict):
         if "kind" in rule:
@@ -237,6 +244,8 @@ def nested_conditions(value: Any, pointer: str, role: str, step: Step) -> Iterat
         if not isinstance(condition, dict):
             continue
         yield Condition(condition, place, role, root, step)
+        if "var" in condition and len(condition) <= 2 and condition.keys().isdisjoint(_LOGIC):
+            continue  # a comparison, as nearly all are
         below: list[tuple[Any, str, bool]] = []
         for logic in ("and", "or"):
             below += [(item, f"{place}/{logic}/{i}", False) for i, item in enumerate(_list(condition.get(logic)))]

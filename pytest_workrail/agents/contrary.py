@@ -1,0 +1,64 @@
+"""Agents that get things wrong on purpose: one that never learns, and one that never does the same twice."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from pytest_workrail.agents.actions import Action, Rewind, Stop
+from pytest_workrail.agents.auto import Auto
+from pytest_workrail.agents.behaviours import behave, possible
+from pytest_workrail.agents.chance import fraction
+from pytest_workrail.agents.moment import Agent, Moment, Opening
+from pytest_workrail.agents.right import opening_context, right_answer
+from workrail_lint.js import Json
+from workrail_lint.result import Ok
+from workrail_lint.scenario.vocabulary import Behaviour
+
+
+class Stubborn(Agent):
+    """Behaves in one way wherever a step gives occasion for it, however often it is refused.
+
+    Steps that are not meant, or give no occasion, get the right answer. The run ends when the engine has enough.
+    """
+
+    def __init__(self, behaviour: Behaviour, steps: Collection[str] | None = None) -> None:
+        self._behaviour = behaviour
+        self._steps = steps
+        self._auto = Auto()
+
+    def begin(self, opening: Opening) -> dict[str, Json]:
+        return self._auto.begin(opening)
+
+    def act(self, moment: Moment) -> Action:
+        if self._steps is None or moment.step_id in self._steps:
+            answer = behave(self._behaviour, moment)
+            if isinstance(answer, Ok):
+                is_over = moment.refusal in ("terminal", "gated", "error")
+                return Stop("The engine takes no further attempt.") if is_over else answer.value
+        return self._auto.act(moment)
+
+
+class Erratic(Agent):
+    """Does something else at every attempt, as chance decides, and the right thing when its patience is over.
+
+    A block that can't be retried makes it go back to the step and do it right.
+    """
+
+    def __init__(self, seed: int = 0, patience: int = 2) -> None:
+        self._seed = seed
+        self._patience = patience
+
+    def begin(self, opening: Opening) -> dict[str, Json]:
+        return opening_context(opening)
+
+    def act(self, moment: Moment) -> Action:
+        if moment.refusal == "gated":
+            return Stop("A gate is opened by somebody else.")
+        if moment.refusal == "terminal":
+            return Rewind()
+        if moment.attempt > self._patience or moment.refusal == "error":
+            return right_answer(moment)
+        choices = possible(moment)
+        at = fraction(self._seed, moment.step_id, moment.visit, moment.attempt)
+        answer = behave(choices[int(at * len(choices))], moment)
+        return answer.value if isinstance(answer, Ok) else right_answer(moment)

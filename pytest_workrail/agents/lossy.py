@@ -1,0 +1,93 @@
+"""An agent in a bad place: answers get lost, memory goes, tokens are mangled, the engine's process ends.
+
+None of it may change what a run comes to. Faults happen around another agent's actions, never instead of them.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pytest_workrail.agents.actions import Action, Call, Look, Problem, Resend, Restart, Submit
+from pytest_workrail.agents.chance import fraction
+from pytest_workrail.agents.moment import Agent, Moment, Opening
+from pytest_workrail.run.transcript import Exchange
+from workrail_lint.js import Json
+from workrail_lint.scenario.vocabulary import FaultKind
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A fault and when it happens: at a step, on a visit, or wherever it can; always, or as chance decides."""
+
+    kind: FaultKind
+    step_id: str | None = None
+    visit: int | None = None
+    rate: float = 1.0
+
+
+_BEFORE: dict[FaultKind, Action] = {
+    FaultKind.LOSE_MEMORY: Look(),
+    FaultKind.GARBLE_TOKEN: Call("continue_workflow", {"continueToken": "$garbled", "intent": "advance"}),
+    FaultKind.STALE_TOKEN: Call("continue_workflow", {"continueToken": "$previous", "intent": "advance"}),
+    FaultKind.WRONG_TOKEN: Call("continue_workflow", {"continueToken": "$checkpoint", "intent": "advance"}),
+    FaultKind.RESTART_ENGINE: Restart(),
+}
+
+
+class Lossy(Agent):
+    """Another agent, with faults. Each fault happens once on each visit that it is meant for."""
+
+    def __init__(self, inner: Agent, faults: Sequence[Fault], seed: int = 0) -> None:
+        self._inner = inner
+        self._faults = tuple(faults)
+        self._seed = seed
+        self._happened: set[tuple[int, str, int]] = set()
+        self._waiting: deque[Action] = deque()
+        self._has_advanced = False
+        self._is_inner = False
+
+    def begin(self, opening: Opening) -> dict[str, Json]:
+        self._happened.clear()
+        self._waiting.clear()
+        self._has_advanced = self._is_inner = False
+        return self._inner.begin(opening)
+
+    def act(self, moment: Moment) -> Action:
+        if not self._waiting:
+            self._waiting.extend(_BEFORE[kind] for kind in self._now(moment) if kind in _BEFORE)
+        if self._waiting:
+            self._is_inner = False
+            return self._waiting.popleft()
+        action = self._inner.act(moment)
+        self._is_inner = True
+        if isinstance(action, Submit):
+            self._has_advanced = True
+            if FaultKind.LOSE_ANSWER in self._now(moment, after=True):
+                self._waiting.append(Resend())
+        return action
+
+    def _now(self, moment: Moment, *, after: bool = False) -> list[FaultKind]:
+        """The faults that happen here, now that they are asked for."""
+        kinds: list[FaultKind] = []
+        for number, fault in enumerate(self._faults):
+            key = (number, moment.step_id, moment.visit)
+            is_meant = (
+                fault.step_id in (None, moment.step_id)
+                and fault.visit in (None, moment.visit)
+                and (fault.kind is FaultKind.LOSE_ANSWER) is after
+                and (fault.kind is not FaultKind.STALE_TOKEN or self._has_advanced)
+            )
+            if is_meant and key not in self._happened and fraction(self._seed, *key) < fault.rate:
+                self._happened.add(key)
+                kinds.append(fault.kind)
+        return kinds
+
+    def hear(self, answer: Exchange) -> None:
+        if self._is_inner:
+            self._is_inner = False
+            self._inner.hear(answer)
+
+    def end(self) -> tuple[Problem, ...]:
+        return self._inner.end()

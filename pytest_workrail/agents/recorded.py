@@ -1,0 +1,40 @@
+"""An agent that hands in again what another run handed in, whatever it is answered."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_workrail.agents.actions import Action, Stop, Submit
+from pytest_workrail.agents.moment import Agent, Moment, Opening
+from pytest_workrail.run.transcript import Transcript
+from workrail_lint.js import Json
+
+
+class Recorded(Agent):
+    """Plays the advances of a transcript, in order: the same work against another profile or another version."""
+
+    def __init__(self, transcript: Transcript) -> None:
+        first: dict[str, Any] = transcript.exchanges[0].request
+        self._context: dict[str, Json] = first.get("initialContext", {})
+        self._answers = [
+            _answer(exchange.request)
+            for exchange in transcript.exchanges
+            if exchange.tool == "continue_workflow" and exchange.request.get("intent") == "advance"
+        ]
+        self._played = 0
+
+    def begin(self, opening: Opening) -> dict[str, Json]:
+        self._played = 0
+        return dict(self._context)
+
+    def act(self, moment: Moment) -> Action:
+        if self._played == len(self._answers):
+            return Stop("The recording ends here.")
+        self._played += 1
+        return self._answers[self._played - 1]
+
+
+def _answer(request: dict[str, Any]) -> Submit:
+    output: dict[str, Any] = request.get("output", {})
+    notes = output.get("notesMarkdown", request.get("notes"))
+    return Submit(notes, tuple(output.get("artifacts", ())), request.get("context"))

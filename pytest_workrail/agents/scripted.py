@@ -1,0 +1,173 @@
+"""The scripted agent: does what was written down, and takes a script that does not fit for an error.
+
+Strict by itself: a step without an answer, an answer that is never used and a step that does not exist are all
+faults of the script. With another agent for the rest, only what is written down has to fit.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from pytest_workrail.agents.actions import Action, Problem, Stop, Submit
+from pytest_workrail.agents.behaviours import behave
+from pytest_workrail.agents.moment import Agent, Moment, Opening
+from pytest_workrail.run.transcript import Exchange
+from workrail_lint.js import Json
+from workrail_lint.result import Err
+from workrail_lint.scenario.vocabulary import Behaviour
+from workrail_lint.suggest import nearest
+
+# Looks at what came of a turn and says what is wrong with it; None when nothing is.
+Expectation: TypeAlias = Callable[[Exchange], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Behave:
+    """Answer as a behaviour does, with more context if need be."""
+
+    behaviour: Behaviour
+    context: Mapping[str, Json] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What to do at a step. Without a visit, turns of a step are used one after the other, whatever the visit.
+
+    `place` is where the turn is written down; `repeats` marks one that serves any number of visits.
+    """
+
+    step_id: str
+    does: Action | Behave
+    visit: int | None = None
+    repeats: bool = False
+    place: str = ""
+    expects: Expectation | None = None
+
+
+class Scripted(Agent):
+    """Plays turns. `otherwise` is who acts where nothing is written down; without it, that is an error."""
+
+    def __init__(self, turns: Sequence[Turn], otherwise: Agent | None = None) -> None:
+        self._turns = tuple(turns)
+        self._otherwise = otherwise
+        self._waiting: dict[tuple[str, int | None], deque[Turn]] = {}
+        self._used: set[int] = set()
+        self._current: Turn | None = None
+        self._fault: Problem | None = None
+
+    def begin(self, opening: Opening) -> dict[str, Json]:
+        self._waiting = {}
+        self._used = set()
+        self._current = None
+        self._fault = self._unknown_step(opening)
+        for turn in self._turns:
+            self._waiting.setdefault((turn.step_id, turn.visit), deque()).append(turn)
+        return {} if self._otherwise is None else self._otherwise.begin(opening)
+
+    def _unknown_step(self, opening: Opening) -> Problem | None:
+        index = opening.program.index
+        known = [name for name in index.definitions if name not in index.loops]
+        for turn in self._turns:
+            if turn.step_id not in known:
+                meant = nearest(turn.step_id, known)
+                hint = f"; did you mean '{meant}'?" if meant else f" (steps: {', '.join(known)})"
+                return Problem(f"The workflow has no step '{turn.step_id}'{hint}", turn.place)
+        return None
+
+    def act(self, moment: Moment) -> Action:
+        if self._fault is not None:
+            return self._fault
+        turn = self._next(moment)
+        self._current = turn
+        if turn is not None:
+            self._used.add(id(turn))
+            return self._done(turn, moment)
+        if self._otherwise is not None:
+            return self._otherwise.act(moment)
+        if moment.refusal is not None:
+            return Stop(f"The script has no further turn for step '{moment.step_id}'.")
+        visit = "" if moment.visit == 1 else f" on visit {moment.visit}"
+        return Problem(f"The script has no answer for step '{moment.step_id}'{visit}.")
+
+    def _next(self, moment: Moment) -> Turn | None:
+        """The turn for this visit, else the next one for the step, else one that serves every visit."""
+        for visit in (moment.visit, None):
+            waiting = self._waiting.get((moment.step_id, visit))
+            if waiting:
+                turn = waiting[0]
+                if not turn.repeats:
+                    waiting.popleft()
+                return turn
+        return None
+
+    def _done(self, turn: Turn, moment: Moment) -> Action:
+        if not isinstance(turn.does, Behave):
+            return turn.does
+        answer = behave(turn.does.behaviour, moment)
+        if isinstance(answer, Err):
+            return Problem(f"The turn can't be played: {answer.error}.", turn.place)
+        if turn.does.context is None:
+            return answer.value
+        return replace(answer.value, context={**(answer.value.context or {}), **turn.does.context})
+
+    def hear(self, answer: Exchange) -> None:
+        turn, self._current = self._current, None
+        if turn is None:
+            if self._otherwise is not None:
+                self._otherwise.hear(answer)
+            return
+        wrong = None if turn.expects is None else turn.expects(answer)
+        if wrong is not None:
+            self._fault = Problem(wrong, turn.place)
+
+    def end(self) -> tuple[Problem, ...]:
+        if self._fault is not None:
+            return (self._fault,)
+        unused = (turn for turn in self._turns if id(turn) not in self._used)
+        return tuple(
+            Problem(f"The turn for step '{turn.step_id}'{_on_visit(turn)} was never used.", turn.place)
+            for turn in unused
+        )
+
+
+def _on_visit(turn: Turn) -> str:
+    return "" if turn.visit is None else f" on visit {turn.visit}"
+
+
+Answer: TypeAlias = "str | Submit | Behaviour | Mapping[str, Any] | Action"
+
+
+def script_turns(answers: Mapping[str, Answer | Sequence[Answer]]) -> tuple[Turn, ...]:
+    """The turns of a script as tests write it: by step id, one answer or several for one visit after the other.
+
+    An answer is a text (the notes), the name of a behaviour, an object with `notes`, `artifacts` and `context`, or an
+    action.
+    """
+    return tuple(
+        Turn(step_id, _action(answer), place=f"{step_id}[{number}]" if len(given) > 1 else step_id)
+        for step_id, answer_or_answers in answers.items()
+        for given in [_listed(answer_or_answers)]
+        for number, answer in enumerate(given)
+    )
+
+
+def _listed(answers: Any) -> list[Any]:
+    return list(answers) if isinstance(answers, list | tuple) else [answers]
+
+
+def _action(answer: Any) -> Action | Behave:
+    if isinstance(answer, Behaviour):
+        return Behave(answer)
+    if isinstance(answer, str):
+        return Submit(answer)
+    if not isinstance(answer, Mapping):
+        return answer  # type: ignore[no-any-return]  # an action, as it stands
+    unknown = sorted(set(answer) - {"notes", "artifacts", "context", "does"})
+    if unknown:
+        raise TypeError(f"an answer has notes, artifacts, context and does, but no {', '.join(unknown)}")
+    if "does" in answer:
+        return Behave(Behaviour(answer["does"]), answer.get("context"))
+    return Submit(answer.get("notes"), tuple(answer.get("artifacts", ())), answer.get("context"))

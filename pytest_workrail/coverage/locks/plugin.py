@@ -1,0 +1,111 @@
+"""Lock coverage as a pytest plugin, registered only when a registry was given."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+
+from pytest_workrail.coverage.locks.assertions import AssertionWatch
+from pytest_workrail.coverage.locks.closing import Closing, close
+from pytest_workrail.coverage.locks.proving import Attempt, Finding, can_prove, prove
+from pytest_workrail.coverage.locks.session import LockSession
+from pytest_workrail.coverage.locks.settings import LockSettings
+from pytest_workrail.coverage.outcomes import Outcomes
+
+_WORKER_KEY = "workrail_locks"
+
+
+class LockPlugin:
+    """Connects a lock session to the hooks."""
+
+    def __init__(self, config: pytest.Config, settings: LockSettings) -> None:
+        self._config = config
+        self._settings = settings
+        self._session = LockSession()
+        self._outcomes = Outcomes()
+        self._watch = AssertionWatch(config)
+        self._findings: list[Finding] = []
+        self._closing = Closing((), ())
+        if settings.proves and not can_prove():
+            raise pytest.UsageError("--workrail-locks-prove needs a platform that can copy a process (os.fork)")
+        if settings.proves and config.getoption("numprocesses", None):
+            raise pytest.UsageError("--workrail-locks-prove runs sabotages side by side itself: leave out -n")
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        claiming = {item for item in items if self._session.collected(item)}
+        if self._settings.proves:
+            others = [item for item in items if item not in claiming]
+            if others:
+                config.hook.pytest_deselected(items=others)
+            items[:] = [item for item in items if item in claiming]
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+        if not self._session.is_claiming(item.nodeid):
+            return (yield)
+        with self._watch.around():
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
+        if not self._session.is_claiming(item.nodeid):
+            return (yield)
+        with self._watch.calling():
+            result = yield
+        if self._watch.asserted(item):
+            self._session.asserted(item.nodeid)
+        return result
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        ending = self._outcomes.add(report)
+        if ending is not None:
+            self._session.test_finished(report.nodeid, ending)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        result = yield
+        if self._settings.proves and not session.testsfailed:
+            self._findings = prove(list(self._attempts(session.items)), os.cpu_count() or 1)
+        return result
+
+    def _attempts(self, items: list[pytest.Item]) -> Generator[Attempt, None, None]:
+        enforcing = {piece.test: piece for piece in self._session.evidence if piece.counts}
+        for sabotage in self._settings.sabotages:
+            for lock_id in sabotage.locks:
+                tests = tuple(
+                    item
+                    for item in items
+                    if item.nodeid in enforcing
+                    and any(claim.lock_id == lock_id for claim in enforcing[item.nodeid].claims)
+                )
+                if tests:
+                    yield Attempt(sabotage, lock_id, tests)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        """A worker of xdist is done."""
+        state = getattr(node, "workeroutput", {}).get(_WORKER_KEY)
+        if state is not None:
+            self._session.merge(state)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        output = getattr(self._config, "workeroutput", None)
+        if output is not None:
+            output[_WORKER_KEY] = self._session.worker_state()
+            return
+        is_green = exitstatus == pytest.ExitCode.OK
+        self._closing = close(self._settings, self._session.evidence, self._session.problems, self._findings, is_green)
+        if self._closing.failures and is_green:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        terminalreporter.section("locks")
+        for line in self._closing.lines:
+            terminalreporter.line(line)
+        for failure in self._closing.failures:
+            terminalreporter.line(failure if failure.startswith(" ") else f"FAIL: {failure}", red=True)

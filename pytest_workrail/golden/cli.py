@@ -1,0 +1,171 @@
+"""`workrail-golden`: look at pending changes of goldens, and take them or drop them."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from pytest_workrail.golden import diff, document, files, messages, pending
+from pytest_workrail.golden.keys import ENDING, PENDING
+from pytest_workrail.golden.modes import in_ci
+from pytest_workrail.golden.pending import Proposal
+from workrail_lint.cli import FINDINGS, NOTHING, OK, USAGE
+from workrail_lint.cli.output import err, out
+from workrail_lint.result import Err, Ok
+
+_COMMANDS = {
+    "list": "name the goldens that have a pending change",
+    "diff": "show what would change",
+    "accept": "make the goldens what the tests saw",
+    "reject": "drop the changes",
+}
+_SKIPPED_FOLDERS = (".*", "node_modules", "__pycache__", "venv")
+_EPILOG = "Exit codes: 0 done, or nothing pending; 1 changes are pending (list, diff); 2 an error; 3 nothing found."
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command and return its exit code."""
+    try:
+        args = _parser().parse_args(arguments)
+    except SystemExit as done:
+        return done.code if isinstance(done.code, int) else USAGE
+    paths = [Path(path) for path in args.paths]
+    absent = [path for path in paths if not _may_be_pending(path)]
+    if absent:
+        err(f"workrail-golden: there is no {absent[0]}")
+        return USAGE
+    offered = [pending.proposal(path) for path in sorted(set(_pending_files(paths)))]
+    match args.command:
+        case "list":
+            code = _list(offered, args.json)
+        case "diff":
+            code = _diff(offered, args.json)
+        case "accept":
+            code = _accept(offered, args.json, args.write_in_ci)
+        case _:
+            code = _decide(offered, args.json, "rejected", pending.reject)
+    sys.stdout.flush()
+    return code
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="workrail-golden", description="Pending changes of goldens.", epilog=_EPILOG, allow_abbrev=False
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, summary in _COMMANDS.items():
+        command = commands.add_parser(name, help=summary, description=summary, allow_abbrev=False)
+        decides = name in ("accept", "reject")
+        command.add_argument(
+            "paths",
+            nargs="+" if decides else "*",
+            default=None if decides else [os.curdir],
+            metavar="PATH",
+            help="goldens or folders" + ("; '.' for all of them" if decides else " (default: .)"),
+        )
+        command.add_argument("--json", action="store_true", help="answer with one JSON object")
+        if name == "accept":
+            command.add_argument("--write-in-ci", action="store_true", help="also where the variable CI is set")
+    return parser
+
+
+def _may_be_pending(path: Path) -> bool:
+    return path.exists() or pending.pending_of(path).exists()
+
+
+def _pending_files(paths: list[Path]) -> Iterator[Path]:
+    for path in paths:
+        if path.is_dir():
+            yield from files.goldens_below([path], _SKIPPED_FOLDERS, ENDING + PENDING)
+        elif path.name.endswith(PENDING):
+            yield path
+        elif pending.pending_of(path).exists():
+            yield pending.pending_of(path)
+
+
+def _list(offered: list[Proposal], as_json: bool) -> int:
+    if as_json:
+        _answer({"pending": [_about(each) for each in offered]})
+    else:
+        for each in offered:
+            out(f"{_name(each)}: {each.state}{f' ({each.problem})' if each.problem else ''}")
+    return FINDINGS if offered else OK
+
+
+def _diff(offered: list[Proposal], as_json: bool) -> int:
+    if as_json:
+        _answer({"pending": [{**_about(each), "differences": _differences(each)} for each in offered]})
+        return FINDINGS if offered else OK
+    for each in offered:
+        if each.old is None or each.pending is None:
+            out(f"{_name(each)}: {each.problem}")
+        else:
+            out("\n".join(messages.change(_name(each), each.old, each.new, in_full=True)))
+        out("")
+    return FINDINGS if offered else OK
+
+
+def _differences(each: Proposal) -> list[dict[str, Any]]:
+    old = document.loads(each.old or b"")
+    if isinstance(old, Err) or each.pending is None:
+        return []
+    return [difference.to_json() for difference in diff.compare(old.value, each.pending.golden)]
+
+
+def _accept(offered: list[Proposal], as_json: bool, write_in_ci: bool) -> int:
+    if in_ci() and not write_in_ci:
+        err("workrail-golden: nothing is accepted in CI without --write-in-ci")
+        return USAGE
+    return _decide(offered, as_json, "accepted", pending.accept)
+
+
+def _decide(
+    offered: list[Proposal], as_json: bool, word: str, decide: Callable[[Proposal], Ok[None] | Err[str]]
+) -> int:
+    done: list[str] = []
+    failed: list[tuple[str, str]] = []
+    for each in offered:
+        result = decide(each)
+        if isinstance(result, Err):
+            failed.append((_name(each), result.error))
+        else:
+            done.append(_name(each))
+    if as_json:
+        _answer({word: done, "failed": [{"golden": name, "problem": problem} for name, problem in failed]})
+    else:
+        for name in done:
+            out(f"{word} {name}")
+        for name, problem in failed:
+            err(f"workrail-golden: {name} was not {word}: {problem}")
+        if not offered:
+            err("workrail-golden: nothing is pending there")
+    if failed:
+        return USAGE
+    return OK if offered else NOTHING
+
+
+def _about(each: Proposal) -> dict[str, Any]:
+    about: dict[str, Any] = {"golden": _name(each), "pending": each.path.as_posix(), "state": each.state}
+    if each.pending is not None:
+        about["test"] = each.pending.test
+    if each.problem:
+        about["problem"] = each.problem
+    return about
+
+
+def _name(each: Proposal) -> str:
+    return each.golden_path.as_posix()
+
+
+def _answer(data: dict[str, Any]) -> None:
+    import json
+
+    out(json.dumps({"version": 1, **data}, ensure_ascii=False, indent=2))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

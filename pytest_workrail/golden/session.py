@@ -1,0 +1,160 @@
+"""The goldens of one test session: compared in the tests, written once at the end by one process.
+
+Workers compare and remember. What they remember travels to the controller, which alone writes: only then is it known
+which tests passed, and nothing can be lost between two writers.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pytest_workrail.golden.keys import GoldenKey
+from pytest_workrail.golden.modes import Mode, Policy, add_options, policy
+from pytest_workrail.golden.records import Finding, Record, TestRecord
+from workrail_lint.js import Json
+from workrail_lint.result import Err
+
+if TYPE_CHECKING:
+    import pytest
+
+    from pytest_workrail.run.transcript import Transcript
+
+__all__ = ["GoldenMismatch", "GoldenSession", "add_options"]
+
+
+class GoldenMismatch(AssertionError):  # noqa: N818 - reads as what it is in a test report
+    """A run that is not what its golden says, or that has no golden to be held against."""
+
+
+class GoldenSession:
+    """One per test session and process."""
+
+    def __init__(self) -> None:
+        self.errors: tuple[str, ...] = ()
+        self._root = Path()
+        self._folders: tuple[Path, ...] = ()
+        self._skipped_folders: tuple[str, ...] = ()
+        self._policy = Policy()
+        self._is_verbose = False
+        self._collected: set[str] = set()
+        self._tests: dict[str, TestRecord] = {}
+        self._running: dict[str, TestRecord] = {}
+        self._calls: dict[str, int] = {}
+        self._claimants: dict[str, str] = {}
+
+    def start(self, config: pytest.Config) -> None:
+        """Take over what pytest was told."""
+        self._root = config.rootpath
+        self._policy = policy(config)
+        self._is_verbose = config.getoption("verbose") > 1
+        named = (Path(config.invocation_params.dir, argument.partition("::")[0]) for argument in config.args)
+        self._folders = tuple(folder for folder in named if folder.is_dir())
+        self._skipped_folders = tuple(config.getini("norecursedirs"))
+
+    def collected(self, nodeid: str) -> None:
+        """There is such a test, whether it takes part in this run or not."""
+        self._collected.add(nodeid)
+
+    def match(self, nodeid: str, transcript: Transcript, name: str | None = None) -> None:
+        """Compare a run with the golden of a test: the one with a name, or simply the next."""
+        __tracebackhide__ = True
+        call = 1
+        if name is None:
+            call = self._calls[nodeid] = self._calls.get(nodeid, 0) + 1
+        self.check(GoldenKey.of(nodeid, name, call), transcript)
+
+    def check(self, key: GoldenKey, transcript: Transcript) -> None:
+        """Compare a run with a golden. Raises GoldenMismatch, unless the golden may become what the run is."""
+        __tracebackhide__ = True
+        from pytest_workrail.golden import document, files, messages
+
+        path = self._root / key.path
+        new = document.golden_bytes(transcript)
+        try:
+            old = files.read(path)
+        except OSError as problem:
+            raise GoldenMismatch(f"golden can't be read: {key.path}: {problem.strerror}") from None
+        record = Record(key.path, *_found(old, new))
+        self._claim(key, record, new)
+        if record.finding is Finding.SAME:
+            return
+        mode = self._policy.mode
+        if mode is Mode.UPDATE or (mode is Mode.NEW and record.finding is Finding.MISSING):
+            blocked = files.unwritable(path)
+            if blocked is not None:
+                raise GoldenMismatch(messages.unwritable(key.path, blocked, self._root))
+            return
+        if old is None:
+            raise GoldenMismatch(messages.missing(key.path, self._policy))
+        raise GoldenMismatch(messages.differs(key.path, old, new, self._policy, in_full=self._is_verbose))
+
+    def _claim(self, key: GoldenKey, record: Record, new: bytes) -> None:
+        """One golden, one test: two that write the same file would overwrite each other for ever."""
+        __tracebackhide__ = True
+        folded = key.path.casefold()  # some file systems know no upper and lower case
+        claimant = self._claimants.setdefault(folded, key.nodeid)
+        test = self._running.setdefault(key.nodeid, TestRecord())
+        earlier = test.records.get(key.path)
+        if claimant != key.nodeid:
+            raise GoldenMismatch(f"golden claimed twice: {key.path} already belongs to {claimant}")
+        if earlier is not None and earlier.new != record.new:
+            raise GoldenMismatch(
+                f"golden claimed twice: {key.path} has to be two things at once; "
+                "give each call of match_golden in this test a name of its own"
+            )
+        test.records[key.path] = record
+
+    def test_finished(self, nodeid: str, passed: bool, skipped: bool) -> None:
+        """A test is over, teardown and all."""
+        self._calls.pop(nodeid, None)
+        test = self._running.pop(nodeid, None)
+        known = self._tests.get(nodeid)
+        if test is None and known is not None:
+            known.passed = known.passed and passed and not skipped
+            return
+        done = self._tests[nodeid] = test or TestRecord()
+        done.passed = passed and not skipped
+
+    def worker_state(self) -> dict[str, Json]:
+        """What a worker has to tell."""
+        tests: dict[str, Json] = {nodeid: test.to_json() for nodeid, test in self._tests.items()}
+        return {"collected": sorted(self._collected), "tests": tests}
+
+    def merge(self, state: dict[str, Any]) -> None:
+        """Hear what a worker has to tell. A test may have run on several of them."""
+        self._collected.update(state["collected"])
+        for nodeid, data in state["tests"].items():
+            told = TestRecord.from_json(data)
+            known = self._tests.get(nodeid)
+            if known is not None and known.records:
+                told.passed = told.passed and known.passed and told.records == known.records
+            self._tests[nodeid] = told
+
+    def finish(self, exitstatus: int, full_run: bool) -> list[str]:
+        """Now that all is known: write what is to be written, and say what was done. See `errors` afterwards."""
+        if not self._tests and self._policy.mode is not Mode.PRUNE:
+            return []
+        from pytest_workrail.golden.closing import Closing
+
+        closing = Closing(self._root, self._policy, self._collected, self._tests)
+        closing.settle()
+        if full_run and (self._policy.mode is Mode.PRUNE or closing.has_goldens):
+            closing.sort_out(self._folders, self._skipped_folders, is_green=exitstatus == 0)
+        elif self._policy.mode is Mode.PRUNE:
+            closing.refuse_to_prune()
+        self.errors = tuple(closing.errors)
+        return closing.lines()
+
+
+def _found(old: bytes | None, new: bytes) -> tuple[Finding, bytes]:
+    if old is None:
+        return Finding.MISSING, new
+    if old == new:
+        return Finding.SAME, b""
+    from pytest_workrail.golden import document
+
+    golden = document.loads(old)
+    if not isinstance(golden, Err) and document.same(golden.value, document.loads(new).value):
+        return Finding.SAME, b""
+    return Finding.DIFFERS, new

@@ -1,0 +1,81 @@
+"""Transcripts to make goldens of: real ones from the engine, and small made-up ones where only their text matters."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from pytest_workrail.protocol.engine import Engine, Options
+from pytest_workrail.protocol.shelf import MemoryShelf
+from pytest_workrail.run.transcript import Exchange, Transcript
+from pytest_workrail.store.home import in_memory
+from pytest_workrail.store.system import FixedClock, SeededEntropy
+from workrail_lint import compile_workflow
+
+WORKSPACE = "/work/space"
+HASH = "sha256:" + "0" * 64
+EMPTY_IR: dict[str, Any] = {"format": "workrail.ir/1", "steps": [], "contracts": [], "assessments": []}
+
+
+def made_up(*prompts: str, status: str = "complete", **final: Any) -> Transcript:
+    """A run through one step per prompt that no engine ever saw."""
+    token = "ct_{:08d}AAAAAAAAAAAAAAAA".format
+    exchanges = []
+    for number, prompt in enumerate(prompts):
+        request = {"continueToken": token(number)} if number else {"workflowId": "made-up", "goal": "demo"}
+        pending = {"stepId": f"step-{number}", "title": "Step", "prompt": prompt}
+        response = {"kind": "ok", "continueToken": token(number + 1), "isComplete": False, "pending": pending}
+        tool = "continue_workflow" if number else "start_workflow"
+        exchanges.append(Exchange(tool, dict(request), response, False))
+    return Transcript(
+        "made-up", HASH, "reference", "guided", EMPTY_IR, tuple(exchanges), (), {"status": status, **final}
+    )
+
+
+def workflow(*steps: dict[str, Any], **members: Any) -> dict[str, Any]:
+    """A workflow as an author writes it."""
+    head = {"id": "golden-test", "name": "Golden test", "description": "d", "version": "1.0.0"}
+    return {**head, "steps": list(steps), **members}
+
+
+def step(step_id: str, prompt: str, **members: Any) -> dict[str, Any]:
+    """A step as an author writes it."""
+    return {"id": step_id, "title": step_id.capitalize(), "prompt": prompt, **members}
+
+
+class Recorder:
+    """An engine in memory that writes down every call."""
+
+    def __init__(self, authored: dict[str, Any], profile: Any = "reference", seed: str = "seed") -> None:
+        compiled = compile_workflow(json.dumps(authored))
+        assert compiled.is_ok, compiled
+        self.ir = compiled.value.ir
+        self.profile = profile
+        self._hash = compiled.value.hash
+        shelf = MemoryShelf()
+        shelf.put_ir(self.ir)
+        home = in_memory(FixedClock(step_ms=1), SeededEntropy(seed))
+        self.engine = Engine(home, shelf, Options(profile=profile))
+        self.exchanges: list[Exchange] = []
+
+    def call(self, tool: str, **request: Any) -> dict[str, Any]:
+        """Call a tool and remember it."""
+        answer = getattr(self.engine, tool)(request)
+        response = answer.value.to_json() if answer.is_ok else answer.error.to_json()
+        self.exchanges.append(Exchange(tool, request, response, not answer.is_ok))
+        return dict(response)
+
+    def start(self, **members: Any) -> dict[str, Any]:
+        return self.call(
+            "start_workflow", workflowId=self.ir["workflowId"], workspacePath=WORKSPACE, goal="demo", **members
+        )
+
+    def go(self, answer: dict[str, Any], **members: Any) -> dict[str, Any]:
+        """Continue from an answer."""
+        return self.call("continue_workflow", continueToken=answer["nextCall"]["params"]["continueToken"], **members)
+
+    def transcript(self, **final: Any) -> Transcript:
+        exchanges = tuple(self.exchanges)
+        return Transcript(
+            self.ir["workflowId"], self._hash, self.profile, "guided", self.ir, exchanges, (), {"status": "x", **final}
+        )

@@ -1,0 +1,142 @@
+"""The lock registry: our own file, its schema, and what is said about a bad one."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_workrail.lock_registry import (
+    REGISTRY_FILE,
+    SCHEMA_FILE,
+    load_registry,
+    missing_sources,
+    read_registry,
+    schema_text,
+    shipped_registry,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+_CLAIM = re.compile(r"^\s*(?:\"\"\")?@enforces\s+([a-z0-9-]+)", re.MULTILINE | re.IGNORECASE)
+
+
+def test_ours_is_sound() -> None:
+    registry = shipped_registry()
+    assert missing_sources(registry, ROOT) == []
+    assert {lock.category for lock in registry.locks} == set(registry.categories)
+    by_category = {name: sum(lock.category == name for lock in registry.locks) for name in registry.categories}
+    reference = {name: count for name, count in by_category.items() if name not in ("ir", "profile")}
+    assert sum(reference.values()) == 118
+    assert reference == {
+        "storage": 20,
+        "schema": 32,
+        "tokens": 21,
+        "protocol": 14,
+        "hashing": 4,
+        "errors": 8,
+        "bundle": 6,
+        "model": 3,
+        "projection": 3,
+        "types": 2,
+        "architecture": 5,
+    }
+    assert [lock.id for lock in registry.locks if not lock.counts] == ["mkdirp-once-per-session"]
+
+
+def test_the_schema_is_the_model() -> None:
+    assert SCHEMA_FILE.read_text("utf-8") == schema_text()
+    validator = jsonschema.Draft202012Validator(json.loads(schema_text()))
+    validator.validate(json.loads(REGISTRY_FILE.read_text("utf-8")))
+
+
+def test_what_tests_claim_exists() -> None:
+    known = {lock.id for lock in shipped_registry().locks}
+    claimed = {
+        (path.name, name)
+        for path in Path(__file__).parent.glob("test_*.py")
+        for name in _CLAIM.findall(path.read_text("utf-8"))
+    }
+    assert len(claimed) > 30
+    assert {(file, name) for file, name in claimed if name not in known} == set()
+
+
+def registry(*locks: dict[str, Any], **members: Any) -> dict[str, Any]:
+    return {
+        "lockRegistryVersion": 1,
+        "version": "1.0.0",
+        "categories": {"c": "things"},
+        "locks": list(locks),
+        **members,
+    }
+
+
+LOCK = {"id": "a-b", "category": "c", "source": "README.md", "summary": "s", "revision": 1}
+
+
+def pointers(value: Any) -> list[str]:
+    result = read_registry(json.dumps(value))
+    assert not result.is_ok
+    assert all(problem.message for problem in result.error)
+    return [problem.pointer for problem in result.error]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (registry(LOCK, LOCK), ["/locks/0/id", "/locks/1/id"]),
+        (registry(LOCK | {"category": "d"}), ["/locks/0/category"]),
+        (registry(LOCK | {"applies": "n/a"}), ["/locks/0/reason"]),
+        (registry(LOCK | {"reason": "because"}), ["/locks/0/reason"]),
+        (registry(LOCK | {"id": "A b"}), ["/locks/0/id"]),
+        (registry(LOCK | {"summary": ""}), ["/locks/0/summary"]),
+        (registry(LOCK | {"source": ""}), ["/locks/0/source"]),
+        (registry(LOCK | {"revision": 0}), ["/locks/0/revision"]),
+        (registry(LOCK | {"mood": "good"}), ["/locks/0/mood"]),
+        (registry(lockRegistryVersion=2), ["/lockRegistryVersion"]),
+        (registry(version="one"), ["/version"]),
+        ([], [""]),
+    ],
+)
+def test_bad_registries(value: Any, expected: list[str]) -> None:
+    """@enforces schema-unknown-version-fail-fast"""
+    assert pointers(value) == expected
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"applies": "static"},
+        {"applies": ["static", "engine"]},
+        {"applies": "n/a", "reason": "nothing to see"},
+        {"obsolete": True},
+    ],
+)
+def test_good_registries(more: dict[str, Any]) -> None:
+    (lock,) = read_registry(json.dumps(registry(LOCK | more))).value.locks
+    assert lock.counts is (more.get("applies") != "n/a" and not more.get("obsolete", False))
+
+
+def test_sources_that_lead_nowhere(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("# One & Two\n\n## `code` here\n")
+    named = ["a.md", "a.md#one--two", "a.md#code-here", "a.md#three", "b.md", "a.md#"]
+    locks = [LOCK | {"id": f"l-{index}", "source": source} for index, source in enumerate(named)]
+    found = missing_sources(read_registry(json.dumps(registry(*locks))).value, tmp_path)
+    assert [problem.pointer for problem in found] == ["/locks/3/source", "/locks/4/source"]
+
+
+def test_files_that_are_no_registry(tmp_path: Path) -> None:
+    assert not load_registry(tmp_path / "none.json").is_ok
+    (tmp_path / "bad.json").write_text("{")
+    assert not load_registry(tmp_path / "bad.json").is_ok
+
+
+@given(st.text() | st.binary())
+def test_any_text_is_read_or_refused(text: str | bytes) -> None:
+    read_registry(text)

@@ -1,0 +1,1 @@
+"""Scenario files: a simulated run, written down. Reading and checking them needs no pytest."""

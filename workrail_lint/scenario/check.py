@@ -1,0 +1,202 @@
+"""What is wrong with a scenario file: its text, its shape, and what it says about a workflow that says otherwise."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from workrail_lint.documents.json_reader import JsonDocument, read_json
+from workrail_lint.documents.pointer import child
+from workrail_lint.documents.structure import Validator, compile_schema
+from workrail_lint.findings import Finding, Phase, Severity
+from workrail_lint.result import Err, Ok
+from workrail_lint.scenario.vocabulary import PersonDetail, ProfileChoice
+from workrail_lint.schemas import load_schema
+from workrail_lint.workrail.schema_findings import schema_findings
+
+if TYPE_CHECKING:
+    from workrail_lint.workrail.compiler.compiled import CompiledWorkflow
+
+
+class ReadScenario(NamedTuple):
+    """A scenario file that was read. What it holds can be used when nothing was found."""
+
+    document: JsonDocument
+    findings: list[Finding]
+
+    @property
+    def value(self) -> dict[str, Any]:
+        value = self.document.value
+        return value if isinstance(value, dict) else {}
+
+
+class Sources(NamedTuple):
+    """What a project gives to workflows that name nothing of their own: paths or loaded data, None for nothing."""
+
+    catalog: object = None
+    routines: object = None
+    bindings: object = None
+
+
+@cache
+def _validator() -> Validator:
+    return compile_schema(load_schema("scenario"))
+
+
+def read_scenario(data: bytes | str) -> ReadScenario:
+    """Read a scenario and check its shape, and nothing that needs another file."""
+    document = read_json(data)
+    found = [_read_finding(document, problem) for problem in document.problems]
+    if document.readable and not isinstance(document.value, dict):
+        found.append(_finding("json-root-not-object", "", "the document must be a JSON object"))
+    elif document.readable:
+        found += schema_findings(_validator().violations(document.value), document.value)  # type: ignore[arg-type]
+    return ReadScenario(document, found)
+
+
+def _read_finding(document: JsonDocument, problem: Any) -> Finding:
+    found = _finding(problem.name, problem.pointer, problem.message)
+    found.phase = Phase.READ
+    found.span = document.source.span(problem.start, problem.end)
+    return found
+
+
+def check_scenario(path: str, data: bytes | str, sources: Sources) -> ReadScenario:
+    """Read a scenario and hold it against the workflow it names."""
+    read = read_scenario(data)
+    if read.findings:
+        return read
+    found = list(own_findings(read.value))
+    compiled = compile_scenario(read.value, os.path.dirname(path), sources)
+    if isinstance(compiled, Err):
+        found.append(_workflow_finding(read.value["workflow"], compiled.error))
+    else:
+        found += workflow_findings(read.value, compiled.value.ir)
+    return ReadScenario(read.document, found)
+
+
+def compile_scenario(value: dict[str, Any], folder: str, sources: Sources) -> Ok[CompiledWorkflow] | Err[list[Finding]]:
+    """The workflow of a scenario, compiled with what the scenario names and, for the rest, what the project gives."""
+    from pathlib import Path
+
+    from workrail_lint.workrail.compile import compile_workflow
+
+    def named(member: str, otherwise: object) -> object:
+        return Path(folder, value[member]) if member in value else otherwise
+
+    return compile_workflow(
+        Path(folder, value["workflow"]),
+        catalog=named("catalog", sources.catalog),
+        routines=named("routines", sources.routines),
+        bindings=value.get("bindings", sources.bindings),
+    )
+
+
+def _workflow_finding(workflow: str, errors: list[Finding]) -> Finding:
+    unread = next((error for error in errors if error.name == "file-not-readable"), None)
+    if unread is not None:
+        reason = unread.message.removeprefix(unread.path).strip()
+        return _finding("scenario-workflow-missing", "/workflow", f"the workflow {workflow} {reason}")
+    first, more = errors[0], len(errors) - 1
+    rest = "" if more == 0 else f" (and {more} more)"
+    return _finding(
+        "scenario-workflow-invalid", "/workflow", f"the workflow {workflow} does not compile: {first.message}{rest}"
+    )
+
+
+def own_findings(value: dict[str, Any]) -> Iterator[Finding]:
+    """What contradicts itself inside the file."""
+    for index, declared in enumerate(value.get("declares", ())):
+        pointer = child("/declares", index)
+        if declared.get("reason") != "user_only_dependency":
+            continue
+        is_choice = declared["detail"] == PersonDetail.CHOICE.value
+        if is_choice and "choice" not in declared:
+            yield _finding("scenario-choice-mismatch", pointer, "needs_user_choice has to say which choice it is about")
+        elif not is_choice and "choice" in declared:
+            text = f"{declared['detail']} is no choice, so it can't name one"
+            yield _finding("scenario-choice-mismatch", child(pointer, "choice"), text)
+    if value.get("declares") and value.get("profile", "reference") != ProfileChoice.LOCKED.value:
+        text = 'only profile locked looks at what a scenario declares; add "profile": "locked"'
+        yield _finding("scenario-declares-unheard", "/declares", text)
+    yield from _shadowed_turns(value)
+    if value.get("golden") is False and not value.get("expect"):
+        text = "without a golden and without expectations, only the end of the run is checked"
+        yield _finding("scenario-checks-little", "/golden", text)
+
+
+def _shadowed_turns(value: dict[str, Any]) -> Iterator[Finding]:
+    """Turns that never get their turn, because one before them serves every visit."""
+    repeating: set[tuple[str, int | None]] = set()
+    for index, turn in enumerate(_turns(value)):
+        key = (turn["step"], turn.get("visit"))
+        if key in repeating:
+            text = f"a turn for step {turn['step']} before this one repeats, so this one is never used"
+            yield _finding("scenario-turn-shadowed", child("/agent/turns", index), text)
+        if turn.get("repeats"):
+            repeating.add(key)
+
+
+def _turns(value: dict[str, Any]) -> list[dict[str, Any]]:
+    agent = value.get("agent", {})
+    turns: list[dict[str, Any]] = agent.get("turns", [])
+    return turns
+
+
+def workflow_findings(value: dict[str, Any], ir: dict[str, Any]) -> Iterator[Finding]:
+    """What a scenario says about steps that the workflow does not have."""
+    from workrail_lint.suggest import nearest_id
+
+    steps = [step["id"] for top in ir["steps"] for step in (top.get("body", ()) if top["type"] == "loop" else (top,))]
+    loops = {step["id"] for step in ir["steps"] if step["type"] == "loop"}
+    for pointer, name in _named_steps(value):
+        if name in steps:
+            continue
+        if name in loops:
+            text = f"{name} is a loop; name the steps of its body"
+        else:
+            meant = nearest_id(name, steps)
+            hint = f". Did you mean {meant}?" if meant else f"; its steps are {', '.join(steps)}"
+            text = f"the workflow has no step {name}{hint}"
+        yield _finding("scenario-step-unknown", pointer, text)
+
+
+def _named_steps(value: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Every place that names a step, in document order of the members."""
+    agent = value.get("agent", {})
+    for index, turn in enumerate(_turns(value)):
+        pointer = child("/agent/turns", index)
+        yield f"{pointer}/step", turn["step"]
+        if "to" in turn:
+            yield f"{pointer}/to", turn["to"]
+        if "step" in turn.get("provides", {}):
+            yield f"{pointer}/provides/step", turn["provides"]["step"]
+        if "pending" in turn.get("expect", {}):
+            yield f"{pointer}/expect/pending", turn["expect"]["pending"]
+    for index, step in enumerate(agent.get("steps", ())):
+        yield child("/agent/steps", index), step
+    for index, fault in enumerate(agent.get("faults", ())):
+        if "step" in fault:
+            yield f"{child('/agent/faults', index)}/step", fault["step"]
+    for index, declared in enumerate(value.get("declares", ())):
+        yield f"{child('/declares', index)}/step", declared["step"]
+    expected = value.get("expect", {})
+    for index, step in enumerate(expected.get("steps", ())):
+        yield child("/expect/steps", index), step
+    for member in ("blockers", "gaps"):
+        for index, each in enumerate(expected.get(member, ())):
+            if isinstance(each, dict) and "step" in each:
+                yield f"{child(f'/expect/{member}', index)}/step", each["step"]
+    for step in expected.get("outputs", ()):
+        yield child("/expect/outputs", step), step
+
+
+def _finding(name: str, pointer: str, message: str) -> Finding:
+    from workrail_lint.scenario.rules import by_name
+
+    rule = by_name().get(name)
+    if rule is not None:
+        return Finding(rule.code, name, rule.severity, message, pointer)
+    return Finding(name, name, Severity.ERROR, message, pointer)

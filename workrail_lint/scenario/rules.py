@@ -1,0 +1,169 @@
+"""The rules about scenario files. `workrail_lint.scenario.check` detects what they describe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+from workrail_lint.findings import Severity
+from workrail_lint.rules.base import Example, Rule
+from workrail_lint.workrail.rules.samples import loop, step, workflow
+
+FAMILY = "SN"
+TITLE = "Scenarios"
+
+_PATH = "scenarios/example.scenario.json"
+_WORKFLOW = "../workflows/example.json"
+_FILES: dict[str, Any] = {"workflows/example.json": workflow()}
+_ORIGIN = "product"
+
+
+def _scenario(**members: Any) -> dict[str, Any]:
+    return {"workflow": _WORKFLOW, **members}
+
+
+def _agent(*turns: dict[str, Any]) -> dict[str, Any]:
+    return {"kind": "auto", "turns": list(turns)}
+
+
+class ScenarioRule(Rule):
+    """A rule whose finding the checker makes itself."""
+
+    origin = _ORIGIN
+
+
+class WorkflowMissing(ScenarioRule):
+    code = "SN001"
+    name = "scenario-workflow-missing"
+    severity = Severity.ERROR
+    summary = "The workflow that a scenario names can't be read."
+    why = "The scenario can't be run, so whatever it was meant to show is not tested."
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(_scenario(workflow="../workflows/exmaple.json"), _scenario(), path=_PATH, files=_FILES)
+
+
+class WorkflowInvalid(ScenarioRule):
+    code = "SN002"
+    name = "scenario-workflow-invalid"
+    severity = Severity.ERROR
+    summary = "The workflow that a scenario names does not compile."
+    why = "Only a compiled workflow can be run; the findings of the workflow file say what is wrong with it."
+
+    def examples(self) -> Iterable[Example]:
+        files = {**_FILES, "workflows/broken.json": workflow(steps=[], version=...)}
+        yield Example(_scenario(workflow="../workflows/broken.json"), _scenario(), path=_PATH, files=files)
+
+
+class StepUnknown(ScenarioRule):
+    code = "SN003"
+    name = "scenario-step-unknown"
+    severity = Severity.ERROR
+    summary = "A scenario names a step that its workflow does not have."
+    why = "The turn is never played and the expectation never met: the scenario fails whenever it is run."
+
+    def examples(self) -> Iterable[Example]:
+        good = _agent({"step": "first-step", "does": "missing_notes"})
+        bad = _agent({"step": "frist-step", "does": "missing_notes"})
+        yield Example(_scenario(agent=bad), _scenario(agent=good), path=_PATH, files=_FILES)
+        files = {"workflows/example.json": workflow(step(), loop())}
+        expected = {"steps": ["first-step", "inner-step", "inner-step"]}
+        yield Example(
+            _scenario(expect={"steps": ["first-step", "again"]}), _scenario(expect=expected), path=_PATH, files=files
+        )
+
+
+class ChoiceMismatch(ScenarioRule):
+    code = "SN004"
+    name = "scenario-choice-mismatch"
+    severity = Severity.ERROR
+    summary = "A declared need names a choice although it is none, or is one and does not say which."
+    why = "Only choices that nobody may assume stop a run, so each has to say which of them it is."
+
+    def examples(self) -> Iterable[Example]:
+        def declared(**members: str) -> dict[str, Any]:
+            need = {"reason": "user_only_dependency", "step": "first-step", **members}
+            return _scenario(profile="locked", declares=[need])
+
+        yield Example(
+            declared(detail="needs_user_choice"),
+            declared(detail="needs_user_choice", choice="irreversible_action"),
+            path=_PATH,
+            files=_FILES,
+        )
+        yield Example(
+            declared(detail="needs_user_approval", choice="scope_boundary"),
+            declared(detail="needs_user_approval"),
+            path=_PATH,
+            files=_FILES,
+        )
+
+
+class DeclaresUnheard(ScenarioRule):
+    code = "SN005"
+    name = "scenario-declares-unheard"
+    severity = Severity.ERROR
+    summary = "A scenario declares something that its run profile does not look at."
+    why = "Under profile reference nothing but the workflow stands against a step, so the declaration has no effect."
+
+    def examples(self) -> Iterable[Example]:
+        declares = [{"reason": "missing_context_key", "step": "first-step", "key": "branch"}]
+        yield Example(
+            _scenario(declares=declares), _scenario(profile="locked", declares=declares), path=_PATH, files=_FILES
+        )
+
+
+class TurnShadowed(ScenarioRule):
+    code = "SN006"
+    name = "scenario-turn-shadowed"
+    severity = Severity.ERROR
+    summary = "A turn stands behind one that repeats, for the same step and visit."
+    why = "A turn that repeats is never used up. The one behind it stays unused, which fails the scenario."
+
+    def examples(self) -> Iterable[Example]:
+        first, second = {"step": "first-step", "does": "right"}, {"step": "first-step", "does": "missing_notes"}
+        yield Example(
+            _scenario(agent=_agent({**first, "repeats": True}, second)),
+            _scenario(agent=_agent(second, {**first, "repeats": True})),
+            path=_PATH,
+            files=_FILES,
+        )
+
+
+class ChecksLittle(ScenarioRule):
+    code = "SN007"
+    name = "scenario-checks-little"
+    severity = Severity.WARNING
+    summary = "A scenario has neither a golden nor any expectation."
+    why = "It passes as long as the run comes to its end; prompts, steps and outputs may change unnoticed."
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(
+            _scenario(golden=False),
+            _scenario(golden=False, expect={"steps": ["first-step"]}),
+            path=_PATH,
+            files=_FILES,
+        )
+
+
+RULES = (
+    WorkflowMissing,
+    WorkflowInvalid,
+    StepUnknown,
+    ChoiceMismatch,
+    DeclaresUnheard,
+    TurnShadowed,
+    ChecksLittle,
+)
+
+
+@cache
+def all_rules() -> tuple[Rule, ...]:
+    """One instance of every rule, by code."""
+    return tuple(cls() for cls in RULES)
+
+
+@cache
+def by_name() -> dict[str, Rule]:
+    return {rule.name: rule for rule in all_rules()}

@@ -1,0 +1,148 @@
+"""The closed sets of scenario files, as the engine and the simulated agents know them."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class ProfileChoice(str, Enum):
+    """Which engine the run is made on."""
+
+    REFERENCE = "reference"
+    LOCKED = "locked"
+
+
+class Mode(str, Enum):
+    """How much the run may do on its own."""
+
+    GUIDED = "guided"
+    STOP_ON_USER_DEPS = "full_auto_stop_on_user_deps"
+    NEVER_STOP = "full_auto_never_stop"
+
+
+class Risk(str, Enum):
+    """How much the run may take upon itself."""
+
+    CONSERVATIVE = "conservative"
+    BALANCED = "balanced"
+    AGGRESSIVE = "aggressive"
+
+
+class Status(str, Enum):
+    """How a run can end."""
+
+    COMPLETE = "complete"
+    COMPLETE_WITH_GAPS = "complete_with_gaps"
+    BLOCKED = "blocked"
+    GATED = "gated"
+    IN_PROGRESS = "in_progress"
+    ERROR = "error"
+
+
+class AnswerKind(str, Enum):
+    """What a call can be answered with."""
+
+    OK = "ok"
+    BLOCKED = "blocked"
+    GATED = "gated"
+    COMPLETE = "complete"
+    ERROR = "error"
+
+
+class AgentKind(str, Enum):
+    """The simulated agents."""
+
+    AUTO = "auto"
+    SCRIPTED = "scripted"
+    STUBBORN = "stubborn"
+    ERRATIC = "erratic"
+
+
+class Behaviour(str, Enum):
+    """The ways to answer a step, one of them right."""
+
+    RIGHT = "right"
+    NOTHING = "nothing"
+    MISSING_NOTES = "missing_notes"
+    BLANK_NOTES = "blank_notes"
+    OVERSIZE_NOTES = "oversize_notes"
+    FAILING_NOTES = "failing_notes"
+    MISSING_ARTIFACT = "missing_artifact"
+    WRONG_KIND = "wrong_kind"
+    INVALID_ARTIFACT = "invalid_artifact"
+    OVERSIZE_ARTIFACT = "oversize_artifact"
+    WRONG_LEVEL = "wrong_level"
+    FOLLOWUP_LEVEL = "followup_level"
+    MISSING_DIMENSION = "missing_dimension"
+    UNKNOWN_DIMENSION = "unknown_dimension"
+    KEEP_LOOPING = "keep_looping"
+    NO_DECISION = "no_decision"
+    WRONG_LOOP = "wrong_loop"
+    CLAIM_CAPABILITY = "claim_capability"
+    LACK_CAPABILITY = "lack_capability"
+    DIVERGE = "diverge"
+    OVERSIZE_CONTEXT = "oversize_context"
+
+
+class FaultKind(str, Enum):
+    """What can go wrong between an agent and its engine."""
+
+    LOSE_ANSWER = "lose_answer"  # the answer never arrives, so the same call is made again
+    LOSE_MEMORY = "lose_memory"  # the agent starts afresh and rehydrates
+    GARBLE_TOKEN = "garble_token"  # a character of the token changes on the way
+    STALE_TOKEN = "stale_token"  # the token of an earlier step is used once more
+    WRONG_TOKEN = "wrong_token"  # the checkpoint token is taken for the continue token
+    RESTART_ENGINE = "restart_engine"  # the engine's process ends and another one takes over
+
+
+class CallName(str, Enum):
+    """What an agent can do at a step besides handing it in."""
+
+    REHYDRATE = "rehydrate"
+    REWIND = "rewind"
+    CHECKPOINT = "checkpoint"
+    RESEND = "resend"
+    RESTART = "restart"
+    CONTINUE_WORKFLOW = "continue_workflow"
+    CHECKPOINT_WORKFLOW = "checkpoint_workflow"
+    RESUME_SESSION = "resume_session"
+    LIST_WORKFLOWS = "list_workflows"
+    INSPECT_WORKFLOW = "inspect_workflow"
+
+
+class PersonDetail(str, Enum):
+    """What only a person can provide."""
+
+    SECRET_OR_TOKEN = "needs_user_secret_or_token"
+    ACCOUNT_ACCESS = "needs_user_account_access"
+    ARTIFACT = "needs_user_artifact"
+    CHOICE = "needs_user_choice"
+    APPROVAL = "needs_user_approval"
+    ENVIRONMENT_ACTION = "needs_user_environment_action"
+
+
+class ChoiceKind(str, Enum):
+    """The choices that no agent may make by itself."""
+
+    PREFERENCE_TRADEOFF = "preference_tradeoff"
+    SCOPE_BOUNDARY = "scope_boundary"
+    IRREVERSIBLE_ACTION = "irreversible_action"
+    EXTERNAL_SIDE_EFFECT = "external_side_effect"
+    POLICY_OR_COMPLIANCE = "policy_or_compliance"
+
+
+class HostReason(str, Enum):
+    """What a host can report although no workflow brings it about."""
+
+    CONTEXT_BUDGET_EXCEEDED = "context_budget_exceeded"
+    INVARIANT_VIOLATION = "invariant_violation"
+    STORAGE_CORRUPTION_DETECTED = "storage_corruption_detected"
+    EVALUATION_ERROR = "evaluation_error"
+
+
+class Severity(str, Enum):
+    """How much a gap matters."""
+
+    INFO = "info"
+    WARNING = "warning"
+    CRITICAL = "critical"
