@@ -54,8 +54,6 @@ class GoldenPlugin:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        if self._lines:
-            terminalreporter.section("goldens")
         for line in self._lines:
             terminalreporter.line(line)
 

@@ -119,7 +119,7 @@ class GoldenSession:
     def worker_state(self) -> dict[str, Json]:
         """What a worker has to tell."""
         tests: dict[str, Json] = {nodeid: test.to_json() for nodeid, test in self._tests.items()}
-        return {"collected": sorted(self._collected), "tests": tests}
+        return {"collected": [*sorted(self._collected)], "tests": tests}
 
     def merge(self, state: dict[str, Any]) -> None:
         """Hear what a worker has to tell. A test may have run on several of them."""

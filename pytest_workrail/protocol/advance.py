@@ -88,6 +88,10 @@ class Advancing:
         if isinstance(opened, Err):
             lost = opened.error.code == "TOKEN_UNKNOWN_NODE"
             return Err(internal("The state of this node is missing.")) if lost else opened
+        # Before anybody looks at them: only JSON can be judged.
+        artifacts = artifact_outputs(request.submission, grant.attempt_id)
+        if isinstance(artifacts, Err):
+            return artifacts
         attempted = self._attempted(opened.value, request)
         if isinstance(attempted, Err):
             return attempted
@@ -103,9 +107,6 @@ class Advancing:
             request.context is not None,
             self._git_end(opened.value) if ends else GitEnd(),
         )
-        artifacts = artifact_outputs(entry)
-        if isinstance(artifacts, Err):
-            return artifacts
         kept = self.ledger.keep(snapshot_for(entry, verdict.value, profile))
         if isinstance(kept, Err):
             return kept

@@ -14,6 +14,7 @@ from pytest_workrail.engine.outputs import (
     Invalid,
     Judgement,
     Missing,
+    Submission,
     stored_artifacts,
     stored_notes,
     stored_validation,
@@ -160,9 +161,9 @@ def plan_for(
     )
 
 
-def artifact_outputs(entry: Entry) -> Ok[list[NodeOutputData]] | Err[ToolError]:
-    """The submitted artifacts as they are kept."""
-    stored = stored_artifacts(entry.attempted.submission.artifacts, entry.attempt)
+def artifact_outputs(submission: Submission, attempt: AttemptId) -> Ok[list[NodeOutputData]] | Err[ToolError]:
+    """The submitted artifacts as they are kept; an error when one of them is not JSON."""
+    stored = stored_artifacts(submission.artifacts, attempt)
     if isinstance(stored, Err):
         return Err(internal(stored.error, "Submit artifacts that are plain JSON; nothing was written."))
     return Ok(

@@ -47,7 +47,9 @@ def check_paths(paths: Iterable[str], options: Mapping[str, Any] | None = None) 
     return run(discover(names), plan).findings
 
 
-def check_folder(folder: Path, options: Mapping[str, Any] | None = None, paths: Iterable[str] = (".",)) -> list[Finding]:
+def check_folder(
+    folder: Path, options: Mapping[str, Any] | None = None, paths: Iterable[str] = (".",)
+) -> list[Finding]:
     with contextlib.chdir(folder):
         return check_paths(paths, options)
 

@@ -94,7 +94,7 @@ def test_paths_limit_what_is_looked_at(run: Run, write: Any, two: Any) -> None:
         (b'{"lockfileVersion": 0}', "write it again"),
         (b'{"lockfileVersion": 1, "catalog": {}, "workflows": {}}', "damaged"),
         (
-            b'{"lockfileVersion": 1, "catalog": {"id": "a", "version": "1", "digest": "d"}, "workflows": {"a": {"hash": 1}}}',
+            b'{"lockfileVersion": 1, "catalog": {"id": "a", "version": "1", "digest": "d"}, "workflows": {"a": {}}}',
             "the entry of a is damaged",
         ),
     ],

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from importlib.metadata import entry_points
 from typing import Any
 
 import pytest
+
+# Loaded here once, because every inner run forgets the modules it loads itself.
+import pytest_workrail.coverage.locks.plugin
+import pytest_workrail.coverage.locks.reading
+import pytest_workrail.coverage.plugin  # noqa: F401
 
 # Until the plugin is installed under its own name, a project has to ask for the coverage part itself.
 _CARRIER = """
@@ -18,6 +24,9 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     options.configure(config)
 """
+
+
+_OPTIONS = ("-p", "no:cacheprovider", "--workrail-locks=locks.json", "--workrail-lock-report=out")
 
 
 def carried(pytester: pytest.Pytester) -> None:
@@ -55,17 +64,19 @@ class LockProject:
         (self.pytester.path / "locks.json").write_text(json.dumps(registry), encoding="utf-8")
 
     def tests(self, source: str, name: str = "test_locks") -> None:
-        self.pytester.makepyfile(**{name: f"import pytest\n{source}"})
+        text = f"import pytest\n{textwrap.dedent(source)}"
+        (self.pytester.path / f"{name}.py").write_text(text, encoding="utf-8")
 
     def sabotages(self, source: str) -> None:
-        text = f"from pytest_workrail.coverage.locks.sabotage import breaks\n{source}"
+        text = f"from pytest_workrail.coverage.locks.sabotage import breaks\n{textwrap.dedent(source)}"
         (self.pytester.path / "sabotages.py").write_text(text, encoding="utf-8")
 
     def run(self, *options: str) -> pytest.RunResult:
-        """A run in a process of its own, as users start it."""
-        return self.pytester.runpytest_subprocess(
-            "-p", "no:cacheprovider", "--workrail-locks=locks.json", "--workrail-lock-report=out", *options
-        )
+        return self.pytester.runpytest(*_OPTIONS, *options)
+
+    def run_apart(self, *options: str) -> pytest.RunResult:
+        """A run in a process of its own, for what must not happen in this one."""
+        return self.pytester.runpytest_subprocess(*_OPTIONS, *options)
 
     @property
     def report(self) -> dict[str, Any]:
@@ -76,6 +87,11 @@ class LockProject:
     @property
     def enforced(self) -> list[str]:
         return [entry["lockId"] for entry in self.report["covered"]]
+
+    @property
+    def flaws(self) -> dict[str, str]:
+        """Why locks that are claimed are not enforced."""
+        return {entry["lockId"]: claim["flaw"] for entry in self.report["uncovered"] for claim in entry["claims"]}
 
     @property
     def proven(self) -> list[str]:

@@ -2,142 +2,372 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pytest
 from lock_project import LockProject, lock, project
 
 __all__ = ["project"]
 
-PASSING = """
-    @pytest.mark.enforces("first")
-    def test_it():
-        assert sum([1, 1]) == two()
-
-    def two():
-        return 2
+HELPER = """
+def two():
+    return 2
 """
 
+# Each claims its own lock; the text is what the report says against it.
 DISHONEST = {
-    "skip": """
-        @pytest.mark.enforces("first")
+    "skipped": (
+        "was skipped",
+        """
         @pytest.mark.skip(reason="later")
         def test_it():
             assert two() == 2
         """,
-    "skip inside": """
-        @pytest.mark.enforces("first")
+    ),
+    "skipped-inside": (
+        "was skipped",
+        """
         def test_it():
             assert two() == 2
             pytest.skip("after all")
         """,
-    "xfail": """
-        @pytest.mark.enforces("first")
+    ),
+    "xfailed": (
+        "failed as expected",
+        """
         @pytest.mark.xfail(reason="known")
         def test_it():
             assert two() == 3
         """,
-    "xpass": """
-        @pytest.mark.enforces("first")
-        @pytest.mark.xfail(reason="known", strict=False)
-        def test_it():
-            assert two() == 2
-        """,
-    "xfail inside": """
-        @pytest.mark.enforces("first")
+    ),
+    "xfailed-inside": (
+        "failed as expected",
+        """
         def test_it():
             assert two() == 2
             pytest.xfail("known")
         """,
-    "no assertion": """
-        @pytest.mark.enforces("first")
+    ),
+    "xpassed": (
+        "passed against expectation",
+        """
+        @pytest.mark.xfail(reason="known", strict=False)
+        def test_it():
+            assert two() == 2
+        """,
+    ),
+    "xpassed-strictly": (
+        "failed",
+        """
+        @pytest.mark.xfail(reason="known", strict=True)
+        def test_it():
+            assert two() == 2
+        """,
+    ),
+    "no-assertion": (
+        "asserted nothing",
+        """
         def test_it():
             two()
         """,
-    "assert True": """
-        @pytest.mark.enforces("first")
+    ),
+    "assert-true": (
+        "asserted nothing",
+        """
         def test_it():
             two()
             assert True
         """,
-    "assertion of a constant": """
-        @pytest.mark.enforces("first")
+    ),
+    "assert-constants": (
+        "asserted nothing",
+        """
         def test_it():
             assert len("ab") == 2 and not False
             assert [two() == 3]
             assert two == two
         """,
-    "assertion that is not reached": """
-        @pytest.mark.enforces("first")
+    ),
+    "not-reached": (
+        "asserted nothing",
+        """
         def test_it():
             if False:
                 assert two() == 2
             return
             assert two() == 2
         """,
-    "assertion in the setup only": """
+    ),
+    "asserted-in-setup": (
+        "asserted nothing",
+        """
         @pytest.fixture
         def prepared():
             assert two() == 2
 
-        @pytest.mark.enforces("first")
         def test_it(prepared):
             two()
         """,
-    "expectation in a lambda that nobody calls": """
-        @pytest.mark.enforces("first")
+    ),
+    "never-called": (
+        "asserted nothing",
+        """
         def test_it():
             later = lambda: pytest.raises(ValueError, int, "x")
+
+            def unused():
+                assert two() == 2
         """,
-    "failing test": """
-        @pytest.mark.enforces("first")
+    ),
+    "asserted-by-the-product": (
+        "asserted nothing",
+        """
+        import json.decoder
+
+        def test_it():
+            json.decoder.JSONDecoder().decode("[]")
+        """,
+    ),
+    "failed": (
+        "failed",
+        """
         def test_it():
             assert two() == 2
             assert two() == 3
         """,
-    "teardown error": """
+    ),
+    "failed-in-teardown": (
+        "failed in teardown",
+        """
         @pytest.fixture
         def cleaned():
             yield
             raise RuntimeError("no")
 
-        @pytest.mark.enforces("first")
         def test_it(cleaned):
             assert two() == 2
         """,
-    "setup error": """
+    ),
+    "failed-in-setup": (
+        "failed in setup",
+        """
         @pytest.fixture
         def prepared():
             raise RuntimeError("no")
 
-        @pytest.mark.enforces("first")
         def test_it(prepared):
             assert two() == 2
         """,
-    "another lock": """
-        @pytest.mark.enforces("second")
+    ),
+}
+HONEST = {
+    "assert-statement": """
         def test_it():
             assert two() == 2
         """,
+    "assert-in-a-helper": """
+        def test_it():
+            check(two())
+
+        def check(value):
+            assert value == 2
+        """,
+    "assert-in-an-inner-function": """
+        def test_it():
+            def check(value):
+                assert value == 2
+            check(two())
+        """,
+    "expected-exception": """
+        def test_it():
+            with pytest.raises(ValueError):
+                int("x")
+        """,
+    "expected-exception-by-name": """
+        from pytest import raises
+
+        def test_it():
+            raises(ValueError, int, "x")
+        """,
+    "expected-warning": """
+        import warnings
+
+        def test_it():
+            with pytest.warns(UserWarning):
+                warnings.warn("old")
+        """,
+    "unittest": """
+        import unittest
+
+        class TestIt(unittest.TestCase):
+            def test_it(self):
+                self.assertEqual(two(), 2)
+        """,
+    "mock": """
+        from unittest.mock import Mock
+
+        def test_it():
+            mock = Mock()
+            mock(1)
+            mock.assert_called_once_with(1)
+        """,
+    "matcher": """
+        from pytest_workrail.coverage.locks.assertions import note_assertion
+
+        def test_it():
+            note_assertion("golden")
+        """,
+    "hypothesis": """
+        from hypothesis import given, settings, strategies
+
+        @given(strategies.integers())
+        @settings(max_examples=3, database=None)
+        def test_it(number):
+            assert number + two() > number
+        """,
+    "parametrized": """
+        @pytest.mark.parametrize("number", [1, 2])
+        def test_it(number):
+            assert number + two() > number
+        """,
 }
-HELPER = """
-        def two():
-            return 2
-"""
 
 
-@pytest.mark.parametrize("sees_assertions", [True, False])
-def test_an_honest_test_enforces_its_lock(project: LockProject, sees_assertions: bool) -> None:
+def written(project: LockProject, lock_id: str, source: str) -> None:
+    """A file whose only test claims a lock."""
+    claim = f'pytestmark = pytest.mark.enforces("{lock_id}")\n'
+    project.tests(claim + textwrap.dedent(source) + HELPER, f"test_{lock_id.replace('-', '_')}")
+
+
+@pytest.mark.parametrize("sees_assertions", [True, False], ids=["seen", "read"])
+def test_the_honesty_table(project: LockProject, sees_assertions: bool) -> None:
     project.sees_assertions(sees_assertions)
-    project.tests(PASSING)
-    result = project.run()
-    assert result.ret == pytest.ExitCode.OK
-    assert project.enforced == ["first"]
-    result.stdout.fnmatch_lines(["1 of 2 locks enforced (50%), 0 proven (0%), 0 suspect"])
-
-
-@pytest.mark.parametrize("sees_assertions", [True, False])
-@pytest.mark.parametrize("source", [pytest.param(source, id=name) for name, source in DISHONEST.items()])
-def test_nothing_else_does(project: LockProject, source: str, sees_assertions: bool) -> None:
-    project.sees_assertions(sees_assertions)
-    project.tests(source + HELPER)
+    project.registry(*(lock(lock_id) for lock_id in (*DISHONEST, *HONEST)))
+    for lock_id, (_, source) in DISHONEST.items():
+        written(project, lock_id, source)
+    for lock_id, source in HONEST.items():
+        written(project, lock_id, source)
     project.run()
-    assert "first" not in project.enforced
+    assert project.flaws == {lock_id: flaw for lock_id, (flaw, _) in DISHONEST.items()}
+    assert project.enforced == sorted(HONEST)
+
+
+def test_an_assertion_that_was_not_executed_counts_only_while_nobody_looks(project: LockProject) -> None:
+    project.tests(
+        """
+        @pytest.mark.enforces("first")
+        def test_it(request):
+            if request.node.name != "test_it":
+                assert request is None
+        """
+    )
+    project.run()
+    assert project.flaws == {"first": "asserted nothing"}
+
+
+def test_a_deselected_test_enforces_nothing(project: LockProject) -> None:
+    written(project, "first", HONEST["assert-statement"])
+    written(project, "second", HONEST["assert-statement"])
+    project.run("-k", "test_second")
+    assert (project.enforced, project.flaws) == (["second"], {})
+    project.run("--deselect", "test_first.py")
+    assert project.enforced == ["second"]
+
+
+def test_a_test_that_was_not_reached_enforces_nothing(project: LockProject) -> None:
+    written(project, "first", "def test_it():\n    assert two() == 3\n")
+    written(project, "second", HONEST["assert-statement"])
+    project.run("-x")
+    assert project.flaws == {"first": "failed", "second": "did not run to its end"}
+
+
+def test_one_of_several_is_enough(project: LockProject) -> None:
+    project.tests(
+        """
+        @pytest.mark.enforces("first")
+        @pytest.mark.parametrize("number", [1, pytest.param(2, marks=pytest.mark.skip)])
+        def test_it(number):
+            assert number > 0
+        """
+    )
+    project.run()
+    assert project.enforced == ["first"]
+
+
+CLAIMS = {
+    "unknown": ('@pytest.mark.enforces("frist")', 'Unknown lock ID "frist" (did you mean "first"?) in test_locks.py:2'),
+    "no id": ('@pytest.mark.enforces("First one")', 'test_locks.py:2 claims "First one", which is no lock id'),
+    "twice": ('@pytest.mark.enforces("first", "first")', 'test_locks.py:2 claims "first" 2 times in one place'),
+    "twice in two markers": (
+        '@pytest.mark.enforces("first")\n@pytest.mark.enforces("first")',
+        'test_locks.py:2 claims "first" 2 times in one place',
+    ),
+    "obsolete": ('@pytest.mark.enforces("gone")', 'Outdated lock ID "gone": the lock is obsolete in test_locks.py:2'),
+    "not applicable": (
+        '@pytest.mark.enforces("elsewhere")',
+        'Lock ID "elsewhere" does not apply: no such thing here in test_locks.py:2',
+    ),
+    "older revision": (
+        '@pytest.mark.enforces("second@1")',
+        'Outdated lock ID "second@1": the lock is at revision 2 in test_locks.py:2',
+    ),
+    "later revision": (
+        '@pytest.mark.enforces("second@3")',
+        'Outdated lock ID "second@3": the lock is at revision 2 in test_locks.py:2',
+    ),
+}
+
+
+@pytest.mark.parametrize(("marker", "problem"), CLAIMS.values(), ids=CLAIMS)
+def test_a_wrong_claim_is_an_error(project: LockProject, marker: str, problem: str) -> None:
+    project.registry(
+        lock("first"),
+        lock("second", revision=2),
+        lock("gone", obsolete=True),
+        lock("elsewhere", applies="n/a", reason="no such thing here"),
+    )
+    project.tests(f"{marker}\ndef test_it(request):\n    assert request.node.name\n")
+    result = project.run()
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert project.report["warnings"] == [problem]
+    result.stdout.fnmatch_lines([f"FAIL: {problem.replace('[', '[[]')}"])
+
+
+def test_a_claim_may_name_its_revision(project: LockProject) -> None:
+    project.registry(lock("first"), lock("second", revision=2))
+    project.tests('@pytest.mark.enforces("second@2")\ndef test_it(request):\n    assert request.node.name\n')
+    assert project.run().ret == pytest.ExitCode.OK
+    assert project.enforced == ["second"]
+
+
+def test_claims_in_docstrings_and_comments(project: LockProject) -> None:
+    project.registry(*(lock(lock_id) for lock_id in ("module", "cls", "method", "comment", "inner", "prose", "star")))
+    (project.pytester.path / "test_words.py").write_text(
+        textwrap.dedent(
+            '''
+            """Tests.
+
+            @enforces module
+            This line speaks of @enforces prose in passing.
+            """
+
+            # @enforces comment
+
+
+            class TestIt:
+                """
+                @enforces cls
+                * @Enforces STAR
+                """
+
+                def test_it(self, request):
+                    """@enforces method"""
+                    # @enforces inner
+                    text = "# @enforces prose"
+                    assert request.node.name in text or request
+            '''
+        ),
+        encoding="utf-8",
+    )
+    assert project.run().ret == pytest.ExitCode.OK
+    assert project.enforced == ["cls", "comment", "inner", "method", "module", "star"]

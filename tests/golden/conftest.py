@@ -1,8 +1,21 @@
-"""Lets these tests import their helpers by name wherever pytest was started."""
+"""Lets these tests import their helpers by name wherever pytest was started, and gives them a suite to run."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
+import pytest
+
 sys.path.append(str(Path(__file__).parent))
+
+
+@pytest.fixture
+def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> object:
+    """A small suite with goldens, on a machine that is no build machine."""
+    from golden_suite import Suite, environment
+
+    for variable in ("CI", "BUILD_NUMBER", "PYTEST_ADDOPTS"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("PYTHONPATH", environment()["PYTHONPATH"])
+    return Suite(pytester)

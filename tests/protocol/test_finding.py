@@ -87,6 +87,7 @@ def test_tags() -> None:
 
 
 def test_inspect() -> None:
+    """@enforces ir-inspect-hash-is-run-hash"""
     found = entry("a_one")
     bench = bench_with(found)
     asked = PLACE | {"workflowId": "a_one"}

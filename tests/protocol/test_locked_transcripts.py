@@ -188,6 +188,7 @@ POINTER = {"kind": "capability", "capability": "web_browsing"}
 
 
 def test_a_required_capability_is_enforced() -> None:
+    """@enforces ir-probe-before-first-step"""
     bench = locked(BROWSING)
     assert bench.start()["pending"]["stepId"] == "wr_probe_web_browsing"
     missing = bench.advance(bench.look("CT1")["continueToken"].strip("«»"))

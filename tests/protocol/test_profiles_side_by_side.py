@@ -59,6 +59,7 @@ def summaries(bench: Bench) -> list[str]:
 
 
 def test_loop_limit() -> None:
+    """@enforces profile-loop-limit"""
     counted = workflow("limit", loop(quiet("round"), limit=1, kind="for", count=2), quiet("ship"))
     reference, locked = on_both(counted)
     assert reference.advance("CT1")["pending"]["stepId"] == "ship"
@@ -84,6 +85,7 @@ def test_loop_limit() -> None:
     ],
 )
 def test_loop_decision(artifacts: list[Any], code: str, gap: str) -> None:
+    """@enforces profile-loop-decision"""
     authored = workflow("decision", loop(quiet("round"), **by_artifact()), quiet("ship"))
     reference, locked = on_both(authored)
     assert reference.advance("CT1", artifacts=artifacts)["pending"]["stepId"] == "round"
@@ -104,6 +106,7 @@ def test_a_decision_that_the_contract_already_missed_is_one_gap() -> None:
 
 
 def test_loop_id() -> None:
+    """@enforces profile-loop-id"""
     decide = quiet("round", outputContract={"contractRef": LOOP_CONTROL})
     authored = workflow("loop-id", loop(decide, **by_artifact()), quiet("ship"))
     foreign = DECISION | {"decision": "stop", "loopId": "another"}
@@ -117,6 +120,7 @@ def test_loop_id() -> None:
 
 
 def test_context_after_a_rewind() -> None:
+    """@enforces profile-rewind-context"""
     authored = workflow(
         "rewind", quiet("one"), step("two", "Two", "Mode {{mode}}.", notesOptional=True), quiet("three")
     )
@@ -145,6 +149,7 @@ def notes_of(bench: Bench) -> str:
 
 
 def test_recap_order() -> None:
+    """@enforces profile-recap"""
     steps = [step(f"s-{number}", f"S{number}", "Do.") for number in range(4)]
     recaps = []
     for bench in on_both(workflow("recap", *steps)):
@@ -181,6 +186,7 @@ CLAIM = {
 
 
 def test_capabilities() -> None:
+    """@enforces profile-capabilities"""
     reference, locked = on_both(BROWSING)
     assert reference.go("CT1", artifacts=[CLAIM])["pending"]["stepId"] == "work"
     assert codes(locked.go("CT1", artifacts=[CLAIM])) == ["REQUIRED_CAPABILITY_UNKNOWN"]
@@ -207,7 +213,9 @@ def test_an_odd_observation_is_a_warning() -> None:
     ("downgrade", "kind"), [(CapabilityDowngrade.BY_RISK_POLICY, "ok"), (CapabilityDowngrade.NEVER, "blocked")]
 )
 def test_risk_policy_and_capability_reasons(downgrade: CapabilityDowngrade, kind: str) -> None:
-    """@enforces risk-policy-guardrails"""
+    """@enforces risk-policy-guardrails
+    @enforces profile-capability-downgrade
+    """
     profile = dataclasses.replace(LOCKED, capability_downgrade=downgrade)
     bench = Bench(BROWSING, profile=profile)
     bench.start(preferences={"riskPolicy": "aggressive"})
@@ -226,6 +234,7 @@ def test_risk_policy_and_capability_reasons(downgrade: CapabilityDowngrade, kind
 def test_confirmation_by_a_person(
     preferences: Any, reference_intent: str, locked_intent: str, locked_kind: str, gaps: int
 ) -> None:
+    """@enforces profile-confirmation"""
     authored = workflow("confirm", quiet("risky", requireConfirmation=True), quiet("rest"))
     reference, locked = Bench(authored), Bench(authored, profile="locked")
     assert reference.start(preferences=preferences)["nextIntent"] == reference_intent
@@ -257,6 +266,7 @@ def test_a_person_at_the_gate_of_an_autonomous_run(preferences: Any, locked_kind
 
 
 def test_divergence() -> None:
+    """@enforces profile-divergence"""
     report = {"kind": "wr.workflow_divergence", "reason": "safety_stop", "summary": "Too hot."}
     recorded = []
     for bench in on_both(workflow("diverge", quiet("one"), quiet("two"))):
@@ -267,6 +277,7 @@ def test_divergence() -> None:
 
 
 def test_repeated_gaps() -> None:
+    """@enforces profile-repeated-gaps"""
     consequence = {"effect": {"kind": "require_followup", "guidance": "Look again."}}
     authored = workflow(
         "twice",
@@ -303,7 +314,10 @@ def test_the_profiles_part_in_every_choice_but_the_downgrade() -> None:
 
 
 def test_a_session_may_go_on_under_the_other_profile() -> None:
-    """What is recorded stays a fact: the profile is the engine's, not the session's."""
+    """What is recorded stays a fact: the profile is the engine's, not the session's.
+
+    @enforces profile-not-in-the-log
+    """
     authored = workflow("switch", loop(quiet("round"), limit=1, kind="for", count=2), quiet("ship"))
     locked = Bench(authored, profile="locked")
     locked.start()
@@ -316,3 +330,31 @@ def test_a_session_may_go_on_under_the_other_profile() -> None:
         {"continueToken": blocked["retryContinueToken"], "intent": "advance"}
     ).value.to_json()
     assert retried["pending"]["stepId"] == "ship"  # type: ignore[index, call-overload]
+
+
+@pytest.mark.parametrize("profile", ["reference", "locked"])
+def test_a_run_that_never_stops_is_never_blocked(profile: str) -> None:
+    """@enforces profile-never-stop-never-blocks"""
+    demanding = workflow(
+        "demanding",
+        loop(step("round", "Round", "Go.", outputContract={"contractRef": LOOP_CONTROL}), limit=2, **by_artifact()),
+        step("judge", "Judge", "Judge.", outputContract={"contractRef": "wr.contracts.gate_verdict"}),
+        step("say", "Say", "Say.", validationCriteria=[{"type": "contains", "value": "x", "message": "m"}]),
+        quiet("rate", assessmentRefs=["ready"]),
+        quiet("ask", requireConfirmation=True),
+        capabilities={"delegation": "required"},
+        assessments=[
+            {
+                "id": "ready",
+                "purpose": "Ready?",
+                "dimensions": [{"id": "sure", "purpose": "How sure", "levels": ["low", "high"]}],
+            }
+        ],
+    )
+    bench = Bench(demanding, profile=profile)
+    bench.start(preferences=NEVER_STOP)
+    answer: dict[str, Any] = {"isComplete": False}
+    while not answer["isComplete"]:
+        answer = bench.advance(last(bench))
+        assert answer["kind"] == "ok"
+    assert bench.status() == "complete_with_gaps"

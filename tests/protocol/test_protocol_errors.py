@@ -139,6 +139,7 @@ def test_a_recorded_advance_whose_snapshot_is_lost_is_not_computed_again() -> No
 
 @pytest.mark.parametrize("content", [None, b'{"sourceKind":"v1_preview"}'])
 def test_a_pinned_workflow_that_is_gone_or_not_executable(content: bytes | None) -> None:
+    """@enforces ir-format-refused-when-unknown"""
     bench, files = on_tree_bench(TWO)
     bench.start()
     (path,) = (path for path in files.contents if path.startswith(layout.PINNED_WORKFLOWS))

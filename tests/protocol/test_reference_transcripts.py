@@ -352,6 +352,7 @@ def test_replay() -> None:
 
 
 def test_never_stop() -> None:
+    """@enforces run-status-closed-set"""
     bench = Bench(
         workflow(
             "t7-never-stop",
@@ -499,6 +500,9 @@ def test_assessment_followup() -> None:
 
 
 def test_checkpoint_and_confirmation() -> None:
+    """@enforces edge-cause-closed-set
+    @enforces edge-kind-closed-set
+    """
     bench = Bench(
         workflow(
             "t10-checkpoint",

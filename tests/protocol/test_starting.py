@@ -134,6 +134,9 @@ def test_the_run_names_what_it_pins() -> None:
 
 
 def test_a_run_keeps_its_workflow_when_the_file_changes() -> None:
+    """@enforces ir-pinned-for-the-run
+    @enforces ir-only-input-of-the-engine
+    """
     bench = Bench(workflow("small", quiet("one"), quiet("two")))
     bench.start()
     bench.shelf.put_ir(compiled(workflow("small", quiet("other"))))

@@ -8,7 +8,12 @@ import tempfile
 
 def write_atomically(path: str, data: bytes) -> None:
     """Replace a file's content in one step. Raises OSError; then the old content still stands."""
-    folder = os.path.dirname(os.path.abspath(path))
+    if os.path.exists(path) and not os.path.isfile(path):
+        with open(path, "wb") as device:  # such as /dev/stdout, which nothing can take the place of
+            device.write(data)
+        return
+    path = os.path.realpath(path)  # the file behind a link is replaced, not the link
+    folder = os.path.dirname(path)
     handle, temporary = tempfile.mkstemp(prefix=f".{os.path.basename(path)}.", dir=folder)
     try:
         with os.fdopen(handle, "wb") as file:

@@ -48,7 +48,7 @@ def _validator() -> Validator:
 def read_scenario(data: bytes | str) -> ReadScenario:
     """Read a scenario and check its shape, and nothing that needs another file."""
     document = read_json(data)
-    found = [_read_finding(document, problem) for problem in document.problems]
+    found = [_read_finding(document, problem) for problem in document.problems if problem.blocking]
     if document.readable and not isinstance(document.value, dict):
         found.append(_finding("json-root-not-object", "", "the document must be a JSON object"))
     elif document.readable:

@@ -52,7 +52,7 @@ class WorkflowInvalid(ScenarioRule):
     why = "Only a compiled workflow can be run; the findings of the workflow file say what is wrong with it."
 
     def examples(self) -> Iterable[Example]:
-        files = {**_FILES, "workflows/broken.json": workflow(steps=[], version=...)}
+        files: dict[str, Any] = {**_FILES, "workflows/broken.json": workflow(steps=[], version=...)}
         yield Example(_scenario(workflow="../workflows/broken.json"), _scenario(), path=_PATH, files=files)
 
 
@@ -67,7 +67,7 @@ class StepUnknown(ScenarioRule):
         good = _agent({"step": "first-step", "does": "missing_notes"})
         bad = _agent({"step": "frist-step", "does": "missing_notes"})
         yield Example(_scenario(agent=bad), _scenario(agent=good), path=_PATH, files=_FILES)
-        files = {"workflows/example.json": workflow(step(), loop())}
+        files: dict[str, Any] = {"workflows/example.json": workflow(step(), loop())}
         expected = {"steps": ["first-step", "inner-step", "inner-step"]}
         yield Example(
             _scenario(expect={"steps": ["first-step", "again"]}), _scenario(expect=expected), path=_PATH, files=files

@@ -141,10 +141,11 @@ def _nodes(statement: ast.stmt, used: set[str]) -> Iterator[ast.AST]:
 
 def _walked(node: ast.AST) -> Iterator[ast.AST]:
     """An expression and what is in it; a lambda is left out, as nobody knows whether it is called."""
+    if isinstance(node, ast.Lambda):
+        return
     yield node
     for part in ast.iter_child_nodes(node):
-        if not isinstance(part, ast.Lambda):
-            yield from _walked(part)
+        yield from _walked(part)
 
 
 def _known(test: ast.expr) -> bool | None:

@@ -233,7 +233,7 @@ class DesignSpecDelivery(TeamRule):
             )
 
     def examples(self) -> Iterator[Example]:
-        none = {"design_spec_inline": None, "design_spec_file": None, "notes": []}
+        none: dict[str, Any] = {"design_spec_inline": None, "design_spec_file": None, "notes": []}
         file = {**none, "design_spec_file": f"{samples.FOLDER}/design-specs/design-spec-form.md"}
         yield Example(
             samples.agent_output("OK", none),

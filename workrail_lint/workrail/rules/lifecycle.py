@@ -11,6 +11,7 @@ from workrail_lint.rules.base import Example, Report
 from workrail_lint.workrail import identity
 from workrail_lint.workrail.compiler.nodes import one_line
 from workrail_lint.workrail.rules.base import Step, Workflow, WorkflowRule
+from workrail_lint.workrail.rules.prose import step_members
 from workrail_lint.workrail.rules.samples import step, workflow
 
 _DEPRECATED = ("hasValidation", "askForFiles")

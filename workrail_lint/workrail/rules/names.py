@@ -14,7 +14,6 @@ from workrail_lint.workrail.rules.base import Condition, Step, Workflow, Workflo
 
 RESERVED_KEYS = ("__proto__", "constructor", "prototype")
 _LOOP_VARIABLES = {"iterationVar": "currentIteration", "itemVar": "currentItem", "indexVar": "currentIndex"}
-_LOOK_ALIKES = str.maketrans("_01", "-ol")
 _TOP_IDS = (
     ("assessments", "id", "assessment id"),
     ("extensionPoints", "slotId", "slot id"),
@@ -137,13 +136,9 @@ class IdConfusable(WorkflowRule):
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         for what, ids in _namespaces(workflow):
-            distinct = {ident for ident, _ in ids}
-            # Together they take one translation instead of one each.
-            if len(distinct) < 2 or len(set("\0".join(distinct).translate(_LOOK_ALIKES).split("\0"))) == len(distinct):
-                continue
             seen: dict[str, str] = {}
             for ident, pointer in ids:
-                other = seen.setdefault(ident.translate(_LOOK_ALIKES), ident)
+                other = seen.setdefault(ident.replace("_", "-").replace("0", "o").replace("1", "l"), ident)
                 if other != ident:
                     message = f"the {what} {one_line(ident)} is easily taken for {one_line(other)}; rename one of them"
                     report(pointer, message)

@@ -1,0 +1,203 @@
+"""Running workflows from Python, with or without pytest. The fixture `workrail` offers the same.
+
+from pytest_workrail.api import run, script
+result = run("workflows/review.json", agent=script({"read": "Read all of it."}))
+assert result.status == "complete"
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias, TypedDict, Unpack
+
+from pytest_workrail.agents.auto import Auto
+from pytest_workrail.agents.contrary import Erratic, Stubborn
+from pytest_workrail.agents.lossy import Fault, Lossy
+from pytest_workrail.agents.moment import Agent
+from pytest_workrail.agents.scripted import Answer, Scripted, script_turns
+from pytest_workrail.engine.modes import PRESETS, Preferences
+from pytest_workrail.engine.profiles import ProfileName
+from pytest_workrail.events.vocabulary import Autonomy, RiskPolicy
+from pytest_workrail.run.bench import GOAL, MAX_TURNS, Declared, Setup
+from pytest_workrail.run.comparison import Comparison, both_profiles
+from pytest_workrail.run.driver import drive
+from pytest_workrail.run.result import Run
+from pytest_workrail.run.telling import told
+from workrail_lint.findings import Finding
+from workrail_lint.js import Json
+from workrail_lint.result import Err
+from workrail_lint.scenario.vocabulary import Behaviour, FaultKind
+from workrail_lint.workrail.compile import compile_workflow
+from workrail_lint.workrail.compiler.compiled import CompiledWorkflow
+
+__all__ = [
+    "Agent",
+    "Behaviour",
+    "Comparison",
+    "Declared",
+    "Fault",
+    "FaultKind",
+    "Options",
+    "Run",
+    "RunFailed",
+    "WorkflowInvalid",
+    "auto",
+    "compare",
+    "compile",
+    "erratic",
+    "lossy",
+    "run",
+    "script",
+    "stubborn",
+]
+
+# A path, JSON text, a loaded document, or a workflow that is compiled already.
+Source: TypeAlias = "str | os.PathLike[str] | bytes | Mapping[str, Any] | CompiledWorkflow"
+Script: TypeAlias = Mapping[str, Answer | Sequence[Answer]]
+
+
+class WorkflowInvalid(AssertionError):  # noqa: N818 - reads as what it is in a test report
+    """The workflow does not compile; `findings` say why."""
+
+    def __init__(self, findings: list[Finding]) -> None:
+        super().__init__("\n".join(["the workflow does not compile:", *map(_finding_line, findings)]))
+        self.findings = findings
+
+
+class RunFailed(AssertionError):  # noqa: N818 - reads as what it is in a test report
+    """The agent's script does not fit the run, or the run never came to an end. `run` is how far it got."""
+
+    def __init__(self, run: Run) -> None:
+        place = f" ({run.ending.place})" if run.ending.place else ""
+        super().__init__("\n".join([f"{run.ending.why}{place}", "the run so far:", *told(run.transcript)]))
+        self.run = run
+
+
+def _finding_line(finding: Finding) -> str:
+    at = "" if finding.span is None else f":{finding.span.start.line}:{finding.span.start.column}"
+    return f"  {finding.path or 'workflow'}{at}: {finding.code} {finding.message} ({finding.pointer or '/'})"
+
+
+def compile(  # noqa: A001 - the name of the fixture's method
+    workflow: Source, *, catalog: object = None, routines: object = None, bindings: object = None
+) -> CompiledWorkflow:
+    """The compiled workflow. Raises WorkflowInvalid when it does not compile."""
+    if isinstance(workflow, CompiledWorkflow):
+        return workflow
+    if isinstance(workflow, Mapping):
+        source: Any = dict(workflow)
+    elif isinstance(workflow, str) and not workflow.lstrip().startswith("{"):
+        source = Path(workflow)
+    else:
+        source = workflow
+    compiled = compile_workflow(source, catalog=catalog, routines=routines, bindings=bindings)
+    if isinstance(compiled, Err):
+        raise WorkflowInvalid(compiled.error)
+    return compiled.value
+
+
+def script(answers: Script, otherwise: Agent | None = None) -> Agent:
+    """An agent that does what is written down, by step id; strict unless somebody acts otherwise."""
+    return Scripted(script_turns(answers), otherwise)
+
+
+def auto(differently: Script | None = None) -> Agent:
+    """The automatic agent; at some steps it may act differently, as a script says."""
+    return Auto() if not differently else Scripted(script_turns(differently), Auto())
+
+
+def stubborn(behaviour: Behaviour | str, *steps: str) -> Agent:
+    """An agent that behaves in one way and never learns: at these steps, or wherever it can."""
+    return Stubborn(Behaviour(behaviour), steps or None)
+
+
+def erratic(seed: int = 0, patience: int = 2) -> Agent:
+    """An agent that gets things wrong in ever new ways before it gets them right."""
+    return Erratic(seed, patience)
+
+
+def lossy(agent: Agent | None = None, *faults: Fault | FaultKind | str, seed: int = 0, rate: float = 1.0) -> Agent:
+    """An agent, by default the automatic one, with faults around it; without naming any, with all of them."""
+    chosen = [
+        fault if isinstance(fault, Fault) else Fault(FaultKind(fault), rate=rate) for fault in faults or FaultKind
+    ]
+    return Lossy(agent or Auto(), chosen, seed)
+
+
+def preferences(mode: Autonomy, risk: RiskPolicy | None) -> Preferences:
+    """A mode with the risk policy it is meant to go with, unless another one is given."""
+    preset = {preset.autonomy: preset for preset in PRESETS}[mode]
+    return preset if risk is None else Preferences(mode, risk)
+
+
+class Options(TypedDict, total=False):
+    """What else a run can be given."""
+
+    risk: RiskPolicy | None  # how much the run may take upon itself; by default as fits the mode
+    context: Mapping[str, Json]  # what it starts with
+    goal: str
+    declares: Sequence[Declared]  # what stands against steps besides the workflow; profile locked looks at it
+    seed: int  # decides about ids and tokens
+    max_turns: int  # after how many actions the run counts as endless
+    catalog: object  # what the workflow is compiled with: paths or loaded data
+    routines: object
+    bindings: object
+
+
+def _setup(workflow: Source, mode: Autonomy, profile: ProfileName, options: Options) -> Setup:
+    compiled = compile(
+        workflow,
+        catalog=options.get("catalog"),
+        routines=options.get("routines"),
+        bindings=options.get("bindings"),
+    )
+    return Setup(
+        compiled.ir,
+        profile,
+        preferences(mode, options.get("risk")),
+        options.get("goal", GOAL),
+        dict(options.get("context", {})),
+        tuple(options.get("declares", ())),
+        options.get("seed", 0),
+        options.get("max_turns", MAX_TURNS),
+    )
+
+
+def _agent(agent: Agent | Script | None) -> Agent:
+    if agent is None:
+        return Auto()
+    return script(agent) if isinstance(agent, Mapping) else agent
+
+
+def run(
+    workflow: Source,
+    agent: Agent | Script | None = None,
+    mode: Autonomy = "guided",
+    profile: ProfileName = "reference",
+    **options: Unpack[Options],
+) -> Run:
+    """Run a workflow with an agent, by default the automatic one.
+
+    Raises RunFailed when a script does not fit and when the run does not end; a run that ends blocked, gated or
+    with an error is a result like any other.
+    """
+    return finished(drive(_setup(workflow, mode, profile, options), _agent(agent)))
+
+
+def compare(
+    workflow: Source, agent: Agent | Script | None = None, mode: Autonomy = "guided", **options: Unpack[Options]
+) -> Comparison:
+    """Run a workflow under both profiles with the same agent and see where they part.
+
+    A script that fits one of them may not fit the other, so what does not fit is a difference here and no error.
+    """
+    return both_profiles(_setup(workflow, mode, "reference", options), _agent(agent))
+
+
+def finished(result: Run) -> Run:
+    """The run, if it came to an end that its agent meant."""
+    if result.ending.kind in ("misplayed", "endless"):
+        raise RunFailed(result)
+    return result

@@ -1,0 +1,67 @@
+"""Why a scenario failed, with the place in its file that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from pytest_workrail.run.result import Run
+from pytest_workrail.run.telling import told
+from workrail_lint.documents.json_reader import JsonDocument
+
+
+class Fault(NamedTuple):
+    """One thing that is not as the file says. `turn` is the turn that was being played, if one was."""
+
+    message: str
+    pointer: str
+    turn: str = ""
+
+
+class Place(NamedTuple):
+    """A line and a column of the file, both from 1."""
+
+    line: int
+    column: int
+
+
+def place_of(document: JsonDocument, pointer: str) -> Place:
+    """Where a pointer leads, or the nearest place above it that exists."""
+    while True:
+        span = document.locate(pointer)
+        if span is not None:
+            return Place(span.start.line, span.start.column)
+        if not pointer:
+            return Place(1, 1)
+        pointer = pointer.rpartition("/")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioFailure(Exception):  # noqa: N818 - what it is called in reports
+    """A scenario that did not hold. Written for people: every fault with its place, then what happened."""
+
+    file: str
+    document: JsonDocument
+    faults: tuple[Fault, ...]
+    run: Run | None = None
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def lines(self) -> Iterable[str]:
+        for fault in self.faults:
+            line, column = place_of(self.document, fault.pointer)
+            yield f"{self.file}:{line}:{column}: {fault.message} ({fault.pointer or '/'})"
+            if fault.turn:
+                line, column = place_of(self.document, fault.turn)
+                yield f"  at the turn {fault.turn} ({self.file}:{line}:{column})"
+        if self.run is not None:
+            yield from transcript_lines(self.run)
+
+
+def transcript_lines(run: Run) -> Sequence[str]:
+    """What happened up to where the run stands."""
+    transcript = run.transcript
+    head = f"transcript so far ({transcript.workflow_id}, profile {transcript.profile}, mode {transcript.mode}):"
+    return [head, *(f"  {line}" for line in told(transcript)), f"  the run is over: {run.ending.why}"]

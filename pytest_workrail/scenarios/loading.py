@@ -1,0 +1,85 @@
+"""From a scenario file to something that can be played, or to what is wrong with it and where."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from pytest_workrail.scenarios.faults import Fault, ScenarioFailure
+from workrail_lint.documents.json_reader import JsonDocument
+from workrail_lint.findings import Finding, Severity
+from workrail_lint.project.config import find_config
+from workrail_lint.result import Err, Ok
+from workrail_lint.scenario.check import (
+    Sources,
+    compile_scenario,
+    own_findings,
+    read_scenario,
+    workflow_findings,
+)
+from workrail_lint.scenario.model import Scenario
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A scenario that holds together, and its workflow."""
+
+    file: str
+    document: JsonDocument
+    scenario: Scenario
+    ir: dict[str, Any]
+
+
+def load_scenario(path: Path, file: str) -> Ok[Loaded] | Err[ScenarioFailure]:
+    """Read a scenario and compile its workflow. `file` is what the scenario is called in messages."""
+    read = read_scenario(path.read_bytes())
+    document = read.document
+
+    def failed(*faults: Fault) -> Err[ScenarioFailure]:
+        return Err(ScenarioFailure(file, document, faults))
+
+    found = read.findings or [each for each in own_findings(read.value) if each.severity is Severity.ERROR]
+    if found:
+        return failed(*map(_fault, found))
+    sources = project_sources(os.fspath(path.parent))
+    if isinstance(sources, Err):
+        return failed(Fault(sources.error, ""))
+    compiled = compile_scenario(read.value, os.fspath(path.parent), sources.value)
+    if isinstance(compiled, Err):
+        return failed(*(_workflow_fault(error, path.parent) for error in compiled.error))
+    ir = compiled.value.ir
+    unknown = list(workflow_findings(read.value, ir))
+    if unknown:
+        return failed(*map(_fault, unknown))
+    return Ok(Loaded(file, document, Scenario.model_validate(read.value), ir))
+
+
+def _fault(finding: Finding) -> Fault:
+    return Fault(finding.message, finding.pointer)
+
+
+def _workflow_fault(finding: Finding, folder: Path) -> Fault:
+    """What is wrong with the workflow, said where the scenario names it."""
+    if finding.name == "file-not-readable":
+        reason = finding.message.removeprefix(finding.path).strip()
+        return Fault(f"the workflow {os.path.relpath(finding.path, folder)} {reason}", "/workflow")
+    at = "" if finding.span is None else f":{finding.span.start.line}:{finding.span.start.column}"
+    where = f"{os.path.relpath(finding.path, folder)}{at}" if finding.path else "it"
+    return Fault(f"the workflow does not compile: {where}: {finding.message} ({finding.pointer or '/'})", "/workflow")
+
+
+@lru_cache(maxsize=256)
+def project_sources(folder: str) -> Ok[Sources] | Err[str]:
+    """What the configuration above a folder gives to its workflows: the same as on the command line."""
+    config = find_config(folder)
+    if isinstance(config, Err):
+        return config
+    catalog, routines, bindings = (_file(config.value.file(name)) for name in ("catalog", "routines", "bindings"))
+    return Ok(Sources(catalog, routines, bindings))
+
+
+def _file(path: str | None) -> Path | None:
+    return None if path is None else Path(path)

@@ -1,0 +1,82 @@
+"""Start-up is a feature: a clean file must not pay for what it does not need."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from workrail_lint.workrail.rules.samples import step, workflow
+
+HEAVY = {
+    "pydantic",
+    "pydantic_core",
+    "jsonschema",
+    "pluggy",
+    "yaml",
+    "regex",
+    "orjson",
+    "rfc8785",
+    "dataclasses",
+    "inspect",
+    "argparse",
+    "pathlib",
+    "multiprocessing",
+    "tomllib",
+    "subprocess",
+}
+_SCRIPT = """
+import sys
+from workrail_lint.cli import main
+code = main(["check", *sys.argv[1:]])
+print(code, *sorted(sys.modules))
+"""
+
+
+def loaded(folder: Path, *arguments: str) -> set[str]:
+    shown = subprocess.run(
+        [sys.executable, "-c", _SCRIPT, *arguments], cwd=folder, capture_output=True, text=True, check=True
+    )
+    code, *modules = shown.stdout.split()
+    assert code == "0"
+    return set(modules)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    path = tmp_path / "workflows" / "example.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps(workflow(step("first"), step("second")), indent=2) + "\n", encoding="utf-8")
+    return tmp_path
+
+
+def test_a_clean_file_loads_nothing_heavy(project: Path) -> None:
+    modules = loaded(project, "--no-cache", "workflows/example.json")
+    assert modules & HEAVY == set()
+
+
+def test_a_cached_result_loads_no_rules_and_no_compiler(project: Path) -> None:
+    loaded(project, "workflows/example.json")
+    modules = loaded(project, "workflows/example.json")
+    assert modules & HEAVY == set()
+    assert not [name for name in modules if name.startswith("workrail_lint.workrail.rules.")]
+    assert "workrail_lint.workrail.compiler.compiled" not in modules
+
+
+def test_rules_about_loops_wait_for_a_loop(project: Path) -> None:
+    modules = loaded(project, "--no-cache", "workflows/example.json")
+    assert "workrail_lint.workrail.rules.loop_config" not in modules
+    assert "workrail_lint.workrail.rules.criteria" not in modules
+
+
+def test_importing_the_package_costs_nothing() -> None:
+    shown = subprocess.run(
+        [sys.executable, "-c", "import sys, workrail_lint; print(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert not [name for name in shown.stdout.split() if name.startswith("workrail_lint.")]

@@ -1,0 +1,74 @@
+"""A small test suite with goldens, in a folder of its own, run by pytest's own bench."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+CONFTEST = """
+import pytest
+from golden_bench import made_up
+from pytest_workrail.golden.options import add_options, configure
+from pytest_workrail.golden.plugin import SESSION
+
+def pytest_addoption(parser):
+    add_options(parser.getgroup("workrail"))
+
+def pytest_configure(config):
+    configure(config)
+
+@pytest.fixture
+def golden(request):
+    session = request.config.stash[SESSION]
+    return lambda *prompts, name=None: session.match(request.node.nodeid, made_up(*prompts), name)
+"""
+ENDING = ".golden.json"
+
+
+class Suite:
+    """Tests, their goldens, and runs of them."""
+
+    def __init__(self, pytester: pytest.Pytester) -> None:
+        self.pytester = pytester
+        self.path = pytester.path
+        pytester.makeconftest(CONFTEST)
+        pytester.makeini("[pytest]\naddopts = -p no:cacheprovider -p no:workrail\n")
+
+    def tests(self, **modules: str) -> None:
+        """Write test modules; those that are there already are replaced."""
+        self.pytester.makepyfile(**modules)
+
+    def run(self, *arguments: str, mode: str | None = None) -> pytest.RunResult:
+        """Run all of it, or what the arguments say."""
+        chosen = [] if mode is None else [f"--workrail-golden={mode}"]
+        return self.pytester.runpytest_inprocess("-q", *chosen, *arguments)
+
+    def run_apart(self, *arguments: str, mode: str | None = None) -> pytest.RunResult:
+        """The same in a process of its own, as workers of xdist need it."""
+        chosen = [] if mode is None else [f"--workrail-golden={mode}"]
+        return self.pytester.runpytest_subprocess("-q", *chosen, *arguments)
+
+    def outcomes(self, *arguments: str, mode: str | None = None) -> dict[str, int]:
+        return self.run(*arguments, mode=mode).parseoutcomes()
+
+    def golden(self, name: str, module: str = "test_it") -> Path:
+        """The file of a golden."""
+        return self.path / "__goldens__" / module / f"{name}{ENDING}"
+
+    def files(self) -> dict[str, bytes]:
+        """All goldens and whatever lies beside them, by path."""
+        found = (path for path in self.path.rglob("__goldens__/**/*") if path.is_file())
+        return {path.relative_to(self.path).as_posix(): path.read_bytes() for path in found}
+
+    def names(self) -> list[str]:
+        """The names of all files in folders of goldens."""
+        return sorted(Path(path).name.removesuffix(ENDING) for path in self.files())
+
+
+def environment() -> dict[str, Any]:
+    """The environment for processes of their own."""
+    here = str(Path(__file__).parent)
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, [here, os.environ.get("PYTHONPATH")]))}

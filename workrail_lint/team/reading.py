@@ -1,0 +1,154 @@
+"""From bytes to a document of the team contract, and what the readers have to say about the text."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from workrail_lint.documents.json_reader import JsonDocument, read_json
+from workrail_lint.findings import Finding, Phase, Severity
+from workrail_lint.findings.fix import Respell, safe
+from workrail_lint.team.documents import MARKDOWN, MAX_YAML_BYTES, TeamKind
+from workrail_lint.team.rules.registry import by_name
+from workrail_lint.team.vocabulary import Profile
+from workrail_lint.team.wording import type_name
+
+if TYPE_CHECKING:
+    from workrail_lint.documents.problems import Problem
+
+K = TeamKind
+# A file made to be wrong everywhere is as well described by its first slips as by all of them.
+_MOST = 20
+_DUPLICATES = ("json-duplicate-key", "yaml-duplicate-key")
+_FEATURES = (
+    "yaml-anchor",
+    "yaml-alias",
+    "yaml-tag",
+    "yaml-merge-key",
+    "yaml-multiple-documents",
+    "yaml-key-not-string",
+    "yaml-non-finite-number",
+    "yaml-ambiguous-boolean",
+    "yaml-ambiguous-number",
+    "yaml-ambiguous-line-break",
+)
+# The mark in front has a rule of its own, and a date is meant to be a text.
+_LEFT_OUT = ("json-bom", "yaml-ambiguous-date")
+
+
+def read_document(kind: TeamKind, data: bytes | str) -> Any:
+    """The text of a document, read by the reader of its kind."""
+    if kind is K.TASKS:
+        from workrail_lint.documents.yaml_reader import read_yaml
+
+        return read_yaml(data, max_bytes=MAX_YAML_BYTES)
+    if kind is K.HISTORY:
+        from workrail_lint.documents.jsonl_reader import read_jsonl
+
+        return read_jsonl(data)
+    if kind in MARKDOWN:
+        from workrail_lint.documents.markdown_reader import read_markdown
+
+        return read_markdown(data)
+    return read_json(data)
+
+
+def finding(name: str, message: str, pointer: str = "", profile: Profile = Profile.STRICT) -> Finding:
+    """A finding of a rule that the readers speak for."""
+    from workrail_lint.team.rules.walk import lowered
+
+    rule = by_name()[name]
+    level = lowered(rule, rule.severity, profile)
+    return Finding(rule.code, rule.name, level, message, pointer, phase=Phase.READ)
+
+
+def reading_findings(kind: TeamKind, document: Any, profile: Profile) -> list[Finding]:
+    """What is wrong with a text, and with a root that is no object."""
+    problems = [(problem, 0) for problem in document.problems]
+    if kind is K.HISTORY:
+        # What breaks a line is a matter of the line; a key written twice is the same slip everywhere.
+        for line in document.lines:
+            inner = line.document.problems if line.document is not None else ()
+            problems += [(problem, line.start) for problem in inner if problem.name in _DUPLICATES]
+    found = [
+        _of_problem(problem, start, kind, document, profile)
+        for problem, start in problems
+        if problem.name not in _LEFT_OUT
+    ]
+    if len(found) > _MOST:
+        found[_MOST - 1].message += f" (and {len(found) - _MOST} more slips in this file)"
+        del found[_MOST:]
+    is_tree = kind is not K.HISTORY and kind not in MARKDOWN
+    if is_tree and document.readable and type(document.value) is not dict:
+        found.append(finding("team-wrong-root-type", f"the document is {type_name(document.value)}, not an object"))
+    return found
+
+
+def _of_problem(problem: Problem, start: int, kind: TeamKind, document: Any, profile: Profile) -> Finding:
+    if problem.name in _DUPLICATES:
+        name, message = "team-duplicate-key", problem.message
+    elif problem.name in _FEATURES:
+        name, message = "yaml-feature", problem.message
+    else:
+        name, message = "team-unreadable-document", f"this {kind.value} file can't be read: {problem.message}"
+    found = finding(name, message, problem.pointer, profile)
+    found.span = document.source.span(start + problem.start, start + problem.end)
+    if found.severity is not Severity.ERROR:
+        found.phase = Phase.LINT
+    return found
+
+
+def read_output(data: bytes | str) -> tuple[JsonDocument, Finding | None]:
+    """An agent's reply. What stands around its one object is blanked out, so that the object is judged all the same."""
+    document = read_json(data)
+    if document.readable and not [p for p in document.problems if p.name not in (*_DUPLICATES, "json-bom")]:
+        return document, None
+    text = document.text
+    extent = _object_extent(text)
+    if extent is None or any(p.name in ("file-too-large", "json-invalid-utf8") for p in document.problems):
+        return document, None
+    start, end = extent
+    before, after = text[:start], text[end:]
+    if not before.strip() and not after.strip():
+        return document, None
+    inner = read_json(_blanked(before) + text[start:end] + _blanked(after))
+    extra = 0 if before.strip() else end
+    offset = extra + len(text[extra:]) - len(text[extra:].lstrip())
+    found = finding("output-not-json-only", f"text at offset {offset} is no part of the one JSON object")
+    found.span = document.source.span(offset, min(offset + 1, len(text)))
+    found.fix = safe("keep the object alone", Respell(0, len(text), text[start:end]))
+    return inner, found
+
+
+def _blanked(text: str) -> str:
+    return "".join(char if char in "\r\n" else " " for char in text)
+
+
+def _object_extent(text: str) -> tuple[int, int] | None:
+    """Where the one JSON object in a text stands; None when there is none, or more than one."""
+    from workrail_lint.documents.scanner import skip_value
+
+    found: tuple[int, int] | None = None
+    at = text.find("{")
+    tries = 0
+    while at >= 0:
+        tries += 1
+        try:
+            end = skip_value(text, at)
+        except (ValueError, StopIteration, RecursionError):
+            if tries > _MOST:
+                return found
+            at = text.find("{", at + 1)
+            continue
+        if _is_reply(text[at:end]):
+            if found is not None:
+                return None
+            found = at, end
+        at = text.find("{", end)
+    return found
+
+
+def _is_reply(text: str) -> bool:
+    """Whether an object is a reply, and not some part of a broken one or of the prose around it."""
+    value = json.loads(text)
+    return isinstance(value, dict) and len(value.keys() & {"status", "summary", "artifacts", "gates", "next"}) > 1
