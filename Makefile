@@ -45,6 +45,7 @@ bench: $(STAMP) ## speed, as ratios measured in one run
 schemas: $(STAMP) ## regenerate what is made from models, catalog sources and rules
 	$(BIN)/python -m workrail_lint.workrail.catalog.generate
 	$(BIN)/python -m workrail_lint.workrail.model.generate
+	$(BIN)/python -m pytest_workrail.lock_registry
 	$(BIN)/python -m workrail_lint.rules.docs
 
 clean: ## remove what the targets made

@@ -55,7 +55,7 @@ __all__ = [
 
 # A path, JSON text, a loaded document, or a workflow that is compiled already.
 Source: TypeAlias = "str | os.PathLike[str] | bytes | Mapping[str, Any] | CompiledWorkflow"
-Script: TypeAlias = Mapping[str, Answer | Sequence[Answer]]
+Script: TypeAlias = "Mapping[str, Answer | Sequence[Answer]]"
 
 
 class WorkflowInvalid(AssertionError):  # noqa: N818 - reads as what it is in a test report

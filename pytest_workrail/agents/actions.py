@@ -81,6 +81,13 @@ class Provide:
 
 
 @dataclass(frozen=True, slots=True)
+class Rebind:
+    """The project fills the slots of the workflow with something else. A run goes on with what it was started with."""
+
+    overrides: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Stop:
     """Leave the run as it stands."""
 
@@ -96,4 +103,6 @@ class Problem:
     place: str = ""
 
 
-Action: TypeAlias = Submit | Look | Rewind | Checkpoint | Resend | Restart | Call | Prefer | Provide | Stop | Problem
+Action: TypeAlias = (
+    Submit | Look | Rewind | Checkpoint | Resend | Restart | Call | Prefer | Provide | Rebind | Stop | Problem
+)

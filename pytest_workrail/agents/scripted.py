@@ -51,6 +51,7 @@ class Scripted(Agent):
     """Plays turns. `otherwise` is who acts where nothing is written down; without it, that is an error."""
 
     def __init__(self, turns: Sequence[Turn], otherwise: Agent | None = None) -> None:
+        self.last_place = ""  # of the turn that was played last
         self._turns = tuple(turns)
         self._otherwise = otherwise
         self._waiting: dict[tuple[str, int | None], deque[Turn]] = {}
@@ -59,6 +60,7 @@ class Scripted(Agent):
         self._fault: Problem | None = None
 
     def begin(self, opening: Opening) -> dict[str, Json]:
+        self.last_place = ""
         self._waiting = {}
         self._used = set()
         self._current = None
@@ -84,6 +86,7 @@ class Scripted(Agent):
         self._current = turn
         if turn is not None:
             self._used.add(id(turn))
+            self.last_place = turn.place
             return self._done(turn, moment)
         if self._otherwise is not None:
             return self._otherwise.act(moment)

@@ -46,11 +46,6 @@ def merged(stored: Mapping[str, Any] | None, delta: Mapping[str, Any] | None) ->
     return result
 
 
-def is_autonomous(context: Mapping[str, Any]) -> bool:
-    """Whether nobody watches the run: the word, as hosts write it, and nothing like it."""
-    return context.get("is_autonomous") == "true"
-
-
 def _refused(tool: ToolName, kind: str, message: str, facts: Mapping[str, Json], advice: str = "") -> ToolError:
     return ToolError(
         "VALIDATION_ERROR",

@@ -96,6 +96,7 @@ class Starting:
         context: dict[str, Any],
         selection: Selection,
     ) -> Ok[Place] | Err[ToolError]:
+        observations = _observations(self.workspace.facts(request.workspace_path))
         pinned = self.workflows.put(program.ir)
         if isinstance(pinned, Err):
             return Err(from_content(pinned.error))
@@ -118,7 +119,7 @@ class Starting:
                 snapshot_ref=kept.value,
                 preferences=_preferences(request.preferences),
                 context=ContextSetData(context_id=keys.context_id(None), context=context, source="initial"),
-                observations=_observations(self.workspace.facts(request.workspace_path)),
+                observations=observations,
                 gaps=[gap_data(gap_for(reason), keys.gap_id(None, at)) for at, reason in enumerate(selection.gaps)],
             )
             return self.ledger.append(witness, plan)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +19,7 @@ from pytest_workrail.engine.reasons import (
 from pytest_workrail.events.vocabulary import UserOnlyDependency as DependencyDetail
 from pytest_workrail.protocol.engine import Answer, Engine, Options
 from pytest_workrail.protocol.people import Dependencies
-from pytest_workrail.protocol.shelf import MemoryShelf
+from pytest_workrail.protocol.shelf import MemoryShelf, NoWorkspace
 from pytest_workrail.run.transcript import Exchange
 from pytest_workrail.store.home import in_memory
 from pytest_workrail.store.system import FixedClock, SeededEntropy
@@ -81,6 +81,16 @@ class _DeclaredReasons(Dependencies):
         ]
 
 
+class _BenchWorkspace(NoWorkspace):
+    """A workspace of which nothing is known but what its project binds to the slots of the workflow."""
+
+    def __init__(self, ir: dict[str, Any]) -> None:
+        self.bindings: dict[str, str] = dict(ir["bindings"]["overrides"])
+
+    def overrides(self, workflow_id: str, workspace_path: str | None) -> Mapping[str, str]:
+        return self.bindings
+
+
 class Bench:
     """Calls tools and keeps every exchange, in order."""
 
@@ -91,16 +101,21 @@ class Bench:
         self._shelf.put_ir(setup.ir)
         self._setup = setup
         self._reasons = _DeclaredReasons(setup.declared)
+        self._workspace = _BenchWorkspace(setup.ir)
         self.engine = self._engine()
 
     def _engine(self) -> Engine:
-        engine = Engine(self.home, self._shelf, Options(profile=self._setup.profile))
+        engine = Engine(self.home, self._shelf, Options(profile=self._setup.profile), self._workspace)
         engine.dependencies = self._reasons
         return engine
 
     def restart(self) -> None:
         """Another engine on the same data; whatever the first one had in memory is gone."""
         self.engine = self._engine()
+
+    def rebind(self, overrides: dict[str, str]) -> None:
+        """The project binds something else from now on."""
+        self._workspace.bindings = dict(overrides)
 
     def call(self, tool: str, request: dict[str, Json]) -> Exchange:
         """Call a tool by its name."""

@@ -17,6 +17,7 @@ from pytest_workrail.agents.actions import (
     Prefer,
     Problem,
     Provide,
+    Rebind,
     Resend,
     Restart,
     Rewind,
@@ -69,7 +70,8 @@ class _Drive:
     def run(self) -> Run:
         """Start, let the agent act until it is over, and sum up."""
         ending = self._start() or self._play()
-        unfit = self._agent.end() if ending.kind != "misplayed" else ()
+        # Nothing can fit, or be left over, where nothing was played.
+        unfit = self._agent.end() if ending.kind not in ("misplayed", "refused") else ()
         if unfit:
             ending = Ending("misplayed", unfit[0].message, unfit[0].place)
         return Run(self._transcript(ending), ending)
@@ -111,29 +113,33 @@ class _Drive:
             match action:
                 case Stop(why):
                     return Ending("stopped", why)
-                case Problem(message, place):
-                    return Ending("misplayed", message, place)
+                case Problem():
+                    problem: Problem | None = action
                 case _:
-                    self._carry_out(action)
+                    problem = self._carry_out(action)
+            if problem is not None:
+                return Ending("misplayed", problem.message, problem.place)
         if self._is_complete:
             return Ending("complete", "The workflow is complete.")
         return Ending("endless", f"The run was not over after {self._setup.max_turns} turns.")
 
     # ------------------------------------------------------------------------------------------------- one action
 
-    def _carry_out(self, action: Action) -> None:
+    def _carry_out(self, action: Action) -> Problem | None:
+        """Do it, or say why it can't be done here."""
         match action:
             case Submit():
                 self._submit(action)
             case Look():
                 self._call("continue_workflow", self._rehydration(self._tokens["$continue"]))
             case Rewind(step_id):
-                self._rewind(step_id)
+                return self._rewind(step_id)
             case Checkpoint():
                 self._call("checkpoint_workflow", {"checkpointToken": self._tokens["$checkpoint"]})
             case Resend():
-                if self._last_advance is not None:
-                    self._call("continue_workflow", self._last_advance)
+                if self._last_advance is None:
+                    return Problem("Nothing was handed in yet that could be sent again.")
+                self._call("continue_workflow", self._last_advance)
             case Restart():
                 self._bench.restart()
             case Call(tool, request):
@@ -144,10 +150,13 @@ class _Drive:
                 assert not isinstance(written, Err), written
             case Provide(step_id, detail):
                 self._bench.engine.dependencies.answer(step_id, detail)
+            case Rebind(overrides):
+                self._bench.rebind(overrides)
             case Stop() | Problem():
                 raise AssertionError("these end the run and are never carried out")
             case _:
                 assert_never(action)
+        return None
 
     def _submit(self, answer: Submit) -> None:
         request: dict[str, Json] = {"continueToken": self._tokens["$continue"], "intent": "advance"}
@@ -166,18 +175,18 @@ class _Drive:
         self._last_advance = request
         self._call("continue_workflow", request, is_advance=True)
 
-    def _rewind(self, step_id: str | None) -> None:
-        stand = self._standing()
-        named = step_id or (stand.instance.step_id if stand.instance is not None else "")
+    def _rewind(self, step_id: str | None) -> Problem | None:
+        named = step_id or self._moment().step_id
         token = self._step_tokens.get(named)
         if token is None:
-            raise ValueError(f"the run has not been at step '{named}', so it can't go back there")
+            return Problem(f"The run has not been at step '{named}', so it can't go back there.")
         answer = self._bench.call("continue_workflow", self._rehydration(token))
         self._agent.hear(answer)
         if answer.is_error:
             self._refusal = "error"
         else:
             self._move_to(answer)
+        return None
 
     def _rehydration(self, token: str) -> dict[str, Json]:
         return {"continueToken": token, "intent": "rehydrate", "workspacePath": WORKSPACE}

@@ -24,13 +24,17 @@ class Ending:
     place: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Run:
     """One run: its transcript, and the questions that tests ask most."""
 
     transcript: Transcript
     ending: Ending
-    golden: GoldenCheck | None = field(default=None, compare=False, repr=False)
+    golden: GoldenCheck | None = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        done = ", ".join(self.steps) or "no step done"
+        return f"<Run of {self.transcript.workflow_id}: {self.status} ({done})>"
 
     @property
     def status(self) -> str:
@@ -80,6 +84,7 @@ class Run:
 
     def match_golden(self, name: str | None = None) -> None:
         """Compare with the golden of the running test; a test with several of them names each."""
+        __tracebackhide__ = True
         if self.golden is None:
             raise RuntimeError("a golden belongs to a test: use the fixture `workrail` to run the workflow")
         self.golden(self.transcript, name)

@@ -21,7 +21,7 @@ _LONGEST = 300
 
 def unmet(scenario: model.Scenario, run: Run) -> tuple[Fault, ...]:
     """Everything about a run that is not as expected, in the order of the file's members."""
-    expected = scenario.expect or model.Expectations()
+    expected = scenario.expect or model.Expectations.model_validate({})
     wanted = "complete" if expected.status is None else expected.status.value
     found: list[Fault] = []
     if run.status != wanted:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from pytest_workrail.run.result import Run
@@ -11,19 +10,19 @@ from pytest_workrail.run.telling import told
 from workrail_lint.documents.json_reader import JsonDocument
 
 
-class Fault(NamedTuple):
-    """One thing that is not as the file says. `turn` is the turn that was being played, if one was."""
-
-    message: str
-    pointer: str
-    turn: str = ""
-
-
 class Place(NamedTuple):
     """A line and a column of the file, both from 1."""
 
     line: int
     column: int
+
+
+class Fault(NamedTuple):
+    """One thing that is not as the file says. `place` is given where the pointer can't lead there."""
+
+    message: str
+    pointer: str
+    place: Place | None = None
 
 
 def place_of(document: JsonDocument, pointer: str) -> Place:
@@ -37,25 +36,29 @@ def place_of(document: JsonDocument, pointer: str) -> Place:
         pointer = pointer.rpartition("/")[0]
 
 
-@dataclass(frozen=True, slots=True)
 class ScenarioFailure(Exception):  # noqa: N818 - what it is called in reports
     """A scenario that did not hold. Written for people: every fault with its place, then what happened."""
 
-    file: str
-    document: JsonDocument
-    faults: tuple[Fault, ...]
-    run: Run | None = None
+    def __init__(
+        self, file: str, document: JsonDocument, faults: Sequence[Fault], run: Run | None = None, turn: str = ""
+    ) -> None:
+        super().__init__(file)
+        self.file = file
+        self.document = document
+        self.faults = tuple(faults)
+        self.run = run
+        self.turn = turn  # the last one that was played
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
 
-    def lines(self) -> Iterable[str]:
+    def lines(self) -> Iterator[str]:
         for fault in self.faults:
-            line, column = place_of(self.document, fault.pointer)
+            line, column = fault.place or place_of(self.document, fault.pointer)
             yield f"{self.file}:{line}:{column}: {fault.message} ({fault.pointer or '/'})"
-            if fault.turn:
-                line, column = place_of(self.document, fault.turn)
-                yield f"  at the turn {fault.turn} ({self.file}:{line}:{column})"
+        if self.turn:
+            line, column = place_of(self.document, self.turn)
+            yield f"last turn: {self.turn} ({self.file}:{line}:{column})"
         if self.run is not None:
             yield from transcript_lines(self.run)
 

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from pytest_workrail.scenarios.faults import Fault, ScenarioFailure
+from pytest_workrail.scenarios.faults import Fault, Place, ScenarioFailure
 from workrail_lint.documents.json_reader import JsonDocument
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.project.config import find_config
@@ -58,7 +58,8 @@ def load_scenario(path: Path, file: str) -> Ok[Loaded] | Err[ScenarioFailure]:
 
 
 def _fault(finding: Finding) -> Fault:
-    return Fault(finding.message, finding.pointer)
+    span = finding.span
+    return Fault(finding.message, finding.pointer, None if span is None else Place(span.start.line, span.start.column))
 
 
 def _workflow_fault(finding: Finding, folder: Path) -> Fault:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, assert_never
+from typing import Any, NamedTuple, assert_never
 
 from pytest_workrail.agents.actions import (
     Action,
@@ -12,6 +12,7 @@ from pytest_workrail.agents.actions import (
     Look,
     Prefer,
     Provide,
+    Rebind,
     Resend,
     Restart,
     Rewind,
@@ -23,6 +24,7 @@ from pytest_workrail.agents.lossy import Fault, Lossy
 from pytest_workrail.agents.moment import Agent
 from pytest_workrail.agents.scripted import Behave, Expectation, Scripted, Turn
 from pytest_workrail.api import preferences
+from pytest_workrail.engine.modes import Preferences
 from pytest_workrail.engine.reasons import (
     ContextBudgetExceeded,
     EvaluationFailed,
@@ -39,40 +41,55 @@ from pytest_workrail.scenarios.loading import Loaded
 from workrail_lint.documents.pointer import child
 from workrail_lint.js import Json
 from workrail_lint.scenario import model
-from workrail_lint.scenario.vocabulary import CallName
+from workrail_lint.scenario.vocabulary import CallName, Mode, Risk
 from workrail_lint.scenario.vocabulary import HostReason as HostTrouble
 
 _TURNS = "/agent/turns"
 
 
-def play(loaded: Loaded) -> Run:
+class Played(NamedTuple):
+    """A run, and the turn of the scenario that was played last, if any was."""
+
+    run: Run
+    turn: str
+
+
+def play(loaded: Loaded) -> Played:
     """Play a scenario to its end."""
     scenario = loaded.scenario
+    script = _script(scenario, str(loaded.ir["workflowId"]))
     setup = Setup(
         loaded.ir,
         scenario.profile.value if scenario.profile is not None else "reference",
-        preferences(
-            scenario.mode.value if scenario.mode is not None else "guided",
-            None if scenario.risk is None else scenario.risk.value,
-        ),
+        _preferences(scenario.mode or Mode.GUIDED, scenario.risk),
         scenario.goal or GOAL,
         dict(scenario.context or {}),
         tuple(Declared(each.step, _reason(each)) for each in scenario.declares or ()),
         scenario.seed or 0,
         scenario.max_turns or MAX_TURNS,
     )
-    return drive(setup, _agent(scenario, str(loaded.ir["workflowId"])))
+    run = drive(setup, _agent(scenario, script))
+    return Played(run, "" if script is None else script.last_place)
 
 
-def _agent(scenario: model.Scenario, workflow_id: str) -> Agent:
+def _script(scenario: model.Scenario, workflow_id: str) -> Scripted | None:
+    """The turns that are written down, if any are, and who acts where none is."""
+    match scenario.agent:
+        case model.ScriptedAgent(turns=turns):
+            return Scripted(_turns(turns, workflow_id))
+        case model.AutoAgent(turns=turns) if turns:
+            return Scripted(_turns(turns, workflow_id), Auto())
+        case _:
+            return None
+
+
+def _agent(scenario: model.Scenario, script: Scripted | None) -> Agent:
     plan, seed = scenario.agent, scenario.seed or 0
     match plan:
         case None:
             return Auto()
-        case model.AutoAgent():
-            agent: Agent = Scripted(_turns(plan.turns or (), workflow_id), Auto()) if plan.turns else Auto()
-        case model.ScriptedAgent():
-            agent = Scripted(_turns(plan.turns, workflow_id))
+        case model.AutoAgent() | model.ScriptedAgent():
+            agent: Agent = script or Auto()
         case model.StubbornAgent():
             agent = Stubborn(plan.does, plan.steps)
         case model.ErraticAgent():
@@ -110,14 +127,23 @@ def _does(turn: Any, workflow_id: str) -> Action | Behave:
         case model.Behaves():
             return Behave(turn.does, turn.context)
         case model.PersonActs():
-            if turn.prefers is not None:
-                risk = None if turn.prefers.risk is None else turn.prefers.risk.value
-                return Prefer(preferences(turn.prefers.mode.value, risk))
-            return Provide(turn.provides.step or turn.step, turn.provides.detail.value)
+            return _person(turn)
         case model.Calls():
             return _call(turn, workflow_id)
         case _:
             raise AssertionError(f"no turn of a scenario: {turn!r}")
+
+
+def _person(turn: model.PersonActs) -> Action:
+    if turn.prefers is not None:
+        return Prefer(_preferences(turn.prefers.mode, turn.prefers.risk))
+    if turn.provides is not None:
+        return Provide(turn.provides.step or turn.step, turn.provides.detail.value)
+    return Rebind(dict(turn.rebinds or {}))
+
+
+def _preferences(mode: Mode, risk: Risk | None) -> Preferences:
+    return preferences(mode.value, None if risk is None else risk.value)
 
 
 def _call(turn: model.Calls, workflow_id: str) -> Action:
@@ -152,8 +178,9 @@ def _tool(turn: model.Calls, usual: dict[str, Json]) -> Call:
 def _reason(declared: Any) -> HostReason:
     match declared:
         case model.PersonNeeded():
-            choice = None if declared.choice is None else declared.choice.value
-            return UserOnlyDependency(declared.detail.value, declared.step, choice)
+            if declared.choice is None:
+                return UserOnlyDependency(declared.detail.value, declared.step)
+            return UserOnlyDependency(declared.detail.value, declared.step, declared.choice.value)
         case model.KeyNeeded():
             return MissingContextKey(declared.key)
         case _:

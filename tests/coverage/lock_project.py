@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import textwrap
+from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
 import pytest
 
 # Loaded here once, because every inner run forgets the modules it loads itself.
-import pytest_workrail.coverage.locks.plugin
-import pytest_workrail.coverage.locks.reading
-import pytest_workrail.coverage.plugin  # noqa: F401
+for _module in ("hypothesis", "pytest_workrail.coverage.locks.plugin", "pytest_workrail.coverage.locks.reading"):
+    import_module(_module)
 
 # Until the plugin is installed under its own name, a project has to ask for the coverage part itself.
 _CARRIER = """
@@ -76,7 +76,7 @@ class LockProject:
 
     def run_apart(self, *options: str) -> pytest.RunResult:
         """A run in a process of its own, for what must not happen in this one."""
-        return self.pytester.runpytest_subprocess(*_OPTIONS, *options)
+        return self.pytester.runpytest_subprocess(*_OPTIONS, "-p", "no:hypothesispytest", *options)
 
     @property
     def report(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Transcripts to make goldens of: real ones from the engine, and small made-up ones where only their text matters."""
+"""Real transcripts to make goldens of."""
 
 from __future__ import annotations
 
@@ -13,23 +13,6 @@ from pytest_workrail.store.system import FixedClock, SeededEntropy
 from workrail_lint import compile_workflow
 
 WORKSPACE = "/work/space"
-HASH = "sha256:" + "0" * 64
-EMPTY_IR: dict[str, Any] = {"format": "workrail.ir/1", "steps": [], "contracts": [], "assessments": []}
-
-
-def made_up(*prompts: str, status: str = "complete", **final: Any) -> Transcript:
-    """A run through one step per prompt that no engine ever saw."""
-    token = "ct_{:08d}AAAAAAAAAAAAAAAA".format
-    exchanges = []
-    for number, prompt in enumerate(prompts):
-        request = {"continueToken": token(number)} if number else {"workflowId": "made-up", "goal": "demo"}
-        pending = {"stepId": f"step-{number}", "title": "Step", "prompt": prompt}
-        response = {"kind": "ok", "continueToken": token(number + 1), "isComplete": False, "pending": pending}
-        tool = "continue_workflow" if number else "start_workflow"
-        exchanges.append(Exchange(tool, dict(request), response, False))
-    return Transcript(
-        "made-up", HASH, "reference", "guided", EMPTY_IR, tuple(exchanges), (), {"status": status, **final}
-    )
 
 
 def workflow(*steps: dict[str, Any], **members: Any) -> dict[str, Any]:

@@ -6,11 +6,16 @@ import os
 from pathlib import Path
 from typing import Any
 
+import golden_made_up
 import pytest
 
+from pytest_workrail.golden import closing, document, messages, plugin
+
+# Runs in this process forget what they imported; what is imported here, they find already there.
+PRELOADED = (golden_made_up, closing, document, messages, plugin)
 CONFTEST = """
 import pytest
-from golden_bench import made_up
+from golden_made_up import made_up
 from pytest_workrail.golden.options import add_options, configure
 from pytest_workrail.golden.plugin import SESSION
 

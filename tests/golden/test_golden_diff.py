@@ -7,7 +7,8 @@ import json
 from typing import Any
 
 import pytest
-from golden_bench import Recorder, made_up, step, workflow
+from golden_bench import Recorder, step, workflow
+from golden_made_up import made_up
 from hypothesis import given
 from hypothesis import strategies as st
 

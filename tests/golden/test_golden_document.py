@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from golden_bench import WORKSPACE, Recorder, made_up, step, workflow
+from golden_bench import WORKSPACE, Recorder, step, workflow
+from golden_made_up import made_up
 from hypothesis import given
 from hypothesis import strategies as st
 

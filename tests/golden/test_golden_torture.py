@@ -16,6 +16,33 @@ def test_two(golden):
 """
 CHANGED = TWO.replace("One.", "First.").replace("Two.", "Second.")
 
+# What plugins that repeat tests do.
+AGAIN = """
+def pytest_runtest_protocol(item, nextitem):
+    for _ in range(2):
+        for report in __import__("_pytest.runner").runner.runtestprotocol(item, nextitem=nextitem, log=False):
+            item.ihook.pytest_runtest_logreport(report=report)
+        item._initrequest()
+    return True
+"""
+FAILURES = {
+    "after": "def test_one(golden):\n    golden('First.')\n    assert False\n",
+    "before": "def test_one(golden):\n    assert False\n    golden('First.')\n",
+    "setup": "import pytest\n@pytest.fixture\ndef bad():\n    assert False\ndef test_one(bad, golden): pass\n",
+    "teardown": """
+import pytest
+@pytest.fixture
+def bad():
+    yield
+    assert False
+def test_one(bad, golden):
+    golden('First.')
+""",
+    "xfail": "import pytest\n@pytest.mark.xfail\ndef test_one(golden):\n    golden('First.')\n    assert False\n",
+    "xpass": "import pytest\n@pytest.mark.xfail(strict=False)\ndef test_one(golden):\n    golden('First.')\n",
+    "skip": "import pytest\ndef test_one(golden):\n    golden('First.')\n    pytest.skip('enough')\n",
+}
+
 
 def _kept(suite: Suite, modules: str = TWO) -> dict[str, bytes]:
     """A suite whose goldens are in place."""
@@ -176,26 +203,19 @@ class TestUpdate:
         assert all(suite.files()[path] != data for path, data in before.items())
         assert suite.run().ret == 0
 
-    @pytest.mark.parametrize(
-        "failure",
-        [
-            "def test_one(golden):\n    golden('First.')\n    assert False\n",
-            "def test_one(golden):\n    assert False\n    golden('First.')\n",
-            "import pytest\n@pytest.fixture\ndef late():\n    yield\n    assert False\n"
-            "def test_one(late, golden):\n    golden('First.')\n",
-            "import pytest\n@pytest.fixture\ndef early():\n    assert False\ndef test_one(early, golden): pass\n",
-            "import pytest\n@pytest.mark.xfail\ndef test_one(golden):\n    golden('First.')\n    assert False\n",
-            "import pytest\n@pytest.mark.xfail(strict=False)\ndef test_one(golden):\n    golden('First.')\n",
-            "import pytest\ndef test_one(golden):\n    golden('First.')\n    pytest.skip('enough')\n",
-            "import sys\ndef test_one(golden):\n    golden('First.')\n    raise KeyboardInterrupt\n",
-        ],
-        ids=["after", "before", "teardown", "setup", "xfail", "xpass", "skip", "interrupt"],
-    )
+    @pytest.mark.parametrize("failure", FAILURES.values(), ids=FAILURES)
     def test_a_test_that_does_not_pass_updates_nothing(self, suite: Suite, failure: str) -> None:
         before = _kept(suite)
         suite.tests(test_it=failure + "\ndef test_two(golden):\n    golden('Two.')\n")
         suite.run(mode="update")
         assert suite.files() == before
+
+    def test_an_interrupted_test_updates_nothing_and_the_one_before_it_does(self, suite: Suite) -> None:
+        before = _kept(suite)
+        suite.tests(test_it=CHANGED + "    raise KeyboardInterrupt\n")
+        assert suite.run_apart(mode="update").ret == pytest.ExitCode.INTERRUPTED
+        changed = {path for path, data in suite.files().items() if before[path] != data}
+        assert changed == {"__goldens__/test_it/test_one.golden.json"}
 
     def test_all_goldens_of_a_test_or_none(self, suite: Suite) -> None:
         modules = "def test_one(golden):\n    golden('{0} A')\n    golden('{0} B')\n    golden('{0} C', name='c')\n"
@@ -248,19 +268,16 @@ class TestUpdate:
         assert suite.run(mode="update").ret == 0
         assert suite.names() == ["test_one", "test_two"]
 
-    def test_a_flaky_test_counts_by_its_last_run(self, suite: Suite) -> None:
-        _kept(suite)
-        (suite.path / "conftest.py").write_text(
-            (suite.path / "conftest.py").read_text()
-            + "\ndef pytest_runtest_protocol(item, nextitem):\n"
-            + "    from pytest import hookimpl\n"
-            + "    for _ in range(2):\n"
-            + "        item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)\n"
-            + "        for phase in ('setup', 'call', 'teardown'):\n"
-            + "            pass\n"
-            + "    return None\n"
-        )
-        assert suite.run(mode="update").ret == 0
+    def test_a_test_that_is_run_again_counts_by_its_last_run(self, suite: Suite) -> None:
+        before = _kept(suite)
+        suite.pytester.makeconftest((suite.path / "conftest.py").read_text() + AGAIN)
+        flaky = "import itertools\nrun = itertools.count()\ndef test_one(golden):\n    golden('First.')\n"
+        suite.tests(test_it=flaky + "    assert next(run) == 0\n")
+        suite.run(mode="update")
+        assert suite.files() == before
+        suite.tests(test_it=flaky + "    assert next(run) == 1\n")
+        suite.run(mode="update")
+        assert suite.files() != before
 
 
 class TestPrune:
@@ -429,8 +446,8 @@ class TestClaims:
 
     def test_goldens_of_different_folders_and_classes(self, suite: Suite) -> None:
         (suite.path / "sub").mkdir()
-        text = "class TestX:\n    def test_one(self, golden):\n        golden('A')\ndef test_one(golden):\n    golden('B')\n"
-        (suite.path / "sub" / "test_sub.py").write_text(text)
+        method = "class TestX:\n    def test_one(self, golden):\n        golden('A')\n"
+        (suite.path / "sub" / "test_sub.py").write_text(method + "def test_one(golden):\n    golden('B')\n")
         assert suite.run(mode="new").ret == 0
         assert set(suite.files()) == {
             "sub/__goldens__/test_sub/TestX-test_one.golden.json",

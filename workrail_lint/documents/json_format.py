@@ -106,10 +106,9 @@ def formatted(text: str) -> str:
     """Valid JSON text in this layout, its line ends kept."""
     newline = "\r\n" if "\r\n" in text else "\n"
     plain = _with_newlines(text)
-    trimmed = plain.rstrip(" \t\n") + "\n"
-    # Mostly only the end of the file is amiss. Empty lists and objects are closed up, which the other test lets pass.
-    if layout_slip(trimmed) is None and not re.search(r"[\[{]\s+[\]}]", trimmed):
-        return trimmed.replace("\n", newline)
+    lines = _whole_lines(plain)
+    if lines is not None:
+        return newline.join(lines) + newline
     pattern = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{},:]|[^\[\]{}",:\s]++'
     tokens = [(match.start(), match[0]) for match in re.finditer(pattern, plain)]
     spans = _containers(tokens)
@@ -144,6 +143,39 @@ def formatted(text: str) -> str:
             out.append(": " if token == ":" else token)
         index += 1
     return ("".join(out) + "\n").replace("\n", newline)
+
+
+def _whole_lines(text: str) -> list[str] | None:
+    """The lines of a text in which each has one item already, so that only the space around them can be amiss.
+
+    None for any other text, which has to be taken apart.
+    """
+    lines: list[str] = []
+    indent = ""
+    opens: int | None = 0
+    for line in text.split("\n"):
+        body = line.strip(" \t")
+        if not body:
+            continue
+        if body[0] in "}]":
+            if opens or body[1:] not in ("", ","):
+                return None  # an empty list or object is closed up
+            indent = indent[:-2]
+            lines.append(indent + body)
+            continue
+        opens = 0 if body.startswith('"') and body.endswith(_STRING_ENDS) and _is_strings(body, 1) else _item(body)
+        if opens is None or (opens == 0 and (not indent or _has_gap(body))):
+            return None
+        lines.append(indent + body)
+        if opens:
+            indent += "  "
+    return lines
+
+
+def _has_gap(body: str) -> bool:
+    """Whether an item may end in an empty list or object with space inside."""
+    inside = body.rstrip(",")[:-1]
+    return inside[-1:] in (" ", "\t") and inside.rstrip(" \t")[-1:] in ("[", "{")
 
 
 def _containers(tokens: list[tuple[int, str]]) -> dict[int, tuple[int, int]]:

@@ -12,12 +12,16 @@ from workrail_lint.documents.pointer import child
 from workrail_lint.documents.structure import Validator, compile_schema
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.result import Err, Ok
-from workrail_lint.scenario.vocabulary import PersonDetail, ProfileChoice
+from workrail_lint.scenario.vocabulary import CallName, PersonDetail, ProfileChoice
 from workrail_lint.schemas import load_schema
 from workrail_lint.workrail.schema_findings import schema_findings
 
 if TYPE_CHECKING:
     from workrail_lint.workrail.compiler.compiled import CompiledWorkflow
+
+
+# The calls that are tools of the protocol and take whatever is sent to them.
+_TOOLS = frozenset(call.value for call in CallName if call.value.endswith(("_workflow", "_workflows", "_session")))
 
 
 class ReadScenario(NamedTuple):
@@ -122,6 +126,7 @@ def own_findings(value: dict[str, Any]) -> Iterator[Finding]:
         text = 'only profile locked looks at what a scenario declares; add "profile": "locked"'
         yield _finding("scenario-declares-unheard", "/declares", text)
     yield from _shadowed_turns(value)
+    yield from _ignored_members(value)
     if value.get("golden") is False and not value.get("expect"):
         text = "without a golden and without expectations, only the end of the run is checked"
         yield _finding("scenario-checks-little", "/golden", text)
@@ -137,6 +142,22 @@ def _shadowed_turns(value: dict[str, Any]) -> Iterator[Finding]:
             yield _finding("scenario-turn-shadowed", child("/agent/turns", index), text)
         if turn.get("repeats"):
             repeating.add(key)
+
+
+def _ignored_members(value: dict[str, Any]) -> Iterator[Finding]:
+    """Members of a turn that its kind of turn does not look at."""
+    for index, turn in enumerate(_turns(value)):
+        pointer = child("/agent/turns", index)
+        for member in [name for name in ("prefers", "provides", "rebinds") if name in turn][1:]:
+            text = f"a person does one thing in a turn; give {member} a turn of its own"
+            yield _finding("scenario-member-ignored", child(pointer, member), text)
+        call = turn.get("call")
+        if "to" in turn and call != CallName.REWIND.value:
+            text = f"{call} goes nowhere, so it has no use for `to`"
+            yield _finding("scenario-member-ignored", child(pointer, "to"), text)
+        if "request" in turn and call not in _TOOLS:
+            text = f"{call} sends what it always sends; call the tool itself to send something else"
+            yield _finding("scenario-member-ignored", child(pointer, "request"), text)
 
 
 def _turns(value: dict[str, Any]) -> list[dict[str, Any]]:

@@ -93,10 +93,13 @@ class Provision(Closed):
 
 
 class PersonActs(_Turn):
-    """A person does something about the run; the step stays pending."""
+    """A person does one thing about the run; the step stays pending."""
 
     prefers: Maybe[Preferences] = Field(None, description="Preferences to set at the pending step.")
     provides: Maybe[Provision] = Field(None, description="A declared need to meet.")
+    rebinds: Maybe[dict[str, AnyText]] = Field(
+        None, description="What fills the slots of the workflow in the project from now on, all of them."
+    )
 
 
 Turn = TypeAliasType(
@@ -107,7 +110,10 @@ Turn = TypeAliasType(
         | Annotated[PersonActs, Tag("person")]
         | Annotated[HandIn, Tag("hand in")],
         Discriminator(
-            ByPresence({"does": "does", "call": "call", "prefers": "person", "provides": "person"}, otherwise="hand in")
+            ByPresence(
+                {"does": "does", "call": "call", "prefers": "person", "provides": "person", "rebinds": "person"},
+                otherwise="hand in",
+            )
         ),
         Field(description="What happens when a step is pending."),
     ],

@@ -147,6 +147,33 @@ class ChecksLittle(ScenarioRule):
         )
 
 
+class MemberIgnored(ScenarioRule):
+    code = "SN008"
+    name = "scenario-member-ignored"
+    severity = Severity.ERROR
+    summary = "A turn has a member that its kind of turn does not look at."
+    why = "Whoever wrote it expects something to happen that never does."
+
+    def examples(self) -> Iterable[Example]:
+        def turn(**members: Any) -> dict[str, Any]:
+            return _scenario(agent=_agent({"step": "first-step", **members}))
+
+        yield Example(
+            turn(call="rehydrate", to="first-step"), turn(call="rewind", to="first-step"), path=_PATH, files=_FILES
+        )
+        request = {"notes": "Sent under another name."}
+        yield Example(
+            turn(call="resend", request=request),
+            turn(call="continue_workflow", request=request),
+            path=_PATH,
+            files=_FILES,
+        )
+        provides = {"detail": "needs_user_approval"}
+        yield Example(
+            turn(prefers={"mode": "guided"}, provides=provides), turn(provides=provides), path=_PATH, files=_FILES
+        )
+
+
 RULES = (
     WorkflowMissing,
     WorkflowInvalid,
@@ -155,6 +182,7 @@ RULES = (
     DeclaresUnheard,
     TurnShadowed,
     ChecksLittle,
+    MemberIgnored,
 )
 
 

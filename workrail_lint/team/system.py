@@ -69,7 +69,7 @@ class TeamSystem:
             found += self._rules().run(document)
         locate(found, document.reader, path, fingerprints=bool(settings.options.get("fingerprints")))
         cacheable = document.session is None or document.kind not in _BY_SESSION
-        return FileResult(found, record_of(document), cacheable and options.history_baseline is None)
+        return FileResult(found, record_of(document), cacheable=cacheable and options.history_baseline is None)
 
     def _document(
         self, path: str, data: bytes | str, kind: TeamKind, options: TeamOptions, on_disk: bool

@@ -147,6 +147,8 @@ class _Watch:
 
 
 def _is_assertion(error: BaseException) -> bool:
+    from pytest_workrail.scenarios.faults import ScenarioFailure
+
     if isinstance(error, BaseExceptionGroup):
         return all(map(_is_assertion, error.exceptions))
-    return isinstance(error, AssertionError | pytest.fail.Exception)
+    return isinstance(error, AssertionError | pytest.fail.Exception | ScenarioFailure)

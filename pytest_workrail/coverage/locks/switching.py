@@ -11,10 +11,13 @@ from pytest_workrail.coverage.locks.settings import chosen_sabotages
 
 def prepare(config: pytest.Config) -> None:
     """Turn on the sabotage that was asked for, and keep what fails because of it from being remembered."""
-    _forget_examples()
     name = config.getoption("workrail_sabotage")
-    if name is None:
-        return
+    if name is not None:
+        _switch_on(config, name)
+    _forget_examples()
+
+
+def _switch_on(config: pytest.Config, name: str) -> None:
     sabotages = {sabotage.name: sabotage for sabotage in chosen_sabotages(config)}
     if name not in sabotages:
         known = ", ".join(sorted(sabotages)) or "none, name some with --workrail-sabotages"

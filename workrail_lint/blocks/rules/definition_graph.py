@@ -180,10 +180,8 @@ class NodeDisconnected(DefinitionRule):
 
 def _branches(definition: Definition) -> set[str]:
     """The nodes that condition nodes lead to by their configuration."""
-    found = set()
-    for item in definition.nodes:
-        config = item.settings("conditionConfig")
-        found |= {config.get(member) for member in ("trueBranchNodeId", "falseBranchNodeId")}
+    configs = [item.settings("conditionConfig") for item in definition.nodes]
+    found = [config.get(member) for config in configs for member in ("trueBranchNodeId", "falseBranchNodeId")]
     return {ident for ident in found if isinstance(ident, str)}
 
 

@@ -17,9 +17,9 @@ from workrail_lint.workrail.compiler.nodes import listed, one_line
 from workrail_lint.workrail.rules import samples
 from workrail_lint.workrail.rules.assessments import assessment, consequence, dimension, rated
 from workrail_lint.workrail.rules.base import Step, Workflow, WorkflowRule
+from workrail_lint.workrail.rules.condition_facts import condition_facts
 from workrail_lint.workrail.rules.prose import label
 from workrail_lint.workrail.rules.samples import controlled_loop, decision, workflow
-from workrail_lint.workrail.rules.walk import conditions_of
 
 _MIRRORS = ("confidence", "score")
 _SAFE_ID = Pattern(r"[a-z0-9_-]+")
@@ -244,8 +244,7 @@ class AssessmentMirrorDimension(_AssessmentRule):
 
 @lru_cache(maxsize=4)
 def _condition_variables(workflow: Workflow) -> frozenset[str]:
-    names = (item.condition.get("var") for item in conditions_of(workflow))
-    return frozenset(name for name in names if isinstance(name, str))
+    return frozenset(condition_facts(workflow).by_variable)
 
 
 class AssessmentOnLoopControl(_AssessmentRule):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from workrail_lint import js
 from workrail_lint.findings import Fix, Severity
@@ -16,6 +17,9 @@ from workrail_lint.workrail.compiler.usage import builtin_uses
 from workrail_lint.workrail.rules import samples
 from workrail_lint.workrail.rules.base import Step, Text, Workflow, WorkflowRule
 from workrail_lint.workrail.rules.prose import Search, label, listing, prompts, quoted, step_members
+
+if TYPE_CHECKING:
+    from workrail_lint.workrail.catalog.catalog import Catalog
 
 SUBAGENTS = "wr.features.subagent_guidance"
 MEMORY = "wr.features.memory_context"
@@ -272,8 +276,8 @@ class FeatureDuplicatedText(WorkflowRule):
         lines = {
             line: feature
             for feature in features_of(workflow)
-            for line in _lines_of(feature, workflow)
-            if _plain_stretch(line) in raw
+            for line, stretch in _lines_of(feature, workflow.catalog)
+            if stretch in raw
         }
         for text in _delivered_texts(workflow) if lines else ():
             for line, feature in lines.items():
@@ -300,13 +304,19 @@ def _plain_stretch(line: str) -> str:
     return max(re.split(r'["\\\\]|[^ -~]', line), key=len)
 
 
-def _lines_of(feature: str, workflow: Workflow) -> Iterator[str]:
-    entry = workflow.catalog.features.get(feature)
+@lru_cache(maxsize=64)
+def _lines_of(feature: str, catalog: Catalog) -> tuple[tuple[str, str], ...]:
+    """The lines a feature injects, each with the part of it to search for."""
+    return tuple((line, _plain_stretch(line)) for line in _injected(feature, catalog))
+
+
+def _injected(feature: str, catalog: Catalog) -> Iterator[str]:
+    entry = catalog.features.get(feature)
     for section in LIST_SECTIONS if entry else ():
         for value in getattr(entry, section):
             parts = value if isinstance(value, list) else [{"text": value}]
             for part in parts:
-                ref = workflow.catalog.refs.get(part.get("refId", ""))
+                ref = catalog.refs.get(part.get("refId", ""))
                 text = ref.text if ref is not None else part.get("text", "")
                 stripped = (js.trim(line).removeprefix("- ") for line in text.split("\n"))
                 yield from (line for line in stripped if len(line) >= _SHORT_LINE)

@@ -85,7 +85,7 @@ class FileNameMismatch(WorkflowRule):
 def _bare(name: str) -> str:
     """A name without what file names and ids are free to vary in: separators, and the word workflow."""
     low = name.lower()
-    bare = low if low.isalnum() else "".join([char for char in low if char.isalnum()])
+    bare = low if low.isalnum() else "".join(filter(str.isalnum, low))
     return bare.removesuffix("workflow").removeprefix("workflow") or bare
 
 

@@ -313,13 +313,16 @@ class LoopManualIteration(WorkflowRule):
         "stops early. A loop step does all of that."
     )
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
-        if step.kind == "loop" or step.pointer in workflow.loop_of:
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        outside = [s for s in workflow.all_steps if s.kind != "loop" and s.pointer not in workflow.loop_of]
+        if _manual_rounds("\n".join([found.prompt for found in outside])) is None:
             return
-        words = _manual_rounds(step.prompt)
-        if words is not None:
-            place = next((text.pointer for text in step.prompt_texts if _manual_rounds(text.text)), step.pointer)
-            report(place, f"{label(step)}: {one_line(words)} asks for rounds that nothing counts; use a loop step")
+        for found in outside:
+            words = _manual_rounds(found.prompt)
+            if words is not None:
+                texts = (text.pointer for text in found.prompt_texts if _manual_rounds(text.text))
+                place = next(texts, found.pointer)
+                report(place, f"{label(found)}: {one_line(words)} asks for rounds that nothing counts; use a loop step")
 
     def examples(self) -> Iterable[Example]:
         yield Example(

@@ -59,6 +59,9 @@ def _each(**variables: str) -> dict[str, Any]:
     return samples.workflow(samples.loop(type="forEach", count=..., items="files", **variables))
 
 
+_NAME_HOLDERS = ("promptBlocks", "templateCall", "functionCalls", "parallelDelegations", "loop")
+
+
 class ReservedObjectKey(WorkflowRule):
     code = "ID015"
     name = "reserved-object-key"
@@ -76,6 +79,8 @@ class ReservedObjectKey(WorkflowRule):
         return "proto" in text or '"constructor"' in text or "\\u00" in text
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+        if step.step.keys().isdisjoint(_NAME_HOLDERS):
+            return
         for name, pointer, what, is_key in _names(step):
             if name in RESERVED_KEYS:
                 report(

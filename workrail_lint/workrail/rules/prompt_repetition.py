@@ -29,6 +29,9 @@ class PromptBoundaryBoilerplate(WorkflowRule):
     summary = f"One sentence of at least {_LONG} characters stands in {_OFTEN} or more prompts."
     why = "Repeated text is read past by agents and drifts apart when one copy is edited."
 
+    def applies(self, workflow: Workflow) -> bool:
+        return len(workflow.all_steps) >= _OFTEN
+
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         found = prompts(workflow)
         # Most workflows repeat nothing, and then there is no need to know who says what.

@@ -98,6 +98,7 @@ _VOICES = (
     "provide a loop-control artifact",
     "input contract:",
 )
+_VOICE_STARTS = "tTpPiI"
 _MARKUP = " \t\n#*>_`-"
 
 
@@ -111,16 +112,14 @@ class PromptEngineVoice(WorkflowRule):
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         blocks = step.step.get("promptBlocks")
-        if isinstance(blocks, dict):
-            opening, pointer = blocks.get("goal"), step.at("promptBlocks", "goal")
-        else:
-            opening, pointer = step.step.get("prompt"), step.at("prompt")
+        in_blocks = isinstance(blocks, dict)
+        opening = blocks.get("goal") if isinstance(blocks, dict) else step.step.get("prompt")
         if not isinstance(opening, str):
             return
         start = opening[:64].lstrip(_MARKUP)
-        if start.lower().startswith(_VOICES):
+        if start[:1] in _VOICE_STARTS and start.lower().startswith(_VOICES):
             report(
-                pointer,
+                step.at("promptBlocks", "goal") if in_blocks else step.at("prompt"),
                 f"{label(step)}: the prompt opens with {quoted(start)}; tell the agent directly what to do",
             )
 

@@ -150,13 +150,25 @@ class Prompts:
 
 
 def _sentences(text: str, at_least: int) -> list[str]:
-    pieces = text.replace(". ", "\n").split("\n")
-    return [piece.strip(" .") for piece in pieces if len(piece) >= at_least]
+    found: list[str] = []
+    for line in text.split("\n"):
+        if len(line) >= at_least:
+            found += [piece.strip(" .") for piece in line.split(". ") if len(piece) >= at_least]
+    return found
 
 
 @lru_cache(maxsize=4)
 def prompts(workflow: Workflow) -> Prompts:
     return Prompts(workflow)
+
+
+@lru_cache(maxsize=4)
+def author_text(workflow: Workflow) -> str:
+    """Everything an author wrote for somebody to read, in one piece."""
+    texts = [text.text for text in workflow.top_texts]
+    for step in workflow.all_steps:
+        texts += [text.text for text in step.texts]
+    return "\n".join(texts)
 
 
 @lru_cache(maxsize=4)
@@ -168,6 +180,8 @@ def step_members(workflow: Workflow) -> frozenset[str]:
 @lru_cache(maxsize=4)
 def has_braces(workflow: Workflow) -> bool:
     """Whether some text of a step has what a token starts with."""
+    if "{{" not in author_text(workflow):
+        return False
     return any("{{" in text.text for step in workflow.all_steps for text in step.texts)
 
 

@@ -253,16 +253,18 @@ class PromptProtocolOverride(WorkflowRule):
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         found = prompts(workflow)
         others: list[tuple[Text, Step | None]] = [(text, None) for text in workflow.top_texts]
-        others += [(text, owner) for owner in workflow.all_steps for text in owner.texts if text.field in _OTHERS]
-        together = "\n".join(text.text for text, _ in others).lower()
+        for owner in workflow.all_steps:
+            if not owner.step.keys().isdisjoint(_HOLDERS):
+                others += [(text, owner) for text in owner.texts if text.field in _OTHERS]
+        together = "\n".join([text.text for text, _ in others]).lower()
         for search, pattern in _OVERRIDES:
             for hit in found.hits(search):
                 _report_override(hit.text, hit.step, hit.phrase, report)
             if any(word in together for word in search.words):
-                for text, owner in others:
+                for text, holder in others:
                     match = pattern.search(text.text.lower())
                     if match is not None:
-                        _report_override(text, owner, match[0], report)
+                        _report_override(text, holder, match[0], report)
 
     def examples(self) -> Iterable[Example]:
         yield Example(
@@ -275,7 +277,8 @@ class PromptProtocolOverride(WorkflowRule):
         )
 
 
-_OTHERS = ("agentRole", "guidance", "verification", "audit", "synthesis", "delegationGoal")
+_OTHERS = frozenset(("agentRole", "guidance", "verification", "audit", "synthesis", "delegationGoal"))
+_HOLDERS = ("agentRole", "guidance", "verification", "audit", "synthesis", "parallelDelegations")
 
 
 def _report_override(text: Text, owner: Step | None, phrase: str, report: Report) -> None:

@@ -14,7 +14,7 @@ from workrail_lint.suggest import nearest
 from workrail_lint.workrail.compiler.bindings import TOKEN
 from workrail_lint.workrail.compiler.nodes import one_line
 from workrail_lint.workrail.rules.base import Workflow, WorkflowRule
-from workrail_lint.workrail.rules.prose import step_members
+from workrail_lint.workrail.rules.prose import author_text, step_members
 from workrail_lint.workrail.rules.samples import step, workflow
 
 _WORD = Pattern(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -72,11 +72,7 @@ class FunctionUnused(WorkflowRule):
         )
         if not unused:
             return
-        texts = [text.text for text in workflow.top_texts]
-        for found in workflow.all_steps:
-            texts += [text.text for text in found.texts]
-        together = "\n".join(texts)
-        unused = {name for name in unused if not _has_word(together, name)}
+        unused = {name for name in unused if not _has_word(author_text(workflow), name)}
         # One definition may use another, but its own name in its text is no use of it.
         mentions = Counter(word for _, _, body in definitions for word in _words(body)) if unused else Counter()
         for name, pointer, body in definitions:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from workrail_lint.workrail.rules import loop_facts
 
 if TYPE_CHECKING:
+    from workrail_lint.workrail.catalog.catalog import Catalog
     from workrail_lint.workrail.rules.base import Step, Workflow
 
 # What a run holds without any step setting it: the goal it was started with, and what its host puts in.
@@ -133,9 +134,14 @@ def _words(step: Step, workflow: Workflow) -> Iterator[str]:
     contract = workflow.catalog.contracts.get(step.contract or "")
     if contract is not None:
         yield from contract.schema.get("properties", ())
-    routine = loop_facts.called_routine(step, workflow)
+    routine = loop_facts.called_routine(step, workflow) if step.calls_template else None
     if routine is not None:
-        yield from _strings(routine.steps)
+        yield _routine_text(step.step["templateCall"]["templateId"], workflow.catalog)
+
+
+@lru_cache(maxsize=64)
+def _routine_text(template_id: str, catalog: Catalog) -> str:
+    return "\n".join(_strings(catalog.templates[template_id].steps))
 
 
 def _strings(value: Any) -> Iterator[str]:

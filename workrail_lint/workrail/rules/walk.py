@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from workrail_lint.documents.pointer import child
@@ -198,19 +199,23 @@ def sound_members(definition: dict[str, Any], damaged: set[str]) -> dict[str, An
     return {name: value for name, value in definition.items() if child("", name) not in damaged}
 
 
-def conditions_of(workflow: Workflow) -> Iterator[Condition]:
+@lru_cache(maxsize=1)
+def conditions_of(workflow: Workflow) -> list[Condition]:
     """Every condition of the workflow, each followed by the ones nested in it."""
+    found: list[Condition] = []
     for step in workflow.all_steps:
-        for value, pointer, role in _condition_roots(step):
-            yield from nested_conditions(value, pointer, role, step)
+        data = step.step
+        if "runCondition" in data:
+            found += nested_conditions(data["runCondition"], f"{step.pointer}/runCondition", "run", step)
+        if not data.keys().isdisjoint(_FURTHER_HOLDERS):
+            for value, pointer, role in _further_roots(step):
+                found += nested_conditions(value, pointer, role, step)
+    return found
 
 
-def _condition_roots(step: Step) -> Iterator[tuple[Any, str, str]]:
+def _further_roots(step: Step) -> Iterator[tuple[Any, str, str]]:
+    """The conditions in other places than runCondition."""
     data = step.step
-    if "runCondition" in data:
-        yield data["runCondition"], f"{step.pointer}/runCondition", "run"
-    if data.keys().isdisjoint(_FURTHER_HOLDERS):
-        return
     rule = data.get("requireConfirmation")
     if isinstance(rule, dict):
         if "kind" in rule:

@@ -1,0 +1,106 @@
+"""The fixture `workrail`: runs workflows for a test, and knows which test it is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Unpack
+
+import pytest
+
+from pytest_workrail import api
+from pytest_workrail.agents.moment import Agent
+from pytest_workrail.api import Options, Script, Source
+from pytest_workrail.coverage import record_run
+from pytest_workrail.engine.profiles import ProfileName
+from pytest_workrail.events.vocabulary import Autonomy
+from pytest_workrail.goldens import check_golden
+from pytest_workrail.run.comparison import Comparison
+from pytest_workrail.run.result import Run
+from pytest_workrail.run.transcript import Transcript
+from pytest_workrail.scenarios.loading import project_sources
+from workrail_lint.result import Err
+from workrail_lint.workrail.compiler.compiled import CompiledWorkflow
+
+
+class Workrail:
+    """What a test asks for. Relative paths are looked for beside the test, then in pytest's root folder."""
+
+    script = staticmethod(api.script)
+    auto = staticmethod(api.auto)
+    stubborn = staticmethod(api.stubborn)
+    erratic = staticmethod(api.erratic)
+    lossy = staticmethod(api.lossy)
+
+    def __init__(self, request: pytest.FixtureRequest) -> None:
+        self._config = request.config
+        self._nodeid = request.node.nodeid
+        self._folder = request.path.parent
+
+    def compile(
+        self, workflow: Source, *, catalog: object = None, routines: object = None, bindings: object = None
+    ) -> CompiledWorkflow:
+        """The compiled workflow, with what the project's configuration gives where nothing is given here."""
+        given: Options = {}
+        for name, value in (("catalog", catalog), ("routines", routines), ("bindings", bindings)):
+            if value is not None:
+                given[name] = value  # type: ignore[literal-required]  # the three names above
+        return self._compiled(workflow, given)
+
+    def run(
+        self,
+        workflow: Source,
+        agent: Agent | Script | None = None,
+        mode: Autonomy = "guided",
+        profile: ProfileName = "reference",
+        **options: Unpack[Options],
+    ) -> Run:
+        """Run a workflow with an agent, by default the automatic one."""
+        made = api.run(self._compiled(workflow, options), agent, mode, profile, **options)
+        return self._kept(made)
+
+    def compare(
+        self,
+        workflow: Source,
+        agent: Agent | Script | None = None,
+        mode: Autonomy = "guided",
+        **options: Unpack[Options],
+    ) -> Comparison:
+        """Run a workflow under both profiles and see where they part."""
+        both = api.compare(self._compiled(workflow, options), agent, mode, **options)
+        return Comparison(self._kept(both.reference), self._kept(both.locked))
+
+    def _kept(self, run: Run) -> Run:
+        """The run, counted for coverage and able to find its golden."""
+        record_run(self._config, self._nodeid, run.transcript)
+        return replace(run, golden=self._match)
+
+    def _match(self, transcript: Transcript, name: str | None) -> None:
+        __tracebackhide__ = True
+        check_golden(self._config, self._nodeid, transcript, name)
+
+    def _compiled(self, workflow: Source, options: Options) -> CompiledWorkflow:
+        if isinstance(workflow, CompiledWorkflow):
+            return workflow
+        found = self._found(workflow)
+        folder = found.parent if isinstance(found, Path) else self._folder
+        sources = project_sources(os.fspath(folder))
+        if isinstance(sources, Err):
+            raise pytest.UsageError(sources.error)
+        given: dict[str, Any] = sources.value._asdict()
+        given |= {name: options[name] for name in given if name in options}  # type: ignore[literal-required]
+        return api.compile(found, **{name: self._path(value) for name, value in given.items()})
+
+    def _found(self, workflow: Source) -> Source:
+        if isinstance(workflow, bytes | Mapping) or (isinstance(workflow, str) and workflow.lstrip().startswith("{")):
+            return workflow
+        return self._located(Path(os.fspath(workflow)))  # type: ignore[arg-type]  # a path is what is left
+
+    def _path(self, value: object) -> object:
+        return self._located(Path(value)) if isinstance(value, str | os.PathLike) else value
+
+    def _located(self, path: Path) -> Path:
+        beside = self._folder / path
+        return beside if beside.exists() else self._config.rootpath / path

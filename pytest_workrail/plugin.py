@@ -1,0 +1,67 @@
+"""The pytest plugin: hooks and nothing else. What they need is imported when something asks for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_workrail.fixture import Workrail
+
+_SCENARIO = ".scenario.json"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    from pytest_workrail.options import add_options
+
+    add_options(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    from pytest_workrail.options import configure
+
+    configure(config)
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    if file_path.suffix != ".json":
+        return None
+    if file_path.name.endswith(_SCENARIO):
+        from pytest_workrail.scenarios.collection import ScenarioFile
+
+        return ScenarioFile.from_parent(parent, path=file_path)
+    if parent.config.getini("workrail_auto"):
+        from pytest_workrail.scenarios.by_itself import workflow_file
+
+        return workflow_file(file_path, parent)
+    return None
+
+
+def pytest_deselected(items: Sequence[pytest.Item]) -> None:
+    from pytest_workrail.options import DESELECTED
+
+    stash = items[0].config.stash
+    stash[DESELECTED] = stash.get(DESELECTED, 0) + len(items)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Goldens have to hear how every test ends, so they listen from the first one on if any test can claim one."""
+    config = session.config
+    uses = any("workrail" in item.keywords or "workrail" in getattr(item, "fixturenames", ()) for item in session.items)
+    if uses or config.getoption("workrail_golden") != "check":
+        from pytest_workrail.goldens import goldens_of
+
+        goldens_of(config)
+
+
+@pytest.fixture
+def workrail(request: pytest.FixtureRequest) -> Workrail:
+    """Runs workflows against simulated agents: `run`, `script`, `auto`, `compare`, `compile`."""
+    from pytest_workrail.fixture import Workrail
+
+    return Workrail(request)

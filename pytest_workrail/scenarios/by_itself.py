@@ -1,0 +1,73 @@
+"""Workflows that are tested without a line written for them: run by the automatic agent, under both profiles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_workrail.engine.profiles import PROFILES, ProfileName
+from pytest_workrail.options import AUTO_WORKFLOWS
+
+
+def workflow_file(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """The file as something to collect, if the project's settings name it."""
+    try:
+        relative = path.relative_to(parent.config.rootpath).as_posix()
+    except ValueError:
+        return None
+    patterns: list[str] = parent.config.getini(AUTO_WORKFLOWS)
+    named = any(fnmatch(relative, pattern) for pattern in patterns)
+    return WorkflowFile.from_parent(parent, path=path) if named else None
+
+
+class WorkflowFile(pytest.File):
+    """A workflow: one item for each profile."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        for profile in PROFILES:
+            yield WorkflowItem.from_parent(self, name=f"auto[{profile}]", profile=profile)
+
+
+class WorkflowItem(pytest.Item):
+    """A workflow under one profile. It passes when the run completes."""
+
+    def __init__(self, *, profile: ProfileName, **others: Any) -> None:
+        super().__init__(**others)
+        self._profile = profile
+        self.add_marker(pytest.mark.workrail)
+
+    def runtest(self) -> None:
+        from pytest_workrail import api
+        from pytest_workrail.coverage import record_run
+        from pytest_workrail.scenarios.loading import project_sources
+        from workrail_lint.result import Err
+
+        sources = project_sources(str(self.path.parent))
+        if isinstance(sources, Err):
+            raise WorkflowNotDone(sources.error)
+        try:
+            compiled = api.compile(self.path, **sources.value._asdict())
+        except api.WorkflowInvalid as problem:
+            raise WorkflowNotDone(str(problem)) from None
+        made = api.run(compiled, profile=self._profile)
+        record_run(self.config, self.nodeid, made.transcript)
+        if made.status != "complete":
+            from pytest_workrail.scenarios.faults import transcript_lines
+
+            head = f"the run ended as {made.status}, not as complete"
+            raise WorkflowNotDone("\n".join([head, *transcript_lines(made)]))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        problem = excinfo.value
+        return str(problem) if isinstance(problem, WorkflowNotDone) else super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, 0, self.name
+
+
+class WorkflowNotDone(Exception):  # noqa: N818 - what it is called in reports
+    """A workflow that the automatic agent can't bring to its end."""
