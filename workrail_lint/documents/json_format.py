@@ -7,6 +7,7 @@ white space is ever changed: members keep their order, strings their escapes and
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from workrail_lint.documents.scanner import read_string, skip_value
 
@@ -22,7 +23,10 @@ def layout_slip(text: str) -> int | None:
     like (a string, a member with a string, a bracket) are told by a look from outside, and no regular
     expression has to be compiled.
     """
-    lines = _with_newlines(text).split("\n")
+    plain = _with_newlines(text)
+    if _is_expanded(plain):
+        return None
+    lines = plain.split("\n")
     indent = ""
     quote = '"'  # how a line starts on this level
     for number, line in enumerate(lines[:-1], 1):
@@ -50,6 +54,58 @@ def layout_slip(text: str) -> int | None:
             return number + 1  # the value is complete, so that this is an empty line
     # What follows the last newline is nothing, if there is one.
     return len(lines) if lines[-1] or len(lines) == 1 else None
+
+
+def _is_expanded(text: str) -> bool:
+    """Whether all is well for certain: a quick look that says no to every list or object of strings on one line.
+
+    What stands between two strings is one of a few dozen texts, so that each of these is looked into only once.
+    """
+    if "\\\\" in text:
+        return False  # a quote behind it may or may not be escaped
+    between = text.replace('\\"', "").split('"')[::2]
+    if between[0] != "{\n  " or len(between) < 2:
+        return False
+    known: dict[str, tuple[int, int] | None] = {}
+    indent = 2
+    for glue in between[1:-1]:
+        if glue == ": ":
+            continue
+        move = known.get(glue)
+        if move is None:
+            move = known[glue] = _move(glue, False)
+        if move is None or move[0] != indent:
+            return False
+        indent = move[1]
+    return _move(between[-1], True) == (indent, 0)
+
+
+@lru_cache(maxsize=1024)
+def _move(glue: str, is_last: bool) -> tuple[int, int] | None:
+    """Between which columns a text leads that stands behind a string, up to the next string or the end.
+
+    None when it is not laid out as it should be, whatever the column it starts from.
+    """
+    rest, *lines = glue.split("\n")
+    depth = _item(f'""{rest}')
+    if depth is None or not lines or (is_last and lines.pop()):
+        return None
+    column: int | None = None
+    for index, line in enumerate(lines, 1):
+        body = line.lstrip(" ")
+        opens: int | None = 0
+        if body.rstrip(",") in ("}", "]"):
+            depth -= 1
+        elif is_last or index < len(lines):
+            opens = _item(body)
+        elif body:
+            return None
+        start = len(line) - len(body) - 2 * depth
+        if opens is None or (column is not None and start != column):
+            return None
+        column = start
+        depth += opens
+    return None if column is None else (column, column + 2 * depth)
 
 
 def _is_strings(line: str, start: int) -> bool:

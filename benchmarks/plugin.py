@@ -1,0 +1,64 @@
+"""What the plugin adds to pytest: to its start, and to collecting many scenarios."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from benchmarks.measure import Figure
+
+_PLUGIN = "pytest_workrail.plugin"
+_SCENARIOS = 1_000
+_ROUNDS = 11
+_SCENARIO = """{
+  "workflow": "workflow.json",
+  "agent": {"kind": "auto", "turns": [{"step": "first-step", "does": "missing_notes"}]},
+  "expect": {"status": "complete", "blockers": ["MISSING_REQUIRED_NOTES"]}
+}
+"""
+
+
+def run() -> Iterator[Figure]:
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        (folder / "pytest.ini").write_text("[pytest]\n")
+        (folder / "test_one.py").write_text("def test_one():\n    assert 1 + 1 == 2\n")
+        many = folder / "many"
+        many.mkdir()
+        for number in range(_SCENARIOS):
+            (many / f"case-{number:04}.scenario.json").write_text(_SCENARIO)
+        none = folder / "none"
+        none.mkdir()
+        bare, loaded = _side_by_side(_command("test_one.py", plugin=False), _command("test_one.py"), folder)
+        yield Figure("pytest with one test, bare", bare * 1e3, "ms")
+        yield Figure("start-up that the plugin adds to it", (loaded - bare) * 1e3, "ms", 40)
+        empty, full = _side_by_side(_command("none", "--collect-only"), _command("many", "--collect-only"), folder)
+        yield Figure("pytest --collect-only of an empty folder", empty * 1e3, "ms")
+        yield Figure(f"collecting {_SCENARIOS:,} scenarios, over that", full - empty, "s", 0.2)
+
+
+def _command(*arguments: str, plugin: bool = True) -> list[str]:
+    """A run of pytest with as little around it as possible. The plugin may be installed or not."""
+    installed = any(point.value == _PLUGIN for point in entry_points(group="pytest11"))
+    chosen = ["-p", _PLUGIN] if plugin else []
+    return [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *chosen, *arguments] if not installed else [
+        sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *([] if plugin else ["-p", "no:workrail"]), *arguments
+    ]
+
+
+def _side_by_side(first: list[str], second: list[str], folder: Path) -> tuple[float, float]:
+    """The shortest times of two commands in seconds of processor time, taken in turns."""
+    times = [(_spent(first, folder), _spent(second, folder)) for _ in range(_ROUNDS)]
+    return min(time for time, _ in times), min(time for _, time in times)
+
+
+def _spent(command: list[str], folder: Path) -> float:
+    before = os.times()
+    subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+    after = os.times()
+    return (after.children_user - before.children_user) + (after.children_system - before.children_system)
