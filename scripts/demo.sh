@@ -1,5 +1,5 @@
 #!/bin/sh
-# The whole journey on the shipped fixtures: compile, explain, hash, pin, change, notice.
+# The whole journey on the shipped fixtures: lint, fix, compile, explain, hash, pin, change, notice.
 # Works on a copy, so the checkout stays as it is.
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -11,6 +11,13 @@ cd "$demo"
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
 run() { printf '$ %s\n' "$*"; "$@"; }
 expect_change() { printf '$ %s\n' "$*"; "$@" && { echo "expected a difference" >&2; exit 1; } || true; }
+
+say "0. A workflow with two slips: what is wrong, where, why, and how to fix it"
+sed 's/"maxIterations": 5/"maxIteration": 5/; s/"version": "1.0.0",/"version": "1.0.0", \/\/ first/' \
+  workflows/refine-until-clean.json > broken.json
+expect_change workrail-lint check --no-cache --select SY,SC,LP broken.json
+printf '$ workrail-lint check --fix broken.json   # the comment is a safe fix, the misspelt member an unsafe one\n'
+workrail-lint check --no-cache --fix --unsafe-fixes --select SY,SC,LP broken.json && rm broken.json
 
 say "1. Compile every workflow: one line each, with its golden hash"
 run workrail-lint compile --routines routines workflows

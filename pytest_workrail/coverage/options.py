@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import pytest
 
-
 MARKER = "enforces(*lock_ids): the design locks that this test would notice being broken"
 
 

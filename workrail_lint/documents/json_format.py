@@ -94,12 +94,13 @@ def _move(glue: str, is_last: bool) -> tuple[int, int] | None:
     for index, line in enumerate(lines, 1):
         body = line.lstrip(" ")
         opens: int | None = 0
-        if body.rstrip(",") in ("}", "]"):
+        if index == len(lines) and not is_last:
+            if body:
+                return None  # the next string has to stand first on its line
+        elif body.rstrip(",") in ("}", "]"):
             depth -= 1
-        elif is_last or index < len(lines):
+        else:
             opens = _item(body)
-        elif body:
-            return None
         start = len(line) - len(body) - 2 * depth
         if opens is None or (column is not None and start != column):
             return None

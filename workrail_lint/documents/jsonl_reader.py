@@ -11,6 +11,9 @@ from workrail_lint.documents.problems import Problem
 from workrail_lint.documents.text import SourceText
 from workrail_lint.findings import Span
 
+# A name that stands twice is a slip that leaves a value; after any other there is only a guess.
+_REPEATED = "json-duplicate-key"
+
 
 class JsonlLine:
     """One line: where it starts, its text without the line end, and what was read from it (None when blank)."""
@@ -33,8 +36,11 @@ class JsonlLine:
 
     @property
     def value(self) -> js.Json:
-        """What the line holds; None for a line that is blank or can't be read."""
-        return self.document.value if self.document is not None and self.document.readable else None
+        """What the line holds; None for a line that is blank or is not JSON."""
+        document = self.document
+        if document is None or not document.readable or any(p.name != _REPEATED for p in document.problems):
+            return None
+        return document.value
 
 
 class JsonlDocument:

@@ -135,7 +135,7 @@ def place_of(path: str) -> Place | None:
         return None
     folder = os.path.dirname(path)
     if os.path.basename(os.path.abspath(folder)) in SIDE_FOLDERS:
-        folder = os.path.dirname(folder) if os.path.dirname(folder) or os.path.isabs(path) else os.pardir
+        folder = os.path.dirname(folder) if folder else os.pardir
     if not is_session_folder(folder):
         return None
     name = os.path.basename(os.path.abspath(folder))

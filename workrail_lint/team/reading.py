@@ -79,7 +79,9 @@ def reading_findings(kind: TeamKind, document: Any, profile: Profile) -> list[Fi
         found[_MOST - 1].message += f" (and {len(found) - _MOST} more slips in this file)"
         del found[_MOST:]
     is_tree = kind is not K.HISTORY and kind not in MARKDOWN
-    if is_tree and document.readable and type(document.value) is not dict:
+    # Where the text is broken, what was made of it is a guess; there is nothing more to say about its type.
+    is_broken = any(item.code == "TC001" for item in found)
+    if is_tree and document.readable and type(document.value) is not dict and not is_broken:
         found.append(finding("team-wrong-root-type", f"the document is {type_name(document.value)}, not an object"))
     return found
 
@@ -104,8 +106,14 @@ def read_output(data: bytes | str) -> tuple[JsonDocument, Finding | None]:
     if document.readable and not [p for p in document.problems if p.name not in (*_DUPLICATES, "json-bom")]:
         return document, None
     text = document.text
+    if any(p.name in ("file-too-large", "json-invalid-utf8") for p in document.problems):
+        return document, None
     extent = _object_extent(text)
-    if extent is None or any(p.name in ("file-too-large", "json-invalid-utf8") for p in document.problems):
+    if extent is None and "{" not in text:
+        found = finding("output-not-json-only", "the reply holds no JSON object at all")
+        found.span = document.source.span(0, 0)
+        return JsonDocument(text), found
+    if extent is None:
         return document, None
     start, end = extent
     before, after = text[:start], text[end:]

@@ -14,7 +14,8 @@ def prepare(config: pytest.Config) -> None:
     name = config.getoption("workrail_sabotage")
     if name is not None:
         _switch_on(config, name)
-    _forget_examples()
+    if config.pluginmanager.hasplugin("hypothesispytest"):
+        _forget_examples()
 
 
 def _switch_on(config: pytest.Config, name: str) -> None:
@@ -32,10 +33,8 @@ def _switch_on(config: pytest.Config, name: str) -> None:
 
 def _forget_examples() -> None:
     """Let hypothesis neither store nor shrink what it finds in broken code, and draw the same each time."""
-    try:
-        import hypothesis
-    except ImportError:
-        return
+    import hypothesis
+
     phases = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
     hypothesis.settings.register_profile("workrail-sabotage", database=None, derandomize=True, phases=phases)
     hypothesis.settings.load_profile("workrail-sabotage")
