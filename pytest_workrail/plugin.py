@@ -27,14 +27,13 @@ def pytest_configure(config: pytest.Config) -> None:
     configure(config)
 
 
-def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    if file_path.suffix != ".json":
-        return None
-    if file_path.name.endswith(_SCENARIO):
-        from pytest_workrail.scenarios.collection import ScenarioFile
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | pytest.Item | None:
+    name = file_path.name
+    if name.endswith(_SCENARIO):
+        from pytest_workrail.scenarios.collection import scenario_node
 
-        return ScenarioFile.from_parent(parent, path=file_path)
-    if parent.config.getini("workrail_auto"):
+        return scenario_node(file_path, parent)
+    if name.endswith(".json") and parent.config.getini("workrail_auto"):
         from pytest_workrail.scenarios.by_itself import workflow_file
 
         return workflow_file(file_path, parent)
@@ -52,6 +51,8 @@ def pytest_deselected(items: Sequence[pytest.Item]) -> None:
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Goldens have to hear how every test ends, so they listen from the first one on if any test can claim one."""
     config = session.config
+    if config.getoption("collectonly"):
+        return
     uses = any("workrail" in item.keywords or "workrail" in getattr(item, "fixturenames", ()) for item in session.items)
     if uses or config.getoption("workrail_golden") != "check":
         from pytest_workrail.goldens import goldens_of

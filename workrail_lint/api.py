@@ -7,13 +7,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from workrail_lint.findings import Finding, Severity
+from workrail_lint.project.builtin import SUFFIXES, builtin_systems
 from workrail_lint.project.discovery import discover
 from workrail_lint.project.run import Plan, default_jobs, order, run
 from workrail_lint.project.selection import Selection
+from workrail_lint.project.systems import System
 from workrail_lint.result import Err
 from workrail_lint.workrail.settings import Settings
 from workrail_lint.workrail.sources import resolve_bindings, resolve_catalog
-from workrail_lint.workrail.system import WorkRailSystem
 
 
 class Report:
@@ -63,11 +64,10 @@ def check(
     """
     settings = _settings(catalog, routines, bindings, engine_parity, os.fspath(workspace or os.curdir), options)
     names = [os.fspath(path) for path in paths]
-    system = WorkRailSystem()
-    selection = system.selection = Selection(system.rules, select=select, ignore=ignore)
+    systems, selection = _systems(select, ignore)
     complete = any(os.path.isdir(name) for name in names)
-    plan = Plan([system], settings, selection, jobs=jobs or default_jobs(), complete=complete)
-    outcome = run(discover(names), plan)
+    plan = Plan(systems, settings, selection, jobs=jobs or default_jobs(), complete=complete)
+    outcome = run(discover(names, suffixes=SUFFIXES), plan)
     return Report(outcome.findings, outcome.files)
 
 
@@ -85,13 +85,21 @@ def check_text(
 ) -> Report:
     """Check a text under a name. Nothing is read from disk but what is given as a path."""
     settings = _settings(catalog, routines, bindings, engine_parity, None, options)
-    system = WorkRailSystem()
-    selection = system.selection = Selection(system.rules, select=select, ignore=ignore)
+    systems, selection = _systems(select, ignore)
     data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
-    kind = system.claims(filename, data, True) or "workflow"
-    result = system.check_data(filename, text, kind, settings)
+    claimed = ((system, system.claims(filename, data, True)) for system in systems)
+    system, kind = next((pair for pair in claimed if pair[1] is not None), (systems[-1], None))
+    result = system.check_data(filename, text, kind or "workflow", settings)
     found = [selection.adjusted(finding) for finding in result.findings if selection.applies(finding)]
     return Report(sorted(found, key=order), [filename])
+
+
+def _systems(select: list[str] | None, ignore: list[str] | None) -> tuple[list[System], Selection]:
+    systems = builtin_systems()
+    selection = Selection(lambda: [rule for system in systems for rule in system.rules()], select=select, ignore=ignore)
+    for system in systems:
+        system.selection = selection
+    return systems, selection
 
 
 def _settings(

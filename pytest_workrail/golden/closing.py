@@ -29,9 +29,8 @@ class _Claim(NamedTuple):
 class Closing:
     """Does what the mode allows with what the tests found. Collects what went wrong in `errors`."""
 
-    def __init__(self, root: Path, policy: Policy, collected: Iterable[str], tests: Mapping[str, TestRecord]) -> None:
+    def __init__(self, root: Path, policy: Policy, tests: Mapping[str, TestRecord]) -> None:
         self.errors: list[str] = []
-        self._collected = collected
         self._root = root
         self._policy = policy
         self._tests = tests
@@ -73,8 +72,7 @@ class Closing:
 
     def sort_out(self, folders: Iterable[Path], skipped: Iterable[str], *, is_green: bool) -> None:
         """Name goldens that nobody claims and, if asked to and all went well, remove them."""
-        not_run = {nodeid: TestRecord() for nodeid in self._collected}
-        unused = unused_goldens(self._root, folders, skipped, {**not_run, **self._tests})
+        unused = unused_goldens(self._root, folders, skipped, self._tests)
         if self._policy.mode is not Mode.PRUNE:
             self._name("unused (remove them with: pytest --workrail-golden=prune)", unused.removable)
         elif not is_green or self.errors:
@@ -82,6 +80,7 @@ class Closing:
         else:
             self._name("removed", [path for path in unused.removable if self._remove(path)])
         self._name("unused, but kept as their tests passed without looking at any golden", unused.idle)
+        self._name("unused, but kept as the file still speaks of their tests", unused.mentioned)
 
     def refuse_to_prune(self) -> None:
         """Goldens of tests that did not run are not unused."""
@@ -89,17 +88,15 @@ class Closing:
 
     def lines(self) -> list[str]:
         """What was done, for the end of the report. Nothing to do, nothing to say."""
-        shown = [f"goldens: {', '.join(f'{count} {what}' for what, count in self._counts.items())}"]
-        if not self._counts:
-            shown = ["goldens:"] if self._named or self.errors else []
-        if self._policy.is_overruled and shown:
-            shown.append(f"  --workrail-golden={self._policy.asked} does nothing in CI without --workrail-write-in-ci")
+        shown = [", ".join(f"{count} {what}" for what, count in self._counts.items())] if self._counts else []
         for title, paths in self._named:
-            shown.append(f"  {title}")
-            shown += [f"    {path}" for path in paths[:_MOST_NAMED]]
+            shown.append(title)
+            shown += [f"  {path}" for path in paths[:_MOST_NAMED]]
             if len(paths) > _MOST_NAMED:
-                shown.append(f"    ... and {len(paths) - _MOST_NAMED} more")
-        return [*shown, *(f"  error: {error}" for error in self.errors)]
+                shown.append(f"  ... and {len(paths) - _MOST_NAMED} more")
+        if self._policy.is_overruled and shown:
+            shown.append(f"--workrail-golden={self._policy.asked} does nothing in CI without --workrail-write-in-ci")
+        return shown
 
     def _claims(self) -> list[_Claim]:
         """Every claim, in the order of paths. A golden that two tests want is nobody's."""

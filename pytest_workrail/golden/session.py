@@ -37,7 +37,6 @@ class GoldenSession:
         self._skipped_folders: tuple[str, ...] = ()
         self._policy = Policy()
         self._is_verbose = False
-        self._collected: set[str] = set()
         self._tests: dict[str, TestRecord] = {}
         self._running: dict[str, TestRecord] = {}
         self._calls: dict[str, int] = {}
@@ -48,13 +47,10 @@ class GoldenSession:
         self._root = config.rootpath
         self._policy = policy(config)
         self._is_verbose = config.getoption("verbose") > 1
-        named = (Path(config.invocation_params.dir, argument.partition("::")[0]) for argument in config.args)
-        self._folders = tuple(folder for folder in named if folder.is_dir())
+        named = [Path(config.invocation_params.dir, argument) for argument in config.args]
+        # Only a whole folder can tell which of its goldens nobody claims.
+        self._folders = tuple(named) if all(path.is_dir() for path in named) else ()
         self._skipped_folders = tuple(config.getini("norecursedirs"))
-
-    def collected(self, nodeid: str) -> None:
-        """There is such a test, whether it takes part in this run or not."""
-        self._collected.add(nodeid)
 
     def match(self, nodeid: str, transcript: Transcript, name: str | None = None) -> None:
         """Compare a run with the golden of a test: the one with a name, or simply the next."""
@@ -118,13 +114,11 @@ class GoldenSession:
 
     def worker_state(self) -> dict[str, Json]:
         """What a worker has to tell."""
-        tests: dict[str, Json] = {nodeid: test.to_json() for nodeid, test in self._tests.items()}
-        return {"collected": [*sorted(self._collected)], "tests": tests}
+        return {nodeid: test.to_json() for nodeid, test in self._tests.items()}
 
     def merge(self, state: dict[str, Any]) -> None:
         """Hear what a worker has to tell. A test may have run on several of them."""
-        self._collected.update(state["collected"])
-        for nodeid, data in state["tests"].items():
+        for nodeid, data in state.items():
             told = TestRecord.from_json(data)
             known = self._tests.get(nodeid)
             if known is not None and known.records:
@@ -137,12 +131,14 @@ class GoldenSession:
             return []
         from pytest_workrail.golden.closing import Closing
 
-        closing = Closing(self._root, self._policy, self._collected, self._tests)
+        closing = Closing(self._root, self._policy, self._tests)
         closing.settle()
-        if full_run and (self._policy.mode is Mode.PRUNE or closing.has_goldens):
+        is_pruning = self._policy.mode is Mode.PRUNE
+        if not full_run or not self._folders:
+            if is_pruning:
+                closing.refuse_to_prune()
+        elif is_pruning or closing.has_goldens:
             closing.sort_out(self._folders, self._skipped_folders, is_green=exitstatus == 0)
-        elif self._policy.mode is Mode.PRUNE:
-            closing.refuse_to_prune()
         self.errors = tuple(closing.errors)
         return closing.lines()
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import posixpath
+import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pytest_workrail.golden import files
@@ -21,15 +22,18 @@ from pytest_workrail.golden.keys import (
 from pytest_workrail.golden.records import TestRecord
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Unused:
-    """Unused goldens by their paths. `idle` are those of tests that are there, passed, and looked at no golden.
+    """Unused goldens by their paths, sorted; only the `removable` ones are surely nobody's.
 
-    A test that loops over files and finds none passes as well. It is no reason to remove anything.
+    `idle` ones belong to tests that are there, passed, and looked at no golden: a test that loops over files and finds
+    none does that. `mentioned` ones belong to tests that their file still speaks of, but that pytest did not see: left
+    out by a plugin, or defined on another system only.
     """
 
-    removable: tuple[str, ...] = ()
-    idle: tuple[str, ...] = ()
+    removable: list[str] = field(default_factory=list)
+    idle: list[str] = field(default_factory=list)
+    mentioned: list[str] = field(default_factory=list)
 
 
 def unused_goldens(
@@ -38,26 +42,37 @@ def unused_goldens(
     """What is left over after all tests below some folders ran."""
     claimed = {path for test in tests.values() for path in test.records}
     owners = {owner_base(nodeid): test for nodeid, test in tests.items()}
-    collected = {nodeid.partition("::")[0] for nodeid in tests}
+    functions = {function_base(base) for base in owners}
     emptied = {function_base(owner_base(nodeid)) for nodeid in tests if has_no_parameters(nodeid)}
-    removable: list[str] = []
-    idle: list[str] = []
-    for file in files.goldens_below(folders, skipped):
-        path = os.path.relpath(file, root).replace(os.sep, "/")
-        if path in claimed:
-            continue
+    collected = {nodeid.partition("::")[0] for nodeid in tests}
+    unused = Unused()
+    paths = (os.path.relpath(file, root).replace(os.sep, "/") for file in files.goldens_below(folders, skipped))
+    for path in sorted(set(paths) - claimed):
         base = base_of(path)
-        owner = owners.get(base)
-        if owner is None:
-            if function_base(base) not in emptied and not _is_uncollected(root, path, collected):
-                removable.append(path)
-        elif owner.passed:
-            (removable if owner.records else idle).append(path)
-    return Unused(tuple(sorted(removable)), tuple(sorted(idle)))
+        owner, function = owners.get(base), function_base(base)
+        if owner is not None:
+            if owner.passed:
+                (unused.removable if owner.records else unused.idle).append(path)
+        elif function not in emptied:
+            sources = _sources(root, path)
+            if function in functions or not sources:
+                unused.removable.append(path)
+            elif sources <= collected:
+                is_mentioned = any(_mentions(root / source, function) for source in sources)
+                (unused.mentioned if is_mentioned else unused.removable).append(path)
+    return unused
 
 
-def _is_uncollected(root: Path, path: str, collected: set[str]) -> bool:
-    """True when a file that may hold the owner is there, but nothing of it took part in this run."""
+def _sources(root: Path, path: str) -> set[str]:
+    """The files that are there and may hold the owner of a golden."""
     folder = source_folder(path)
-    sources = (posixpath.join(folder, name) for name in os.listdir(root / folder) if is_source(name))
-    return any(path.startswith((f"{base}/", f"{base}.")) for base in map(source_base, set(sources) - collected))
+    names = (posixpath.join(folder, name) for name in os.listdir(root / folder) if is_source(name))
+    return {name for name in names if path.startswith((f"{source_base(name)}/", f"{source_base(name)}."))}
+
+
+def _mentions(source: Path, function: str) -> bool:
+    name = posixpath.basename(function).rpartition("-")[2]
+    try:
+        return re.search(rf"\b{re.escape(name)}\b", source.read_text(encoding="utf-8", errors="replace")) is not None
+    except OSError:
+        return True

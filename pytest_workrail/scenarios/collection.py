@@ -1,5 +1,7 @@
 """Scenario files as pytest sees them: a file with one item.
 
+There can be thousands of them, so the way from a file to its item is kept short.
+
 Collecting reads no more than the name, the marks and whether to skip. Everything else waits until the item runs, so
 that a broken scenario is one failing test and never the end of a session.
 """
@@ -7,44 +9,81 @@ that a broken scenario is one failing test and never the end of a session.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 ENDING = ".scenario.json"
+# What a test id uses for itself.
+_NOT_IN_NAMES = frozenset(":[]\n\r\t")
+
+
+def scenario_node(path: Path, parent: pytest.Collector) -> pytest.Collector | pytest.Item:
+    """What a folder holds where a scenario lies: its item, ready made.
+
+    A file that was asked for by name is a collector instead, because what follows `::` is looked for inside of it.
+    """
+    file = ScenarioFile.from_parent(parent, path=path, name=path.name)
+    return file if parent.session.isinitpath(path) else file.item()
 
 
 class ScenarioFile(pytest.File):
     """A file that holds one scenario."""
 
-    def collect(self) -> Iterator[pytest.Item]:
-        value = _glance(self.path.read_bytes())
-        name = value.get("name")
-        usable = isinstance(name, str) and bool(name) and not set(name) & set(":[]\n\r\t")
-        yield ScenarioItem.from_parent(self, name=name if usable else self.path.name.removesuffix(ENDING), seen=value)
+    # Found out once instead of at every hook: there are three for each file, and many files.
+    ihook = cached_property(lambda self: self.session.gethookproxy(self.path))
+
+    def collect(self) -> list[pytest.Item]:
+        return [self.item()]
+
+    def item(self) -> ScenarioItem:
+        """The one item of the file."""
+        seen = _glance(self.path)
+        return ScenarioItem.from_parent(self, name=_name(seen) or self.name.removesuffix(ENDING), seen=seen)
 
 
-def _glance(data: bytes) -> dict[str, Any]:
+def _glance(path: Path) -> dict[str, Any]:
     """What can be seen at first sight; a file that can't be read shows nothing and fails when it is run."""
     try:
+        with open(path, "rb", buffering=0) as file:
+            data = file.read()
+        if b'"name"' not in data and b'"skip"' not in data and b'"enforces"' not in data:
+            return {}
         value = json.loads(data)
-    except (ValueError, RecursionError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
+
+
+def _name(seen: dict[str, Any]) -> str | None:
+    """The name that the scenario gives itself, unless a test can't be called that."""
+    name = seen.get("name")
+    return name if isinstance(name, str) and name and not set(name) & _NOT_IN_NAMES else None
+
+
+@cache
+def _own_mark() -> pytest.MarkDecorator:
+    # Made once, and not before the mark is known.
+    return pytest.mark.workrail
 
 
 class ScenarioItem(pytest.Item):
     """One scenario."""
 
+    ihook = property(lambda self: self.parent.ihook)
+
     def __init__(self, *, seen: dict[str, Any], **others: Any) -> None:
         super().__init__(**others)
-        self.add_marker(pytest.mark.workrail)
-        locks = seen.get("enforces")
+        self.add_marker(_own_mark())
+        if seen:
+            self._mark(seen)
+
+    def _mark(self, seen: dict[str, Any]) -> None:
+        locks, reason = seen.get("enforces"), seen.get("skip")
         if isinstance(locks, list) and locks:
             self.add_marker(pytest.mark.enforces(*map(str, locks)))
-        reason = seen.get("skip")
         if isinstance(reason, str) and reason:
             self.add_marker(pytest.mark.skip(reason=reason))
 

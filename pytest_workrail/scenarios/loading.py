@@ -21,6 +21,7 @@ from workrail_lint.scenario.check import (
     workflow_findings,
 )
 from workrail_lint.scenario.model import Scenario
+from workrail_lint.workrail.sources import read_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,10 @@ class Loaded:
 
 def load_scenario(path: Path, file: str) -> Ok[Loaded] | Err[ScenarioFailure]:
     """Read a scenario and compile its workflow. `file` is what the scenario is called in messages."""
-    read = read_scenario(path.read_bytes())
+    found_file = read_file(os.fspath(path))
+    if isinstance(found_file, Err):
+        return Err(ScenarioFailure(file, JsonDocument(""), [Fault(found_file.error.message, "")]))
+    read = read_scenario(found_file.value)
     document = read.document
 
     def failed(*faults: Fault) -> Err[ScenarioFailure]:

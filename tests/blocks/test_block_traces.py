@@ -53,9 +53,9 @@ def test_a_revision_may_be_retried_too() -> None:
     assert codes(events(*again[:-1], RETRY, START)) == ["BC712"]
 
 
-def test_limits_count_without_retry_events() -> None:
-    assert codes(events("folder_created", START, DONE, START, limits={"p": 0})) == ["BC712"]
-    assert codes(events("folder_created", START, DONE, limits={"p": 0})) == []
+def test_a_block_of_a_loop_runs_once_for_each_item() -> None:
+    assert codes(events("folder_created", *[START, DONE] * 3, limits={"p": 0})) == []
+    assert codes(events("folder_created", START, RETRY, START, limits={"p": 0})) == ["BC712"]
 
 
 def lanes_of(*names: str, group: str = "g") -> list[Any]:
@@ -142,6 +142,8 @@ def test_lanes_look_at_the_entry_before_their_group() -> None:
 def test_identities() -> None:
     head = events("folder_created", *lanes_of("a", "b"))
     assert codes({**head, "steps": [step("a", 0), step("b", 1, EXECUTION_ID="run-2")]}) == ["BC713"]
+    # A lane that ran again is still one lane.
+    assert codes({**head, "steps": [step("a", 0), step("a", 0), step("b", 1)]}) == []
     # Nodes that are no lanes are no business of this rule.
     assert codes({"steps": [step("a", 0), step("b", 1, EXECUTION_ID="run-2")]}) == []
 

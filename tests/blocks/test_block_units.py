@@ -86,6 +86,17 @@ def test_the_definition_can_be_configured(tmp_path: Path) -> None:
     assert serious(found) == [(".output", "BC603"), (".output/block-c.json", "BC604")]
 
 
+def test_a_configured_definition_that_is_missing_is_told(tmp_path: Path) -> None:
+    found = check_files(tmp_path, GAP, {"block-workflow": "studio/flow.json"})
+    assert ("studio/flow.json", "BC001") in serious(found)
+
+
+def test_a_project_may_be_reached_through_a_link(tmp_path: Path) -> None:
+    write(tmp_path / "project", GAP)
+    (tmp_path / "link").symlink_to(tmp_path / "project")
+    assert ("link/.output", "BC603") in serious(check_folder(tmp_path, paths=["link"]))
+
+
 def test_a_folder_of_another_tool_is_left_alone(tmp_path: Path) -> None:
     files = {".output/nitro.json": {"preset": "node"}, ".output/server/index.mjs": "export {}\n", "package.json": {}}
     assert check_files(tmp_path, files) == []
@@ -256,7 +267,7 @@ PARTS = {
 }
 
 
-@hypothesis_settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@hypothesis_settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_no_unit_is_too_odd_to_check(data: st.DataObject) -> None:
     records = {

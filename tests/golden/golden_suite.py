@@ -9,27 +9,27 @@ from typing import Any
 import golden_made_up
 import pytest
 
-from pytest_workrail.golden import closing, document, messages, plugin
+from pytest_workrail import goldens
+from pytest_workrail.golden import closing, document, messages
 
 # Runs in this process forget what they imported; what is imported here, they find already there.
-PRELOADED = (golden_made_up, closing, document, messages, plugin)
+PRELOADED = (golden_made_up, closing, document, messages, goldens)
+# Tests that are marked need not ask for the fixture, whose engine takes a while to load.
 CONFTEST = """
 import pytest
 from golden_made_up import made_up
-from pytest_workrail.golden.options import add_options, configure
-from pytest_workrail.golden.plugin import SESSION
+from pytest_workrail.goldens import check_golden
 
-def pytest_addoption(parser):
-    add_options(parser.getgroup("workrail"))
-
-def pytest_configure(config):
-    configure(config)
+def pytest_collection_modifyitems(items):
+    for item in items:
+        item.add_marker("workrail")
 
 @pytest.fixture
 def golden(request):
-    session = request.config.stash[SESSION]
-    return lambda *prompts, name=None: session.match(request.node.nodeid, made_up(*prompts), name)
+    return lambda *prompts, name=None: check_golden(request.config, request.node.nodeid, made_up(*prompts), name)
 """
+# The plugin by its module, whether it is installed or not; hypothesis would be imported anew by every run.
+OPTIONS = "-p no:workrail -p pytest_workrail.plugin -p no:cacheprovider -p no:hypothesispytest"
 ENDING = ".golden.json"
 
 
@@ -40,7 +40,7 @@ class Suite:
         self.pytester = pytester
         self.path = pytester.path
         pytester.makeconftest(CONFTEST)
-        pytester.makeini("[pytest]\naddopts = -p no:cacheprovider -p no:workrail\n")
+        pytester.makeini(f"[pytest]\naddopts = {OPTIONS}\n")
 
     def tests(self, **modules: str) -> None:
         """Write test modules; those that are there already are replaced."""

@@ -60,7 +60,9 @@ def lint_paths(folder: Path, *paths: str, options: dict[str, object] | None = No
         return run(discover(names, suffixes=SUFFIXES), plan).findings
 
 
-def fix(content: Any, path: str, *, unsafe: bool = False, options: dict[str, object] | None = None, only: str = "") -> Fixed:
+def fix(
+    content: Any, path: str, *, unsafe: bool = False, options: dict[str, object] | None = None, only: str = ""
+) -> Fixed:
     """A document after `--fix`."""
 
     def findings_of(text: str) -> list[Finding]:

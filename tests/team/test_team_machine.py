@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -39,7 +40,7 @@ def test_guards_exist_and_name_rules() -> None:
 
 @pytest.mark.parametrize(("path", "mode"), [(machine.FULL_PATH, Mode.FULL), (machine.LEAN_PATH, Mode.LEAN)])
 def test_the_two_paths_are_walked_by_transitions(path: tuple[S, ...], mode: Mode) -> None:
-    for state, following in zip(path, path[1:], strict=False):
+    for state, following in pairwise(path):
         assert may_follow(state, following, mode)
     for place, state in enumerate(path):
         for later in path[place + 2 :]:
@@ -69,7 +70,11 @@ def test_gates_are_left_only_forward() -> None:
 def test_task_edges() -> None:
     assert TASK_EDGES[TaskStatus.COMPLETED] == ()
     assert TaskStatus.COMPLETED not in TASK_EDGES[TaskStatus.IN_PROGRESS]
-    assert all(TaskStatus.BLOCKED in edges for status, edges in TASK_EDGES.items() if status.value not in ("completed", "blocked"))
+    assert all(
+        TaskStatus.BLOCKED in edges
+        for status, edges in TASK_EDGES.items()
+        if status.value not in ("completed", "blocked")
+    )
 
 
 def test_corrections_go_round() -> None:
@@ -101,11 +106,15 @@ def test_asking_ranks_as_the_state_it_returns_to() -> None:
     assert rank("ASK_USER", "PLAN") == rank("PLAN")
     assert rank("ASK_USER", "ASK_USER") is None
     assert rank("ASK_USER") is None
-    assert required_artifacts("ASK_USER", Mode.FULL, "IMPLEMENT_LOOP") == required_artifacts("IMPLEMENT_LOOP", Mode.FULL)
+    assert required_artifacts("ASK_USER", Mode.FULL, "IMPLEMENT_LOOP") == required_artifacts(
+        "IMPLEMENT_LOOP", Mode.FULL
+    )
     pending = samples.decision("UD-2", None, state_context="PLAN")
     status = samples.status("ASK_USER", samples.decision("UD-1", state_context="DESIGN"), pending)
     assert machine.return_state(status) == "PLAN"
-    assert machine.return_state(samples.status("ASK_USER", samples.decision("UD-1", state_context="DESIGN"))) == "DESIGN"
+    assert (
+        machine.return_state(samples.status("ASK_USER", samples.decision("UD-1", state_context="DESIGN"))) == "DESIGN"
+    )
     assert machine.return_state(samples.status("ASK_USER")) is None
 
 

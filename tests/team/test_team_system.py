@@ -66,7 +66,9 @@ SESSION, FOLDER = samples.SESSION, samples.FOLDER
         ("x.trace.json", {"trace": []}, False, "team-trace"),
     ],
 )
-def test_claims(path: str, content: Any, named: bool, kind: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_claims(
+    path: str, content: Any, named: bool, kind: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     assert TeamSystem().claims(path, as_bytes(content), named) == kind
 

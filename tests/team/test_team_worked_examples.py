@@ -110,7 +110,7 @@ def test_e2_tasks() -> None:
 
 def full_session(changes: dict[str, Any]) -> dict[str, Any]:
     """The sample session under the name of the examples."""
-    text = json.dumps({path: content for path, content in samples.session().items()})
+    text = json.dumps(samples.session())
     files = json.loads(text.replace(samples.SESSION, SESSION))
     return {path: content for path, content in {**files, **changes}.items() if content is not None}
 
@@ -127,9 +127,7 @@ def test_e4_a_gate_that_was_never_answered_is_no_error(tmp_path: Path) -> None:
         resolved_at="2026-03-01T10:05:00Z",
         resolution_reason="no valid answer after 3 re-asks",
     )
-    status = samples.status(
-        "BLOCKED", samples.approved(), cancelled, blocker="mandatory_user_decision_missing"
-    )
+    status = samples.status("BLOCKED", samples.approved(), cancelled, blocker="mandatory_user_decision_missing")
     write_files(tmp_path, full_session({f"{FOLDER}/status.json": named(status)}))
     assert [f for f in lint_paths(tmp_path) if f.severity is Severity.ERROR] == []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from workrail_lint.blocks.documents import BlockKind, validator
@@ -16,12 +17,17 @@ from workrail_lint.findings.fix import Cut, safe
 
 if TYPE_CHECKING:
     from workrail_lint.blocks.units import Unit
+    from workrail_lint.documents.structure import Violation
 
 # What one rule says about one file; a file made to provoke more is told so, and no more.
 _MOST = 100
 _READ_RULES = {"json-bom": "block-byte-order-mark", "json-duplicate-key": "block-duplicate-key"}
 _UNREADABLE = "block-unreadable-document"
 _NO_SCHEMA = (BlockKind.TRACE, BlockKind.PROMPT, BlockKind.FOLDER)
+
+
+class _Enough(Exception):  # noqa: N818 - control flow inside this module
+    """A rule has said all that is reported of it; looking further would only take time."""
 
 
 class _Sink:
@@ -42,7 +48,8 @@ class _Sink:
         fix: Fix | None,
         severity: Severity | None,
         on_name: bool,
-    ) -> None:
+    ) -> bool:
+        """Keep a finding; False when there were too many of its kind already."""
         level = severity or rule.severity
         if self._options.lenient and rule.origin == DECIDED and level is Severity.ERROR:
             level = Severity.WARNING
@@ -50,15 +57,13 @@ class _Sink:
         count = self._counts[key] = self._counts.get(key, 0) + 1
         if count > _MOST:
             if count == _MOST + 1:
-                more = Finding(rule.code, rule.name, level, "there is more of this; the rest is not listed", path=path)
-                more.phase = self.phase
-                self.findings.append(more)
-            return
-        self.findings.append(
-            Finding(
-                rule.code, rule.name, level, message, pointer, phase=self.phase, path=path, fix=fix, on_name=on_name
-            )
-        )
+                more = "there is more of this in the file; the rest is not listed"
+                self.findings.append(Finding(rule.code, rule.name, level, more, phase=self.phase, path=path))
+            return False
+        finding = Finding(rule.code, rule.name, level, message, pointer, phase=self.phase, path=path)
+        finding.fix, finding.on_name = fix, on_name
+        self.findings.append(finding)
+        return True
 
 
 class _Reporter:
@@ -77,7 +82,8 @@ class _Reporter:
         severity: Severity | None = None,
         original: bool = False,
     ) -> None:
-        self._sink.add(self._rule, self._path, pointer, message, fix, severity, on_name)
+        if not self._sink.add(self._rule, self._path, pointer, message, fix, severity, on_name):
+            raise _Enough
 
 
 class _UnitReporter:
@@ -121,7 +127,8 @@ def check_document(document: BlockDocument) -> list[Finding]:
     concerned = [rule for rule in all_rules() if document.kind in rule.kinds]
     _violations(document, concerned, shape)
     for rule in concerned:
-        rule.check_document(document, _Reporter(rule, content, document.path))
+        with suppress(_Enough):
+            rule.check_document(document, _Reporter(rule, content, document.path))
     return reading.findings + shape.findings + content.findings
 
 
@@ -149,11 +156,15 @@ def _violations(document: BlockDocument, concerned: list[BlockRule], sink: _Sink
         return
     reporters = [(rule, _Reporter(rule, sink, document.path)) for rule in concerned]
     for violation in validator(document.kind, document.options.extended).violations(document.value):
-        for rule, report in reporters:
-            if rule.check_violation(violation, document, report):
-                break
-        else:
+        if not _taken(violation, document, reporters):
             raise AssertionError(f"no rule takes {violation.keyword} at {violation.pointer} of a {document.kind.value}")
+
+
+def _taken(violation: Violation, document: BlockDocument, reporters: list[tuple[BlockRule, _Reporter]]) -> bool:
+    try:
+        return any(rule.check_violation(violation, document, report) for rule, report in reporters)
+    except _Enough:
+        return True
 
 
 def check_unit(unit: Unit) -> list[Finding]:
@@ -173,10 +184,9 @@ def check_trace(value: dict[str, Any], options: BlockOptions | None = None) -> l
     return check_document(BlockDocument(TRACE_FILE, BlockKind.TRACE, document, options or BlockOptions()))
 
 
-def link_findings(paths: Iterable[str], options: BlockOptions) -> list[Finding]:
-    """Outputs that are only links: what they lead to was not written by the block."""
-    sink = _Sink(options, Phase.READ)
+def unusable(paths: Iterable[str], message: str) -> list[Finding]:
+    """Files that can't be used for what they are, for a reason that their content does not show."""
+    sink = _Sink(BlockOptions(), Phase.READ)
     for path in paths:
-        message = "the file is a symbolic link; an output is a regular file that the block wrote itself"
         sink.add(by_name()[_UNREADABLE], path, "", message, None, None, False)
     return sink.findings

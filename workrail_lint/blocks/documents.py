@@ -20,6 +20,7 @@ EXTENDED = "-extended"
 WORKFLOW_SUFFIX = ".workflow.json"
 MOUNT_FILE = "repo-mount.json"
 TRACE_FILE = "trace.json"
+SUFFIXES = (".json", ".txt")
 _SCHEMAS = os.path.join(os.path.dirname(__file__), "schemas")
 # Member names that no other tool's files with such names are likely to have.
 _OUTPUT_SIGNS = (b'"blockId"', b'"deliverables"', b'"filesModified"', b'"filesCreated"')

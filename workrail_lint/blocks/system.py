@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from workrail_lint.blocks.documents import BlockKind, detect, kind_by_name
+from workrail_lint.blocks.documents import SUFFIXES, BlockKind, detect, kind_by_name
 from workrail_lint.project.systems import FileResult
 
 if TYPE_CHECKING:
@@ -18,11 +18,16 @@ class BlockSystem:
     """Studio definitions, outputs of blocks, and what is recorded beside them."""
 
     name = "blocks"
+    suffixes = SUFFIXES
 
     def rules(self) -> tuple[Rule, ...]:
         from workrail_lint.blocks.rules.registry import all_rules
 
         return all_rules()
+
+    def may_claim(self, path: str) -> bool:
+        """Whether a file can be ours at all, by its name; any JSON can, by its shape."""
+        return path.endswith(".json") or kind_by_name(path) is not None
 
     def claims(self, path: str, data: bytes, named: bool) -> str | None:
         kind = detect(path, data, named)
@@ -47,14 +52,16 @@ class BlockSystem:
 
     def cross_check(self, records: dict[str, Any], settings: Any, complete: bool) -> list[Finding]:
         """What the files of a unit show together; files that were asked for by name stand alone."""
-        from workrail_lint.blocks.check import check_unit, link_findings
+        from workrail_lint.blocks.check import check_unit, unusable
         from workrail_lint.blocks.options import block_options
-        from workrail_lint.blocks.unit_files import links, lone_units, units_on_disk
+        from workrail_lint.blocks.unit_files import links, lone_units, regular_bytes, units_on_disk
 
         options = block_options(settings.options)
         units: list[Unit] = list((units_on_disk if complete else lone_units)(records, options))
         found = [finding for unit in units for finding in check_unit(unit)]
-        found += link_findings(links(records), options)
+        found += unusable(links(records), "a link is no output: that is a regular file which the block wrote itself")
+        if options.workflow is not None and regular_bytes(options.workflow) is None:
+            found += unusable([options.workflow], "the definition that the settings name can't be read")
         _locate(found)
         return found
 

@@ -197,15 +197,15 @@ def revision_limit(trace: Trace) -> Iterator[Problem]:
 
 
 def retry_limit(trace: Trace) -> Iterator[Problem]:
-    """BC712: more runs of a block than its retries allow. A revision starts counting anew."""
+    """BC712: more runs of a block than its retries allow. Once it has settled, counting starts anew."""
     written = trace.value.get("limits")
     limits: dict[str, Any] = dict(written) if isinstance(written, dict) else {}
     for event in trace.of_type("node_retry"):
         limits.setdefault(event.node, event.data.get("maxRetries"))
     runs: dict[str, int] = {}
     for event in trace.events:
-        if event.type == "block_revision":
-            runs.pop(event.node, None)
+        if event.type in _SETTLED:
+            runs.pop(event.lane, None)
         elif event.type == "node_started":
             runs[event.node] = runs.get(event.node, 0) + 1
             limit = limits.get(event.node)
@@ -318,12 +318,13 @@ def conflict_not_paused(trace: Trace) -> Iterator[Problem]:
 def lane_identity(trace: Trace) -> Iterator[Problem]:
     """BC713: lanes that are not of one run, or can't be told apart."""
     group_of = {event.lane: event.group for event in trace.of_type("lane_started")}
-    lanes: dict[str, list[tuple[int, dict[str, Any]]]] = {}
+    lanes: dict[str, dict[str, tuple[int, dict[str, Any]]]] = {}
     for at, step in trace.steps:
-        env = step.get("env")
-        if str(step.get("node")) in group_of and isinstance(env, dict):
-            lanes.setdefault(group_of[str(step["node"])], []).append((at, env))
-    for found in lanes.values():
+        env, node = step.get("env"), str(step.get("node"))
+        if node in group_of and isinstance(env, dict):
+            lanes.setdefault(group_of[node], {})[node] = (at, env)  # of a lane that ran again, the last time
+    for group in lanes.values():
+        found = list(group.values())
         for number, (at, env) in enumerate(found):
             for _, earlier in found[:number]:
                 problem = _identity_problem(env, earlier)

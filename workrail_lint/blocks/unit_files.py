@@ -19,6 +19,8 @@ from workrail_lint.documents.json_reader import MAX_BYTES, read_json
 
 # Files times patterns: in a workspace larger than this nothing is said about patterns without a file.
 _MOST_LOOKS = 500_000
+# Links are looked for in this many segments of a path; no real workspace is deeper.
+_DEEPEST = 100
 _SKIPPED = (".git", OUTPUT_FOLDER, RUN_FOLDER, "node_modules")
 _RECORDED = (BlockKind.ENVIRONMENT, BlockKind.FAN_IN, BlockKind.PROMPT)
 
@@ -46,8 +48,8 @@ def lone_units(records: Records, options: BlockOptions) -> Iterator[Unit]:
 
 def links(records: Records) -> list[str]:
     """The outputs that are symbolic links: what they lead to is not what the block wrote."""
-    kinds = (BlockKind.OUTPUT.value,)
-    return [path for path, record in records.items() if record["kind"] in kinds and os.path.islink(path)]
+    outputs = [path for path, record in records.items() if record["kind"] == BlockKind.OUTPUT.value]
+    return [path for path in outputs if os.path.islink(path)]
 
 
 def _home(path: str) -> str:
@@ -69,7 +71,7 @@ def _unit(folder: str, known: dict[str, Mapping[str, Any]], options: BlockOption
     normal = {os.path.normpath(path): path for path in known}
     others: list[str] = []
     rejected: list[str] = []
-    for path in _entries(outputs):
+    for path in _own_entries(outputs):
         name = os.path.basename(path)
         if os.path.normpath(path) in normal:
             continue
@@ -79,7 +81,7 @@ def _unit(folder: str, known: dict[str, Mapping[str, Any]], options: BlockOption
             records[path] = _read(path, BlockKind.OUTPUT)
         else:
             others.append(path)
-    for path in _entries(recorded):
+    for path in _own_entries(recorded):
         if os.path.normpath(path) not in normal:
             kind = _recorded_kind(path)
             if kind is not None:
@@ -113,6 +115,11 @@ def _workflow(
     if path not in records:
         records[path] = _read(path, BlockKind.WORKFLOW)
     return path if records[path]["kind"] == BlockKind.WORKFLOW.value else None
+
+
+def _own_entries(folder: str) -> list[str]:
+    """What a folder of the unit holds; nothing when it is only a link to a folder elsewhere."""
+    return [] if os.path.islink(folder) else _entries(folder)
 
 
 def _entries(folder: str) -> list[str]:
@@ -159,6 +166,8 @@ class DiskTree:
 
     def __init__(self, root: str) -> None:
         self.root = root
+        self._real = os.path.realpath(root)
+        self._outside: dict[str, bool] = {}  # by path, what was found out so far
 
     def holds(self, path: str) -> bool:
         try:
@@ -167,20 +176,22 @@ class DiskTree:
             return False
 
     def way_out(self, path: str) -> str | None:
-        root = os.path.realpath(self.root)
-        place = root
-        walked: list[str] = []
-        for name in path.split("/"):
-            walked.append(name)
-            place = os.path.join(place, name)
-            try:
-                if os.path.islink(place):
-                    target = os.path.realpath(place)
-                    if target != root and not target.startswith(root + os.sep):
-                        return "/".join(walked)
-            except ValueError:
-                return None
+        names = path.split("/", _DEEPEST)[:_DEEPEST]
+        for count in range(1, len(names) + 1):
+            part = "/".join(names[:count])
+            if part not in self._outside:
+                self._outside[part] = self._leads_out(part)
+            if self._outside[part]:
+                return part
         return None
+
+    def _leads_out(self, path: str) -> bool:
+        try:
+            place = os.path.join(self._real, path)
+            target = os.path.realpath(place) if os.path.islink(place) else self._real
+        except (OSError, ValueError):
+            return False
+        return target != self._real and not target.startswith(self._real + os.sep)
 
     def unmatched(self, patterns: list[str]) -> list[str]:
         left = list(dict.fromkeys(patterns))

@@ -94,8 +94,8 @@ class Unit:
     @cached_property
     def definition(self) -> Definition | None:
         """The definition, when there is one that can be used."""
-        usable = self.workflow is not None and isinstance(self.workflow.value, dict)
-        return Definition(self.workflow.value) if usable and self.workflow is not None else None
+        value = None if self.workflow is None else self.workflow.value
+        return Definition(value) if isinstance(value, dict) else None
 
     @cached_property
     def plan(self) -> Plan | None:
@@ -105,15 +105,15 @@ class Unit:
     @cached_property
     def restrictions(self) -> list[str] | None:
         """The patterns of the mount; None when nothing is known about them."""
-        if self.mount is None or not isinstance(self.mount.value, dict):
+        value = None if self.mount is None else self.mount.value
+        if not isinstance(value, dict):
             return None
-        return [pattern for _, pattern in texts_of(self.mount.value.get("fileRestrictions"))]
+        return [pattern for _, pattern in texts_of(value.get("fileRestrictions"))]
 
     @property
     def is_read_only(self) -> bool:
-        return (
-            self.mount is not None and isinstance(self.mount.value, dict) and self.mount.value.get("readOnly") is True
-        )
+        value = None if self.mount is None else self.mount.value
+        return isinstance(value, dict) and value.get("readOnly") is True
 
     @property
     def hides_blocks(self) -> bool:

@@ -53,7 +53,11 @@ def settings(args: argparse.Namespace, config: Config, *, parity: bool = False, 
         policy=compat,
         workspace=config.file("workspace") or config.root,
         source_kind=config.text("source-kind"),
-        options={"evidence": config.text("evidence") or "normal", "new-files": config.strings("new-files")},
+        options={
+            "evidence": config.text("evidence") or "normal",
+            "new-files": config.strings("new-files"),
+            **config.system_options(),
+        },
     )
 
 

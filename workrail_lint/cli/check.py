@@ -11,6 +11,7 @@ from workrail_lint.cli.arguments import configuration, settings
 from workrail_lint.cli.check_options import full_arguments, quick_arguments
 from workrail_lint.cli.output import err, printable
 from workrail_lint.findings import Finding, Severity
+from workrail_lint.project.builtin import SUFFIXES
 from workrail_lint.project.config import Config
 from workrail_lint.project.discovery import Discovery, discover
 from workrail_lint.project.planning import Request, make_plan
@@ -57,7 +58,9 @@ def _run(args: Namespace) -> int:
 
         outcome, discovery = check_stdin(args, plan, sys.stdin.buffer.read())
     else:
-        discovery = discover(paths, include=config.strings("include"), exclude=config.strings("exclude"))
+        discovery = discover(
+            paths, include=config.strings("include"), exclude=config.strings("exclude"), suffixes=SUFFIXES
+        )
         _refuse_missing(discovery, paths)
         if args.fix or args.diff:
             from workrail_lint.cli.fix import fix_files

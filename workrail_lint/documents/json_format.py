@@ -29,11 +29,13 @@ def layout_slip(text: str) -> int | None:
     lines = plain.split("\n")
     indent = ""
     quote = '"'  # how a line starts on this level
+    opened = False  # by the line before
     for number, line in enumerate(lines[:-1], 1):
         opens: int | None = 0
         if line.startswith(quote):
             if line.endswith(_STRING_ENDS) and _is_strings(line, len(quote)):
                 if indent:
+                    opened = False
                     continue
             elif line.endswith(_OPENERS) and line.count('"') == 2:
                 opens = 1
@@ -48,8 +50,11 @@ def layout_slip(text: str) -> int | None:
         if opens is None or (not indent and opens == 0 and len(line) != 2):
             return number
         if opens:
+            if opens < 0 and opened:
+                return number - 1  # nothing between the brackets
             indent = indent + "  " if opens > 0 else indent[2:]
             quote = indent + '"'
+        opened = bool(opens) and opens > 0
         if not indent and number < len(lines) - 1:
             return number + 1  # the value is complete, so that this is an empty line
     # What follows the last newline is nothing, if there is one.
@@ -80,12 +85,20 @@ def _is_expanded(text: str) -> bool:
     return _move(between[-1], True) == (indent, 0)
 
 
+def _is_hollow(glue: str) -> bool:
+    """Whether a text holds an empty container with white space inside, which stands as `{}` or `[]`."""
+    packed = glue.replace(" ", "").replace("\n", "")
+    return packed.count("{}") + packed.count("[]") != glue.count("{}") + glue.count("[]")
+
+
 @lru_cache(maxsize=1024)
 def _move(glue: str, is_last: bool) -> tuple[int, int] | None:
     """Between which columns a text leads that stands behind a string, up to the next string or the end.
 
     None when it is not laid out as it should be, whatever the column it starts from.
     """
+    if _is_hollow(glue):
+        return None
     rest, *lines = glue.split("\n")
     depth = _item(f'""{rest}')
     if depth is None or not lines or (is_last and lines.pop()):

@@ -6,7 +6,7 @@ Pointers start with the index of the line, blank ones counted: `/0/answer` is a 
 from __future__ import annotations
 
 from workrail_lint import js
-from workrail_lint.documents.json_reader import MAX_BYTES, JsonDocument, read_json
+from workrail_lint.documents.json_reader import MAX_BYTES, read_json
 from workrail_lint.documents.problems import Problem
 from workrail_lint.documents.text import SourceText
 from workrail_lint.findings import Span
@@ -16,15 +16,22 @@ _REPEATED = "json-duplicate-key"
 
 
 class JsonlLine:
-    """One line: where it starts, its text without the line end, and what was read from it (None when blank)."""
+    """One line: where it starts, its text without the line end, and what was read from it.
 
-    __slots__ = ("document", "index", "start", "text")
+    `document` is None for a blank line; `value` is None for one that is blank or is not JSON.
+    """
+
+    __slots__ = ("document", "index", "start", "text", "value")
 
     def __init__(self, index: int, start: int, text: str) -> None:
         self.index = index
         self.start = start
         self.text = text
-        self.document: JsonDocument | None = None if js.is_blank(text) else read_json(text, max_bytes=None)
+        document = self.document = None if js.is_blank(text) else read_json(text, max_bytes=None)
+        is_sound = document is not None and document.readable
+        if document is not None and any(problem.name != _REPEATED for problem in document.problems):
+            is_sound = False
+        self.value: js.Json = document.value if document is not None and is_sound else None
 
     @property
     def end(self) -> int:
@@ -33,14 +40,6 @@ class JsonlLine:
     @property
     def is_blank(self) -> bool:
         return self.document is None
-
-    @property
-    def value(self) -> js.Json:
-        """What the line holds; None for a line that is blank or is not JSON."""
-        document = self.document
-        if document is None or not document.readable or any(p.name != _REPEATED for p in document.problems):
-            return None
-        return document.value
 
 
 class JsonlDocument:

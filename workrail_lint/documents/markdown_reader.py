@@ -69,9 +69,9 @@ class MarkdownDocument:
     def body(self, index: int) -> list[Line]:
         """The lines of a section: up to the next heading of the same or a higher level."""
         heading = self.headings[index]
-        for later in self.headings[index + 1 :]:
-            if later.level <= heading.level:
-                return self.lines[heading.last + 1 : later.first]
+        for place in range(index + 1, len(self.headings)):
+            if self.headings[place].level <= heading.level:
+                return self.lines[heading.last + 1 : self.headings[place].first]
         return self.lines[heading.last + 1 :]
 
     def heading_of(self, offset: int) -> Heading | None:

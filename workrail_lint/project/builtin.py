@@ -1,23 +1,96 @@
-"""The document systems that come with the product, each imported when it is first asked for."""
+"""The document systems that come with the product, each imported when a file may be one of its documents."""
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, cached_property
+from typing import Any
 
-from workrail_lint.project.systems import System
+from workrail_lint.findings import Finding
+from workrail_lint.project.selection import Selection
+from workrail_lint.project.systems import FileResult, System
+from workrail_lint.rules.base import Rule
 
-# Module and class of each system; the order is the order in which files are offered to them.
-_SYSTEMS = (("workrail_lint.workrail.system", "WorkRailSystem"),)
+
+class LazySystem:
+    """Stands for a system until one of its files comes along.
+
+    A workflow never is a document of another system, so a file with steps is not offered to it unless its name asks.
+    """
+
+    def __init__(self, name: str, module: str, cls: str, suffixes: tuple[str, ...], signs: tuple[str, ...]) -> None:
+        self.name = name
+        self.suffixes = suffixes
+        self.selection: Selection | None = None
+        self._module = module
+        self._cls = cls
+        self._signs = signs  # parts of a path that make it worth asking
+
+    @cached_property
+    def _system(self) -> Any:
+        from importlib import import_module
+
+        system = getattr(import_module(self._module), self._cls)()
+        if hasattr(system, "selection"):
+            system.selection = self.selection
+        return system
+
+    def rules(self) -> tuple[Rule, ...]:
+        return tuple(self._system.rules())
+
+    def may_claim(self, path: str) -> bool:
+        """Whether it is worth opening a file, by its name."""
+        if path.endswith(".json"):
+            return True
+        return path.endswith(self.suffixes) and bool(self._system.may_claim(path))
+
+    def claims(self, path: str, data: bytes, named: bool) -> str | None:
+        if b'"steps"' in data and not any(sign in path for sign in self._signs):
+            return None
+        if not self.may_claim(path):
+            return None
+        kind: str | None = self._system.claims(path, data, named)
+        return kind
+
+    def check(self, path: str, data: bytes, kind: str, settings: Any) -> FileResult:
+        result: FileResult = self._system.check(path, data, kind, settings)
+        return result
+
+    def check_data(self, path: str, data: bytes | str, kind: str, settings: Any) -> FileResult:
+        result: FileResult = self._system.check_data(path, data, kind, settings)
+        return result
+
+    def cross_check(self, records: dict[str, Any], settings: Any, complete: bool) -> list[Finding]:
+        findings: list[Finding] = self._system.cross_check(records, settings, complete)
+        return findings
 
 
 def builtin_systems() -> list[System]:
-    """A fresh instance of every system."""
-    from importlib import import_module
+    """Fresh instances in the order in which files are offered to them: a named file of no other kind is a workflow."""
+    from workrail_lint.workrail.system import WorkRailSystem
 
-    return [getattr(import_module(module), name)() for module, name in _SYSTEMS]
+    return [
+        LazySystem(
+            "team",
+            "workrail_lint.team.system",
+            "TeamSystem",
+            (".json", ".yaml", ".md", ".jsonl"),
+            (".agents-work", ".input.json", ".output.json", ".plan.json"),
+        ),
+        LazySystem(
+            "blocks",
+            "workrail_lint.blocks.system",
+            "BlockSystem",
+            (".json", ".txt"),
+            (".output", "block-", "/lanes/", ".workflow.json"),
+        ),
+        WorkRailSystem(),
+    ]
 
 
 @cache
 def known_systems() -> tuple[System, ...]:
     """Shared instances, for those who only ask for rules."""
     return tuple(builtin_systems())
+
+
+SUFFIXES = (".json", ".yaml", ".md", ".jsonl", ".txt")

@@ -15,7 +15,7 @@ from workrail_lint.findings.fix import Cut, Insert, Remove, Rename, Replace, Rep
 from workrail_lint.project.systems import FileResult
 
 FOLDER = ".workrail-cache"
-_FORMAT = 2
+_FORMAT = 3
 
 
 def content_key(data: bytes) -> str:
@@ -43,13 +43,17 @@ class Cache:
         except (KeyError, TypeError, ValueError, IndexError):
             return None
 
-    def put(self, path: str, content: str, result: FileResult) -> None:
+    def system_of(self, path: str) -> int:
+        """Which system a cached result is from."""
+        return int(self.entries[path][3])
+
+    def put(self, path: str, content: str, result: FileResult, system: int = 0) -> None:
         if self.path is None or not result.cacheable:
             return
         records = [_record(finding) for finding in result.findings]
         if any(record is None for record in records):
             return
-        self.entries[path] = [content, records, result.record]
+        self.entries[path] = [content, records, result.record, system]
         self.changed = True
 
     def save(self) -> None:
@@ -76,7 +80,7 @@ def _load(path: str) -> dict[str, list[Any]]:
         entries = data["entries"]
         if data["format"] != _FORMAT or not isinstance(entries, dict):
             return {}
-        return {name: entry for name, entry in entries.items() if isinstance(entry, list) and len(entry) == 3}
+        return {name: entry for name, entry in entries.items() if isinstance(entry, list) and len(entry) == 4}
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return {}
 

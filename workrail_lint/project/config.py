@@ -15,6 +15,15 @@ from workrail_lint.suggest import nearest
 OWN_FILE = "workrail-lint.toml"
 SHARED_FILE = "pyproject.toml"
 _TABLE = "workrail-lint"
+# Settings of the other document systems; what they may be is up to them.
+_SYSTEM_KEYS = (
+    "team-profile",
+    "block-workflow",
+    "block-tree",
+    "block-deliverables",
+    "block-profile",
+    "block-prompt-check",
+)
 # Key to the type of its value: "list", "str", "bool", or a table of such.
 _KEYS: dict[str, str] = {
     "select": "list",
@@ -37,6 +46,7 @@ _KEYS: dict[str, str] = {
     "plugins": "list",
     "new-files": "list",
     "source-kind": "str",
+    **dict.fromkeys(_SYSTEM_KEYS, "str"),
 }
 _CHOICES = {
     "evidence": ("normal", "strict"),
@@ -44,7 +54,6 @@ _CHOICES = {
     "target": ("ir", "engine"),
     "source-kind": ("bundled", "user", "project", "custom", "git", "remote", "plugin"),
 }
-_PATHS = ("catalog", "routines", "bindings", "baseline", "workspace")
 
 
 class Config:
@@ -72,6 +81,11 @@ class Config:
 
     def tables(self, key: str) -> list[dict[str, Any]]:
         return list(self.values.get(key, ()))
+
+    def system_options(self) -> dict[str, object]:
+        """The settings of the other document systems, paths seen from the current folder."""
+        paths = ("block-workflow", "block-tree")
+        return {key: self.file(key) if key in paths else self.values[key] for key in _SYSTEM_KEYS if key in self.values}
 
     def file(self, key: str) -> str | None:
         """A path setting, seen from the current folder."""

@@ -6,12 +6,12 @@ import os
 from typing import Any, NamedTuple
 
 from workrail_lint.project.baseline import Baseline, parse_baseline
+from workrail_lint.project.builtin import builtin_systems
 from workrail_lint.project.cache import Cache
 from workrail_lint.project.config import Config
 from workrail_lint.project.run import Plan
 from workrail_lint.project.selection import Selection
 from workrail_lint.project.suppression import CONFIGURATION_RULES, Suppressions, parse_suppressions
-from workrail_lint.project.systems import System
 from workrail_lint.result import Err, Ok
 from workrail_lint.version import VERSION
 from workrail_lint.workrail.canonical import canonical_hash
@@ -36,7 +36,9 @@ class Request(NamedTuple):
 def make_plan(settings: Settings, config: Config, request: Request) -> Ok[Plan] | Err[str]:
     """Layers merge: the caller adds to the configuration, except that a selection replaces one."""
     settings.options["fingerprints"] = request.fingerprints
-    system = WorkRailSystem()
+    systems = builtin_systems()
+    system = systems[-1]
+    assert isinstance(system, WorkRailSystem)
     choice: dict[str, Any] = {
         "select": request.select or config.strings("select"),
         "ignore": [*config.strings("ignore"), *request.ignore],
@@ -44,20 +46,21 @@ def make_plan(settings: Settings, config: Config, request: Request) -> Ok[Plan] 
         "per_file_ignores": config.table("per-file-ignores"),
         "severity": config.table("severity"),
     }
-    systems: list[System] = [system]
     if plugins := config.strings("plugins"):
         from workrail_lint.project.plugins import load_plugins
 
-        loaded = load_plugins(plugins, list(system.rules()))
+        loaded = load_plugins(plugins, [rule for known in systems for rule in known.rules()])
         if isinstance(loaded, Err):
             return loaded
         system.further = tuple(loaded.value.rules)
-        systems += loaded.value.systems
-    selection = system.selection = Selection(
+        systems = [*loaded.value.systems, *systems]
+    selection = Selection(
         lambda: [rule for known in systems for rule in known.rules()] + list(CONFIGURATION_RULES),
         root=config.root,
         **choice,
     )
+    for known in systems:
+        known.selection = selection
     for problem in selection.problems():
         return Err(problem)
     suppressions = _suppressions(config)
@@ -103,7 +106,7 @@ def _own_sources() -> list[int]:
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     if "site-packages" in package:
         return []
-    folders = ("documents", "schemas", "workrail", *(f"workrail/{name}" for name in _DECIDING))
+    folders = ("documents", "schemas", "workrail", *(f"workrail/{name}" for name in _DECIDING), *_SYSTEMS)
     times = [
         entry.stat().st_mtime_ns
         for folder in folders
@@ -114,6 +117,7 @@ def _own_sources() -> list[int]:
 
 
 _DECIDING = ("catalog", "compat", "compiler", "rules", "schema_findings", "structural")
+_SYSTEMS = ("blocks", "blocks/rules", "team", "team/rules")
 
 
 def _suppressions(config: Config) -> Ok[Suppressions | None] | Err[str]:

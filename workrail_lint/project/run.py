@@ -130,7 +130,7 @@ def _check_all(files: list[Found], plan: Plan) -> list[FileOutcome]:
     outcomes += [check_file(file, plan) for file in fresh]
     for outcome in outcomes:
         if outcome.system is not None and outcome.content:
-            plan.cache.put(outcome.path, outcome.content, outcome.result)
+            plan.cache.put(outcome.path, outcome.content, outcome.result, outcome.system)
     return outcomes
 
 
@@ -149,12 +149,13 @@ def _cached(file: Found, data: bytes, plan: Plan) -> FileOutcome | None:
     result = plan.cache.get(file.path, content_key(data))
     if result is None:
         return None
-    # Which system a file belongs to follows from its content, so the cached entry settles that too.
-    return FileOutcome(file.path, 0, result, "")
+    return FileOutcome(file.path, plan.cache.system_of(file.path), result, "")
 
 
 def check_file(file: Found, plan: Plan) -> FileOutcome:
     """Check one file, unless the result of an earlier run still holds."""
+    if not file.named and not any(system.may_claim(file.path) for system in plan.systems):
+        return FileOutcome(file.path, None, FileResult([]), "")
     read = read_file(file.path)
     if isinstance(read, Err):
         return FileOutcome(file.path, 0, FileResult([_unreadable(file.path, read.error.message)]), "")

@@ -24,9 +24,14 @@ class System(Protocol):
     """A kind of documents and the rules about them."""
 
     name: str
+    selection: Any  # which rules to run; None for all
 
     def rules(self) -> tuple[Rule, ...]:
         """Every rule, by code."""
+        ...
+
+    def may_claim(self, path: str) -> bool:
+        """Whether it is worth opening a file, by its name alone."""
         ...
 
     def claims(self, path: str, data: bytes, named: bool) -> str | None:
@@ -35,6 +40,10 @@ class System(Protocol):
 
     def check(self, path: str, data: bytes, kind: str, settings: Any) -> FileResult:
         """Check one file."""
+        ...
+
+    def check_data(self, path: str, data: bytes | str, kind: str, settings: Any) -> FileResult:
+        """Check a text that is on no disk."""
         ...
 
     def cross_check(self, records: dict[str, Any], settings: Any, complete: bool) -> list[Finding]:

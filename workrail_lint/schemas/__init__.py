@@ -7,17 +7,21 @@ import os
 from typing import Any
 
 _FOLDER = os.path.dirname(__file__)
+# Each document system keeps its schemas beside its models.
+_FOLDERS = (_FOLDER, *(os.path.join(os.path.dirname(_FOLDER), system, "schemas") for system in ("blocks", "team")))
 _SUFFIX = ".schema.json"
 
 
 def kinds() -> list[str]:
     """The document kinds that have a schema, in alphabetical order."""
-    return sorted(name.removesuffix(_SUFFIX) for name in os.listdir(_FOLDER) if name.endswith(_SUFFIX))
+    names = [name for folder in _FOLDERS if os.path.isdir(folder) for name in os.listdir(folder)]
+    return sorted(name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX))
 
 
 def schema_path(kind: str) -> str:
     """Where the schema of a kind is kept."""
-    return os.path.join(_FOLDER, kind + _SUFFIX)
+    paths = [os.path.join(folder, kind + _SUFFIX) for folder in _FOLDERS]
+    return next((path for path in paths if os.path.isfile(path)), paths[0])
 
 
 def load_schema(kind: str) -> dict[str, Any]:

@@ -41,6 +41,8 @@ MARKDOWN = (K.SPEC, K.ARCHITECTURE, K.REPORT, K.ADR, K.RESEARCH, K.DESIGN_SPEC)
 SUFFIXES = (".json", ".yaml", ".md", ".jsonl")
 # PyYAML reads some tens of kilobytes in a second when a file is made to be slow; this many still end soon.
 MAX_YAML_BYTES = 200_000
+# A thousand requested changes of one design, and more.
+MAX_HISTORY_BYTES = 200_000
 
 ARTIFACTS = {
     "status.json": K.STATUS,

@@ -50,7 +50,7 @@ def replace(title: str, document: YamlDocument, pointer: str, text: str) -> Fix 
     if node is None or node.name_end is None:
         return None
     between = document.text[node.name_end : node.start]
-    if between.strip() != ":":
+    if between.lstrip(" ").rstrip() != ":":
         return None
     return _fix(title, Respell(node.name_end, node.end, f": {text}"))
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from workrail_lint.documents.json_reader import JsonDocument, read_json
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.findings.fix import Respell, safe
-from workrail_lint.team.documents import MARKDOWN, MAX_YAML_BYTES, TeamKind
+from workrail_lint.team.documents import MARKDOWN, MAX_HISTORY_BYTES, MAX_YAML_BYTES, TeamKind
 from workrail_lint.team.rules.registry import by_name
 from workrail_lint.team.vocabulary import Profile
 from workrail_lint.team.wording import type_name
@@ -45,7 +45,7 @@ def read_document(kind: TeamKind, data: bytes | str) -> Any:
     if kind is K.HISTORY:
         from workrail_lint.documents.jsonl_reader import read_jsonl
 
-        return read_jsonl(data)
+        return read_jsonl(data, max_bytes=MAX_HISTORY_BYTES)
     if kind in MARKDOWN:
         from workrail_lint.documents.markdown_reader import read_markdown
 

@@ -76,7 +76,7 @@ class TeamSystem:
     ) -> tuple[Document | None, list[Finding]]:
         """The document with what is known around it; None when it is not to be judged."""
         from workrail_lint.team.reading import finding, read_document, read_output
-        from workrail_lint.team.rules.base import Document, ExchangeDocument, Plan, named_session
+        from workrail_lint.team.rules.base import Backlog, Document, ExchangeDocument, named_session
         from workrail_lint.team.session import leads_out
         from workrail_lint.team.vocabulary import AgentName, members_of
 
@@ -94,7 +94,7 @@ class TeamSystem:
         else:
             reader = read_document(kind, data)
         views: dict[TeamKind, type[Document]] = {
-            K.TASKS: Plan,
+            K.TASKS: Backlog,
             K.INPUT: ExchangeDocument,
             K.OUTPUT: ExchangeDocument,
             K.PLAN: ExchangeDocument,
@@ -157,12 +157,12 @@ def _locate_again(findings: list[Finding], path: str, kind: TeamKind, fingerprin
 
 def locate(findings: list[Finding], reader: Any, path: str, *, fingerprints: bool = True) -> None:
     """Give findings their file, their span, and what a baseline or suppression needs to know the place again."""
+    value = getattr(reader, "value", None) if findings else None
     for finding in findings:
         finding.path = path
         if finding.span is None:
             finding.span = _span(reader, finding)
         if reader.readable:
-            value = getattr(reader, "value", None)
             finding.details["place"] = _id_pointer(value, finding.pointer)
             if fingerprints:
                 finding.details["valueHash"] = _value_hash(value, finding.pointer)

@@ -13,7 +13,7 @@ from workrail_lint.patterns import Pattern
 from workrail_lint.team import machine
 from workrail_lint.team.documents import TeamKind
 from workrail_lint.team.options import TeamOptions
-from workrail_lint.team.rules.base import Document, Plan
+from workrail_lint.team.rules.base import Backlog, Document
 from workrail_lint.team.sections import Sections
 from workrail_lint.team.session import Session
 from workrail_lint.team.vocabulary import Mode, WorkflowState, ac_ids_in, items_of, members_of
@@ -72,7 +72,7 @@ def _short(value: object) -> object:
 
 
 def _tasks(document: Document) -> dict[str, Any]:
-    assert isinstance(document, Plan)
+    assert isinstance(document, Backlog)
     return {
         "tasks": [
             {

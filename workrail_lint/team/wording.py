@@ -41,7 +41,8 @@ def suggestion(value: object, known: Iterable[str]) -> str:
     if type(value) is str:
         folded = value.replace("_", "-").casefold()
         same = [word for word in words if word.replace("_", "-").casefold() == folded]
-        near = same[0] if same else nearest(value, words)
+        begun = [word for word in words if folded and word.replace("_", "-").casefold().startswith(f"{folded}-")]
+        near = same[0] if same else begun[0] if len(begun) == 1 else nearest(value, words)
         if near is not None:
             return f"; did you mean '{near}'?"
     return f"; it is one of {', '.join(words)}"

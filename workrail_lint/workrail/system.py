@@ -37,6 +37,9 @@ class WorkRailSystem:
 
         return (*all_rules(), *self.further)
 
+    def may_claim(self, path: str) -> bool:
+        return path.endswith(".json")
+
     def claims(self, path: str, data: bytes, named: bool) -> str | None:
         kind = kind_by_name(path)
         if kind is not None:
@@ -44,7 +47,7 @@ class WorkRailSystem:
         if b'"catalogFormat"' in data:
             return Kind.CATALOG.value
         if named:
-            return Kind.WORKFLOW.value
+            return Kind.WORKFLOW.value if not path.endswith((".md", ".yaml", ".jsonl", ".txt")) else None
         # Cheap signs only: whether a file that was merely found is a workflow shows when it is read.
         return _MAYBE if b'"steps"' in data or (b'"id"' in data and may_be_ours(path, "")) else None
 

@@ -65,7 +65,7 @@ def _replaced(place: str, broken: Broken) -> Iterator[None]:
     owner, name = _find(place)
     original = inspect.getattr_static(owner, name)
     replacement = broken(original)
-    homes = [(owner, name), *_copies(original, name)]
+    homes = [(owner, name), *_copies(owner, original, name)]
     for home, key in homes:
         setattr(home, key, replacement)
     try:
@@ -88,9 +88,14 @@ def _find(place: str) -> tuple[Any, str]:
     return owner, name
 
 
-def _copies(original: object, name: str) -> list[tuple[ModuleType, str]]:
-    """Other modules that imported it. A plain value may be shared by chance, so there the name counts too."""
+def _copies(owner: Any, original: object, name: str) -> list[tuple[ModuleType, str]]:
+    """Other modules that imported it from its home; a name that was imported there is replaced there alone.
+
+    A plain value may be shared by chance, so of those only what has the same name is taken for a copy.
+    """
     is_named = inspect.isroutine(original) or inspect.isclass(original)
+    if is_named and inspect.ismodule(owner) and getattr(original, "__module__", None) != owner.__name__:
+        return []
     return [
         (module, key)
         for module in list(sys.modules.values())

@@ -53,10 +53,18 @@ class FanInShape(FanInRule):
                 return False
             report(child(pointer, violation.expected), f"{shown(violation.expected)} is missing here")
             return True
-        if violation.keyword == "pattern" and "/files" in pointer and is_rel_path(normalized(value)):
-            return True  # outputs keep the paths their agents wrote; the mount point is told with the output itself
+        if violation.keyword == "pattern" and is_rel_path(normalized(value)):
+            return True  # a path that only carries the mount point: told with the output itself, or below
         report(pointer, f"{_shown_value(value)} {_FAULTS.get(violation.keyword, 'does not fit')}{_wanted(violation)}")
         return True
+
+    def check_document(self, document: BlockDocument, report: Report) -> None:
+        conflicts = document.value.get("conflicts")
+        for at, item in enumerate(conflicts if isinstance(conflicts, list) else ()):
+            path = item.get("conflictingFile") if isinstance(item, dict) else None
+            # What leads out of the workspace the schema tells; here it is the one spelling that paths have.
+            if isinstance(path, str) and not is_rel_path(path) and is_rel_path(normalized(path)):
+                report(f"/conflicts/{at}/conflictingFile", f"{shown(path)} is not written as {shown(normalized(path))}")
 
     def examples(self) -> Iterator[Example]:
         both = (lane("a", 5, "p.py"), lane("b", 3, "p.py"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +35,11 @@ OUTPUT_MEMBERS = (
     "timestamp",
 )
 _ARRAYS = ("filesModified", "filesCreated")
-_LEGACY_KEYS = {"nodeId": "blockId", "outputPath": "filesCreated", "error": "summary"}
+_LEGACY_KEYS = {
+    "nodeId": "use 'blockId'",
+    "outputPath": "the file stands where the contract says",
+    "error": "use 'summary' with the status 'failed'",
+}
 _LEGACY_STATUS = {"success": "completed", "skipped": "no output at all"}
 _FILE = output_path()
 
@@ -154,12 +159,12 @@ class OutputLegacyShape(OutputRule):
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         value = document.value
-        for key, replacement in _LEGACY_KEYS.items():
+        for key, instead in _LEGACY_KEYS.items():
             if key in value:
                 fix = None
                 if key == "nodeId" and "blockId" not in value:
                     fix = unsafe("rename it to blockId", Rename("/nodeId", "blockId"))
-                report(f"/{key}", f"{shown(key)} is an old member; use {shown(replacement)}", fix=fix, on_name=True)
+                report(f"/{key}", f"{shown(key)} is an old member; {instead}", fix=fix, on_name=True)
         status = value.get("status")
         if isinstance(status, str) and status in _LEGACY_STATUS:
             fix = unsafe("write completed", Replace("/status", "completed")) if status == "success" else None
@@ -244,7 +249,7 @@ class OutputSummaryLength(OutputRule):
 
 # A sentence ends before white space; what follows an abbreviation or a list number goes on.
 _SENTENCE_END = Pattern(r"[.!?]+[\"')\]]*(?=\s|$)|[。！？]+")
-_NO_END = Pattern(r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|no|fig|[A-Za-z]|\d+)$", 2)
+_NO_END = Pattern(r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|no|fig|[A-Za-z]|\d+)$", re.IGNORECASE)
 _WORD = Pattern(r"\w")
 
 

@@ -180,7 +180,7 @@ class Task:
         return pointer
 
 
-class Plan(Document):
+class Backlog(Document):
     """tasks.yaml."""
 
     @cached_property
@@ -275,10 +275,10 @@ class TeamRule(Rule):
     def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
         """Every user decision."""
 
-    def check_plan(self, plan: Plan, report: Report) -> None:
+    def check_backlog(self, backlog: Backlog, report: Report) -> None:
         """tasks.yaml."""
 
-    def check_task(self, task: Task, plan: Plan, report: Report) -> None:
+    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
         """Every task of it."""
 
     def check_acceptance(self, document: Document, report: Report) -> None:

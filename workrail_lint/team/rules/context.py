@@ -37,12 +37,15 @@ _AFTER_STRATEGY = (A.REVIEWER, A.QA, A.SECURITY)
 _DESIGN_READERS = (A.CODER, A.REVIEWER, A.QA)
 
 
-def listed_artifacts(dispatch: Dispatch, name: str | None) -> set[str]:
-    """The session artifacts that an input lists, by their paths below the session; a bare name counts too."""
+def listed_artifacts(dispatch: Dispatch) -> set[str]:
+    """The session artifacts that an input lists, by their paths below the session.
+
+    A bare name counts, and so does one with another session in front: that both are wrong, another rule says.
+    """
     found: set[str] = set()
     for _, path in dispatch.files:
         parts = session_parts(path)
-        if parts is not None and name in (None, parts[0]):
+        if parts is not None:
             found.add(parts[1])
         elif is_artifact_name(path):
             found.add(path.removeprefix("./"))
@@ -69,7 +72,7 @@ class ContextFileRequired(TeamRule):
             if name == "design-specs/" and dispatch.agent in _DESIGN_READERS:
                 continue
             wanted += session.in_folder(name[:-1]) if name.endswith("/") else [name] * (name in session.files)
-        have = listed_artifacts(dispatch, session.name)
+        have = listed_artifacts(dispatch)
         for file in wanted:
             # A lean session has no architecture to read.
             if file not in have and not (
@@ -285,7 +288,7 @@ class DesignSpecUnused(TeamRule):
         specs = session.in_folder("design-specs")
         if not specs:
             return
-        have = listed_artifacts(dispatch, session.name)
+        have = listed_artifacts(dispatch)
         own = [spec for spec in specs if session.path_of(spec) in _planned_context(session, dispatch.task.get("id"))]
         missing = [spec for spec in own if spec not in have] if own else ([] if have & set(specs) else specs)
         for spec in missing:

@@ -173,6 +173,9 @@ class DecisionFieldMissing(TeamRule):
             if name not in decision.value:
                 fix = safe("add null", Insert(decision.pointer, name, None, None)) if name in _NULLABLE else None
                 report(decision.pointer, f"'{name}' is missing from {decision.label}", fix=fix)
+        question = decision.value.get("question")
+        if type(question) is str and not is_text(question):
+            report(decision.at("question"), f"the question of {decision.label} is blank")
 
     def examples(self) -> Iterator[Example]:
         good = samples.status("DESIGN", samples.decision())

@@ -49,6 +49,8 @@ _TASK: dict[str, tuple[tuple[type, ...], str]] = {
 }
 _AROUND = {"project_type": _TEXT, "repo_state": _OBJECT, "tools_available": _LIST}
 _REQUEST = {"user_goal": _TEXT, "constraints": _LIST, **_AROUND}
+_OPTIONAL = {"artifact_list": _LIST, "lean": ((bool,), "true or false")}
+_CHANGE = ("path", "change_type", "old_path")
 _REPO_STATE = {"branch": _TEXT, "ci_status": _TEXT}
 
 
@@ -64,6 +66,15 @@ def report_members(
             report(at, f"{at} must be {expected}, not {type_name(value[name])}")
         elif types == (str,) and not is_text(value[name]):
             report(at, f"{at} is blank")
+
+
+def report_texts(value: dict[str, Any], pointer: str, names: tuple[str, ...], report: Report) -> None:
+    """Say which entries of lists are no texts that say something."""
+    for name in names:
+        for index, item in enumerate(items_of(value.get(name))):
+            if not is_text(item):
+                at = child(child(pointer, name), index)
+                report(at, f"{at} must be a text, not {'a blank one' if type(item) is str else type_name(item)}")
 
 
 class InputFieldMissing(TeamRule):
@@ -82,19 +93,30 @@ class InputFieldMissing(TeamRule):
             report_members(value, "", {"task": _OBJECT, **_AROUND}, report)
             if document.agent is A.RESEARCHER:
                 report_members(value, "", {"research_question": _TEXT}, report)
+        report_members(value, "", {name: kind for name, kind in _OPTIONAL.items() if name in value}, report)
         if type(value.get("repo_state")) is dict:
             report_members(value["repo_state"], "/repo_state", _REPO_STATE, report)
+            step = value["repo_state"].get("last_failed_step")
+            if step is not None and type(step) is not str:
+                report("/repo_state/last_failed_step", f"this must be a text or null, not {type_name(step)}")
+        report_texts(value, "", ("tools_available", "artifact_list"), report)
 
     def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
         report_members(dispatch.task, dispatch.at(), _TASK, report)
+        report_texts(dispatch.task, dispatch.at(), ("non_goals", "constraints", "context_files"), report)
         if document.kind is TeamKind.PLAN:
             report_members(dispatch.value, dispatch.pointer, {"project_type": _TEXT}, report)
+        if "session_changed_files" in dispatch.task:
+            report_members(dispatch.task, dispatch.at(), {"session_changed_files": _LIST}, report)
         for index, change in enumerate(items_of(dispatch.task.get("session_changed_files"))):
             at = dispatch.at("session_changed_files", index)
             if type(change) is not dict:
                 report(at, f"{at} must be an object with path and change_type, not {type_name(change)}")
-            else:
-                report_members(change, at, {"path": _TEXT, "change_type": _TEXT}, report)
+                continue
+            report_members(change, at, {"path": _TEXT, "change_type": _TEXT}, report)
+            for name in change:
+                if name not in _CHANGE:
+                    report(child(at, name), f"{shown(name)} is no member of a changed file", on_name=True)
 
     def examples(self) -> Iterator[Example]:
         yield Example(samples.agent_input(repo_state=...), samples.agent_input(), path=samples.exchange("Coder"))
@@ -346,7 +368,7 @@ class ToolUnknown(TeamRule):
 
     def check_input(self, document: ExchangeDocument, report: Report) -> None:
         for index, tool in enumerate(items_of(document.value.get("tools_available"))):
-            if tool not in KNOWN_TOOLS:
+            if is_text(tool) and tool not in KNOWN_TOOLS:
                 message = f"{shown(tool)} is none of {listed(KNOWN_TOOLS)}"
                 report(f"/tools_available/{index}", message)
 

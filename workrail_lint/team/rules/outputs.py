@@ -16,7 +16,7 @@ from workrail_lint.team.artifacts import type_problems
 from workrail_lint.team.roles import LIST_KEYS, ROLE_KEYS, ROLES, UNIVERSAL_KEYS
 from workrail_lint.team.rules import samples
 from workrail_lint.team.rules.base import DECIDED, FIXED, ExchangeDocument, Report, TeamRule
-from workrail_lint.team.rules.inputs import report_members
+from workrail_lint.team.rules.inputs import report_members, report_texts
 from workrail_lint.team.vocabulary import (
     SAME,
     AgentName,
@@ -82,6 +82,7 @@ class OutputFieldMissing(TeamRule):
         for name, wanted in (("gates", _GATES), ("next", _NEXT)):
             if type(value.get(name)) is dict:
                 report_members(value[name], f"/{name}", wanted, report)
+        report_texts(members_of(value.get("gates")), "/gates", ("security_concerns",), report)
         target = members_of(value.get("next")).get("recommended_task_id")
         if is_text(target) and target != SAME and not is_task_ref(target):
             report("/next/recommended_task_id", f"{shown(target)} is neither a task id such as T-001 nor meta")

@@ -8,7 +8,7 @@ from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
 from workrail_lint.team.machine import STARTED, done_statuses
 from workrail_lint.team.rules import samples
-from workrail_lint.team.rules.base import DECIDED, FIXED, Plan, Report, Task, TeamRule
+from workrail_lint.team.rules.base import DECIDED, FIXED, Backlog, Report, Task, TeamRule
 from workrail_lint.team.rules.tasks import CORE, lacks
 from workrail_lint.team.vocabulary import Mode, Strategy, TaskStatus, is_text, items_of, strings_of
 from workrail_lint.team.wording import shown, type_name
@@ -24,11 +24,11 @@ class TasksEmpty(TeamRule):
     summary = "tasks.yaml has no list of tasks, or an empty one."
     why = "There is nothing to implement; the session would go straight on to its release."
 
-    def check_plan(self, plan: Plan, report: Report) -> None:
-        if not items_of(plan.value.get("tasks")):
-            has_list = type(plan.value.get("tasks")) is list
+    def check_backlog(self, backlog: Backlog, report: Report) -> None:
+        if not items_of(backlog.value.get("tasks")):
+            has_list = type(backlog.value.get("tasks")) is list
             report(
-                "/tasks" if "tasks" in plan.value else "",
+                "/tasks" if "tasks" in backlog.value else "",
                 "there are no tasks" if has_list else "there is no list 'tasks'",
             )
 
@@ -46,9 +46,9 @@ class NoCompleteTask(TeamRule):
     summary = "No task has all of id, status, goal and acceptance_checks."
     why = "A plan counts as one when at least one of its tasks can be worked on."
 
-    def check_plan(self, plan: Plan, report: Report) -> None:
-        count = len(items_of(plan.value.get("tasks")))
-        if count and not any(not any(lacks(task, name) for name in CORE) for task in plan.tasks):
+    def check_backlog(self, backlog: Backlog, report: Report) -> None:
+        count = len(items_of(backlog.value.get("tasks")))
+        if count and not any(not any(lacks(task, name) for name in CORE) for task in backlog.tasks):
             report(
                 "/tasks",
                 f"none of the {count} task{'s' * (count > 1)} has all of id, status, goal and acceptance_checks",
@@ -67,10 +67,10 @@ class TaskIdDuplicate(TeamRule):
     summary = "Two tasks have the same id."
     why = "A dispatch, a dependency and a retry count can't say which of the two they mean."
 
-    def check_task(self, task: Task, plan: Plan, report: Report) -> None:
-        first = plan.by_id.get(task.id)
+    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
+        first = backlog.by_id.get(task.id)
         if first is not None and first is not task:
-            where = plan.reader.locate(first.at("id"))
+            where = backlog.reader.locate(first.at("id"))
             at = f" at {where.start.line}:{where.start.column}" if where else ""
             report(task.at("id"), f"{task.id} is the id of task {first.index}{at} already")
 
@@ -90,9 +90,9 @@ class DependencyUnknown(TeamRule):
     summary = "A task depends on one that does not exist."
     why = "A dependency that is never done keeps the task waiting for ever."
 
-    def check_task(self, task: Task, plan: Plan, report: Report) -> None:
+    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
         for index, ident in enumerate(items_of(task.value.get("depends_on"))):
-            if type(ident) is not str or ident not in plan.by_id:
+            if type(ident) is not str or ident not in backlog.by_id:
                 report(task.at("depends_on", index), f"{task.label} depends on {shown(ident)}, which is no task here")
 
     def examples(self) -> Iterator[Example]:
@@ -109,9 +109,9 @@ class DependencyCycle(TeamRule):
     summary = "Tasks depend on each other in a circle."
     why = "None of them can ever be started."
 
-    def check_plan(self, plan: Plan, report: Report) -> None:
-        for cycle in _cycles(plan):
-            first = plan.by_id[cycle[0]]
+    def check_backlog(self, backlog: Backlog, report: Report) -> None:
+        for cycle in _cycles(backlog):
+            first = backlog.by_id[cycle[0]]
             report(first.at("depends_on"), f"these tasks wait for each other: {', '.join([*cycle, cycle[0]])}")
 
     def examples(self) -> Iterator[Example]:
@@ -125,11 +125,11 @@ class DependencyCycle(TeamRule):
         )
 
 
-def _cycles(plan: Plan) -> list[list[str]]:
+def _cycles(backlog: Backlog) -> list[list[str]]:
     """One way round each circle, from its first task in file order. Every task is looked at once."""
     after = {
-        ident: [d for d in strings_of(task.value.get("depends_on")) if d in plan.by_id]
-        for ident, task in plan.by_id.items()
+        ident: [d for d in strings_of(task.value.get("depends_on")) if d in backlog.by_id]
+        for ident, task in backlog.by_id.items()
     }
     done: set[str] = set()
     found: list[list[str]] = []
@@ -166,12 +166,12 @@ class StartedBeforeDependencies(TeamRule):
     summary = "A task was started while one it depends on is not done."
     why = "It builds on something that is not there; with the strategy single-final implemented counts as done."
 
-    def check_task(self, task: Task, plan: Plan, report: Report) -> None:
+    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
         if task.status not in STARTED:
             return
-        wanted = done_statuses(plan.strategy if plan.mode is Mode.FULL else None)
+        wanted = done_statuses(backlog.strategy if backlog.mode is Mode.FULL else None)
         for ident in strings_of(task.value.get("depends_on")):
-            other = plan.by_id.get(ident)
+            other = backlog.by_id.get(ident)
             if other is not None and other is not task and other.status not in wanted:
                 message = f"{task.label} is {task.status}, but it depends on {ident}, which is {shown(other.status)}"
                 report(task.at("status"), message)
@@ -193,11 +193,11 @@ class CompletedEarly(TeamRule):
     summary = "With the strategy single-final a task is completed while others are not even implemented."
     why = "Tasks are completed together, after the one review of all of them; this one was never reviewed."
 
-    def check_plan(self, plan: Plan, report: Report) -> None:
-        if plan.strategy is not Strategy.SINGLE_FINAL or plan.mode is not Mode.FULL:
+    def check_backlog(self, backlog: Backlog, report: Report) -> None:
+        if backlog.strategy is not Strategy.SINGLE_FINAL or backlog.mode is not Mode.FULL:
             return
-        unfinished = [task for task in plan.tasks if task.status not in _DONE]
-        for task in plan.tasks:
+        unfinished = [task for task in backlog.tasks if task.status not in _DONE]
+        for task in backlog.tasks:
             if task.status == TaskStatus.COMPLETED and unfinished:
                 other = unfinished[0]
                 report(task.at("status"), f"{task.label} is completed, but {other.label} is {shown(other.status)}")
@@ -221,10 +221,10 @@ class LeanTaskCount(TeamRule):
     summary = "A lean session does not have exactly one task."
     why = "What needs a second task is no small and plain change; it belongs on the full path, with a design."
 
-    def check_plan(self, plan: Plan, report: Report) -> None:
-        count = len(items_of(plan.value.get("tasks")))
-        if plan.mode is Mode.LEAN and count != 1:
-            report("/tasks" if "tasks" in plan.value else "", f"a lean session has one task, not {count}")
+    def check_backlog(self, backlog: Backlog, report: Report) -> None:
+        count = len(items_of(backlog.value.get("tasks")))
+        if backlog.mode is Mode.LEAN and count != 1:
+            report("/tasks" if "tasks" in backlog.value else "", f"a lean session has one task, not {count}")
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -243,9 +243,9 @@ class ProjectShape(TeamRule):
     summary = "`project` is missing, is no mapping, or lacks name or definition_of_done."
     why = "The definition of done that holds for all tasks stands there and nowhere else."
 
-    def check_plan(self, plan: Plan, report: Report) -> None:
-        project = plan.value.get("project")
-        if "project" not in plan.value:
+    def check_backlog(self, backlog: Backlog, report: Report) -> None:
+        project = backlog.value.get("project")
+        if "project" not in backlog.value:
             report("", "'project' with name and definition_of_done is missing")
         elif type(project) is not dict:
             report(
@@ -254,8 +254,11 @@ class ProjectShape(TeamRule):
         else:
             if not is_text(project.get("name")):
                 report("/project", "'project' has no name")
-            if type(project.get("definition_of_done")) is not list:
+            done = project.get("definition_of_done")
+            if type(done) is not list:
                 report("/project", "'project' has no list definition_of_done")
+            elif not all(type(item) is str for item in done):
+                report("/project/definition_of_done", "definition_of_done must be a list of texts")
 
     def examples(self) -> Iterator[Example]:
         yield Example(samples.tasks(project="Demo"), samples.tasks(), path=samples.TASKS)
@@ -269,9 +272,9 @@ class NoTestOrDocsTask(TeamRule):
     summary = "A full plan of three or more tasks has none for tests or documentation."
     why = "What is not planned is done at the end, or not at all."
 
-    def check_plan(self, plan: Plan, report: Report) -> None:
-        kinds = {task.value.get("type") for task in plan.tasks if type(task.value.get("type")) is str}
-        if plan.mode is Mode.FULL and len(plan.tasks) >= 3 and kinds.isdisjoint(("test", "docs")):
+    def check_backlog(self, backlog: Backlog, report: Report) -> None:
+        kinds = {task.value.get("type") for task in backlog.tasks if type(task.value.get("type")) is str}
+        if backlog.mode is Mode.FULL and len(backlog.tasks) >= 3 and kinds.isdisjoint(("test", "docs")):
             report("/tasks", f"none of the {len(plan.tasks)} tasks has the type test or docs")
 
     def examples(self) -> Iterator[Example]:
@@ -289,8 +292,8 @@ class NotInitialStatus(TeamRule):
     summary = "A task is past not-started while the session still plans."
     why = "Work starts when the review strategy is chosen; a task that starts earlier is not reviewed as agreed."
 
-    def check_task(self, task: Task, plan: Plan, report: Report) -> None:
-        if plan.state in ("PLAN", "REVIEW_STRATEGY") and task.status not in ("", TaskStatus.NOT_STARTED):
+    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
+        if backlog.state in ("PLAN", "REVIEW_STRATEGY") and task.status not in ("", TaskStatus.NOT_STARTED):
             report(task.at("status"), f"{task.label} is {task.status}, but the state is {plan.state}")
 
     def examples(self) -> Iterator[Example]:

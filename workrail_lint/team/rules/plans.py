@@ -43,8 +43,8 @@ class PlanFieldMissing(TeamRule):
     def check_dispatch_plan(self, document: ExchangeDocument, report: Report) -> None:
         value = document.value
         report_members(value, "", _MEMBERS, report)
-        for name in ("state", "next_state_hint"):
-            if is_text(value.get(name)) and not is_member(value[name], WorkflowState):
+        for name, is_wrong in (("state", is_text(value.get("state"))), ("next_state_hint", "next_state_hint" in value)):
+            if is_wrong and not is_member(value[name], WorkflowState):
                 report(f"/{name}", f"{shown(value[name])} is no state{suggestion(value[name], words(WorkflowState))}")
         for index, item in enumerate(items_of(value.get("dispatch"))):
             at = f"/dispatch/{index}"

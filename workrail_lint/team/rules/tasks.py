@@ -9,7 +9,7 @@ from workrail_lint.findings import Fix, Severity
 from workrail_lint.rules.base import Example
 from workrail_lint.team import edits
 from workrail_lint.team.rules import samples
-from workrail_lint.team.rules.base import DECIDED, FIXED, Plan, Report, Task, TeamRule
+from workrail_lint.team.rules.base import DECIDED, FIXED, Backlog, Report, Task, TeamRule
 from workrail_lint.team.vocabulary import (
     Mode,
     RiskFlag,
@@ -28,6 +28,7 @@ CORE = ("id", "status", "goal", "acceptance_checks")
 _PLANNED = ("depends_on", "done_when")
 _ADVISED = ("type", "title", "risk_flags", "non_goals", "files_expected", "context_files")
 _LISTS = ("acceptance_checks", "depends_on", "done_when", "risk_flags", "non_goals", "files_expected", "context_files")
+_TEXT_LISTS = ("done_when", "non_goals", "files_expected", "context_files")
 _LEGACY = {
     "deps": "depends_on",
     "owner": "nothing: a task belongs to whoever is dispatched",
@@ -39,6 +40,8 @@ _TYPES = {"feature": TaskType.FEAT, "bugfix": TaskType.FIX}
 def lacks(task: Task, name: str) -> bool:
     """Whether a member is missing or says nothing; a scalar where a list belongs is another matter."""
     value = task.value.get(name)
+    if name in ("goal", "title"):
+        return not is_text(value)
     return value is None or value == [] or (type(value) is str and not is_text(value))
 
 
@@ -50,12 +53,12 @@ class TaskFieldMissing(TeamRule):
     summary = "A task lacks its id, status, goal or acceptance_checks."
     why = "Without them an agent knows neither what to do nor when it is done, and nobody can tell how far it is."
 
-    def check_plan(self, plan: Plan, report: Report) -> None:
-        for index, item in enumerate(items_of(plan.value.get("tasks"))):
+    def check_backlog(self, backlog: Backlog, report: Report) -> None:
+        for index, item in enumerate(items_of(backlog.value.get("tasks"))):
             if type(item) is not dict:
                 report(f"/tasks/{index}", f"task {index} must be a mapping with id, status, goal and acceptance_checks")
 
-    def check_task(self, task: Task, plan: Plan, report: Report) -> None:
+    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
         for name in CORE:
             if lacks(task, name):
                 report(task.pointer, f"'{name}' is missing from {task.label}")
@@ -75,14 +78,14 @@ class TaskPlanFieldMissing(TeamRule):
     fix = "Add an empty depends_on."
     fix_safety = "safe"
 
-    def check_task(self, task: Task, plan: Plan, report: Report) -> None:
-        if plan.mode is not Mode.FULL:
+    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
+        if backlog.mode is not Mode.FULL:
             return
         if task.value.get("depends_on") is None and "deps" not in task.value:
             report(
                 task.pointer,
                 f"'depends_on' is missing from {task.label}; write [] when it depends on nothing",
-                fix=_no_dependencies(task, plan),
+                fix=_no_dependencies(task, backlog),
             )
         if lacks(task, "done_when"):
             report(task.pointer, f"'done_when' is missing from {task.label}")
@@ -97,11 +100,13 @@ class TaskPlanFieldMissing(TeamRule):
         yield Example(empty, samples.tasks(), samples.tasks(), path=samples.TASKS)
 
 
-def _no_dependencies(task: Task, plan: Plan) -> Fix | None:
+def _no_dependencies(task: Task, backlog: Backlog) -> Fix | None:
     title = "depend on nothing"
     if "depends_on" in task.value:
-        return edits.replace(title, plan.reader, task.at("depends_on"), "[]")
-    return edits.insert(title, plan.reader, task.pointer, "depends_on", "[]", ("goal", "status", "title", "type", "id"))
+        return edits.replace(title, backlog.reader, task.at("depends_on"), "[]")
+    return edits.insert(
+        title, backlog.reader, task.pointer, "depends_on", "[]", ("goal", "status", "title", "type", "id")
+    )
 
 
 class TaskAdvisedFieldMissing(TeamRule):
@@ -112,9 +117,9 @@ class TaskAdvisedFieldMissing(TeamRule):
     summary = "A task of a full session lacks members that a plan should have."
     why = "Type and risk flags decide which reviews run; the rest says what to read and what to leave alone."
 
-    def check_task(self, task: Task, plan: Plan, report: Report) -> None:
-        missing = [name for name in _ADVISED if name not in task.value]
-        if missing and plan.mode is Mode.FULL:
+    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
+        missing = [n for n in _ADVISED if task.value.get(n) is None or (n == "title" and lacks(task, n))]
+        if missing and backlog.mode is Mode.FULL:
             report(task.pointer, f"{task.label} has no {listed(missing, 'or')}")
 
     def examples(self) -> Iterator[Example]:
@@ -129,7 +134,7 @@ class TaskIdFormat(TeamRule):
     summary = "The id of a task is not `T-` and at least three digits."
     why = "Dispatches, retry counts and file names refer to tasks by ids of this form."
 
-    def check_task(self, task: Task, plan: Plan, report: Report) -> None:
+    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
         ident = task.value.get("id")
         if not lacks(task, "id") and not is_task_id(ident):
             report(task.at("id"), f"{shown(ident)} is no task id; use T-001")
@@ -148,13 +153,13 @@ class TaskStatusUnknown(TeamRule):
     fix = "Write the status as it is spelled, when only case or `_` differ."
     fix_safety = "safe"
 
-    def check_task(self, task: Task, plan: Plan, report: Report) -> None:
+    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
         status = task.value.get("status")
         if lacks(task, "status") or is_member(status, TaskStatus):
             return
         fix = None
         if is_member(task.status, TaskStatus):
-            fix = edits.respell(f"write {task.status}", plan.reader, task.at("status"), task.status)
+            fix = edits.respell(f"write {task.status}", backlog.reader, task.at("status"), task.status)
         report(task.at("status"), f"{shown(status)} is no task status{suggestion(status, words(TaskStatus))}", fix=fix)
 
     def examples(self) -> Iterator[Example]:
@@ -178,12 +183,12 @@ class TaskTypeUnknown(TeamRule):
     fix = "Write feat for feature and fix for bugfix."
     fix_safety = "safe"
 
-    def check_task(self, task: Task, plan: Plan, report: Report) -> None:
+    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
         kind = task.value.get("type")
         if kind is None or is_member(kind, TaskType):
             return
         meant = _TYPES.get(kind.casefold()) if type(kind) is str else None
-        fix = edits.respell(f"write {meant.value}", plan.reader, task.at("type"), meant.value) if meant else None
+        fix = edits.respell(f"write {meant.value}", backlog.reader, task.at("type"), meant.value) if meant else None
         report(task.at("type"), f"{shown(kind)} is no task type{suggestion(kind, words(TaskType))}", fix=fix)
 
     def examples(self) -> Iterator[Example]:
@@ -202,14 +207,14 @@ class CheckPrefix(TeamRule):
     fix = "Put `cmd: ` in front."
     fix_safety = "unsafe"
 
-    def check_task(self, task: Task, plan: Plan, report: Report) -> None:
+    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
         for index, entry in enumerate(items_of(task.value.get("acceptance_checks"))):
             if is_check(entry) or is_mapped_check(entry):
                 continue
             pointer = task.at("acceptance_checks", index)
             fix = None
             if is_text(entry) and not entry.startswith(("cmd:", "manual:")):
-                fix = edits.respell("run it as a command", plan.reader, pointer, f"cmd: {entry}", unsafe=True)
+                fix = edits.respell("run it as a command", backlog.reader, pointer, f"cmd: {entry}", unsafe=True)
             message = "starts neither with 'cmd: ' nor with 'manual: '" if type(entry) is str else "is no text"
             report(pointer, f"the check {shown(entry)} {message}", fix=fix)
 
@@ -235,7 +240,7 @@ class CheckIsMapping(TeamRule):
     fix = "Quote the whole entry."
     fix_safety = "safe"
 
-    def check_task(self, task: Task, plan: Plan, report: Report) -> None:
+    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
         for index, entry in enumerate(items_of(task.value.get("acceptance_checks"))):
             if not is_mapped_check(entry):
                 continue
@@ -244,7 +249,7 @@ class CheckIsMapping(TeamRule):
             fix = None
             if is_text(value):
                 text = json.dumps(f"{name}: {value}", ensure_ascii=False)
-                fix = edits.replace_item("quote the entry", plan.reader, pointer, text)
+                fix = edits.replace_item("quote the entry", backlog.reader, pointer, text)
             report(pointer, f"YAML reads this as a mapping with the key '{name}'; quote the whole entry", fix=fix)
 
     def examples(self) -> Iterator[Example]:
@@ -261,7 +266,7 @@ class RiskFlagUnknown(TeamRule):
     summary = "A risk flag is not one of its four words."
     why = "The flag security sends a task to Security; a misspelt one does not."
 
-    def check_task(self, task: Task, plan: Plan, report: Report) -> None:
+    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
         for index, flag in enumerate(items_of(task.value.get("risk_flags"))):
             if not is_member(flag, RiskFlag):
                 message = f"{shown(flag)} is no risk flag{suggestion(flag, words(RiskFlag))}"
@@ -285,13 +290,13 @@ class RiskNoneMixed(TeamRule):
     fix = "Drop none."
     fix_safety = "safe"
 
-    def check_task(self, task: Task, plan: Plan, report: Report) -> None:
+    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
         flags = items_of(task.value.get("risk_flags"))
         others = [flag for flag in flags if flag != RiskFlag.NONE]
         if others and len(others) < len(flags):
             fix = None
             if all(is_member(flag, RiskFlag) for flag in others):
-                fix = edits.replace("drop none", plan.reader, task.at("risk_flags"), edits.yaml_list(others))
+                fix = edits.replace("drop none", backlog.reader, task.at("risk_flags"), edits.yaml_list(others))
             report(task.at("risk_flags"), f"none stands beside {listed(map(str, others))}", fix=fix)
 
     def examples(self) -> Iterator[Example]:
@@ -311,12 +316,12 @@ class TaskLegacyKey(TeamRule):
     fix = "Rename deps to depends_on."
     fix_safety = "safe"
 
-    def check_task(self, task: Task, plan: Plan, report: Report) -> None:
+    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
         for name, instead in _LEGACY.items():
             if name in task.value:
                 fix = None
                 if name == "deps" and instead not in task.value:
-                    fix = edits.rename("rename it", plan.reader, task.at(name), instead)
+                    fix = edits.rename("rename it", backlog.reader, task.at(name), instead)
                 report(task.at(name), f"'{name}' is not read any more; use {instead}", fix=fix, on_name=True)
 
     def examples(self) -> Iterator[Example]:
@@ -331,20 +336,24 @@ class ListExpected(TeamRule):
     name = "list-expected"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A member that must be a list is something else."
+    summary = "A member that must be a list of texts is something else."
     why = "An agent that goes through the list goes through the letters of a text instead."
     fix = "Make a list of the one entry."
     fix_safety = "safe"
 
-    def check_task(self, task: Task, plan: Plan, report: Report) -> None:
+    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
         for name in _LISTS:
             value = task.value.get(name)
-            if value is None or type(value) is list or (type(value) is str and not is_text(value)):
+            for index, item in enumerate(items_of(value)):
+                # What a check, a flag or a dependency may be is known to other rules.
+                if name in _TEXT_LISTS and not is_text(item):
+                    report(task.at(name, index), f"'{name}' must hold texts, not {shown(item)}")
+            if value is None or type(value) is list or (lacks(task, name) and name in (*CORE, "done_when")):
                 continue
             fix = None
             if is_text(value):
                 text = f"[{json.dumps(value, ensure_ascii=False)}]"
-                fix = edits.replace("make a list of it", plan.reader, task.at(name), text)
+                fix = edits.replace("make a list of it", backlog.reader, task.at(name), text)
             report(task.at(name), f"'{name}' must be a list, not {type_name(value)}", fix=fix)
 
     def examples(self) -> Iterator[Example]:

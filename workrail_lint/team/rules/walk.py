@@ -10,7 +10,7 @@ from workrail_lint.findings import Finding, Fix, Severity
 from workrail_lint.team.documents import MARKDOWN, TeamKind
 from workrail_lint.team.options import TeamOptions
 from workrail_lint.team.places import places
-from workrail_lint.team.rules.base import DECIDED, Decision, Dispatch, Document, ExchangeDocument, Plan, TeamRule
+from workrail_lint.team.rules.base import DECIDED, Backlog, Decision, Dispatch, Document, ExchangeDocument, TeamRule
 from workrail_lint.team.sections import Sections
 from workrail_lint.team.vocabulary import AgentName, Profile, is_member, items_of
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 K = TeamKind
 _HOOKS = tuple(name for name in vars(TeamRule) if name.startswith("check_"))
+# A document that breaks one rule more often than this is broken as a whole; every further place costs time to find.
+MOST_OF_A_RULE = 100
 _LEGACY_INFO = ("TC304", "TC702", "TC709")
 # The members that name files, by kind: a `*` stands for every element of a list.
 _PATHS: dict[TeamKind, tuple[str, ...]] = {
@@ -120,8 +122,8 @@ class RuleSet:
                 for decision in decisions_of(document):
                     each("check_decision", decision, document)
             case K.TASKS:
-                assert isinstance(document, Plan)
-                each("check_plan", document)
+                assert isinstance(document, Backlog)
+                each("check_backlog", document)
                 for task in document.tasks:
                     each("check_task", task, document)
             case K.ACCEPTANCE:
@@ -138,21 +140,35 @@ class RuleSet:
                     each("check_dispatch", dispatch, document)
             case kind if kind in MARKDOWN:
                 each("check_markdown", document, Sections(document.reader, document.options.aliases))
-        return found
+        return capped(found)
 
     def run_unit(self, unit: Unit) -> list[Finding]:
         """The findings about a session folder as a whole, each with the path it belongs to."""
         found: list[Finding] = []
         for check, report in self._calls("check_session", unit.options, found):
             check(unit, report)
-        return found
+        return capped(found)
 
     def run_trace(self, trace: Trace, options: TeamOptions) -> list[Finding]:
         """The findings about the recorded events of a run."""
         found: list[Finding] = []
         for check, report in self._calls("check_trace", options, found):
             check(trace, report)
+        return capped(found)
+
+
+def capped(found: list[Finding]) -> list[Finding]:
+    """At most so many findings of one rule; the last one says how many more there are."""
+    if len(found) <= MOST_OF_A_RULE:
         return found
+    kept: dict[str, list[Finding]] = {}
+    for finding in found:
+        kept.setdefault(finding.code, []).append(finding)
+    for findings in kept.values():
+        if len(findings) > MOST_OF_A_RULE:
+            findings[MOST_OF_A_RULE - 1].message += f" (and {len(findings) - MOST_OF_A_RULE} more like this)"
+            del findings[MOST_OF_A_RULE:]
+    return [finding for findings in kept.values() for finding in findings]
 
 
 def decisions_of(document: Document) -> list[Decision]:

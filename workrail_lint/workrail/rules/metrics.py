@@ -10,7 +10,6 @@ from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.workrail.compiler.nodes import one_line
 from workrail_lint.workrail.rules.base import Step, Text, Workflow, WorkflowRule
-from workrail_lint.workrail.rules.prose import author_text
 from workrail_lint.workrail.rules.samples import step, workflow
 
 _SHAS = "metrics_commit_shas"
@@ -140,7 +139,7 @@ class ModelIdHardcoded(WorkflowRule):
     why = "Models come and go, and not every host has this one. `modelTier` says how strong a model the work needs."
 
     def applies(self, workflow: Workflow) -> bool:
-        text = author_text(workflow).lower()
+        text = workflow.document.text
         return any(vendor in text for vendor in _VENDORS)
 
     def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
@@ -156,8 +155,8 @@ class ModelIdHardcoded(WorkflowRule):
         )
 
 
-# Few, since each is a look through the whole text.
-_VENDORS = ("claude-", "gpt-", "gemini-", "llama", "mistral-", "-mini")
+# Few, since each is a look through the whole text; without the first letter where it may be a capital.
+_VENDORS = ("laude-", "gpt-", "GPT-", "emini-", "lama", "istral-", "-mini")
 
 
 @cache

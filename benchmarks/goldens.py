@@ -1,0 +1,105 @@
+"""Goldens: what a check costs a test, and that parallel updates lose none."""
+
+from __future__ import annotations
+
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.measure import Figure
+
+_PROJECT = Path(__file__).resolve().parents[1]
+_OPTIONS = "-q -p no:workrail -p pytest_workrail.plugin -p no:cacheprovider -p no:hypothesispytest"
+_CONFTEST = """
+import pytest
+from pytest_workrail.api import run
+
+STEPS = [{"id": f"step-{n}", "title": f"Step {n}", "prompt": f"Do part {n}."} for n in (1, 2)]
+WORKFLOW = {"id": "small-one", "name": "Small", "description": "Small.", "version": "1.0.0", "steps": STEPS}
+
+@pytest.fixture(scope="session")
+def made():
+    return run(WORKFLOW)
+"""
+_TEST = """
+import pytest
+from pytest_workrail.goldens import check_golden
+
+pytestmark = pytest.mark.workrail
+
+@pytest.mark.parametrize("number", range({count}))
+def test_each(made, request, number):
+    assert made.status == "complete"
+    {check}
+"""
+_CHECK = "check_golden(request.config, request.node.nodeid, made.transcript)"
+_MARKED = """
+    from dataclasses import replace
+    final = {{**made.transcript.final, "version": {version}, "number": number}}
+    check_golden(request.config, request.node.nodeid, replace(made.transcript, final=final))
+"""
+_GOLDENS = 1000
+_ROUNDS = 5
+_UPDATED = 400
+_UPDATES = 50
+
+
+def run() -> Iterator[Figure]:
+    with tempfile.TemporaryDirectory() as folder:
+        yield from _checks(Path(folder))
+    with tempfile.TemporaryDirectory() as folder:
+        yield _updates(Path(folder))
+
+
+def _checks(folder: Path) -> Iterator[Figure]:
+    """The same thousand tests with and without a golden, by processor time of the whole process."""
+    bare, checked = folder / "bare", folder / "checked"
+    _suite(bare, _TEST.format(count=_GOLDENS, check="pass"))
+    _suite(checked, _TEST.format(count=_GOLDENS, check=_CHECK))
+    _pytest(checked, "--workrail-golden=new")
+    times = [(_pytest(bare), _pytest(checked)) for _ in range(_ROUNDS)]
+    without, with_golden = (min(each) for each in zip(*times, strict=True))
+    yield Figure(f"{_GOLDENS} tests without a golden", without * 1000, "ms")
+    yield Figure(f"{_GOLDENS} small goldens checked", with_golden * 1000, "ms")
+    yield Figure("checking a golden, times the bare test", with_golden / without, "x", 1.5)
+
+
+def _updates(folder: Path) -> Figure:
+    """How many goldens do not hold the last word after a parallel update, summed over all updates."""
+    lost = 0
+    for version in range(_UPDATES):
+        _suite(folder, _TEST.format(count=_UPDATED, check=_MARKED.format(version=version)))
+        _pytest(folder, "-n", "4", "--workrail-golden=update")
+        goldens = list((folder / "__goldens__" / "test_it").glob("*.golden.json"))
+        lost += _UPDATED - sum(f'"version": {version}\n'.encode() in path.read_bytes() for path in goldens)
+    return Figure(f"goldens lost in {_UPDATES} parallel updates of {_UPDATED}", lost, "", 0)
+
+
+def _suite(folder: Path, tests: str) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / "conftest.py").write_text(_CONFTEST, encoding="utf-8")
+    (folder / "test_it.py").write_text(tests, encoding="utf-8")
+    (folder / "pytest.ini").write_text(f"[pytest]\naddopts = {_OPTIONS}\nmarkers = workrail: a\n", encoding="utf-8")
+
+
+def _pytest(folder: Path, *arguments: str) -> float:
+    """Run pytest in a folder; the processor time it took, in seconds."""
+    outside = {name: value for name, value in os.environ.items() if name not in ("CI", "BUILD_NUMBER")}
+    environment = {**outside, "PYTHONPATH": str(_PROJECT), "PYTHONDONTWRITEBYTECODE": "1"}
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *arguments],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode != 0:
+        raise RuntimeError(f"the suite failed:\n{done.stdout}{done.stderr}")
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

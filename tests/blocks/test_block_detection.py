@@ -1,0 +1,96 @@
+"""Which files are claimed, and which are left to others."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from workrail_lint.blocks.documents import BlockKind, detect, id_in_name
+from workrail_lint.blocks.rules.samples import output, workflow
+from workrail_lint.blocks.system import BlockSystem
+from workrail_lint.workrail.rules.samples import workflow as workrail_workflow
+
+OUTPUT = json.dumps(output()).encode()
+FLOW = json.dumps(workflow()).encode()
+WORKRAIL = json.dumps(workrail_workflow()).encode()
+
+
+@pytest.mark.parametrize(
+    ("path", "data", "kind"),
+    [
+        ("login.workflow.json", FLOW, BlockKind.WORKFLOW),
+        ("login.workflow.json", b"{not json", BlockKind.WORKFLOW),
+        ("anything.json", FLOW, BlockKind.WORKFLOW),
+        ("workflows/anything.json", FLOW, BlockKind.WORKFLOW),
+        (".output/block-a.json", b"{not json", BlockKind.OUTPUT),
+        (".output/block-a b.json", b"{}", BlockKind.OUTPUT),
+        (".output/blockA.json", OUTPUT, BlockKind.OUTPUT),
+        ("elsewhere/block-a.json", OUTPUT, BlockKind.OUTPUT),
+        (".run/repo-mount.json", b"{}", BlockKind.MOUNT),
+        (".run/env-a.json", b"{}", BlockKind.ENVIRONMENT),
+        (".run/prompt-a.txt", b"Hello.", BlockKind.PROMPT),
+        (".run/fan-in-g.json", b"{}", BlockKind.FAN_IN),
+        (".run/trace.json", b"{}", BlockKind.TRACE),
+        ("a\\.output\\block-a.json", b"{}", BlockKind.OUTPUT),
+    ],
+)
+def test_ours(path: str, data: bytes, kind: BlockKind) -> None:
+    for named in (False, True):
+        assert detect(path, data, named) is kind
+        assert BlockSystem().claims(path, data, named) == kind.value
+
+
+WORDS: dict[str, Any] = {"id": "x", "steps": [{"example": {"nodes": [], "transitions": []}}]}
+
+
+@pytest.mark.parametrize(
+    ("path", "data"),
+    [
+        ("workflows/a.json", WORKRAIL),
+        ("workflows/a.workflow.json", WORKRAIL),
+        ("workflows/a.json", json.dumps(WORDS).encode()),
+        ("workflows/a.json", b'{"steps": [], "nodes" "transitions"'),
+        ("a.json", b"{}"),
+        ("package.json", b'{"name": "x"}'),
+        ("src/block-editor.json", b'{"name": "core/block"}'),
+        (".output/nitro.json", b'{"preset": "node"}'),
+        ("env-a.json", b"{}"),
+        ("repo-mount.json", b"{}"),
+        ("prompt-a.txt", b"Hello."),
+        (".run/config.json", b"{}"),
+        ("trace.json", b"{}"),
+        ("notes.md", FLOW),
+        ("a.json", b""),
+        ("a.scenario.json", b'{"workflow": "x"}'),
+    ],
+)
+def test_not_ours(path: str, data: bytes) -> None:
+    assert detect(path, data, False) is None
+
+
+def test_a_file_that_is_named_is_ours_when_it_looks_like_it() -> None:
+    assert detect("blockA.json", OUTPUT, False) is None
+    assert detect("blockA.json", OUTPUT, True) is BlockKind.OUTPUT
+    assert detect("block-a.json", b"{}", False) is None
+    assert detect("block-a.json", b"{}", True) is BlockKind.OUTPUT
+    assert detect("workflows/a.json", WORKRAIL, True) is None
+    assert detect("anything.json", b"{}", True) is None
+
+
+def test_ids_in_names() -> None:
+    assert id_in_name(".output/block-a-1.json", BlockKind.OUTPUT) == "a-1"
+    assert id_in_name(".run/prompt-a.txt", BlockKind.PROMPT) == "a"
+    assert id_in_name("x/fan-in-g.json", BlockKind.FAN_IN) == "g"
+    for name in ("block-.json", "block-a.b.json", "block-a.json.rejected", "blocka.json", "block-ä.json"):
+        assert id_in_name(name, BlockKind.OUTPUT) is None
+
+
+def test_names_that_are_worth_a_look() -> None:
+    system = BlockSystem()
+    assert system.suffixes == (".json", ".txt")
+    assert system.may_claim("anything.json")
+    assert system.may_claim(".run/prompt-a.txt")
+    assert not system.may_claim("notes.txt")
+    assert not system.may_claim(".run/notes.txt")

@@ -1,0 +1,99 @@
+"""What ships for people to learn from: clean fixtures, a guide that tells the truth, locks with a source."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from pathlib import Path
+
+import pytest
+from block_checks import check_paths
+
+from workrail_lint.blocks.documents import BlockKind, detect
+from workrail_lint.blocks.environment import NAMES
+from workrail_lint.blocks.ir import compile_definition
+from workrail_lint.blocks.models.packs import packs
+from workrail_lint.blocks.options import CHOICES, TREE, WORKFLOW
+from workrail_lint.blocks.rules.registry import all_rules
+from workrail_lint.blocks.vocabulary import BLOCK_TYPE_OF, EXPECTED_KIND
+from workrail_lint.result import Ok
+
+ROOT = Path(__file__).resolve().parents[2]
+FIXTURES = ROOT / "fixtures" / "blocks"
+GUIDE = (ROOT / "docs" / "blocks.md").read_text(encoding="utf-8")
+DEFINITIONS = sorted(FIXTURES.rglob("*.workflow.json"))
+LOCKS = json.loads((ROOT / "pytest_workrail" / "blocks" / "locks.json").read_text(encoding="utf-8"))
+
+
+def test_the_fixtures_are_clean() -> None:
+    with contextlib.chdir(ROOT):
+        assert check_paths(["fixtures/blocks"]) == []
+
+
+@pytest.mark.parametrize("path", DEFINITIONS, ids=lambda path: path.parent.name)
+def test_every_definition_compiles(path: Path) -> None:
+    assert isinstance(compile_definition(json.loads(path.read_text(encoding="utf-8"))), Ok)
+
+
+def test_every_kind_of_document_is_shown() -> None:
+    shown = {
+        detect(str(path.relative_to(FIXTURES)), path.read_bytes(), False)
+        for path in FIXTURES.rglob("*")
+        if path.is_file()
+    }
+    assert shown == set(BlockKind) - {BlockKind.FOLDER, BlockKind.TRACE}
+
+
+def test_the_fixtures_would_be_noticed_if_they_broke(tmp_path: Path) -> None:
+    target = tmp_path / "in-a-row"
+    for path in (FIXTURES / "in-a-row").rglob("*"):
+        if path.is_file():
+            copy = target / path.relative_to(FIXTURES / "in-a-row")
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            copy.write_bytes(path.read_bytes())
+    mount = target / ".run" / "repo-mount.json"
+    mount.write_text(mount.read_text(encoding="utf-8").replace("src/**", "source/**"), encoding="utf-8")
+    with contextlib.chdir(tmp_path):
+        assert {finding.code for finding in check_paths(["."])} == {"BC407", "BC420", "BC609"}
+
+
+# ------------------------------------------------------------------------------------------------------ the guide
+
+
+def test_the_guide_names_what_there_is() -> None:
+    for name in (*NAMES, *CHOICES, TREE, WORKFLOW, *(kind.value for kind in BlockKind)):
+        assert f"`{name}`" in GUIDE, name
+    for entry in packs():
+        assert f"`{entry['id'].rpartition('.')[2]}`" in GUIDE or entry["id"] in GUIDE
+    codes = {rule.code for rule in all_rules()}
+    assert set(re.findall(r"BC\d{3}", GUIDE)) <= codes
+
+
+def test_the_guide_has_the_right_types() -> None:
+    rows = re.findall(r"^\| ([a-z, ]+) \| (plan|dev|test|review|devops) \| `(\w+)` \|", GUIDE, re.MULTILINE)
+    told = {name: (kind, expected) for names, kind, expected in rows for name in names.split(", ")}
+    assert told == {name: (kind.value, EXPECTED_KIND[kind].value) for name, kind in BLOCK_TYPE_OF.items()}
+
+
+def test_the_example_in_the_guide_is_an_output() -> None:
+    (example,) = re.findall(r"```json\n(.*?)```", GUIDE, re.DOTALL)
+    value = json.loads(example)
+    assert len(value) == 8
+
+
+# ------------------------------------------------------------------------------------------------------ the locks
+
+
+def test_the_locks_are_those_of_the_contract() -> None:
+    assert len(LOCKS) == 22
+    assert len({lock["id"] for lock in LOCKS}) == 22
+    for lock in LOCKS:
+        assert list(lock) == ["id", "category", "source", "summary", "revision"]
+        assert re.fullmatch(r"block(-[a-z0-9]+)+", lock["id"])
+        assert lock["category"] == "blocks"
+        assert lock["summary"].endswith(".")
+        assert lock["revision"] == 1
+        document, _, section = lock["source"].partition("#")
+        assert document == "docs/blocks.md"
+        assert section in {title.lower().replace(" ", "-") for title in re.findall("^## (.*)$", GUIDE, re.MULTILINE)}

@@ -1,0 +1,177 @@
+"""The golden session by itself: claims, repeated tests, and what workers tell."""
+
+from __future__ import annotations
+
+import json
+import types
+from pathlib import Path
+from typing import Any
+
+import pytest
+from golden_made_up import made_up
+
+from pytest_workrail.golden.keys import GoldenKey
+from pytest_workrail.golden.session import GoldenMismatch, GoldenSession
+
+OK, FAILED = 0, 1
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for variable in ("CI", "BUILD_NUMBER"):
+        monkeypatch.delenv(variable, raising=False)
+    return tmp_path
+
+
+def _session(folder: Path, mode: str = "update") -> GoldenSession:
+    """A session as pytest would start it."""
+    options = {"workrail_golden": mode, "workrail_write_in_ci": False, "verbose": 0}
+    config: Any = types.SimpleNamespace(
+        rootpath=folder,
+        args=[str(folder)],
+        invocation_params=types.SimpleNamespace(dir=folder),
+        getoption=options.__getitem__,
+        getini=lambda _: [".*"],
+    )
+    session = GoldenSession()
+    session.start(config)
+    return session
+
+
+def _goldens(folder: Path) -> dict[str, str]:
+    return {path.name: path.read_text() for path in folder.rglob("*.golden.json")}
+
+
+def test_a_test_that_is_run_again_counts_by_its_last_run(folder: Path) -> None:
+    for passes, written in (((True, False), 0), ((False, True), 1)):
+        session = _session(folder)
+        for number, passed in enumerate(passes):
+            session.match("test_a.py::test_b", made_up(f"Run {number}."))
+            session.test_finished("test_a.py::test_b", passed, False)
+        assert session.finish(OK, True)
+        assert len(_goldens(folder)) == written
+    assert "Run 1." in _goldens(folder)["test_b.golden.json"]
+
+
+def test_a_test_that_never_ended_updates_nothing(folder: Path) -> None:
+    session = _session(folder)
+    session.match("test_a.py::test_b", made_up("One."))
+    session.finish(OK, True)
+    assert _goldens(folder) == {}
+
+
+def test_what_a_worker_tells_survives_the_journey(folder: Path) -> None:
+    worker, controller = _session(folder), _session(folder)
+    worker.match("test_a.py::test_b", made_up("Zwölf «Dinge»\n\U0001f600."))
+    worker.match("test_a.py::test_b", made_up("Two."), "two")
+    worker.test_finished("test_a.py::test_b", True, False)
+    # The controller hears of the end of every test, but it never saw what they claimed.
+    controller.test_finished("test_a.py::test_b", True, False)
+    controller.merge(json.loads(json.dumps(worker.worker_state())))
+    assert "2 written:" in controller.finish(OK, True)
+    assert controller.errors == ()
+    assert set(_goldens(folder)) == {"test_b.golden.json", "test_b.two.golden.json"}
+    checker = _session(folder, "check")
+    checker.match("test_a.py::test_b", made_up("Zwölf «Dinge»\n\U0001f600."))
+
+
+def test_a_test_that_the_controller_saw_fail_is_not_written(folder: Path) -> None:
+    worker, controller = _session(folder), _session(folder)
+    worker.match("test_a.py::test_b", made_up("One."))
+    worker.test_finished("test_a.py::test_b", True, False)
+    controller.merge(worker.worker_state())
+    controller.test_finished("test_a.py::test_b", False, False)
+    controller.finish(FAILED, True)
+    assert _goldens(folder) == {}
+
+
+def test_the_same_test_on_two_workers_must_say_the_same(folder: Path) -> None:
+    for prompts, written in ((("One.", "One."), 1), (("One.", "Two."), 0)):
+        for golden in folder.rglob("*.golden.json"):
+            golden.unlink()
+        controller = _session(folder)
+        for prompt in prompts:
+            worker = _session(folder)
+            worker.match("test_a.py::test_b", made_up(prompt))
+            worker.test_finished("test_a.py::test_b", True, False)
+            controller.merge(worker.worker_state())
+        controller.finish(OK, True)
+        assert len(_goldens(folder)) == written
+
+
+def test_two_tests_that_claim_one_file_on_two_workers_are_an_error(folder: Path) -> None:
+    controller = _session(folder)
+    for nodeid in ("test_a.py::test_b", "test_a.py::test_B"):
+        worker = _session(folder)
+        worker.match(nodeid, made_up(nodeid))
+        worker.test_finished(nodeid, True, False)
+        controller.merge(worker.worker_state())
+    controller.finish(OK, True)
+    (error,) = controller.errors
+    assert "claimed by more than one test: test_a.py::test_B and test_a.py::test_b" in error
+    assert _goldens(folder) == {}
+
+
+def test_a_folder_in_the_way_is_told(folder: Path) -> None:
+    (folder / "__goldens__" / "test_a" / "test_b.golden.json").mkdir(parents=True)
+    with pytest.raises(GoldenMismatch, match=r"golden can't be read: .*test_b\.golden\.json: "):
+        _session(folder).match("test_a.py::test_b", made_up("One."))
+
+
+def test_a_file_in_the_way_of_the_folder_is_told(folder: Path) -> None:
+    (folder / "__goldens__").write_text("")
+    with pytest.raises(GoldenMismatch, match=r"golden can't be (read|written): "):
+        _session(folder).match("test_a.py::test_b", made_up("One."))
+
+
+def test_what_can_not_be_written_at_the_end_is_an_error(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    session = _session(folder)
+    session.match("test_a.py::test_b", made_up("One."))
+    session.test_finished("test_a.py::test_b", True, False)
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    session.finish(OK, True)
+    assert session.errors == ("__goldens__/test_a/test_b.golden.json can't be written: no space left on device",)
+    assert list(folder.rglob("*golden.json*")) == []
+
+
+def test_a_key_can_be_checked_directly(folder: Path) -> None:
+    session = _session(folder, "check")
+    with pytest.raises(GoldenMismatch, match=r"no golden yet: s/__goldens__/review\.locked\.golden\.json"):
+        session.check(GoldenKey.of("s/review.scenario.json::review", "locked"), made_up("One."))
+
+
+def test_nothing_to_do_nothing_to_say(folder: Path) -> None:
+    session = _session(folder, "check")
+    assert session.finish(OK, True) == []
+    session.test_finished("test_a.py::test_b", True, False)
+    assert session.finish(OK, True) == []
+
+
+def test_a_link_is_written_through(folder: Path) -> None:
+    elsewhere = folder / "elsewhere.json"
+    elsewhere.write_text("{}")
+    golden = folder / "__goldens__" / "test_a" / "test_b.golden.json"
+    golden.parent.mkdir(parents=True)
+    golden.symlink_to(elsewhere)
+    session = _session(folder)
+    session.match("test_a.py::test_b", made_up("One."))
+    session.test_finished("test_a.py::test_b", True, False)
+    session.finish(OK, True)
+    assert golden.is_symlink()
+    assert "One." in elsewhere.read_text()
+
+
+def test_a_golden_keeps_its_permissions(folder: Path) -> None:
+    golden = folder / "__goldens__" / "test_a" / "test_b.golden.json"
+    golden.parent.mkdir(parents=True)
+    golden.write_text("{}")
+    golden.chmod(0o640)
+    session = _session(folder)
+    session.match("test_a.py::test_b", made_up("One."))
+    session.test_finished("test_a.py::test_b", True, False)
+    session.finish(OK, True)
+    assert golden.stat().st_mode & 0o777 == 0o640

@@ -1,0 +1,193 @@
+"""Models, schemas and contract packs: valid examples, and a linter that is no more lenient than the schemas."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel, ValidationError
+from team_probe import lint_text
+
+from workrail_lint.documents.structure import compile_schema
+from workrail_lint.team.documents import TeamKind
+from workrail_lint.team.models import examples
+from workrail_lint.team.models.backlog import Acceptance, ChangeRequest, TaskBacklog
+from workrail_lint.team.models.exchange import AgentInput, AgentOutput, DispatchPlan
+from workrail_lint.team.models.generate import KINDS, main, packs_text
+from workrail_lint.team.models.packs import PACKS_FILE, packs
+from workrail_lint.team.models.status import SessionStatus
+from workrail_lint.team.rules import samples
+from workrail_lint.workrail.catalog.contracts import plain_schema, validate_artifact
+from workrail_lint.workrail.catalog.pack_schema import schema_problems
+
+MODELS: dict[str, tuple[type[BaseModel], Any, str]] = {
+    "team-status": (SessionStatus, examples.STATUS, f".agents-work/{examples.STATUS['session']}/status.json"),
+    "team-tasks": (TaskBacklog, examples.BACKLOG, samples.TASKS),
+    "team-acceptance": (Acceptance, examples.ACCEPTANCE, samples.ACCEPTANCE),
+    "team-history": (ChangeRequest, examples.HISTORY["entries"][0], samples.HISTORY),
+    "team-input": (AgentInput, examples.INPUT, "x.input.json"),
+    "team-output": (AgentOutput, examples.OUTPUT, "x.output.json"),
+    "team-plan": (DispatchPlan, examples.PLAN, "x.plan.json"),
+}
+
+
+# The same documents with everything in them that may be there.
+_CHANGES = [
+    {"path": "a.js", "change_type": "added"},
+    {"path": "b.js", "change_type": "renamed", "old_path": "c.js"},
+]
+_COMMENT = {"severity": "nit", "category": "Logic", "file": "a", "line": "1", "message": "m", "suggested_fix": "f"}
+_FINDING = {"severity": "low", "category": "Auth", "file": "a", "description": "d", "recommended_fix": "f"}
+_OPTION = {"id": "OPT-1", "label": "a", "pros": ["p"], "cons": [], "effort": "low", "recommended": True}
+FULL: dict[str, Any] = {
+    "team-status": {
+        **examples.STATUS,
+        "gate_tracking": samples.correction("completed"),
+        "runtime_flags": {"copilot_instructions_exists": True, "copilot_checked_at": "2026-03-01T09:00:00Z"},
+        "blocker": "agent_failed",
+    },
+    "team-input": {
+        **examples.INPUT,
+        "task": {**examples.INPUT["task"], "session_changed_files": _CHANGES},
+        "artifact_list": ["a"],
+        "research_question": "Which?",
+        "lean": False,
+    },
+    "team-output": {
+        **examples.OUTPUT,
+        "artifacts": {
+            **examples.OUTPUT["artifacts"],
+            "review_comments": ["x", _COMMENT],
+            "findings": ["x", _FINDING],
+            "options": [_OPTION],
+            "test_results": {"passed": 1, "failed": 0, "skipped": 0, "output": "ok"},
+            "confidence": "high",
+            "design_spec_inline": "x",
+            "design_spec_file": None,
+        },
+    },
+    "team-plan": {**examples.PLAN, "blockers": ["x", {"blocker": "agent_failed", "detail": "d"}]},
+}
+
+
+def test_every_kind_has_a_schema() -> None:
+    assert set(KINDS) == set(MODELS) <= {kind.value for kind in TeamKind}
+
+
+@pytest.mark.parametrize("kind", MODELS)
+def test_examples_are_valid_everywhere(kind: str) -> None:
+    model, example, path = MODELS[kind]
+    for document in (example, FULL.get(kind, example)):
+        model.model_validate(document)
+        assert compile_schema(KINDS[kind]()).violations(document) == []
+        assert lint_text(json.dumps(document) + "\n", path) == []
+
+
+def test_the_packs_are_up_to_date() -> None:
+    with open(PACKS_FILE, encoding="utf-8") as file:
+        assert file.read() == packs_text(), "run python -m workrail_lint.team.models.generate"
+    assert main(["--check"]) == 0
+
+
+@pytest.mark.parametrize("entry", packs(), ids=lambda entry: entry["id"])
+def test_packs_are_entries_of_a_catalog(entry: dict[str, Any]) -> None:
+    assert list(entry) == ["id", "artifactKind", "title", "summary", "phase", "runtimeValidated", "schema", "example"]
+    assert entry["id"] == f"team.contracts.{entry['artifactKind'].removeprefix('team.')}"
+    assert list(schema_problems(entry["schema"])) == []
+    assert validate_artifact(entry["schema"], entry["example"]) == []
+    assert entry["example"]["kind"] == entry["artifactKind"]
+    without_kind = {name: value for name, value in entry["example"].items() if name != "kind"}
+    assert validate_artifact(entry["schema"], without_kind) != []
+    assert validate_artifact(entry["schema"], {"kind": entry["artifactKind"]}) != []
+    import jsonschema
+
+    jsonschema.Draft7Validator.check_schema(plain_schema(entry["schema"]))
+
+
+def test_there_is_a_pack_for_every_kind_of_document() -> None:
+    assert [entry["id"].rpartition(".")[2] for entry in packs()] == [
+        "acceptance",
+        "agent_input",
+        "agent_output",
+        "approval_history",
+        "architecture_document",
+        "dispatch_plan",
+        "report_document",
+        "session",
+        "session_status",
+        "side_document",
+        "spec_document",
+        "task_backlog",
+    ]
+
+
+def test_decisions_are_judged_by_their_status() -> None:
+    pack = next(entry for entry in packs() if entry["id"].endswith("session_status"))
+    decision = examples.STATUS["user_decisions"][0]
+    for change, fits in (
+        ({"status": "pending"}, False),
+        ({"status": "pending", "answer": None, "resolved_at": None}, True),
+        ({"status": "cancelled"}, False),
+        ({"status": "cancelled", "resolution_reason": "out of scope"}, True),
+        ({"status": "open"}, False),
+    ):
+        status = {**examples.STATUS, "kind": "team.session_status", "user_decisions": [{**decision, **change}]}
+        assert (validate_artifact(pack["schema"], status) == []) is fits, change
+
+
+def test_gate_answers_have_a_form() -> None:
+    validator = compile_schema(KINDS["team-status"]())
+    for index, answer in ((0, "fine by me"), (1, "Per Batch")):
+        status = json.loads(json.dumps(examples.STATUS))
+        status["user_decisions"][index]["answer"] = answer
+        assert validator.violations(status)
+        with pytest.raises(ValidationError):
+            SessionStatus.model_validate(status)
+    with pytest.raises(ValidationError):
+        SessionStatus.model_validate({**examples.STATUS, "completed_tasks": []})
+    assert validator.violations({**examples.STATUS, "completed_tasks": []})
+
+
+def changed(value: Any, steps: list[int], how: str, new: Any) -> Any:
+    """The value with one member or element removed or replaced."""
+    if not isinstance(value, dict | list) or not value:
+        return new if how == "replace" else value
+    keys: list[Any] = sorted(value) if isinstance(value, dict) else list(range(len(value)))
+    key = keys[steps[0] % len(keys)]
+    copy: Any = dict(value) if isinstance(value, dict) else list(value)
+    if len(steps) > 1:
+        copy[key] = changed(value[key], steps[1:], how, new)
+    elif how == "remove":
+        del copy[key]
+    else:
+        copy[key] = new
+    return copy
+
+
+_NEW = st.sampled_from([None, "", "x", 0, 7, True, [], {}, ["x"], {"a": 1}, "T-001", "PLAN", "2026-13-01T00:00:00Z"])
+
+
+@settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(
+    st.sampled_from(sorted(MODELS)),
+    st.lists(st.integers(0, 40), min_size=1, max_size=5),
+    st.sampled_from(["remove", "replace"]),
+    _NEW,
+)
+def test_model_and_schema_agree_and_the_linter_sees_what_they_refuse(
+    kind: str, steps: list[int], how: str, new: Any
+) -> None:
+    model, example, path = MODELS[kind]
+    value = changed(FULL.get(kind, example), steps, how, new)
+    broken = compile_schema(KINDS[kind]()).violations(value)
+    try:
+        model.model_validate(value)
+        refused = False
+    except ValidationError:
+        refused = True
+    assert refused == bool(broken), (broken, value)
+    if refused:
+        assert lint_text(json.dumps(value) + "\n", path), (broken, value)

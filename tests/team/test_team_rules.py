@@ -1,0 +1,393 @@
+"""Single rules at their edges: what just triggers them, what just does not, what they say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from team_probe import codes, lint_paths, lint_text, write_files
+
+from workrail_lint.findings import Severity
+from workrail_lint.team.roles import may_write
+from workrail_lint.team.rules import samples
+from workrail_lint.team.rules.outputs import sentence_count
+from workrail_lint.team.rules.trace_states import at, enter, trace
+from workrail_lint.team.sections import normal_title
+from workrail_lint.team.vocabulary import (
+    AgentName,
+    ac_ids_in,
+    is_check,
+    is_repo_path,
+    is_session_name,
+    is_task_id,
+    is_timestamp,
+    moment,
+    session_parts,
+)
+
+
+def found(content: Any, path: str, **options: object) -> list[str]:
+    return [finding.code for finding in lint_text(content, path, options)]
+
+
+# -------------------------------------------------------------------------------------------------------- formats
+
+
+@pytest.mark.parametrize(
+    ("text", "is_good"),
+    [
+        ("2026-03-01T10:00:00Z", True),
+        ("2026-03-01T10:00:00.123456789+02:00", True),
+        ("2026-03-01T10:00:00-0130", True),
+        ("2024-02-29T00:00:00Z", True),
+        ("2026-02-29T00:00:00Z", False),
+        ("2026-03-01T24:00:00Z", False),
+        ("2026-03-01T10:60:00Z", False),
+        ("2026-03-01T10:00:00.1234567890Z", False),
+        ("2026-03-01T10:00Z", False),
+        ("2026-03-01 10:00:00Z", False),
+        ("2026-03-01T10:00:00", False),
+        ("2026-03-01T10:00:00+25:00", False),
+        ("2026-03-01T10:00:00Z\n", False),
+        ("0000-01-01T00:00:00Z", False),
+    ],
+)
+def test_timestamps(text: str, is_good: bool) -> None:
+    assert is_timestamp(text) is is_good
+
+
+def test_times_compare_across_zones() -> None:
+    early, late = moment("2026-03-01T10:00:00+02:00"), moment("2026-03-01T09:00:00Z")
+    assert early is not None
+    assert late is not None
+    assert early < late
+    assert not late < early
+    tiny = moment("2026-03-01T09:00:00.000000001Z")
+    assert tiny is not None
+    assert late < tiny
+
+
+def test_ids_and_paths() -> None:
+    assert is_task_id("T-1234")
+    assert not is_task_id("T-12")
+    assert is_session_name("2026-03-01_a")
+    assert not is_session_name("2026-03-01_A-b")
+    assert is_check("cmd: x")
+    assert not is_check("cmd:x")
+    assert not is_check("manual:  ")
+    assert is_repo_path("src/a..b/c.js")
+    assert not is_repo_path("a/..")
+    assert session_parts("./.agents-work/s/adr/x.md") == ("s", "adr/x.md")
+    assert session_parts(".agents-work/s/../t/x.md") is None
+    assert ac_ids_in("AC-001, AC-LOGIN-002; XAC-003 AC-0044 AC-005x AC-006-a AC-007.") == [
+        "AC-001",
+        "AC-LOGIN-002",
+        "AC-007",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("title", "normal"),
+    [
+        ("1. Goals", "goals"),
+        ("2) Goals", "goals"),
+        ("3.1 Goals", "goals"),
+        ("3.1. Goals", "goals"),
+        ("GOALS:", "goals"),
+        ("Goals (draft)", "goals"),
+        ("Goals - what we want", "goals"),
+        ("Goals – what we want", "goals"),
+        ("Definition   of\tDone — v2", "definition of done"),
+        ("Ｇｏａｌｓ", "goals"),
+        ("2026 goals", "2026 goals"),
+        ("Non-goals", "non-goals"),
+    ],
+)
+def test_titles(title: str, normal: str) -> None:
+    assert normal_title(title) == normal
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("One.", 1),
+        ("One", 1),
+        ("One. Two! Three?", 3),
+        ("It is in app.js, version 1.2.3, e.g. the form.", 1),
+        ("Wait... what? Yes.", 2),
+        ("He said (see above.) And left.", 2),
+        ("One.\n\nTwo.", 2),
+        ("", 0),
+    ],
+)
+def test_sentences(text: str, count: int) -> None:
+    assert sentence_count(text) == count
+
+
+# --------------------------------------------------------------------------------------------------------- status
+
+
+def test_ci_result_is_needed_from_integration_on() -> None:
+    for state in ("INTEGRATE", "RELEASE", "DONE", "FIX_BUILD"):
+        assert "TC101" in found(samples.status(state), samples.STATUS)
+    for state in ("IMPLEMENT_LOOP", "BLOCKED", "FIX_TESTS"):
+        assert "TC101" not in found(samples.status(state, blocker="agent_blocked"), samples.STATUS)
+
+
+def test_a_first_status_needs_little() -> None:
+    assert found(samples.status("INTAKE"), samples.STATUS) == []
+
+
+def test_numbers_of_decisions() -> None:
+    def numbers(*idents: str) -> list[str]:
+        return found(samples.status("DESIGN", *map(samples.decision, idents)), samples.STATUS)
+
+    assert numbers("UD-1", "UD-2") == []
+    assert numbers("UD-2", "UD-1") == ["TC203"]
+    assert numbers("UD-0") == ["TC204"]
+    assert numbers("UD-1", "UD-01") == ["TC202", "TC205"]
+    assert numbers("UD-1", "UD-5") == ["TC204"]
+    (gap,) = lint_text(samples.status("DESIGN", samples.decision("UD-4")), samples.STATUS)
+    assert "UD-1 to UD-3 are missing" in gap.message
+
+
+def test_pending_while_blocked_is_a_warning() -> None:
+    status = samples.status("BLOCKED", samples.decision(answer=None), blocker="agent_failed")
+    (finding,) = lint_text(status, samples.STATUS)
+    assert (finding.code, finding.severity) == ("TC222", Severity.WARNING)
+
+
+def test_silence_about_security_is_an_error_where_the_source_is_known() -> None:
+    silent = samples.decision(
+        answer=None,
+        question="Security: accept the risk?",
+        status="cancelled",
+        resolved_at="2026-03-01T10:05:00Z",
+        resolution_reason="no response provided",
+    )
+    for options, level in (({}, Severity.WARNING), ({"team-simulated": True}, Severity.ERROR)):
+        (finding,) = lint_text(samples.status("DESIGN", silent), samples.STATUS, options)
+        assert (finding.code, finding.severity) == ("TC224", level)
+
+
+def test_a_gate_in_its_own_state_may_be_pending() -> None:
+    status = samples.status("APPROVE_DESIGN", samples.decision("UD-APPROVE-DESIGN", None))
+    assert found(status, samples.STATUS) == []
+
+
+def test_cancelled_correction_members() -> None:
+    tracking = {"APPROVE_DESIGN": {"correction_status": None, "last_correction_dispatch": None}}
+    assert found(samples.status(gate_tracking=tracking), samples.STATUS) == []
+    empty = {"agent": None, "task_id": None, "at": None}
+    assert (
+        found(samples.status(gate_tracking=samples.correction("none", last_correction_dispatch=empty)), samples.STATUS)
+        == []
+    )
+    assert found(
+        samples.status(gate_tracking=samples.correction("completed", last_correction_dispatch=empty)), samples.STATUS
+    ) == ["TC116"]
+
+
+def test_messages_suggest_what_was_meant() -> None:
+    (finding,) = lint_text(samples.status("IMPLEMENT"), samples.STATUS)
+    assert "did you mean 'IMPLEMENT_LOOP'?" in finding.message
+    (finding,) = lint_text(samples.status("FIX"), samples.STATUS)
+    assert "it is one of INTAKE, INTAKE_LEAN" in finding.message
+    (finding,) = lint_text(samples.tasks(samples.task(status="complete")), samples.TASKS)
+    assert "did you mean 'completed'?" in finding.message
+
+
+# ---------------------------------------------------------------------------------------------------------- tasks
+
+
+def test_with_single_final_implemented_is_done(tmp_path: Path) -> None:
+    second = samples.task("T-002", status="implemented", depends_on=["T-001"])
+    plan = samples.tasks(samples.task(status="implemented"), second)
+    assert found(plan, samples.TASKS) == ["TC314"]
+    status = samples.status("IMPLEMENT_LOOP", samples.approved(), samples.strategy("single-final"))
+    write_files(tmp_path, samples.session({samples.TASKS: plan, samples.STATUS: status}))
+    assert lint_paths(tmp_path) == []
+
+
+def test_cycles_are_told_once() -> None:
+    items = [
+        samples.task("T-001", depends_on=["T-002"]),
+        samples.task("T-002", depends_on=["T-003"]),
+        samples.task("T-003", depends_on=["T-001"]),
+        samples.task("T-004", depends_on=["T-001"], type="test"),
+    ]
+    cycles = [f for f in lint_text(samples.tasks(*items), samples.TASKS) if f.code == "TC313"]
+    assert [f.message.partition(": ")[2] for f in cycles] == ["T-001, T-002, T-003, T-001"]
+
+
+def test_legacy_dependencies_are_not_missing_ones() -> None:
+    plan = samples.tasks(samples.task(depends_on=...)).replace("    goal:", "    deps: []\n    goal:")
+    assert found(plan, samples.TASKS) == ["TC318"]
+
+
+# ------------------------------------------------------------------------------------------------------- documents
+
+
+def test_numbered_and_decorated_sections_count() -> None:
+    spec = samples.spec()
+    for name in ("Goals", "Acceptance Criteria", "Definition of Done"):
+        spec = spec.replace(f"## {name}\n", f"### 2.1 **{name}** (final) ##\n")
+    assert found(spec, samples.SPEC) == []
+
+
+def test_a_section_in_a_code_block_does_not_count() -> None:
+    spec = samples.spec("Goals") + "\n```\n## Goals\n\ntext\n```\n"
+    assert found(spec, samples.SPEC) == ["TC410"]
+
+
+def test_a_section_may_hold_its_content_in_deeper_sections() -> None:
+    assert found(samples.spec(goals="### First\n\nLog in."), samples.SPEC) == []
+    assert found(samples.spec(goals="### First"), samples.SPEC) == ["TC412"]
+    assert found(samples.spec(goals="<!-- to do -->"), samples.SPEC) == ["TC412"]
+
+
+def test_a_report_before_the_end_is_warned_about(tmp_path: Path) -> None:
+    write_files(tmp_path, samples.session({samples.REPORT: samples.report("Known issues")}))
+    assert [(f.code, f.severity) for f in lint_paths(tmp_path)] == [("TC414", Severity.WARNING)]
+
+
+def test_stories_in_tables_and_headings_are_counted() -> None:
+    table = "| id | story |\n| --- | --- |\n| 1 | a |\n| 2 | b |\n| 3 | c |"
+    assert found(samples.spec(user=table), samples.SPEC) == []
+    headings = "### One\n\nx\n\n### Two\n\nx\n\n### Three\n\nx"
+    assert found(samples.spec(user=headings), samples.SPEC) == []
+    nested = "- a\n  - b\n  - c\n- d"
+    assert found(samples.spec(user=nested), samples.SPEC) == ["TC417"]
+
+
+# ------------------------------------------------------------------------------------------------------- exchanges
+
+
+def test_the_orchestrator_is_given_another_object() -> None:
+    path = samples.exchange("Orchestrator", "meta")
+    request = {
+        "user_goal": "Add login",
+        "constraints": [],
+        "project_type": "web",
+        "repo_state": {"branch": "main", "ci_status": "unknown"},
+        "tools_available": [],
+    }
+    assert found(request, path) == []
+    assert found({**request, "user_goal": ""}, path) == ["TC501"]
+
+
+def test_a_researcher_needs_a_question() -> None:
+    given = samples.agent_input(samples.given("meta", samples.context("spec.md")))
+    path = samples.exchange("Researcher", "meta")
+    assert found(given, path) == ["TC501"]
+    assert found({**given, "research_question": "Which store?"}, path) == []
+
+
+def test_rules_about_roles_wait_for_a_role() -> None:
+    assert found(samples.agent_input(), "x.input.json") == []
+    assert found(samples.agent_output(artifacts={"files_changed": ["src/a.py"]}), "x.output.json") == []
+
+
+def test_plans_are_judged_like_inputs() -> None:
+    plan = samples.dispatch_plan("PLAN", "Planner")
+    plan["dispatch"][0]["task"]["acceptance_checks"] = ["npm test"]
+    del plan["dispatch"][0]["task"]["goal"]
+    assert codes(lint_text(plan, samples.PLAN)) == [
+        ("TC501", "/dispatch/0/task"),
+        ("TC513", "/dispatch/0/task/acceptance_checks/0"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("agent", "path", "may"),
+    [
+        ("SpecAgent", f"{samples.FOLDER}/spec.md", True),
+        ("SpecAgent", "spec.md", True),
+        ("SpecAgent", "src/a.js", False),
+        ("Coder", "src/a.js", True),
+        ("Coder", ".agents-work/2025-01-01_old-one/spec.md", False),
+        ("Coder", "../a.js", False),
+        ("Reviewer", "src/a.js", False),
+        ("Reviewer", f"{samples.FOLDER}/tasks.yaml", True),
+        ("QA", "tests/a.test.js", True),
+        ("QA", "src/a.spec.ts", True),
+        ("QA", "src/__tests__/a.js", True),
+        ("QA", "test_a.py", True),
+        ("QA", "src/contest.js", False),
+        ("QA", f"{samples.FOLDER}/spec.md", False),
+        ("Docs", "README.md", True),
+        ("Docs", "docs/img/a.png", True),
+        ("Docs", f"{samples.FOLDER}/report.md", True),
+        ("Docs", "src/a.js", False),
+        ("Security", "SECURITY.md", False),
+        ("Orchestrator", f"{samples.FOLDER}/status.json", True),
+        ("Orchestrator", "Makefile", False),
+        ("Integrator", "package.json", True),
+    ],
+)
+def test_reach(agent: str, path: str, may: bool) -> None:
+    assert may_write(AgentName(agent), path, samples.SESSION, ("spec.md", "tasks.yaml", "status.json")) is may
+
+
+def test_prose_around_an_output_does_not_hide_what_is_in_it() -> None:
+    text = "Done!\n" + '{"status": "DONE", "summary": "x", "artifacts": {}, "gates": {}, "next": {}}'
+    listed = found(text, "x.output.json")
+    assert listed[0] == "TC530"
+    assert "TC532" in listed
+
+
+def test_two_objects_are_no_reply() -> None:
+    one = '{"status": "OK", "next": {}}'
+    assert "TC530" not in found(f"{one}\n{one}", "x.output.json")
+    assert "TC001" in found(f"{one}\n{one}", "x.output.json")
+
+
+# ---------------------------------------------------------------------------------------------------------- traces
+
+
+def run(*events: dict[str, Any], **members: Any) -> list[str]:
+    return found(trace(*events, **members), "x.trace.json")
+
+
+def test_a_question_returns_where_it_came_from() -> None:
+    assert run(enter("DESIGN"), enter("ASK_USER"), enter("DESIGN"), resumed=True) == []
+    assert run(enter("DESIGN"), enter("ASK_USER"), enter("IMPLEMENT_LOOP"), resumed=True) == ["TC801"]
+    assert run(enter("IMPLEMENT_LOOP"), enter("ASK_USER"), enter("FIX_SECURITY"), resumed=True) == []
+    assert run(enter("ASK_USER"), enter("DESIGN"), resumed=True) == []
+
+
+def test_a_lean_run_may_become_full() -> None:
+    events = [enter("INTAKE_LEAN"), enter("IMPLEMENT_LOOP"), enter("INTAKE"), enter("DESIGN")]
+    assert run(*events, at("DESIGN", "dispatch", agent="Architect", task="meta", attempt=1), mode="lean") == []
+    assert run(*events) == ["TC801", "TC801"]
+
+
+def test_a_gate_resumed_while_pending_needs_no_write() -> None:
+    gate = "APPROVE_DESIGN"
+    asked = [enter(gate), at(gate, "ask", decisions=["UD-APPROVE-DESIGN"])]
+    assert run(*asked) == ["TC802"]
+    assert run(*asked, pending=["UD-APPROVE-DESIGN"]) == []
+
+
+def test_a_write_that_can_not_be_saved_ends_in_blocked() -> None:
+    gate = "REVIEW_STRATEGY"
+    written = at(gate, "write", file="status.json", set=["UD-REVIEW-STRATEGY=answered"])
+    lost = at(gate, "verify", ok=False)
+    assert run(enter(gate), *[written, lost] * 4, enter("BLOCKED")) == []
+    assert run(enter(gate), *[written, lost] * 5, enter("BLOCKED")) == ["TC805"]
+
+
+def test_repairs_after_the_user_was_asked_count_anew() -> None:
+    loop = [
+        enter("FIX_REVIEW"),
+        at("FIX_REVIEW", "retry_count", task="T-001", loop="FIX_REVIEW", count=1),
+        enter("IMPLEMENT_LOOP"),
+    ]
+    assert run(enter("IMPLEMENT_LOOP"), *loop * 3, enter("ASK_USER"), *loop) == []
+
+
+def test_an_odd_trace_is_no_trouble() -> None:
+    assert run({"event": 3}, {"event": "enter_state", "state": []}, {}) == []
+    assert found({"trace": [1, None, "x"], "mode": 7}, "x.trace.json") == []
+    assert found("[]", "x.trace.json") == ["TC004"]
