@@ -65,14 +65,14 @@ def _exchange(exchange: Exchange, symbols: Symbols, mask: SlotMask) -> dict[str,
 def _response(response: Mapping[str, Json], symbols: Symbols, mask: SlotMask) -> Any:
     shown = dict(response)
     blockers = shown.get("blockers")
-    if isinstance(blockers, Mapping):
+    if isinstance(blockers, dict):
         shown["blockers"] = _without_fixes(blockers, "blockers")
     candidates = shown.get("candidates")
     if isinstance(candidates, list):
         shown["candidates"] = [_candidate(candidate) for candidate in candidates]
     pending = shown.get("pending")
-    prompt = pending.get("prompt") if isinstance(pending, Mapping) else None
-    if not isinstance(pending, Mapping) or not isinstance(prompt, str):
+    prompt = pending.get("prompt") if isinstance(pending, dict) else None
+    if not isinstance(pending, dict) or not isinstance(prompt, str):
         return symbols.value(shown)
     shown["pending"] = {**pending, "prompt": ""}
     value = symbols.value(shown)
@@ -84,7 +84,7 @@ def _response(response: Mapping[str, Json], symbols: Symbols, mask: SlotMask) ->
 
 def _error(error: Mapping[str, Json]) -> Mapping[str, Json]:
     details = error.get("details")
-    if not isinstance(details, Mapping) or not isinstance(details.get("suggestion"), str):
+    if not isinstance(details, dict) or not isinstance(details.get("suggestion"), str):
         return error
     return {**error, "details": {**details, "suggestion": SUGGESTION}}
 

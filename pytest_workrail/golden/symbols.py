@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from workrail_lint import js
@@ -60,48 +60,50 @@ class Symbol(str):
 class Symbols:
     """The symbols of one transcript. Feed it in the order in which the golden is read."""
 
-    __slots__ = ("_beginnings", "_counts", "_names", "_orders", "_workspaces")
+    __slots__ = ("_beginnings", "_counts", "_names", "_workspaces")
 
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
         self._beginnings: dict[str, str] = {}
         self._counts: dict[str, int] = {}
-        self._orders: dict[tuple[str, ...], list[str]] = {}
-        self._workspaces: dict[str, re.Pattern[str]] = {}
+        self._workspaces: dict[str, str] = {}
 
     def workspace(self, path: object) -> None:
         """From now on this folder is called by a symbol, by whichever way it is reached."""
         if not isinstance(path, str) or path in self._workspaces or not os.path.isabs(path):
             return
         for way in (path, os.path.realpath(path)):
-            folder = way.rstrip("/\\")
-            if folder:
-                self._workspaces[way] = re.compile(re.escape(folder) + _FOLDER_END)
+            self._workspaces[way] = way.rstrip("/\\")
 
-    def value(self, value: object, *, abbreviate: bool = False, depth: int = 0) -> Any:
+    def value(self, value: Any, *, abbreviate: bool = False, depth: int = 0) -> Any:
         """A JSON value, ready to be written. `abbreviate` is for what did not come from the engine."""
-        if isinstance(value, str):
-            return str(value) if type(value) is Symbol else lines(self.text(value, abbreviate=abbreviate))
-        if value is None or isinstance(value, bool):
+        kind = type(value)
+        if kind is str:
+            text = self.text(value, abbreviate=abbreviate)
+            return lines(text) if "\n" in text else text
+        if kind is bool or value is None or kind is int:
             return value
-        if isinstance(value, int | float):
+        if kind is float:
             return _number(value)
+        if kind is Symbol:
+            return str(value)
         if depth > _MAX_DEPTH:
             return f"«DEEP {_digest(value)}»"
-        if isinstance(value, Mapping):
+        if kind is dict:
             return self._members(value, abbreviate, depth)
-        if isinstance(value, list | tuple):
+        if kind is list or kind is tuple:
             return [self.value(item, abbreviate=abbreviate, depth=depth + 1) for item in value]
-        raise TypeError(f"not a JSON value: {type(value).__name__}")
+        raise TypeError(f"not a JSON value: {kind.__name__}")
 
     def text(self, text: str, *, abbreviate: bool = False) -> str:
         """A text with symbols, still in one piece."""
         if abbreviate and len(text) > _MAX_TEXT:
             return f"{self.text(text[:_SHOWN_OF_LONG_TEXT])}«LONG {js.u8_length(text)} {_digest(text)}»"
-        if "«" in text or "⟪" in text:
+        if not text.isascii() and ("«" in text or "⟪" in text):
             text = _LOOK_ALIKE.sub(r"\g<0>\\", text)
-        for pattern in self._workspaces.values():
-            text = pattern.sub("«WORKSPACE»", text)
+        for folder in self._workspaces.values():
+            if folder and folder in text:
+                text = re.sub(re.escape(folder) + _FOLDER_END, "«WORKSPACE»", text)
         if len(text) >= _SHORTEST_MINTED and (_MAY_HOLD_SHORT.search(text) or _MAY_HOLD_LONG.search(text)):
             text = _MINTED.sub(self._minted, text)
         return text
@@ -129,26 +131,17 @@ class Symbols:
         closest = max(shared, key=lambda token: shared[token], default="")
         return self._names[closest] if shared.get(closest, 0) >= _TELLING else None
 
-    def _members(self, value: Mapping[str, Json], abbreviate: bool, depth: int) -> dict[str, Any]:
+    def _members(self, value: dict[str, Json], abbreviate: bool, depth: int) -> dict[str, Any]:
         shown: dict[str, Any] = {}
-        for name in self._ordered(value):
+        for name in _ordered(tuple(value)):
             item = value[name]
-            if isinstance(item, str) and name.endswith("Token"):
+            if type(item) is str and name.endswith("Token"):
                 shown[name] = lines(self.token(item))
             else:
-                key = self.text(name)
+                # Nearly all names are plain words, and a plain word that short is no id.
+                key = name if len(name) < _SHORTEST_MINTED and name.isidentifier() else self.text(name)
                 shown[key] = self.value(item, abbreviate=abbreviate, depth=depth + 1)
         return shown
-
-    def _ordered(self, value: Mapping[str, Json]) -> list[str]:
-        names = tuple(value)
-        known = self._orders.get(names)
-        if known is None:
-            # Sorting names that are ids would order them by chance.
-            by_chance = any(_MINTED.search(name) for name in names)
-            known = list(names) if by_chance else sorted(names, key=lambda name: (_RANK.get(name, len(_RANK)), name))
-            self._orders[names] = known
-        return known
 
     def _minted(self, match: re.Match[str]) -> str:
         minted = match[0]
@@ -163,6 +156,14 @@ class Symbols:
             count = self._counts[kind] = self._counts.get(kind, 0) + 1
             name = self._names[minted] = self._beginnings[minted[:_TELLING]] = f"«{kind}{count}»"
         return name
+
+
+@lru_cache(maxsize=4096)
+def _ordered(names: tuple[str, ...]) -> list[str]:
+    # Sorting names that are ids would order them by chance.
+    if any(_MINTED.search(name) for name in names):
+        return list(names)
+    return sorted(names, key=lambda name: (_RANK.get(name, len(_RANK)), name))
 
 
 def lines(text: str) -> Json:
@@ -201,13 +202,10 @@ def _is_whole_long_token(text: str) -> bool:
     return bech32m.decode(text).is_ok
 
 
-def _number(value: int | float) -> Json:
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            return f"«{js.number_text(value)}»"
-        if value.is_integer() and abs(value) <= js.MAX_SAFE_INTEGER:
-            return int(value)
-    return value
+def _number(value: float) -> Json:
+    if not math.isfinite(value):
+        return f"«{js.number_text(value)}»"
+    return int(value) if value.is_integer() and abs(value) <= js.MAX_SAFE_INTEGER else value
 
 
 def _digest(value: object) -> str:

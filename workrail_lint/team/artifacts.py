@@ -18,6 +18,7 @@ from workrail_lint.team.vocabulary import (
     ReviewCategory,
     ReviewSeverity,
     is_member,
+    session_parts,
     words,
 )
 from workrail_lint.team.wording import shown, suggestion, type_name
@@ -74,6 +75,11 @@ def _text_or_null(name: str, value: Any) -> Problems:
         yield "", f"'{name}' must be a text or null, not {type_name(value)}"
 
 
+def _session_path(name: str, value: Any) -> Problems:
+    if value is not None and (type(value) is not str or session_parts(value) is None):
+        yield "", f"'{name}' must be null or a path such as .agents-work/<session>/…, not {shown(value)}"
+
+
 def _text_or_texts(name: str, value: Any) -> Problems:
     if type(value) is not str:
         yield from _texts(name, value)
@@ -117,7 +123,7 @@ _CHECKS: dict[str, Callable[[str, Any], Problems]] = {
     "review_comments": _comments,
     "findings": _findings,
     "design_spec_inline": _text_or_null,
-    "design_spec_file": _text_or_null,
+    "design_spec_file": _session_path,
     "research_summary": _text_or_null,
     "confidence": _confidence,
     "options": _list,

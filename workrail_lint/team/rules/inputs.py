@@ -49,7 +49,7 @@ _TASK: dict[str, tuple[tuple[type, ...], str]] = {
 }
 _AROUND = {"project_type": _TEXT, "repo_state": _OBJECT, "tools_available": _LIST}
 _REQUEST = {"user_goal": _TEXT, "constraints": _LIST, **_AROUND}
-_OPTIONAL = {"artifact_list": _LIST, "lean": ((bool,), "true or false")}
+_OPTIONAL = {"artifact_list": _LIST, "research_question": _TEXT, "lean": ((bool,), "true or false")}
 _CHANGE = ("path", "change_type", "old_path")
 _REPO_STATE = {"branch": _TEXT, "ci_status": _TEXT}
 

@@ -275,7 +275,7 @@ class NoTestOrDocsTask(TeamRule):
     def check_backlog(self, backlog: Backlog, report: Report) -> None:
         kinds = {task.value.get("type") for task in backlog.tasks if type(task.value.get("type")) is str}
         if backlog.mode is Mode.FULL and len(backlog.tasks) >= 3 and kinds.isdisjoint(("test", "docs")):
-            report("/tasks", f"none of the {len(plan.tasks)} tasks has the type test or docs")
+            report("/tasks", f"none of the {len(backlog.tasks)} tasks has the type test or docs")
 
     def examples(self) -> Iterator[Example]:
         items = [samples.task(f"T-00{number}") for number in (1, 2, 3)]
@@ -294,7 +294,7 @@ class NotInitialStatus(TeamRule):
 
     def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
         if backlog.state in ("PLAN", "REVIEW_STRATEGY") and task.status not in ("", TaskStatus.NOT_STARTED):
-            report(task.at("status"), f"{task.label} is {task.status}, but the state is {plan.state}")
+            report(task.at("status"), f"{task.label} is {task.status}, but the state is {backlog.state}")
 
     def examples(self) -> Iterator[Example]:
         yield Example(

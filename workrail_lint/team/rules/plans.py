@@ -53,7 +53,8 @@ class PlanFieldMissing(TeamRule):
             else:
                 report_members(item, at, {"agent": _TEXT, "task": ((dict,), "an object")}, report)
         for index, blocker in enumerate(items_of(value.get("blockers"))):
-            if not is_text(blocker) and not is_text(members_of(blocker).get("blocker")):
+            detail = members_of(blocker).get("detail", "")
+            if not is_text(blocker) and not (is_text(members_of(blocker).get("blocker")) and type(detail) is str):
                 report(
                     f"/blockers/{index}", f"blocker {index} must be a text, or an object with 'blocker' and 'detail'"
                 )

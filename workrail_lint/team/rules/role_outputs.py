@@ -285,8 +285,8 @@ def _option_problems(option: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if type(option.get("label")) is not str:
         yield "label", "it needs a label"
     for member in ("pros", "cons"):
-        if type(option.get(member)) is not list:
-            yield member, f"it needs a list of {member}"
+        if type(option.get(member)) is not list or not all(type(item) is str for item in option[member]):
+            yield member, f"it needs a list of {member}, as texts"
     if not is_member(option.get("effort"), Level):
         yield "effort", f"{shown(option.get('effort'))} is no effort{suggestion(option.get('effort'), words(Level))}"
     if type(option.get("recommended")) is not bool:
