@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks.measure import Figure
 
 _PROJECT = Path(__file__).resolve().parents[1]
 _OPTIONS = "-q -p no:workrail -p pytest_workrail.plugin -p no:cacheprovider -p no:hypothesispytest"
+# Tests get their run from a file: neither side pays for an engine, so that the golden is all the difference.
 _CONFTEST = """
+import json
+from pathlib import Path
 import pytest
-from pytest_workrail.api import run
-
-STEPS = [{"id": f"step-{n}", "title": f"Step {n}", "prompt": f"Do part {n}."} for n in (1, 2)]
-WORKFLOW = {"id": "small-one", "name": "Small", "description": "Small.", "version": "1.0.0", "steps": STEPS}
+from pytest_workrail.run.transcript import Exchange, Transcript
 
 @pytest.fixture(scope="session")
 def made():
-    return run(WORKFLOW)
+    data = json.loads(Path(__file__).with_name("run.json").read_bytes())
+    exchanges = tuple(Exchange(**each) for each in data.pop("exchanges"))
+    return Transcript(**data | {"exchanges": exchanges, "visits": ()})
 """
 _TEST = """
 import pytest
@@ -33,14 +37,14 @@ pytestmark = pytest.mark.workrail
 
 @pytest.mark.parametrize("number", range({count}))
 def test_each(made, request, number):
-    assert made.status == "complete"
+    assert made.final["status"] == "complete"
     {check}
 """
-_CHECK = "check_golden(request.config, request.node.nodeid, made.transcript)"
+_CHECK = "check_golden(request.config, request.node.nodeid, made)"
 _MARKED = """
     from dataclasses import replace
-    final = {{**made.transcript.final, "version": {version}, "number": number}}
-    check_golden(request.config, request.node.nodeid, replace(made.transcript, final=final))
+    final = {{**made.final, "version": {version}, "number": number}}
+    check_golden(request.config, request.node.nodeid, replace(made, final=final))
 """
 _GOLDENS = 1000
 _ROUNDS = 5
@@ -79,8 +83,19 @@ def _updates(folder: Path) -> Figure:
     return Figure(f"goldens lost in {_UPDATES} parallel updates of {_UPDATED}", lost, "", 0)
 
 
+def _small_run() -> str:
+    """A run through two steps: three responses."""
+    from pytest_workrail.api import run
+
+    steps = [{"id": f"step-{n}", "title": f"Step {n}", "prompt": f"Do part {n}."} for n in (1, 2)]
+    head = {"id": "small-one", "name": "Small", "description": "Two steps.", "version": "1.0.0"}
+    return json.dumps(asdict(run({**head, "steps": steps}).transcript) | {"visits": []})
+
+
 def _suite(folder: Path, tests: str) -> None:
     folder.mkdir(exist_ok=True)
+    if not (folder / "run.json").exists():
+        (folder / "run.json").write_text(_small_run(), encoding="utf-8")
     (folder / "conftest.py").write_text(_CONFTEST, encoding="utf-8")
     (folder / "test_it.py").write_text(tests, encoding="utf-8")
     (folder / "pytest.ini").write_text(f"[pytest]\naddopts = {_OPTIONS}\nmarkers = workrail: a\n", encoding="utf-8")

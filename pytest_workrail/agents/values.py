@@ -212,7 +212,8 @@ def padded(text: str, low: int) -> str:
     missing = low - js.u16_length(text)
     if missing <= 0:
         return text
-    filler = f" {text.strip() or 'text'}"
+    # Plain characters only, so that each of them counts as one.
+    filler = f" {(text.strip() if text.isascii() else '') or 'text'}"
     return text + (filler * (missing // len(filler) + 1))[:missing]
 
 

@@ -80,7 +80,8 @@ def _may_be_pending(path: Path) -> bool:
 def _pending_files(paths: list[Path]) -> Iterator[Path]:
     for path in paths:
         if path.is_dir():
-            yield from files.goldens_below([path], _SKIPPED_FOLDERS, ENDING + PENDING)
+            for folder, names in files.goldens_below([path], _SKIPPED_FOLDERS, ENDING + PENDING):
+                yield from (folder / name for name in names)
         elif path.name.endswith(PENDING):
             yield path
         elif pending.pending_of(path).exists():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pytest_workrail.golden import files
+from pytest_workrail.golden.keys import PENDING
 from pytest_workrail.golden.modes import Mode, Policy
 from pytest_workrail.golden.pending import pending_bytes, pending_of
 from pytest_workrail.golden.records import Finding, Record, TestRecord
@@ -34,6 +36,7 @@ class Closing:
         self._root = root
         self._policy = policy
         self._tests = tests
+        self._beside: dict[str, set[str]] = {}
         self._counts: Counter[str] = Counter()
         self._named: list[tuple[str, Sequence[str]]] = []
 
@@ -47,8 +50,8 @@ class Closing:
         pending: list[str] = []
         claims = self._claims()
         if self._policy.may_write:
-            for folder in sorted({(self._root / claim.record.path).parent for claim in claims}):
-                files.sweep(folder)
+            for folder in sorted({posixpath.dirname(claim.record.path) for claim in claims}):
+                self._beside[folder] = files.sweep(self._root / folder)
         for claim in claims:
             path, finding = claim.record.path, claim.record.finding
             if finding is Finding.SAME:
@@ -133,10 +136,10 @@ class Closing:
         return files.write(pending_of(golden), pending_bytes(claim.nodeid, old, claim.record.new)).is_ok
 
     def _drop_pending(self, path: str) -> None:
-        if self._policy.may_write:
+        folder, name = posixpath.split(path)
+        if name + PENDING in self._beside.get(folder, ()):
             pending = pending_of(self._root / path)
-            if pending.exists():
-                self._did(files.remove(pending), f"{path}: the pending change can't be removed")
+            self._did(files.remove(pending), f"{path}: the pending change can't be removed")
 
     def _remove(self, path: str) -> bool:
         golden = self._root / path

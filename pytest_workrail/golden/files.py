@@ -51,15 +51,21 @@ def remove(path: Path) -> Ok[None] | Err[str]:
     return Ok(None)
 
 
-def sweep(folder: Path) -> None:
-    """Remove the half-made files that a killed run left in a folder."""
+def names_in(folder: Path) -> set[str]:
+    """The names of the files in a folder; none when there is no folder."""
     try:
-        names = os.listdir(folder)
+        return set(os.listdir(folder))
     except OSError:
-        return
-    for name in names:
-        if name.startswith(".") and f"{ENDING}." in name:
-            remove(folder / name)
+        return set()
+
+
+def sweep(folder: Path) -> set[str]:
+    """Remove the half-made files that a killed run left in a folder. The names of all others."""
+    names = names_in(folder)
+    left = {name for name in names if name.startswith(".") and f"{ENDING}." in name}
+    for name in left:
+        remove(folder / name)
+    return names - left
 
 
 def unwritable(path: Path) -> Path | None:
@@ -70,8 +76,10 @@ def unwritable(path: Path) -> Path | None:
     return existing
 
 
-def goldens_below(folders: Iterable[Path], skipped: Iterable[str], ending: str = ENDING) -> Iterator[Path]:
-    """All goldens at or below some folders. `skipped` are patterns of folder names that hold no tests."""
+def goldens_below(
+    folders: Iterable[Path], skipped: Iterable[str], ending: str = ENDING
+) -> Iterator[tuple[Path, list[str]]]:
+    """All goldens at or below some folders, by folder. `skipped` are patterns of folders that hold no tests."""
     patterns = tuple(skipped)
     seen: set[str] = set()
     for folder in folders:
@@ -82,7 +90,7 @@ def goldens_below(folders: Iterable[Path], skipped: Iterable[str], ending: str =
             seen.add(at)
             below[:] = sorted(name for name in below if not any(fnmatch(name, pattern) for pattern in patterns))
             if FOLDER in Path(os.path.abspath(at)).parts:
-                yield from (Path(at, name) for name in sorted(names) if name.endswith(ending) and name[0] != ".")
+                yield Path(at), sorted(name for name in names if name.endswith(ending) and name[0] != ".")
 
 
 def _reason(problem: OSError) -> str:

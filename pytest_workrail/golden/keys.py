@@ -11,6 +11,7 @@ from __future__ import annotations
 import posixpath
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 
 FOLDER = "__goldens__"
@@ -51,6 +52,7 @@ def owner_base(nodeid: str) -> str:
     return base if file.endswith(SCENARIO_ENDING) else f"{base}/{_item(item)}"
 
 
+@lru_cache(maxsize=1024)
 def source_base(file: str) -> str:
     """The path that all goldens of a test file, or of a scenario, begin with."""
     folder, name = posixpath.split(file.replace("\\", "/"))

@@ -11,10 +11,8 @@ from typing import Any, NamedTuple, cast
 
 from pytest_workrail.engine import slots
 from pytest_workrail.engine.guidance import fixed_members
-from pytest_workrail.engine.index import IrIndex
-from pytest_workrail.engine.outputs import requires_notes
+from pytest_workrail.engine.packs import contract_packs
 from pytest_workrail.engine.profiles import ProfileName, profile_of
-from pytest_workrail.engine.prompts import last_step_id
 from pytest_workrail.engine.slots import PromptPart, PromptStyle
 from pytest_workrail.golden.symbols import Symbol
 
@@ -22,29 +20,36 @@ _PASS = re.compile(r"\bpass ([0-9]+) of ", re.IGNORECASE)
 
 
 class _StepSlots(NamedTuple):
-    """What the engine may add to a step. `limit` is that of its loop, if the step shows a banner there."""
+    """What the engine may add to a step: one of the endings, one of the metrics, each as text and symbols.
+
+    `limit` is that of the loop around it, if the step shows a banner there.
+    """
 
     limit: int | float | None
     endings: tuple[tuple[str, str], ...]
-    metrics: PromptPart | None
+    metrics: tuple[tuple[str, str], ...]
 
 
 class SlotMask:
     """Finds the slots in the prompts of one IR under one profile."""
 
-    __slots__ = ("_index", "_last_step_id", "_loop_of", "_profile", "_slots")
+    __slots__ = ("_assessments", "_loops", "_metrics", "_packs", "_profile", "_slots", "_steps")
 
     def __init__(self, ir: dict[str, Any], profile: str) -> None:
-        self._index = IrIndex(ir)
+        loops = [step for step in ir["steps"] if step["type"] == "loop"]
+        self._loops = {step["id"]: loop for loop in loops for step in loop["body"]}
+        bodies = (step for loop in loops for step in loop["body"])
+        self._steps = {step["id"]: step for step in (*ir["steps"], *bodies) if step["type"] == "step"}
+        self._packs = contract_packs(ir)
+        self._assessments = ir["assessments"]
+        self._metrics = ir.get("metricsProfile")
         self._profile = profile_of(cast(ProfileName, profile))
-        self._last_step_id = last_step_id(ir)
-        self._loop_of = {step["id"]: loop for loop in self._index.loops.values() for step in loop["body"]}
         self._slots: dict[str, _StepSlots] = {}
 
     def pieces(self, step_id: str, prompt: str) -> list[str]:
         """The prompt of a step, cut where slots begin and end; each slot is a symbol."""
-        step = self._index.definitions.get(step_id)
-        if step is None or step["type"] != "step":
+        step = self._steps.get(step_id)
+        if step is None:
             return [prompt]
         known = self._slots.get(step_id)
         if known is None:
@@ -54,51 +59,51 @@ class SlotMask:
         if banner is not None:
             pieces.append(Symbol(banner.symbol))
             prompt = prompt[len(banner.text) :]
-        for text, symbol in known.endings:
-            before, found, after = prompt.partition(text)
-            if found:
-                pieces += (before, Symbol(symbol))
-                prompt = after
-                break
-        if known.metrics is not None:
-            before, found, after = prompt.partition(known.metrics.text)
-            if found:
-                pieces += (before, Symbol(known.metrics.symbol))
-                prompt = after
+        for choices in (known.endings, known.metrics):
+            for text, symbol in choices:
+                before, found, after = prompt.partition(text)
+                if found:
+                    pieces += (before, Symbol(symbol))
+                    prompt = after
+                    break
         pieces.append(prompt)
         return pieces
 
     def _slots_of(self, step: dict[str, Any]) -> _StepSlots:
-        loop = self._loop_of.get(step["id"])
+        loop = self._loops.get(step["id"])
         shows_banner = loop is not None and not slots.is_exit_step(step)
-        endings = (
-            ending
+        # Where one text begins like another, the longer one has to be tried first.
+        endings = [
+            _together(parts)
             for style in PromptStyle
-            for brief in (False, True)
-            if (ending := self._ending(step, loop, style, brief))[0]
-        )
+            for notes in (slots.notes_slot(brief=False), slots.notes_slot(brief=True), None)
+            if any(parts := [*self._demands(step, loop, style), notes])
+        ]
+        metrics = (slots.metrics_slot(self._metrics, is_last) for is_last in (True, False))
         return _StepSlots(
             loop["loop"]["maxIterations"] if loop is not None and shows_banner else None,
-            tuple(dict.fromkeys(endings)),
-            slots.metrics_slot(self._index.ir.get("metricsProfile"), step["id"] == self._last_step_id),
+            tuple(endings),
+            tuple(_together([part]) for part in metrics if part is not None),
         )
 
-    def _ending(
-        self, step: dict[str, Any], loop: dict[str, Any] | None, style: PromptStyle, brief: bool
-    ) -> tuple[str, str]:
-        """The slots that always stand together, as text and as symbols."""
+    def _demands(
+        self, step: dict[str, Any], loop: dict[str, Any] | None, style: PromptStyle
+    ) -> list[PromptPart | None]:
+        """The slots that say what a step has to hand in; they stand together, with the notes behind them."""
         output = step["output"]
         parts: list[PromptPart | None] = []
         if "contract" in output:
             ref = output["contract"]["ref"]
             fixed = fixed_members(step, None if loop is None else loop["id"], self._profile)
-            parts.append(slots.contract_slot(ref, self._index.packs.get(ref), fixed, style))
+            parts.append(slots.contract_slot(ref, self._packs.get(ref), fixed, style))
         if "assessments" in output:
-            parts.append(slots.assessment_slot(output["assessments"]["refs"], self._index.ir["assessments"], style))
-        if requires_notes(step) and style is PromptStyle.FULL:
-            parts.append(slots.notes_slot(brief))
-        present = [part for part in parts if part is not None]
-        return "".join(part.text for part in present), "".join(part.symbol for part in present)
+            parts.append(slots.assessment_slot(output["assessments"]["refs"], self._assessments, style))
+        return parts
+
+
+def _together(parts: list[PromptPart | None]) -> tuple[str, str]:
+    present = [part for part in parts if part is not None]
+    return "".join(part.text for part in present), "".join(part.symbol for part in present)
 
 
 def _banner(prompt: str, limit: int | float | None) -> PromptPart | None:

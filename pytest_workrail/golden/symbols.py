@@ -72,8 +72,7 @@ class Symbols:
         """From now on this folder is called by a symbol, by whichever way it is reached."""
         if not isinstance(path, str) or path in self._workspaces or not os.path.isabs(path):
             return
-        for way in (path, os.path.realpath(path)):
-            self._workspaces[way] = way.rstrip("/\\")
+        self._workspaces |= _ways_to(path)
 
     def value(self, value: Any, *, abbreviate: bool = False, depth: int = 0) -> Any:
         """A JSON value, ready to be written. `abbreviate` is for what did not come from the engine."""
@@ -93,6 +92,8 @@ class Symbols:
             return self._members(value, abbreviate, depth)
         if kind is list or kind is tuple:
             return [self.value(item, abbreviate=abbreviate, depth=depth + 1) for item in value]
+        if isinstance(value, str):  # a member of an enumeration
+            return self.value(str.__str__(value), abbreviate=abbreviate)
         raise TypeError(f"not a JSON value: {kind.__name__}")
 
     def text(self, text: str, *, abbreviate: bool = False) -> str:
@@ -156,6 +157,12 @@ class Symbols:
             count = self._counts[kind] = self._counts.get(kind, 0) + 1
             name = self._names[minted] = self._beginnings[minted[:_TELLING]] = f"«{kind}{count}»"
         return name
+
+
+@lru_cache(maxsize=64)
+def _ways_to(path: str) -> dict[str, str]:
+    """A folder by its given and by its real name, without a slash at the end."""
+    return {way: way.rstrip("/\\") for way in (path, os.path.realpath(path))}
 
 
 @lru_cache(maxsize=4096)

@@ -46,8 +46,12 @@ def unused_goldens(
     emptied = {function_base(owner_base(nodeid)) for nodeid in tests if has_no_parameters(nodeid)}
     collected = {nodeid.partition("::")[0] for nodeid in tests}
     unused = Unused()
-    paths = (os.path.relpath(file, root).replace(os.sep, "/") for file in files.goldens_below(folders, skipped))
-    for path in sorted(set(paths) - claimed):
+    paths = {
+        posixpath.join(os.path.relpath(folder, root).replace(os.sep, "/").removeprefix("./"), name)
+        for folder, names in files.goldens_below(folders, skipped)
+        for name in names
+    }
+    for path in sorted(paths - claimed):
         base = base_of(path)
         owner, function = owners.get(base), function_base(base)
         if owner is not None:

@@ -29,7 +29,8 @@ from workrail_lint.result import Err
 # A workspace of which nothing is known, so that no run depends on the machine it is made on.
 WORKSPACE = "/workspace"
 GOAL = "Run this workflow once."
-MAX_TURNS = 1_000
+# The longest loop there can be, with a body of twenty steps.
+MAX_TURNS = 20_000
 
 # What a host can say against an advance although no workflow brings it about.
 HostReason = (

@@ -46,12 +46,8 @@ class LockProject:
         self.pytester = pytester
         carried(pytester)
         pytester.makefile(".md", design="# Design")
-        self.sees_assertions(True)
+        pytester.makeini("[pytest]\naddopts = --strict-markers\n")
         self.registry(lock("first"), lock("second"))
-
-    def sees_assertions(self, enabled: bool) -> None:
-        value = "true" if enabled else "false"
-        self.pytester.makeini(f"[pytest]\nenable_assertion_pass_hook = {value}\naddopts = --strict-markers\n")
 
     def registry(self, *locks: dict[str, Any], **members: Any) -> None:
         registry = {
@@ -66,6 +62,11 @@ class LockProject:
     def tests(self, source: str, name: str = "test_locks") -> None:
         text = f"import pytest\n{textwrap.dedent(source)}"
         (self.pytester.path / f"{name}.py").write_text(text, encoding="utf-8")
+
+    def helpers(self, source: str) -> None:
+        path = self.pytester.path / "conftest.py"
+        before = path.read_text("utf-8") if path.exists() else ""
+        path.write_text(before + source, encoding="utf-8")
 
     def sabotages(self, source: str) -> None:
         text = f"from pytest_workrail.coverage.locks.sabotage import breaks\n{textwrap.dedent(source)}"

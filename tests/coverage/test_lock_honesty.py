@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import textwrap
 
 import pytest
@@ -9,6 +10,15 @@ from lock_project import LockProject, lock, project
 
 __all__ = ["project"]
 
+CONFTEST = """
+import pytest
+
+@pytest.fixture
+def check_two():
+    def check(value):
+        assert value == 2
+    return check
+"""
 HELPER = """
 def two():
     return 2
@@ -128,6 +138,34 @@ DISHONEST = {
             json.decoder.JSONDecoder().decode("[]")
         """,
     ),
+    "empty-loop": (
+        "asserted nothing",
+        """
+        def test_it():
+            for number in []:
+                assert two() == number
+        """,
+    ),
+    "swallowed": (
+        "asserted nothing",
+        """
+        import contextlib
+
+        def test_it():
+            with contextlib.suppress(ZeroDivisionError):
+                1 / 0
+                assert two() == 3
+        """,
+    ),
+    "early-return": (
+        "asserted nothing",
+        """
+        def test_it(request):
+            if request:
+                return
+            assert two() == 3
+        """,
+    ),
     "failed": (
         "failed",
         """
@@ -160,6 +198,10 @@ DISHONEST = {
         """,
     ),
 }
+# What only watching finds out: the expectation is there, but never met.
+WRITTEN_NOT_DONE = ("not-reached", "never-called", "empty-loop", "swallowed", "early-return")
+# What only watching finds: the expectation is not in the test itself.
+WRITTEN_ELSEWHERE = ("assert-in-a-helper", "assert-in-another-file", "state-machine")
 HONEST = {
     "assert-statement": """
         def test_it():
@@ -171,6 +213,44 @@ HONEST = {
 
         def check(value):
             assert value == 2
+        """,
+    "assert-in-another-file": """
+        def test_it(check_two):
+            check_two(two())
+        """,
+    "assert-in-a-loop": """
+        def test_it():
+            for number in [1, 2]:
+                if number > 1:
+                    assert two() == number
+        """,
+    "assert-in-a-block": """
+        import contextlib
+
+        def test_it():
+            with contextlib.nullcontext():
+                assert two() == 2
+        """,
+    "assert-over-several-lines": """
+        def test_it():
+            for number in [2]:
+                assert (
+                    two()
+                    ==
+                    number
+                ), "words"
+        """,
+    "state-machine": """
+        from hypothesis import settings
+        from hypothesis.stateful import RuleBasedStateMachine, rule
+
+        class Machine(RuleBasedStateMachine):
+            @rule()
+            def look(self):
+                assert two() == 2
+
+        TestIt = Machine.TestCase
+        TestIt.settings = settings(max_examples=2, stateful_step_count=2, database=None)
         """,
     "assert-in-an-inner-function": """
         def test_it():
@@ -239,30 +319,24 @@ def written(project: LockProject, lock_id: str, source: str) -> None:
     project.tests(claim + textwrap.dedent(source) + HELPER, f"test_{lock_id.replace('-', '_')}")
 
 
-@pytest.mark.parametrize("sees_assertions", [True, False], ids=["seen", "read"])
-def test_the_honesty_table(project: LockProject, sees_assertions: bool) -> None:
-    project.sees_assertions(sees_assertions)
-    project.registry(*(lock(lock_id) for lock_id in (*DISHONEST, *HONEST)))
-    for lock_id, (_, source) in DISHONEST.items():
+@pytest.mark.parametrize("is_traced", [False, True], ids=["alone", "with a debugger"])
+def test_the_honesty_table(project: LockProject, is_traced: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    dishonest = dict(DISHONEST)
+    if is_traced:
+        # Two tracers can't share a thread. What is written then has to be taken for what is done.
+        monkeypatch.setattr(sys, "gettrace", lambda: print)
+        for name in WRITTEN_NOT_DONE:
+            del dishonest[name]
+    project.helpers(CONFTEST)
+    honest = {name: source for name, source in HONEST.items() if name not in WRITTEN_ELSEWHERE or not is_traced}
+    project.registry(*(lock(lock_id) for lock_id in (*dishonest, *honest)))
+    for lock_id, (_, source) in dishonest.items():
         written(project, lock_id, source)
-    for lock_id, source in HONEST.items():
+    for lock_id, source in honest.items():
         written(project, lock_id, source)
     project.run()
-    assert project.flaws == {lock_id: flaw for lock_id, (flaw, _) in DISHONEST.items()}
-    assert project.enforced == sorted(HONEST)
-
-
-def test_an_assertion_that_was_not_executed_counts_only_while_nobody_looks(project: LockProject) -> None:
-    project.tests(
-        """
-        @pytest.mark.enforces("first")
-        def test_it(request):
-            if request.node.name != "test_it":
-                assert request is None
-        """
-    )
-    project.run()
-    assert project.flaws == {"first": "asserted nothing"}
+    assert project.flaws == {lock_id: flaw for lock_id, (flaw, _) in dishonest.items()}
+    assert project.enforced == sorted(honest)
 
 
 def test_a_deselected_test_enforces_nothing(project: LockProject) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from enum import Enum
 from typing import Any
 
 import pytest
@@ -149,7 +150,18 @@ def test_depth_is_no_danger() -> None:
     assert "«DEEP CANONICAL_JSON_NON_FINITE_NUMBER»" in repr(Symbols().value(nested(math.nan)))
 
 
+class _Colour(Enum):
+    RED = "red"
+
+
+class _Word(str, Enum):
+    LONG = "long\nword"
+
+
 def test_only_json_is_shown() -> None:
+    assert Symbols().value([_Word.LONG]) == [["long\n", "word"]]
+    with pytest.raises(TypeError, match="_Colour"):
+        Symbols().value([_Colour.RED])
     with pytest.raises(TypeError, match="set"):
         Symbols().value({"a": {1, 2}})
 

@@ -189,6 +189,15 @@ def test_cancelled_correction_members() -> None:
     ) == ["TC116"]
 
 
+def test_messages_are_one_line_whatever_a_document_holds() -> None:
+    odd = "\x1b[31m\n\u202e" + "x" * 5000
+    status = samples.status(odd, samples.decision(odd, None), retry_counts={odd: {odd: 9}}, session=odd, blocker=odd)
+    plan = samples.tasks().replace("T-001", '"' + "x" * 5000 + '\\n"').replace("feat", '"\\x1b"')
+    for finding in [*lint_text(status, samples.STATUS), *lint_text(plan, samples.TASKS)]:
+        assert finding.message.isprintable()
+        assert len(finding.message) < 600
+
+
 def test_messages_suggest_what_was_meant() -> None:
     (finding,) = lint_text(samples.status("IMPLEMENT"), samples.STATUS)
     assert "did you mean 'IMPLEMENT_LOOP'?" in finding.message

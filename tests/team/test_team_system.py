@@ -249,6 +249,19 @@ def test_fixes_on_disk_look_at_the_session(tmp_path: Path) -> None:
     assert fixed["task"]["context_files"] == samples.context("spec.md", "acceptance.json", "tasks.yaml")
 
 
+def test_a_session_that_was_fixed_is_read_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = samples.status("IMPLEMENT_LOOP", samples.approved(), samples.strategy("Per Batch"))
+    path = samples.exchange("QA")
+    given = samples.given(files=samples.context("spec.md", "acceptance.json", "tasks.yaml"))
+    write_files(tmp_path, {**samples.session({samples.STATUS: wrong}), path: samples.agent_input(given)})
+    monkeypatch.chdir(tmp_path)
+    system = TeamSystem()
+    data = Path(path).read_bytes()
+    assert [f.code for f in system.check(path, data, "team-input", Settings(None, ".")).findings] == ["TC516"]
+    write_files(tmp_path, {samples.STATUS: samples.implementing()})
+    assert system.check(path, data, "team-input", Settings(None, ".")).findings == []
+
+
 def test_an_unwanted_rule_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_files(tmp_path, samples.session({samples.SPEC: samples.spec("Goals", "Edge cases")}))
     monkeypatch.chdir(tmp_path)

@@ -71,10 +71,10 @@ class Session:
 
 
 class Sessions:
-    """The sessions a run has met, each read when it is first asked for."""
+    """The sessions a run has met, each read when it is first asked for, and again when a fix has changed it."""
 
     def __init__(self) -> None:
-        self._known: dict[str, Session] = {}
+        self._known: dict[str, tuple[list[Any], Session]] = {}
         self._places: dict[str, Place | None] = {}
 
     def of_file(self, path: str) -> tuple[Place, Session] | None:
@@ -102,12 +102,24 @@ class Sessions:
             above = os.path.dirname(above)
 
     def at(self, folder: str, name: str) -> Session:
-        if folder not in self._known:
+        status_file, tasks_file = os.path.join(folder, "status.json"), os.path.join(folder, "tasks.yaml")
+        stamps = [_stamp(status_file), _stamp(tasks_file)]
+        known = self._known.get(folder)
+        if known is None or known[0] != stamps:
             files = list_files(folder)
-            status = _status(os.path.join(folder, "status.json")) if "status.json" in files else None
-            tasks = _tasks(os.path.join(folder, "tasks.yaml")) if "tasks.yaml" in files else None
-            self._known[folder] = Session(folder, name, frozenset(files), status, tasks)
-        return self._known[folder]
+            status = _status(status_file) if "status.json" in files else None
+            tasks = _tasks(tasks_file) if "tasks.yaml" in files else None
+            known = self._known[folder] = stamps, Session(folder, name, frozenset(files), status, tasks)
+        return known[1]
+
+
+def _stamp(path: str) -> tuple[int, int] | None:
+    """What changes when a file does."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
 
 
 def _relative(path: str, folder: str) -> str:

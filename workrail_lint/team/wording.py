@@ -7,14 +7,24 @@ from collections.abc import Iterable
 from workrail_lint.suggest import nearest
 
 _LONGEST = 60
+_LONGEST_MESSAGE = 500
 
 
 def shown(value: object) -> str:
     """A value inside a message: quoted, on one line, cut when it is long."""
     if type(value) is not str:
         return type_name(value) if type(value) in (dict, list) else str(value).lower() if value is not None else "null"
-    text = "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in value[: _LONGEST + 1])
-    return f"'{text[:_LONGEST]}…'" if len(text) > _LONGEST else f"'{text}'"
+    return f"'{_clean(value[:_LONGEST])}…'" if len(value) > _LONGEST else f"'{_clean(value)}'"
+
+
+def one_line(message: str) -> str:
+    """A message that is one line and no essay, whatever ids and names of the document got into it."""
+    cut = message if len(message) <= _LONGEST_MESSAGE else f"{message[:_LONGEST_MESSAGE]}…"
+    return cut if cut.isprintable() else _clean(cut)
+
+
+def _clean(text: str) -> str:
+    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
 
 
 def listed(words: Iterable[str], last: str = "and") -> str:

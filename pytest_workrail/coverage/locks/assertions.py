@@ -1,22 +1,27 @@
 """Whether a test asserted anything.
 
-In order of strength: an `assert` that was seen to pass while the test ran (pytest tells when the ini value
-`enable_assertion_pass_hook` is set); a matcher of this plugin that was called; an expectation that leaves no trace when
-it is met, read from the source (`pytest.raises`, `assert...` methods). Without that ini value `assert` statements are
-read from the source too. What can't fail, such as `assert True`, never counts.
+Told from what is certain to be executed when a test passes, and where that does not settle it, from what is seen to
+be executed: the lines with expectations in the test file, in `conftest.py`, and in helpers below the project's
+`testpaths`. An `assert` inside the code under test is not the test's, and what can't fail, such as `assert True`, never
+counts. Matchers of this plugin speak for themselves.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import inspect
+import os
+import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from pathlib import Path
+from types import FrameType, FunctionType
+from typing import Any
 
 import pytest
 
-from pytest_workrail.coverage.locks.vacuity import is_vacuous
+from pytest_workrail.coverage.locks.reading import FileReading
 
-_HOOK = "enable_assertion_pass_hook"
 _noted: ContextVar[list[str] | None] = ContextVar("workrail_noted_assertions", default=None)
 
 
@@ -27,46 +32,117 @@ def note_assertion(what: str) -> None:
         noted.append(what)
 
 
-class AssertionWatch:
-    """Watches one test at a time."""
+class Found:
+    """What is known about one test so far."""
+
+    __slots__ = ("asserted",)
+
+    def __init__(self) -> None:
+        self.asserted = False
+
+
+class TestSide:
+    """Which files belong to a test and which to what it tests."""
+
+    __test__ = False
 
     def __init__(self, config: pytest.Config) -> None:
-        self._config = config
-        self._sees_statements = bool(config.getini(_HOOK))
-        self._is_calling = False
-        self._seen = False
+        self._folders = tuple(
+            f"{os.path.normpath(folder)}{os.sep}"
+            for pattern in config.getini("testpaths")
+            for folder in config.rootpath.glob(pattern)
+        )
+
+    def holds(self, file: str, item: pytest.Item) -> bool:
+        """Whether a file is the test's own, a `conftest.py`, or a helper below the project's test folders."""
+        return file == str(item.path) or os.path.basename(file) == "conftest.py" or file.startswith(self._folders)
+
+
+class AssertionWatch:
+    """Tells of each test whether it asserted anything; every file is read once."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._side = TestSide(config)
+        self._readings: dict[str, FileReading] = {}
 
     @contextmanager
-    def around(self) -> Iterator[None]:
-        """Listen to passing assertions while a test runs. Other tests then pay nothing for it."""
-        self._config.pluginmanager.register(self)
-        try:
-            yield
-        finally:
-            self._config.pluginmanager.unregister(self)
-
-    @contextmanager
-    def calling(self) -> Iterator[None]:
-        """The test itself runs, not what prepares or cleans up."""
+    def watching(self, item: pytest.Item) -> Iterator[Found]:
+        """Watch a test while it is called."""
+        found = Found()
+        function = _function(item)
+        reading = self._reading(str(item.path))
         noted: list[str] = []
         token = _noted.set(noted)
-        self._is_calling, self._seen = True, False
         try:
-            yield
+            if function is not None and reading.is_certain(function.__code__.co_firstlineno):
+                yield found
+                found.asserted = True
+            elif sys.gettrace() is not None:
+                # Somebody else traces already, a debugger perhaps. What is written has to do.
+                yield found
+                found.asserted = function is not None and reading.holds(function.__code__.co_firstlineno)
+            else:
+                with _traced(_Lines(found, lambda file: self._lines(file, item))):
+                    yield found
         finally:
             _noted.reset(token)
-            self._is_calling = False
-            self._seen = self._seen or bool(noted)
+        found.asserted = found.asserted or bool(noted)
 
-    def pytest_assertion_pass(self, orig: str) -> None:
-        if self._is_calling and not self._seen and not is_vacuous(orig):
-            self._seen = True
+    def _lines(self, file: str, item: pytest.Item) -> frozenset[int]:
+        """The lines of a file that count as expectations of a test."""
+        return self._reading(file).lines if self._side.holds(file, item) else frozenset()
 
-    def asserted(self, item: pytest.Item) -> bool:
-        """Whether the test that has just been called asserted anything."""
-        if self._seen or not isinstance(item, pytest.Function):
-            return self._seen
-        from pytest_workrail.coverage.locks.reading import Expectation, expectations
+    def _reading(self, file: str) -> FileReading:
+        if file not in self._readings:
+            try:
+                source = Path(file).read_text(encoding="utf-8")
+            except (OSError, UnicodeDecodeError):
+                source = ""
+            self._readings[file] = FileReading(source)
+        return self._readings[file]
 
-        found = expectations(item.function)
-        return Expectation.CALL in found or (Expectation.STATEMENT in found and not self._sees_statements)
+
+def _function(item: pytest.Item) -> FunctionType | None:
+    """The function of a test as it was written, if it was written in the test's own file."""
+    function = getattr(item, "function", None)
+    inner = getattr(getattr(function, "hypothesis", None), "inner_test", function)
+    written = inspect.unwrap(inner) if callable(inner) else None
+    if not isinstance(written, FunctionType) or written.__code__.co_filename != str(item.path):
+        return None
+    return written
+
+
+@contextmanager
+def _traced(lines: _Lines) -> Iterator[None]:
+    sys.settrace(lines.entered)
+    try:
+        yield
+    finally:
+        sys.settrace(None)
+
+
+class _Lines:
+    """Notices when one of the lines that count is executed, and stops looking."""
+
+    def __init__(self, found: Found, lines_of: Callable[[str], frozenset[int]]) -> None:
+        self._found = found
+        self._lines_of = lines_of
+        self._lines: dict[str, frozenset[int]] = {}
+
+    def entered(self, frame: FrameType, event: str, _: object) -> Any:
+        """A function is called: its lines are of interest only if some of them count."""
+        if self._found.asserted:
+            sys.settrace(None)
+            return None
+        file = frame.f_code.co_filename
+        lines = self._lines.get(file)
+        if lines is None:
+            lines = self._lines[file] = self._lines_of(file)
+        return self._executed if lines else None
+
+    def _executed(self, frame: FrameType, event: str, _: object) -> Any:
+        if event != "line" or frame.f_lineno not in self._lines[frame.f_code.co_filename]:
+            return self._executed
+        self._found.asserted = True
+        sys.settrace(None)
+        return None

@@ -135,8 +135,3 @@ def _summary(coverage: LockCoverage, findings: Sequence[Finding]) -> Iterator[st
         yield f"{len(findings) - len(unnoticed)} of {len(findings)} sabotages noticed"
     for finding in unnoticed:
         yield f"  {finding.sabotage.name} ({finding.lock_id}) is not noticed: {finding.why}"
-    if any(evidence.flaw == "asserted nothing" for status in coverage.open for evidence in status.claims):
-        yield (
-            "If a test that asserted nothing does assert something: pytest may still use modules in __pycache__ that "
-            "it rewrote before enable_assertion_pass_hook was set. Remove that folder."
-        )

@@ -43,20 +43,13 @@ class LockPlugin:
                 config.hook.pytest_deselected(items=others)
             items[:] = [item for item in items if item in claiming]
 
-    @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
-        if not self._session.is_claiming(item.nodeid):
-            return (yield)
-        with self._watch.around():
-            return (yield)
-
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
         if not self._session.is_claiming(item.nodeid):
             return (yield)
-        with self._watch.calling():
+        with self._watch.watching(item) as found:
             result = yield
-        if self._watch.asserted(item):
+        if found.asserted:
             self._session.asserted(item.nodeid)
         return result
 

@@ -1,11 +1,13 @@
 """Proving: run the enforcing tests of each sabotage with its switch on, each in a process of its own.
 
 The tests are collected once. A sabotage then gets a copy of the whole process, so that nothing it breaks, caches or
-leaves behind can reach another one. A proof is an assertion of a test that fails there and held before.
+leaves behind can reach another one. A proof is a test that passed before and whose call fails there: by an assertion,
+or because a result lacks what the test reaches for. Any other exception may be the fault of the sabotage itself.
 """
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import selectors
@@ -17,9 +19,12 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from pytest_workrail.coverage.locks.assertions import TestSide
 from pytest_workrail.coverage.locks.sabotage import Sabotage
+from workrail_lint.result import Err
 
 TIME_LIMIT_SECONDS = 60.0
+_UNWRAPPED = inspect.getattr_static(Err, "value").fget.__code__
 
 
 class Attempt(NamedTuple):
@@ -115,7 +120,7 @@ def _tried(attempt: Attempt) -> tuple[str | None, str]:
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if reporter is not None:
         config.pluginmanager.unregister(reporter)
-    watch = _Watch()
+    watch = _Watch(config)
     config.pluginmanager.register(watch)
     try:
         with attempt.sabotage.applied():
@@ -131,19 +136,36 @@ def _tried(attempt: Attempt) -> tuple[str | None, str]:
 
 
 class _Watch:
-    """Finds the first test whose call fails an assertion."""
+    """Finds the first test whose call fails because something is not as it says."""
 
-    def __init__(self) -> None:
+    def __init__(self, config: pytest.Config) -> None:
+        self._side = TestSide(config)
         self.noticed: str | None = None
         self.other = ""
 
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[Any]) -> None:
         if call.excinfo is None or self.noticed is not None:
             return
-        if call.when == "call" and _is_assertion(call.excinfo.value):
+        error = call.excinfo.value
+        if call.when == "call" and (_is_assertion(error) or self._lacks_something(error, item)):
             self.noticed = item.nodeid
-        elif not isinstance(call.excinfo.value, pytest.skip.Exception):
-            self.other = f"{item.nodeid} fails with {type(call.excinfo.value).__name__}, which is no failed assertion"
+        elif not isinstance(error, pytest.skip.Exception):
+            self.other = f"{item.nodeid} fails with {type(error).__name__}, which is no failed assertion"
+
+    def _lacks_something(self, error: BaseException, item: pytest.Item) -> bool:
+        """Whether the test itself reached for something that the result should have had."""
+        if isinstance(error, BaseExceptionGroup):
+            return all(self._lacks_something(each, item) or _is_assertion(each) for each in error.exceptions)
+        place = error.__traceback__
+        while place is not None and place.tb_next is not None:
+            place = place.tb_next
+        if place is None:
+            return False
+        code = place.tb_frame.f_code
+        if isinstance(error, AttributeError | LookupError):
+            return self._side.holds(code.co_filename, item)
+        # The value of a failure: our own way to say that a success was expected.
+        return isinstance(error, ValueError) and code is _UNWRAPPED
 
 
 def _is_assertion(error: BaseException) -> bool:

@@ -1,156 +1,113 @@
-"""What a test expects, read from its source: for expectations that leave no trace when they are met.
+"""Where a test file says what must be: `assert` statements that can fail, and calls that fail by themselves.
 
-Only what can be reached is counted: nothing behind a `return`, nothing under a condition that never holds. Helpers
-are followed when they lie beside the test; an `assert` inside the code under test is not the test's.
+Whether such a place is certain to be passed is a matter of form: a statement in the outermost block of a function,
+before anything that may return, is executed whenever the function comes to its end.
 """
 
 from __future__ import annotations
 
 import ast
-import inspect
-import os
-import textwrap
-from collections.abc import Callable, Iterator
-from enum import Enum
-from types import FunctionType
-from typing import Any
+from collections.abc import Iterator
 
-import pytest
+from pytest_workrail.coverage.locks.vacuity import is_vacuous
 
-from pytest_workrail.coverage.locks.vacuity import is_vacuous_node
-
-_MAX_DEPTH = 4
-_EXPECTING = (pytest.raises, pytest.warns, pytest.deprecated_call)
-_LEAVING = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+_EXPECTING = ("raises", "warns", "deprecated_call")
+_Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-class Expectation(Enum):
-    """How a test says what must be."""
+class FileReading:
+    """The expectations in one file, by line."""
 
-    STATEMENT = "assert statement"
-    CALL = "call"
+    def __init__(self, source: str) -> None:
+        try:
+            tree = ast.parse(source)
+        except (SyntaxError, ValueError):
+            tree = ast.Module([], [])
+        self._expecting = _expecting_names(tree)
+        self._functions = {_first_line(node): node for node in ast.walk(tree) if isinstance(node, _Function)}
+        self.lines = frozenset(
+            line for node in ast.walk(tree) if isinstance(node, ast.stmt) for line in self._expectation_lines(node)
+        )
 
+    def is_certain(self, first_line: int) -> bool:
+        """Whether the function that begins there can't come to its end without meeting an expectation."""
+        function = self._functions.get(first_line)
+        if function is None:
+            return False
+        for statement in function.body:
+            if self._expects(statement):
+                return True
+            if any(isinstance(node, ast.Return) for node in _own_nodes(statement)):
+                return False
+        return False
 
-def expectations(function: Callable[..., object]) -> set[Expectation]:
-    """The kinds of expectation in a test and in the helpers beside it."""
-    plain = _plain(function)
-    if plain is None:
-        return set()
-    folder = os.path.dirname(plain.__code__.co_filename)
-    found: set[Expectation] = set()
-    seen: set[FunctionType] = set()
-    _collect(plain, folder, found, seen, _MAX_DEPTH)
-    return found
+    def holds(self, first_line: int) -> bool:
+        """Whether the function that begins there holds an expectation anywhere."""
+        function = self._functions.get(first_line)
+        return function is not None and any(
+            function.lineno <= line <= (function.end_lineno or function.lineno) for line in self.lines
+        )
 
+    def _expects(self, statement: ast.stmt) -> bool:
+        """Whether executing a statement, and nothing inside it that is conditional, meets an expectation."""
+        match statement:
+            case ast.Assert(test):
+                return not is_vacuous(test)
+            case ast.Expr(value) | ast.Assign(value=value):
+                return self._is_expecting_call(value)
+            case ast.With(items) | ast.AsyncWith(items):
+                return any(self._is_expecting_call(item.context_expr) for item in items)
+            case _:
+                return False
 
-def _plain(function: object) -> FunctionType | None:
-    """The function as it was written, without what was wrapped around it."""
-    inner = getattr(getattr(function, "hypothesis", None), "inner_test", function)
-    unwrapped = inspect.unwrap(inner) if callable(inner) else inner
-    unwrapped = getattr(unwrapped, "__func__", unwrapped)
-    return unwrapped if isinstance(unwrapped, FunctionType) else None
+    def _expectation_lines(self, statement: ast.stmt) -> Iterator[int]:
+        if isinstance(statement, ast.Assert) and not is_vacuous(statement.test):
+            yield statement.lineno
+        for part in ast.iter_child_nodes(statement):
+            if isinstance(part, ast.expr | ast.withitem):
+                for node in _evaluated(part):
+                    if isinstance(node, ast.expr) and self._is_expecting_call(node):
+                        yield from (statement.lineno, node.lineno)
 
-
-def _collect(function: FunctionType, folder: str, found: set[Expectation], seen: set[FunctionType], depth: int) -> None:
-    definition = _definition(function)
-    if definition is None or function in seen or not depth:
-        return
-    seen.add(function)
-    names = {**function.__globals__, **inspect.getclosurevars(function).nonlocals}
-    for node in _reachable(definition.body):
-        if isinstance(node, ast.Assert):
-            if not is_vacuous_node(node.test):
-                found.add(Expectation.STATEMENT)
-        elif isinstance(node, ast.Call):
-            target = _resolved(node.func, names)
-            if _expects(node.func, target):
-                found.add(Expectation.CALL)
-                continue
-            helper = _plain(target)
-            if helper is not None and os.path.dirname(helper.__code__.co_filename) == folder:
-                _collect(helper, folder, found, seen, depth - 1)
-
-
-def _definition(function: FunctionType) -> ast.FunctionDef | ast.AsyncFunctionDef | None:
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
-    except (OSError, TypeError, SyntaxError):
-        return None
-    definition = tree.body[0] if tree.body else None
-    return definition if isinstance(definition, ast.FunctionDef | ast.AsyncFunctionDef) else None
-
-
-def _expects(written: ast.expr, target: object) -> bool:
-    """Whether a call fails the test by itself when something is not so."""
-    if any(target is expecting for expecting in _EXPECTING):
-        return True
-    name = written.attr if isinstance(written, ast.Attribute) else written.id if isinstance(written, ast.Name) else ""
-    return name.startswith("assert")
-
-
-def _resolved(written: ast.expr, names: dict[str, Any]) -> object:
-    """What a called name stands for; None when that can't be told without running anything."""
-    if isinstance(written, ast.Name):
-        return names.get(written.id)
-    if isinstance(written, ast.Attribute):
-        owner = _resolved(written.value, names)
-        return inspect.getattr_static(owner, written.attr, None) if inspect.ismodule(owner) else None
-    return None
+    def _is_expecting_call(self, node: ast.expr) -> bool:
+        match node:
+            case ast.Call(ast.Attribute(ast.Name("pytest"), name)) if name in _EXPECTING:
+                return True
+            case ast.Call(ast.Attribute(_, name)):
+                return name.startswith("assert")
+            case ast.Call(ast.Name(name)):
+                return name in self._expecting or name.startswith("assert")
+            case _:
+                return False
 
 
-def _reachable(body: list[ast.stmt]) -> Iterator[ast.AST]:
-    """The nodes of statements that can run, in order; of inner functions only those that are used."""
-    used = {node.id for statement in body for node in ast.walk(statement) if isinstance(node, ast.Name)}
-    for statement in body:
-        yield from _nodes(statement, used)
-        if isinstance(statement, _LEAVING):
-            return
+def _expecting_names(tree: ast.Module) -> frozenset[str]:
+    """The names under which a module knows what pytest offers for expected exceptions and warnings."""
+    return frozenset(
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and node.module == "pytest"
+        for alias in node.names
+        if alias.name in _EXPECTING
+    )
 
 
-def _nodes(statement: ast.stmt, used: set[str]) -> Iterator[ast.AST]:
-    match statement:
-        case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
-            if name in used:
-                yield from _reachable(statement.body)
-        case ast.ClassDef():
-            return
-        case ast.If(test=test, body=body, orelse=orelse):
-            yield from _walked(test)
-            chosen = _known(test)
-            if chosen is not False:
-                yield from _reachable(body)
-            if chosen is not True:
-                yield from _reachable(orelse)
-        case ast.While(test=test, body=body, orelse=orelse):
-            yield from _walked(test)
-            if _known(test) is not False:
-                yield from _reachable(body)
-            yield from _reachable(orelse)
-        case _:
-            yield statement
-            for part in ast.iter_child_nodes(statement):
-                if isinstance(part, ast.expr | ast.withitem):
-                    yield from _walked(part)
-            for name in ("body", "orelse", "finalbody"):
-                yield from _reachable(getattr(statement, name, []))
-            for handler in getattr(statement, "handlers", []):
-                yield from _reachable(handler.body)
-            for case in getattr(statement, "cases", []):
-                yield from _reachable(case.body)
+def _first_line(function: _Function) -> int:
+    return min([function.lineno, *(decorator.lineno for decorator in function.decorator_list)])
 
 
-def _walked(node: ast.AST) -> Iterator[ast.AST]:
+def _own_nodes(statement: ast.AST) -> Iterator[ast.AST]:
+    """The nodes of a statement, without those of functions defined in it."""
+    yield statement
+    for part in ast.iter_child_nodes(statement):
+        if not isinstance(part, _Function | ast.Lambda | ast.ClassDef):
+            yield from _own_nodes(part)
+
+
+def _evaluated(node: ast.AST) -> Iterator[ast.AST]:
     """An expression and what is in it; a lambda is left out, as nobody knows whether it is called."""
     if isinstance(node, ast.Lambda):
         return
     yield node
     for part in ast.iter_child_nodes(node):
-        yield from _walked(part)
-
-
-def _known(test: ast.expr) -> bool | None:
-    """A condition whose outcome is written down."""
-    if isinstance(test, ast.Constant):
-        return bool(test.value)
-    name = test.attr if isinstance(test, ast.Attribute) else test.id if isinstance(test, ast.Name) else None
-    return False if name == "TYPE_CHECKING" else None
+        yield from _evaluated(part)

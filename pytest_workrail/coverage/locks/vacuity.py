@@ -3,50 +3,19 @@
 from __future__ import annotations
 
 import ast
-from functools import lru_cache
 
 _ALWAYS_TRUE = (ast.Lambda, ast.GeneratorExp)
 _REFLEXIVE = (ast.Eq, ast.Is, ast.LtE, ast.GtE)
 # Builtins that give the same for the same arguments; anything else may look at the world.
-_PURE = frozenset(
-    builtin.__name__
-    for builtin in (
-        *(
-            bool,
-            bytes,
-            dict,
-            enumerate,
-            filter,
-            float,
-            frozenset,
-            int,
-            list,
-            map,
-            range,
-            reversed,
-            set,
-            str,
-            tuple,
-            zip,
-        ),
-        *(abs, all, any, chr, divmod, format, hex, isinstance, issubclass, iter, len, max, min, next, ord, pow, repr),
-        *(round, sorted, sum, type),
-    )
-)
+_PURE = frozenset({
+    "abs", "all", "any", "bool", "bytes", "chr", "dict", "divmod", "enumerate", "filter", "float", "format",
+    "frozenset", "hex", "int", "isinstance", "issubclass", "iter", "len", "list", "map", "max", "min", "next", "ord",
+    "pow", "range", "repr", "reversed", "round", "set", "sorted", "str", "sum", "tuple", "type", "zip",
+})  # fmt: skip
 
 
-@lru_cache(maxsize=4096)
-def is_vacuous(expression: str) -> bool:
-    """Whether an asserted expression can't fail, as far as its text tells."""
-    try:
-        tree = ast.parse(f"({expression}\n)", mode="eval")
-    except (SyntaxError, ValueError):
-        return False
-    return is_vacuous_node(tree.body)
-
-
-def is_vacuous_node(node: ast.expr) -> bool:
-    """The same for a parsed expression: it names nothing that could vary, or it is true by its form."""
+def is_vacuous(node: ast.expr) -> bool:
+    """Whether an asserted expression can't fail: it names nothing that could vary, or is true by its form."""
     return not _varies(node) or _holds(node)
 
 

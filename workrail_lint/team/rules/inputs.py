@@ -91,7 +91,7 @@ class InputFieldMissing(TeamRule):
             report_members(value, "", _REQUEST, report)
         else:
             report_members(value, "", {"task": _OBJECT, **_AROUND}, report)
-            if document.agent is A.RESEARCHER:
+            if document.agent is A.RESEARCHER and "research_question" not in value:
                 report_members(value, "", {"research_question": _TEXT}, report)
         report_members(value, "", {name: kind for name, kind in _OPTIONAL.items() if name in value}, report)
         if type(value.get("repo_state")) is dict:

@@ -13,6 +13,7 @@ from workrail_lint.team.places import places
 from workrail_lint.team.rules.base import DECIDED, Backlog, Decision, Dispatch, Document, ExchangeDocument, TeamRule
 from workrail_lint.team.sections import Sections
 from workrail_lint.team.vocabulary import AgentName, Profile, is_member, items_of
+from workrail_lint.team.wording import one_line
 
 if TYPE_CHECKING:
     from workrail_lint.team.trace import Trace
@@ -71,7 +72,7 @@ class Reporter:
     ) -> None:
         rule = self.rule
         level = lowered(rule, severity or rule.severity, self.profile)
-        finding = Finding(rule.code, rule.name, level, message, pointer, fix=fix, on_name=on_name)
+        finding = Finding(rule.code, rule.name, level, one_line(message), pointer, fix=fix, on_name=on_name)
         if at is not None and self.document is not None:
             finding.span = self.document.reader.source.span(*at)
         if path is not None:

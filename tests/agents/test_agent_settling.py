@@ -1,0 +1,86 @@
+"""Settling a condition: what is found settles it, and what can be settled is found."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pytest_workrail.agents.settling import settle
+from pytest_workrail.engine.conditions import evaluate
+from pytest_workrail.protocol.context import merged
+
+LEAVES = [
+    {"var": "a", "equals": "x"},
+    {"var": "a", "not_equals": "x"},
+    {"var": "a", "equals": 3},
+    {"var": "a", "equals": True},
+    {"var": "a", "equals": None},
+    {"var": "a", "gt": 3},
+    {"var": "a", "gte": 3},
+    {"var": "a", "lt": 3},
+    {"var": "a", "lte": 2.5},
+    {"var": "a", "contains": "needle"},
+    {"var": "a", "startsWith": "pre"},
+    {"var": "a", "endsWith": "post"},
+    {"var": "a", "matches": "^v[0-9]+$"},
+    {"var": "a", "in": ["x", 2]},
+    {"var": "a"},
+]
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+@pytest.mark.parametrize("condition", LEAVES, ids=str)
+@pytest.mark.parametrize("context", [{}, {"a": "x"}, {"a": 7}], ids=str)
+def test_every_comparison_both_ways(condition: dict[str, Any], wanted: bool, context: dict[str, Any]) -> None:
+    change = settle(condition, wanted, context, {})
+    assert change is not None
+    assert evaluate(condition, merged(context, change)) is wanted
+
+
+def test_nothing_is_changed_without_need() -> None:
+    assert settle({"var": "a", "equals": 1}, True, {"a": 1}, {}) == {}
+    assert settle(None, True, {}, {}) == {}
+
+
+def test_the_fewest_variables_are_changed() -> None:
+    condition = {"and": [{"var": "a"}, {"var": "b"}, {"or": [{"var": "c"}, {"var": "d"}]}]}
+    change = settle(condition, True, {"b": 1}, {})
+    assert change is not None
+    assert len(change) == 2
+    assert settle(condition, False, {"a": 1, "b": 1, "c": 1}, {}) == {"a": False}
+
+
+def test_what_lies_on_top_or_is_kept_can_not_be_changed() -> None:
+    condition = {"or": [{"var": "round", "lt": 3}, {"var": "more"}]}
+    assert settle(condition, False, {"more": True}, {"round": 5}) == {"more": False}
+    assert settle(condition, False, {}, {"round": 1}) is None
+    assert settle({"var": "goal", "equals": "x"}, True, {"goal": "y"}, {}, kept=("goal",)) is None
+
+
+def test_what_can_not_be_settled() -> None:
+    assert settle({"and": [{"var": "a", "gt": 3}, {"var": "a", "lt": 2}]}, True, {}, {}) is None
+    assert settle({"not": {}}, True, {}, {}) is None
+    assert settle({"var": "a", "equals": [1]}, True, {}, {}) is None
+
+
+def conditions() -> st.SearchStrategy[Any]:
+    leaves = st.builds(lambda leaf, name: {**leaf, "var": name}, st.sampled_from(LEAVES), st.sampled_from("abc"))
+    return st.recursive(
+        leaves,
+        lambda inner: st.one_of(
+            st.lists(inner, max_size=3).map(lambda parts: {"and": parts}),
+            st.lists(inner, max_size=3).map(lambda parts: {"or": parts}),
+            inner.map(lambda part: {"not": part}),
+        ),
+        max_leaves=5,
+    )
+
+
+@given(conditions(), st.booleans(), st.dictionaries(st.sampled_from("abc"), st.sampled_from(["x", 3, True, "needle"])))
+def test_whatever_is_found_settles_it(condition: Any, wanted: bool, context: dict[str, Any]) -> None:
+    change = settle(condition, wanted, context, {})
+    if change is not None:
+        assert evaluate(condition, merged(context, change)) is wanted
