@@ -15,6 +15,7 @@ from pytest_workrail.agents.moment import Moment
 from pytest_workrail.agents.prose import failing_notes
 from pytest_workrail.agents.right import (
     assessment_artifacts,
+    contract_artifact,
     loop_decision,
     observation,
     right_answer,
@@ -85,15 +86,24 @@ def _failing_notes(moment: Moment, right: Submit) -> Submit | None:
 # --------------------------------------------------------------------------------------------------------- artifacts
 
 
-def _required_pack(moment: Moment) -> ContractPack | None:
+def _pack(moment: Moment) -> ContractPack | None:
+    """The contract of the step, whether it has to be met or not."""
     contract = moment.step.get("output", {}).get("contract")
-    if contract is None or not contract["required"]:
-        return None
-    return moment.program.index.packs.get(contract["ref"])
+    return None if contract is None else moment.program.index.packs.get(contract["ref"])
 
 
 def _is_asked_for_artifacts(moment: Moment) -> bool:
-    return _required_pack(moment) is not None or "assessments" in moment.step.get("output", {})
+    output: dict[str, Any] = moment.step.get("output", {})
+    return output["contract"]["required"] if "contract" in output else "assessments" in output
+
+
+def _artifacts(moment: Moment, right: Submit) -> tuple[dict[str, Json], ...]:
+    """What a contract or an assessment looks at: also where a contract would be content with nothing."""
+    pack = _pack(moment)
+    if pack is not None and not right.artifacts:
+        made = contract_artifact(moment, pack.ref)
+        return () if made is None else (made,)
+    return tuple(each for each in right.artifacts if isinstance(each, dict)) if _is_asked_for_artifacts(moment) else ()
 
 
 def _without_artifact(moment: Moment, right: Submit) -> Submit | None:
@@ -109,24 +119,24 @@ def _wrong_kind(moment: Moment, right: Submit) -> Submit | None:
 
 def _invalid_artifact(moment: Moment, right: Submit) -> Submit | None:
     """The right kind, with a member that nobody asked for and without the first one that was."""
-    if not right.artifacts or not _is_asked_for_artifacts(moment):
+    artifacts = _artifacts(moment, right)
+    if not artifacts:
         return None
-    first = right.artifacts[0]
-    assert isinstance(first, dict)
-    kept = [name for name in first if name == "kind" or name != next(n for n in first if n != "kind")]
-    broken: dict[str, Json] = {**{name: first[name] for name in kept}, "unexpected": True}
-    return replace(right, artifacts=(broken, *right.artifacts[1:]))
+    first, *others = artifacts
+    dropped = next(name for name in first if name != "kind")
+    broken = {name: value for name, value in first.items() if name != dropped}
+    return replace(right, artifacts=({**broken, "unexpected": True}, *others))
 
 
 def _oversize_artifact(moment: Moment, right: Submit) -> Submit | None:
     """The right kind, with more text in one member than its schema takes."""
-    pack = _required_pack(moment)
-    if pack is None or not right.artifacts or not isinstance(right.artifacts[0], dict):
+    pack, artifacts = _pack(moment), _artifacts(moment, right)
+    if pack is None or not artifacts:
         return None
     for name, schema in pack.schema.get("properties", {}).items():
         grown = _beyond(schema)
         if grown is not None:
-            return replace(right, artifacts=({**right.artifacts[0], name: grown}, *right.artifacts[1:]))
+            return replace(right, artifacts=({**artifacts[0], name: grown}, *artifacts[1:]))
     return None
 
 

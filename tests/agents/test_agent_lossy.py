@@ -98,4 +98,4 @@ def test_chance_is_fair_and_fixed() -> None:
     drawn = [fraction(1, "step", number) for number in range(2000)]
     assert all(0 <= each < 1 for each in drawn)
     assert 900 < sum(each < 0.5 for each in drawn) < 1100
-    assert fraction(7, "a", 1) == 0.33480332325893183
+    assert fraction(7, "a", 1) == 0.8302361268775336, "the same on every machine"

@@ -225,6 +225,7 @@ class _Parser:
                 if number not in self.closed:
                     self.foreign[f"\\{number} before the group it refers to"] = None
                 return Reference()
+            self.foreign[f"\\{char} where there is no such group"] = None
         ranges = self._property(char)
         if ranges is not None:
             return Atom(ranges, None)

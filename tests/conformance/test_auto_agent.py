@@ -1,0 +1,107 @@
+"""The automatic agent on every workflow of the corpus: complete under both profiles, and the same bytes each time."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from oracle import requires_oracle, shared_folder
+
+from pytest_workrail.agents.auto import Auto
+from pytest_workrail.run.bench import Setup
+from pytest_workrail.run.driver import drive
+from pytest_workrail.run.transcript import Transcript
+from workrail_lint import Ok, compile_workflow
+from workrail_lint.workrail.canonical import canonical_bytes, digest
+from workrail_lint.workrail.catalog.catalog import load_core
+from workrail_lint.workrail.catalog.extend import with_routines
+
+pytestmark = requires_oracle
+
+PROFILES = ("reference", "locked")
+# What the engine refuses, and nothing else may be missing from the runs.
+_REFUSED = {
+    "spec/examples/invalid-workflow.json",
+    "workflows/examples/dashboard-template-workflow.json",
+}
+
+
+@cache
+def workflows() -> dict[str, dict[str, Any]]:
+    """The IR of every workflow of the corpus that is valid."""
+    shared = shared_folder()
+    if shared is None:
+        return {}
+    corpus = shared / "corpus"
+    catalog = with_routines(load_core(), corpus / "workflows" / "routines").catalog
+    compiled = {
+        path.relative_to(corpus).as_posix(): compile_workflow(path, catalog=catalog)
+        for path in sorted(corpus.rglob("*.json"))
+    }
+    return {name: result.value.ir for name, result in compiled.items() if isinstance(result, Ok)}
+
+
+def transcript_bytes(transcript: Transcript) -> bytes:
+    """Every bit of a transcript, tokens and ids included."""
+    return canonical_bytes(json.loads(json.dumps(asdict(transcript))))
+
+
+def test_the_corpus_is_looked_at_as_a_whole() -> None:
+    shared = shared_folder()
+    assert shared is not None
+    files = {path.relative_to(shared / "corpus").as_posix() for path in (shared / "corpus").rglob("*.json")}
+    assert files - set(workflows()) == _REFUSED & files
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("name", workflows())
+def test_runs_to_completion_and_repeats_itself(name: str, profile: Any) -> None:
+    setup = Setup(workflows()[name], profile)
+    first = drive(setup, Auto())
+    assert (first.status, first.blockers, first.gaps) == ("complete", (), ()), first.ending.why
+    assert transcript_bytes(drive(setup, Auto()).transcript) == transcript_bytes(first.transcript)
+
+
+def digests() -> dict[str, str]:
+    """The digest of every transcript, by workflow and profile."""
+    return {
+        f"{name} {profile}": digest(transcript_bytes(drive(Setup(ir, profile), Auto()).transcript))
+        for name, ir in workflows().items()
+        for profile in PROFILES
+    }
+
+
+def test_hash_seed_time_zone_and_folder_change_nothing(tmp_path: Path) -> None:
+    shared = shared_folder()
+    assert shared is not None
+    here = Path(__file__)
+    code = "import json, sys; sys.path.insert(0, sys.argv[1]); from test_auto_agent import digests; print(json.dumps(digests()))"
+    surroundings = [
+        ({"PYTHONHASHSEED": "1", "TZ": "Pacific/Kiritimati", "LC_ALL": "C"}, tmp_path),
+        ({"PYTHONHASHSEED": "4242", "TZ": "America/St_Johns", "LC_ALL": "C.UTF-8"}, here.parents[2]),
+    ]
+    running = [
+        subprocess.Popen(
+            [sys.executable, "-c", code, str(here.parent)],
+            cwd=folder,
+            env={
+                **os.environ,
+                **variables,
+                "WORKRAIL_CORPUS": str(shared.resolve()),
+                "PYTHONPATH": str(here.parents[2]),
+            },
+            stdout=subprocess.PIPE,
+        )
+        for variables, folder in surroundings
+    ]
+    answers = [json.loads(process.communicate(timeout=300)[0]) for process in running]
+    assert answers[0] == answers[1]
+    assert answers[0] == digests()
+    assert len(answers[0]) == len(workflows()) * len(PROFILES)
