@@ -39,7 +39,8 @@ class Comparison:
         """Where they part, in words."""
         from pytest_workrail.golden.diff import described
 
-        return "\n".join(described(self.differences)) or "Both profiles answer alike."
+        differences = self.differences
+        return "\n".join(described(differences)) if differences else "Both profiles answer alike."
 
 
 def both_profiles(setup: Setup, agent: Agent) -> Comparison:

@@ -64,7 +64,9 @@ class _Drive:
         # The node on which the pending step was reached, before anything was handed in there.
         self._arrived_at: Stand | None = None
         self._attempt = 1
+        # What the node itself says, and whether the last call failed, which changes nothing about the node.
         self._refusal: Refusal | None = None
+        self._has_failed = False
         self._is_complete = False
 
     def run(self) -> Run:
@@ -182,9 +184,8 @@ class _Drive:
             return Problem(f"The run has not been at step '{named}', so it can't go back there.")
         answer = self._bench.call("continue_workflow", self._rehydration(token))
         self._agent.hear(answer)
-        if answer.is_error:
-            self._refusal = "error"
-        else:
+        self._has_failed = answer.is_error
+        if not answer.is_error:
             self._move_to(answer)
         return None
 
@@ -213,9 +214,10 @@ class _Drive:
     def _take_in(self, answer: Exchange) -> None:
         """Where the run stands after an answer. An answer about something that is past changes nothing."""
         response = answer.response
+        self._has_failed = answer.is_error
         if answer.is_error:
-            self._refusal = "error"
-        elif response.get("kind") == "gate_checkpoint":
+            return
+        if response.get("kind") == "gate_checkpoint":
             self._tokens["$continue"] = self._tokens["$gate"] = str(response["gateToken"])
             self._refusal = "gated"
             self._stand = stand_at(self._bench, self._tokens["$gate"])
@@ -293,7 +295,8 @@ class _Drive:
             stand.earlier,
             self._arrivals[stand.instance.step_id],
             self._attempt,
-            self._refusal,
+            # Where nothing an agent does can help, a failed call on top of it makes no difference.
+            "error" if self._has_failed and self._refusal not in ("terminal", "gated") else self._refusal,
             self._bench.exchanges[-1].response,
         )
 
@@ -304,13 +307,14 @@ class _Drive:
         if self._stand is None:
             final = nothing("error")
         else:
-            own_words = {"gated": "gated", "error": "error"}
-            status = None if self._is_complete else own_words.get(self._refusal or "")
+            status = "error" if self._has_failed else "gated" if self._refusal == "gated" else None
             last: dict[str, Any] = exchanges[-1].response
             report = last.get("blockers")
             blockers: list[Json] = list(report["blockers"]) if isinstance(report, dict) else []
             trace = self._visits.last_trace if self._is_complete else ()
-            final = final_projection(self._bench, self._stand.place, blockers, trace, status)
+            final = final_projection(
+                self._bench, self._stand.place, blockers, trace, None if self._is_complete else status
+            )
         return Transcript(
             self._program.ir["workflowId"],
             self._program.workflow_hash,

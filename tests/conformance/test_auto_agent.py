@@ -82,7 +82,10 @@ def test_hash_seed_time_zone_and_folder_change_nothing(tmp_path: Path) -> None:
     shared = shared_folder()
     assert shared is not None
     here = Path(__file__)
-    code = "import json, sys; sys.path.insert(0, sys.argv[1]); from test_auto_agent import digests; print(json.dumps(digests()))"
+    code = (
+        "import json, sys; sys.path.insert(0, sys.argv[1]); "
+        "from test_auto_agent import digests; print(json.dumps(digests()))"
+    )
     surroundings = [
         ({"PYTHONHASHSEED": "1", "TZ": "Pacific/Kiritimati", "LC_ALL": "C"}, tmp_path),
         ({"PYTHONHASHSEED": "4242", "TZ": "America/St_Johns", "LC_ALL": "C.UTF-8"}, here.parents[2]),

@@ -58,6 +58,8 @@ def neighbours(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def street(suite: Suite, neighbours: Path, monkeypatch: pytest.MonkeyPatch) -> Suite:
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([os.environ["PYTHONPATH"], str(neighbours)]))
+    for name in [name for name in os.environ if name.startswith("PYTEST_XDIST_")]:
+        monkeypatch.delenv(name)  # a worker of ours must not make a neighbour believe it is one
     return suite
 
 

@@ -25,10 +25,14 @@ _CLAIM = re.compile(r"(?P<lock>[a-z0-9]+(?:-[a-z0-9]+)*)(?:@(?P<revision>[1-9]\d
 
 
 class Claim(NamedTuple):
-    """One lock that a test claims, with the revision it names, if it names one."""
+    """One lock that a test claims, with the revision it names, if it names one.
+
+    `is_own` tells a claim that stands at the test from one of its class or module, which speaks for all their tests.
+    """
 
     lock_id: str
     revision: int | None
+    is_own: bool = True
 
 
 class Claims(NamedTuple):
@@ -60,9 +64,9 @@ class ClaimReader:
 
     def read(self, item: pytest.Item) -> Claims:
         """Every claim of a test, each once, in the order of their ids."""
-        claims: set[Claim] = set()
+        claims: dict[tuple[str, int | None], Claim] = {}
         problems: list[str] = []
-        for written in self._written(item):
+        for is_own, written in self._written(item):
             for text, times in Counter(map(str, written)).items():
                 if times > 1:
                     problems.append(f'claims "{text}" {times} times in one place')
@@ -70,17 +74,22 @@ class ClaimReader:
                 if claim is None:
                     problems.append(f'claims "{text}", which is no lock id')
                 else:
-                    claims.add(claim)
-        ordered = sorted(claims, key=lambda claim: (claim.lock_id, claim.revision or 0))
+                    known = claims.get((claim.lock_id, claim.revision))
+                    is_known = known is not None and known.is_own
+                    claims[claim.lock_id, claim.revision] = claim._replace(is_own=is_own or is_known)
+        ordered = sorted(claims.values(), key=lambda claim: (claim.lock_id, claim.revision or 0))
         return Claims(tuple(ordered), tuple(sorted(set(problems))))
 
-    def _written(self, item: pytest.Item) -> Iterator[Iterable[object]]:
-        """The lists of claims that apply to a test, one for each place they stand in."""
+    def _written(self, item: pytest.Item) -> Iterator[tuple[bool, Iterable[object]]]:
+        """The lists of claims that apply to a test, one for each place, and whether that is the test itself."""
         for node in item.listchain():
-            yield [argument for mark in node.own_markers if mark.name == MARKER for argument in mark.args]
-        documented = {id(owner): owner for owner in _owners(item)}
+            yield node is item, [argument for mark in node.own_markers if mark.name == MARKER for argument in mark.args]
+        function = getattr(item, "function", None)
+        documented = {
+            id(owner): owner for owner in (getattr(item, "module", None), getattr(item, "cls", None), function)
+        }
         for owner in documented.values():
-            yield tagged(getattr(owner, "__doc__", None))
+            yield owner is function, tagged(getattr(owner, "__doc__", None))
         if isinstance(item, pytest.Function):
             yield from self._comments_of(item.path).of(item)
 
@@ -88,14 +97,6 @@ class ClaimReader:
         if path not in self._comments:
             self._comments[path] = CommentClaims(path)
         return self._comments[path]
-
-
-def _owners(item: pytest.Item) -> Iterator[object]:
-    """The objects whose docstrings speak for a test."""
-    for name in ("module", "cls", "function"):
-        owner = getattr(item, name, None)
-        if owner is not None:
-            yield owner
 
 
 class CommentClaims:
@@ -120,13 +121,11 @@ class CommentClaims:
                 for claim in tagged(token.string):
                     self._claims.setdefault(_innermost(scopes, token.start[0]), []).append(claim)
 
-    def of(self, item: pytest.Function) -> Iterator[list[str]]:
+    def of(self, item: pytest.Function) -> Iterator[tuple[bool, list[str]]]:
         """The claims of the module, of the classes around a test, and of the test itself."""
-        qualified = ""
-        yield self._claims.get(qualified, [])
-        for name in item.function.__qualname__.split("."):
-            qualified = f"{qualified}.{name}" if qualified else name
-            yield self._claims.get(qualified, [])
+        names = item.function.__qualname__.split(".")
+        for depth in range(len(names) + 1):
+            yield depth == len(names), self._claims.get(".".join(names[:depth]), [])
 
 
 class _Scope(NamedTuple):

@@ -40,6 +40,10 @@ class Evidence:
             return str(self.ending.value)
         return None if self.asserted else "asserted nothing"
 
+    def claim(self, lock_id: str) -> Claim | None:
+        """What it says about a lock."""
+        return next((claim for claim in self.claims if claim.lock_id == lock_id), None)
+
     @property
     def file(self) -> str:
         return self.test.partition("::")[0]
@@ -51,7 +55,7 @@ class Evidence:
         return file + separator + rest.partition("[")[0]
 
     def to_json(self) -> list[Json]:
-        claims: list[Json] = [[claim.lock_id, claim.revision] for claim in self.claims]
+        claims: list[Json] = [list(claim) for claim in self.claims]
         return [self.test, self.place, self.digest, claims, self.ending.value, self.asserted]
 
 

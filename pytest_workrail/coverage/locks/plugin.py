@@ -66,17 +66,19 @@ class LockPlugin:
         return result
 
     def _attempts(self, items: list[pytest.Item]) -> Generator[Attempt, None, None]:
-        enforcing = {piece.test: piece for piece in self._session.evidence if piece.counts}
+        """Each sabotage with the tests of each lock it breaks, those first that claim the lock themselves."""
         for sabotage in self._settings.sabotages:
             for lock_id in sabotage.locks:
-                tests = tuple(
-                    item
-                    for item in items
-                    if item.nodeid in enforcing
-                    and any(claim.lock_id == lock_id for claim in enforcing[item.nodeid].claims)
-                )
+                claims = {
+                    piece.test: claim
+                    for piece in self._session.evidence
+                    if piece.counts and (claim := piece.claim(lock_id)) is not None
+                }
+                tests = [item for item in items if item.nodeid in claims]
                 if tests:
-                    yield Attempt(sabotage, lock_id, tests)
+                    yield Attempt(
+                        sabotage, lock_id, tuple(sorted(tests, key=lambda item: not claims[item.nodeid].is_own))
+                    )
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
