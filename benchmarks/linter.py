@@ -85,12 +85,8 @@ def _start_up(folder: Path) -> Iterator[Figure]:
 
 
 def _many(folder: Path) -> Iterator[Figure]:
-    """Copies of the shipped workflows, and of the clean large one, with ids of their own."""
-    sources = [
-        path.read_text(encoding="utf-8") for path in sorted((_PROJECT / "fixtures" / "workflows").glob("*.json"))
-    ]
-    clean = [text for text in sources if not check_text(text, "workflows/a.json").warnings]
-    documents = [json.loads(text) for text in (*clean, clean_workflow(20_000))]
+    """Clean workflows of 4 and 20 kB with ids of their own: what is measured is the check, not the report."""
+    documents = [json.loads(clean_workflow(size)) for size in (4_000, 4_000, 4_000, 20_000)]
     workflows = folder / "workflows"
     workflows.mkdir()
     for number in range(_COUNT):

@@ -241,7 +241,17 @@ class TestUpdate:
         before = _kept(suite)
         suite.tests(test_it="import pytest\npytestmark = pytest.mark.skip('not now')\n" + CHANGED)
         for mode in ("check", "new", "update", "prune"):
-            assert suite.run(mode=mode).ret == 0
+            result = suite.run(mode=mode)
+            result.assert_outcomes(skipped=2)
+            result.stdout.no_fnmatch_line("*unused*")
+            assert suite.files() == before
+
+    def test_a_test_that_is_skipped_half_way_keeps_all_its_goldens(self, suite: Suite) -> None:
+        both = "import pytest\ndef test_one(golden):\n    golden('A', name='a')\n{0}    golden('B', name='b')\n"
+        before = _kept(suite, both.format(""))
+        suite.tests(test_it=both.format("    pytest.skip('enough')\n"))
+        for mode in ("update", "prune"):
+            suite.run(mode=mode).assert_outcomes(skipped=1)
             assert suite.files() == before
 
     def test_a_skipped_module_keeps_its_goldens(self, suite: Suite) -> None:
@@ -249,7 +259,9 @@ class TestUpdate:
         before = _kept(suite)
         suite.tests(test_it="import pytest\npytest.skip('not here', allow_module_level=True)\n" + TWO)
         for mode in ("update", "prune"):
-            assert suite.run(mode=mode).ret == 0
+            result = suite.run(mode=mode)
+            result.assert_outcomes(passed=1, skipped=1)
+            result.stdout.no_fnmatch_line("*unused*")
             assert suite.files() == before
 
     def test_a_pending_change_is_settled_by_it(self, suite: Suite) -> None:
@@ -353,6 +365,13 @@ class TestPrune:
         (suite.path / "a.txt").write_text("")
         assert suite.run(mode="prune").ret == 0
         assert suite.names() == ["test_all.a", "test_one"]
+
+    @pytest.mark.parametrize("mode", ["update", "prune"])
+    def test_a_pattern_that_matches_no_file_touches_nothing(self, suite: Suite, mode: str) -> None:
+        before = _kept(suite)
+        suite.tests(test_it=CHANGED)
+        assert suite.run("scenarios/*.scenario.json", mode=mode).ret == pytest.ExitCode.USAGE_ERROR
+        assert suite.files() == before
 
     def test_a_file_that_was_not_collected_keeps_its_goldens(self, suite: Suite) -> None:
         suite.tests(test_other="def test_other(golden):\n    golden('Other.')\n")

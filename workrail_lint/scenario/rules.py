@@ -52,7 +52,7 @@ class WorkflowInvalid(ScenarioRule):
     why = "Only a compiled workflow can be run; the findings of the workflow file say what is wrong with it."
 
     def examples(self) -> Iterable[Example]:
-        files: dict[str, Any] = {**_FILES, "workflows/broken.json": workflow(steps=[], version=...)}
+        files: dict[str, Any] = {**_FILES, "workflows/broken.json": workflow(step("a"))}
         yield Example(_scenario(workflow="../workflows/broken.json"), _scenario(), path=_PATH, files=files)
 
 

@@ -21,16 +21,19 @@ def read_file(path: str) -> Ok[bytes] | Err[Finding]:
     try:
         # Without waiting: a named pipe would otherwise hold the run until somebody writes to it.
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-        with os.fdopen(handle, "rb") as file:
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
-                return Err(unreadable(path, "is a directory" if os.path.isdir(path) else "is not a regular file"))
-            data = file.read(MAX_FILE_BYTES + 1)
+        with os.fdopen(handle, "rb", buffering=0) as file:
+            info = os.fstat(handle)
+            if not stat.S_ISREG(info.st_mode):
+                return Err(
+                    unreadable(path, "is a directory" if stat.S_ISDIR(info.st_mode) else "is not a regular file")
+                )
+            if info.st_size > MAX_FILE_BYTES:
+                return Err(unreadable(path, f"has more than {MAX_FILE_BYTES:,} bytes"))
+            data = file.readall()
     except OSError as error:
         return Err(unreadable(path, _reason(error)))
     except ValueError:
         return Err(unreadable(path, "is not a valid path"))
-    if len(data) > MAX_FILE_BYTES:
-        return Err(unreadable(path, f"has more than {MAX_FILE_BYTES:,} bytes"))
     return Ok(data)
 
 

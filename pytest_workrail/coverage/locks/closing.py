@@ -77,11 +77,11 @@ def _proofs(
     """What was tried now replaces what was tried before; what was not tried stays, while its sabotage exists."""
     if not settings.proves:
         return entry.proofs
-    tried = {finding.sabotage.name: finding for finding in findings if finding.lock_id == lock_id}
-    existing = {sabotage.name for sabotage in settings.sabotages if lock_id in sabotage.locks}
-    kept = [proof for proof in entry.proofs if proof.sabotage in existing - tried.keys()]
+    tried = {finding.sabotage: finding for finding in findings if finding.lock_id == lock_id}
+    existing = {sabotage.name: sabotage.digest for sabotage in settings.sabotages if lock_id in sabotage.locks}
+    kept = [proof for proof in entry.proofs if proof.sabotage in existing.keys() - tried.keys()]
     found = [
-        Proof(finding.sabotage.name, finding.sabotage.digest, *tests[finding.test])
+        Proof(finding.sabotage, existing[finding.sabotage], *tests[finding.test])
         for finding in tried.values()
         if finding.test is not None
     ]
@@ -134,4 +134,4 @@ def _summary(coverage: LockCoverage, findings: Sequence[Finding]) -> Iterator[st
     if findings:
         yield f"{len(findings) - len(unnoticed)} of {len(findings)} sabotages noticed"
     for finding in unnoticed:
-        yield f"  {finding.sabotage.name} ({finding.lock_id}) is not noticed: {finding.why}"
+        yield f"  {finding.sabotage} ({finding.lock_id}) is not noticed: {finding.why}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 
 from pytest_workrail.coverage.locks.assertions import AssertionWatch
 from pytest_workrail.coverage.locks.closing import Closing, close
-from pytest_workrail.coverage.locks.proving import Attempt, Finding, can_prove, prove
+from pytest_workrail.coverage.locks.proving import Attempt, Finding, Prover, can_prove
 from pytest_workrail.coverage.locks.session import LockSession
 from pytest_workrail.coverage.locks.settings import LockSettings
 from pytest_workrail.coverage.outcomes import Outcomes
@@ -60,9 +59,14 @@ class LockPlugin:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
+        if not self._settings.proves or session.config.option.collectonly:
+            return (yield)
+        prover = Prover(session.items, self._settings.sabotages)
         result = yield
-        if self._settings.proves and not session.testsfailed:
-            self._findings = prove(list(self._attempts(session.items)), os.cpu_count() or 1)
+        if session.testsfailed:
+            prover.dismiss()
+        else:
+            self._findings = prover.prove(list(self._attempts(session.items)))
         return result
 
     def _attempts(self, items: list[pytest.Item]) -> Generator[Attempt, None, None]:
@@ -74,11 +78,10 @@ class LockPlugin:
                     for piece in self._session.evidence
                     if piece.counts and (claim := piece.claim(lock_id)) is not None
                 }
-                tests = [item for item in items if item.nodeid in claims]
+                tests = [item.nodeid for item in items if item.nodeid in claims]
                 if tests:
-                    yield Attempt(
-                        sabotage, lock_id, tuple(sorted(tests, key=lambda item: not claims[item.nodeid].is_own))
-                    )
+                    ordered = sorted(tests, key=lambda test: not claims[test].is_own)
+                    yield Attempt(sabotage.name, lock_id, tuple(ordered))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
