@@ -107,6 +107,6 @@ def test_nothing_is_lost(text: str) -> None:
     ["# a" + " " * 300_000 + "b", "[" * 300_000, "[a](" * 80_000, "_" * 300_000, "# " + "#" * 300_000, "<!--" * 80_000],
 )
 def test_time_is_linear(text: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     read_markdown(text)
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,31 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 OFFERED: list[dict[str, Any]] = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+# One path of every kind of document that has a place of its own.
+DOCUMENTS = (
+    "tests/a.scenario.json",
+    "shop/login.workflow.json",
+    "shop/.output/block-a.json",
+    "shop/.run/repo-mount.json",
+    "shop/.run/env-a.json",
+    "shop/.run/fan-in-g.json",
+    "shop/.run/prompt-a.txt",
+    "shop/.run/trace.json",
+    ".agents-work/2026-03-01_add-login/status.json",
+    ".agents-work/2026-03-01_add-login/tasks.yaml",
+    ".agents-work/2026-03-01_add-login/acceptance.json",
+    ".agents-work/2026-03-01_add-login/spec.md",
+    ".agents-work/2026-03-01_add-login/architecture.md",
+    ".agents-work/2026-03-01_add-login/report.md",
+    ".agents-work/2026-03-01_add-login/adr/ADR-001.md",
+    ".agents-work/2026-03-01_add-login/research/research-forms.md",
+    ".agents-work/2026-03-01_add-login/design-specs/design-spec-form.md",
+    ".agents-work/2026-03-01_add-login/approve-design-history.jsonl",
+    ".agents-work/2026-03-01_add-login/exchanges/0007-QA-T-001.input.json",
+    ".agents-work/2026-03-01_add-login/0007-QA-T-001.output.json",
+    ".agents-work/2026-03-01_add-login/0003.plan.json",
+    ".agents-work/2026-03-01_add-login/run.trace.json",
+)
 
 
 def save(folder: Path, path: str, document: object) -> Path:
@@ -61,7 +87,17 @@ def test_the_manifest_is_one_for_pre_commit() -> None:
         ("routines/a.json", {"workrail-lint", "workrail-lint-fix", "workrail-lock"}),
         (".workrail/bindings.json", {"workrail-lint", "workrail-lint-fix", "workrail-lock"}),
         ("workrail.lock.json", {"workrail-lock"}),
+        ("workflows/__goldens__/a.golden.json", {"workrail-lock"}),
+        *((path, {"workrail-lint", "workrail-lint-fix"}) for path in DOCUMENTS),
         ("package.json", set()),
+        (".agents-work/2026-03-01_add-login/notes.txt", set()),
+        (".agents-work/2026-03-01_add-login/package.json", set()),
+        (".agents-work/spec.md", set()),
+        ("docs/spec.md", set()),
+        (".output/block-a.json.rejected", set()),
+        (".output/report.json", set()),
+        (".run/notes.json", set()),
+        ("run/env-a.json", set()),
         ("workflows.json", set()),
         (".github/workflows/ci.yml", set()),
         ("myworkflows/a.json", set()),
@@ -86,6 +122,41 @@ def test_a_good_file_passes_and_a_bad_one_fails_with_our_message(hooks: Hooks, t
     assert "error[LP002 loop-max-iterations-missing]" in done.stdout
     assert "--> workflows/example.json:" in done.stdout
     assert "\x1b" not in done.stdout
+
+
+def test_documents_of_all_systems_are_checked(hooks: Hooks, tmp_path: Path) -> None:
+    project = hooks.project(tmp_path / "project", "workrail-lint")
+    for name in ("team", "blocks"):
+        shutil.copytree(ROOT / "fixtures" / name, project / name)
+    save(project, "workflows/example.json", good())
+    save(project, "tests/example.scenario.json", {"workflow": "../workflows/example.json"})
+    done = hooks.run(project)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+    (status,) = project.glob("team/full/.agents-work/*/status.json")
+    save(project, str(status.relative_to(project)), {"current_state": "PLANNING"})
+    save(project, "blocks/.output/block-a.json", {"blockId": "b"})
+    save(project, "blocks/broken.workflow.json", {"nodes": []})
+    save(project, "tests/example.scenario.json", {"workflow": "../workflows/exmaple.json"})
+    done = hooks.run(project)
+    assert done.returncode == 1
+    for code in ("TC102", "BC118", "BC301", "SN001"):
+        assert f"error[{code} " in done.stdout
+
+
+def test_a_folder_can_be_checked_as_a_whole(hooks: Hooks, tmp_path: Path) -> None:
+    project = hooks.project(tmp_path / "project", "workrail-lint")
+    shutil.copytree(ROOT / "fixtures" / "team", project / "team")
+    (report,) = project.glob("team/full/.agents-work/*/report.md")
+    report.unlink()
+    done = hooks.run(project)
+    assert done.returncode == 0, done.stdout
+    config = project / ".pre-commit-config.yaml"
+    text = config.read_text(encoding="utf-8")
+    config.write_text(f"{text}        args: [.]\n        pass_filenames: false\n", encoding="utf-8")
+    done = hooks.run(project)
+    assert done.returncode == 1
+    assert "error[TC702 " in done.stdout
 
 
 def test_files_of_others_are_not_looked_at(hooks: Hooks, tmp_path: Path) -> None:

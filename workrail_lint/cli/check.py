@@ -65,10 +65,11 @@ def _run(args: Namespace) -> int:
         if args.fix or args.diff:
             from workrail_lint.cli.fix import fix_files
 
-            changed = fix_files(discovery, plan, unsafe=args.unsafe_fixes, write=args.fix)
+            changed, outcome = fix_files(discovery, plan, unsafe=args.unsafe_fixes, write=args.fix)
             if args.diff:
                 return FINDINGS if changed and not args.exit_zero else OK
-        outcome = run(discovery, plan)
+        else:
+            outcome = run(discovery, plan)
     if not outcome.files and not outcome.findings:
         err(f"workrail-lint: no document found in {', '.join(map(printable, paths))}")
         return OK if args.exit_zero else NOTHING
@@ -103,7 +104,10 @@ def _plan(args: Namespace, config: Config, paths: list[str]) -> Plan:
         jobs=args.jobs or default_jobs(),
         complete=any(os.path.isdir(path) for path in paths),
     )
-    plan = make_plan(settings(args, config, parity=args.engine_parity), config, request)
+    chosen = settings(args, config, parity=args.engine_parity)
+    if args.agent:
+        chosen.options["team-agent"] = args.agent
+    plan = make_plan(chosen, config, request)
     if isinstance(plan, Err):
         raise UsageError(printable(plan.error))
     return plan.value

@@ -33,6 +33,7 @@ _DEFAULTS: dict[str, Any] = {
     "write_baseline": None,
     "jobs": None,
     "stdin_filename": None,
+    "agent": None,
     "catalog": None,
     "routines": None,
     "bindings": None,
@@ -63,6 +64,7 @@ def full_arguments(arguments: list[str]) -> Namespace | None:
 
 def parser() -> Parser:
     from workrail_lint.cli.parser import Parser, add_inputs
+    from workrail_lint.project.config import CHOICES
 
     made = Parser("check", "Lint workflows: what is wrong, where, why, and how to fix it.")
     made.add_argument("paths", nargs="*", metavar="PATH", help="files and folders (default: .), or - for stdin")
@@ -80,5 +82,11 @@ def parser() -> Parser:
     made.add_argument("--write-baseline", metavar="FILE", help="accept all findings into this file")
     made.add_argument("--jobs", type=int, metavar="N", help="number of processes (default: one per core)")
     made.add_argument("--stdin-filename", metavar="NAME", help="the name of the document on stdin (with -)")
+    made.add_argument(
+        "--agent",
+        choices=CHOICES["team-agent"],
+        metavar="NAME",
+        help="the agent of a team that the inputs and outputs belong to (default: told by their file names)",
+    )
     add_inputs(made)
     return made

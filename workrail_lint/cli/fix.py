@@ -3,83 +3,154 @@
 from __future__ import annotations
 
 import difflib
+from typing import NamedTuple
 
 from workrail_lint.cli.output import Style, err, out, printable, uses_colour
-from workrail_lint.findings import Finding
+from workrail_lint.findings import Finding, Phase
+from workrail_lint.findings.fix import Cut, Respell
 from workrail_lint.project.discovery import Discovery, Found
 from workrail_lint.project.files import write_atomically
-from workrail_lint.project.fixing import fix_text
-from workrail_lint.project.run import Plan, settled
+from workrail_lint.project.fixing import fix_once, fix_text, is_wanted
+from workrail_lint.project.run import Outcome, Plan, run, settled
 from workrail_lint.project.systems import System
 from workrail_lint.result import Err
 from workrail_lint.workrail.sources import read_file
 
+# A fix that needs several files may open the way for another one, in another file.
+_MAX_ROUNDS = 20
 
-def fix_files(discovery: Discovery, plan: Plan, *, unsafe: bool, write: bool) -> int:
-    """Fix the files, or with `write` false print the differences. Returns how many files (would) change."""
-    changed = fixed = 0
+
+class Result(NamedTuple):
+    """How many files changed, or would; and what a check finds afterwards."""
+
+    changed: int
+    outcome: Outcome
+
+
+class _Change(NamedTuple):
+    """A file that changes: its text before and after, and how many findings that resolves."""
+
+    before: str
+    after: str
+    resolved: int
+
+
+def fix_files(discovery: Discovery, plan: Plan, *, unsafe: bool, write: bool) -> Result:
+    """Fix the files, or with `write` false print the differences."""
+    fixing = _Fixing(discovery, plan, unsafe=unsafe, write=write)
     for file in discovery.files:
-        count = _fix_file(file, plan, unsafe=unsafe, write=write)
-        changed += count > 0
-        fixed += count
-    if write and fixed:
-        err(f"workrail-lint: {fixed} finding(s) fixed in {changed} file(s)")
-    return changed
-
-
-def _fix_file(file: Found, plan: Plan, *, unsafe: bool, write: bool) -> int:
-    read = read_file(file.path)
-    if isinstance(read, Err):
-        return 0
-    data = read.value
-    claimed = _claimed(file, data, plan)
-    if claimed is None:
-        return 0
-    system, kind = claimed
-    try:
-        text = data.decode()
-    except UnicodeDecodeError:
-        return 0  # the report says so; guessing at bytes is nothing a fix should do
-
-    def findings_of(current: str) -> list[Finding]:
-        result = system.check(file.path, current.encode("utf-8", "surrogatepass"), kind, plan.settings)
-        return settled(result.findings, [], plan).findings
-
-    fixed = fix_text(text, findings_of, unsafe=unsafe)
-    if fixed.text == text:
-        return 0
+        fixing.fix_alone(file)
+    outcome = run(discovery, plan)
+    for _ in range(_MAX_ROUNDS):
+        if not fixing.fix_together(outcome):
+            break
+        outcome = run(discovery, plan)
     if not write:
-        _show(file.path, text, fixed.text)
-    elif not _write(file.path, data, fixed.text):
-        return 0
-    return len(fixed.applied)
+        for path, change in fixing.changes.items():
+            _show(path, change)
+    elif fixing.changes:
+        count = sum(change.resolved for change in fixing.changes.values())
+        err(f"workrail-lint: {count} finding(s) fixed in {len(fixing.changes)} file(s)")
+    return Result(len(fixing.changes), outcome)
 
 
-def _claimed(file: Found, data: bytes, plan: Plan) -> tuple[System, str] | None:
-    for system in plan.systems:
-        kind = system.claims(file.path, data, file.named)
-        if kind is not None:
-            return system, kind
-    return None
+class _Fixing:
+    """The files that have changed so far, by path; when they are written, they are on disk too."""
+
+    def __init__(self, discovery: Discovery, plan: Plan, *, unsafe: bool, write: bool) -> None:
+        self.changes: dict[str, _Change] = {}
+        self._files = {file.path: file for file in discovery.files}
+        self._plan = plan
+        self._unsafe = unsafe
+        self._write = write
+
+    def fix_alone(self, file: Found) -> None:
+        """Apply what a file's own check finds, until that finds nothing more."""
+        data = _read(file.path)
+        claimed = None if data is None else self._claimed(file, data)
+        if data is None or claimed is None:
+            return
+        try:
+            text = data.decode()
+        except UnicodeDecodeError:
+            return  # the report says so; guessing at bytes is nothing a fix should do
+        system, kind = claimed
+
+        def findings_of(current: str) -> list[Finding]:
+            result = system.check(file.path, current.encode("utf-8", "surrogatepass"), kind, self._plan.settings)
+            return settled(result.findings, [], self._plan).findings
+
+        self._plan.settings.options["fixing"] = True
+        fixed = fix_text(text, findings_of, unsafe=self._unsafe)
+        self._plan.settings.options["fixing"] = False
+        self._keep(file.path, text, fixed.text, len(fixed.applied))
+
+    def fix_together(self, outcome: Outcome) -> bool:
+        """Apply what shows only when files are seen together; whether it may be worth another look."""
+        by_path: dict[str, list[Finding]] = {}
+        for finding in outcome.findings:
+            if finding.phase is Phase.REGISTRY and is_wanted(finding, unsafe=self._unsafe):
+                by_path.setdefault(finding.path, []).append(finding)
+        written = False
+        for path, findings in by_path.items():
+            if path in self._files and self._fix_from_outside(path, findings) and self._write:
+                self.fix_alone(self._files[path])
+                written = True
+        return written
+
+    def _fix_from_outside(self, path: str, findings: list[Finding]) -> bool:
+        data = _read(path)
+        if data is None:
+            return False
+        text = data.decode("utf-8", "surrogateescape")
+        change = self.changes.get(path)
+        if change is not None and not self._write:
+            # Nothing was written, so that these findings are about another text; their places still are in this one.
+            text, findings = change.after, [finding for finding in findings if not _has_offsets(finding)]
+        fixed = fix_once(text, findings, unsafe=self._unsafe)
+        return self._keep(path, text, fixed.text, len(fixed.applied))
+
+    def _keep(self, path: str, before: str, after: str, count: int) -> bool:
+        if after == before or (self._write and not _write(path, before, after)):
+            return False
+        earlier = self.changes.get(path)
+        first, resolved = (before, 0) if earlier is None else (earlier.before, earlier.resolved)
+        self.changes[path] = _Change(first, after, resolved + count)
+        return True
+
+    def _claimed(self, file: Found, data: bytes) -> tuple[System, str] | None:
+        for system in self._plan.systems:
+            kind = system.claims(file.path, data, file.named)
+            if kind is not None:
+                return system, kind
+        return None
 
 
-def _write(path: str, before: bytes, text: str) -> bool:
+def _has_offsets(finding: Finding) -> bool:
+    return finding.fix is not None and any(isinstance(op, Cut | Respell) for op in finding.fix.operations)
+
+
+def _read(path: str) -> bytes | None:
+    read = read_file(path)
+    return None if isinstance(read, Err) else read.value
+
+
+def _write(path: str, before: str, after: str) -> bool:
     """Write the fixed text, unless somebody changed the file in the meantime."""
-    now = read_file(path)
-    if isinstance(now, Err) or now.value != before:
+    if _read(path) != before.encode("utf-8", "surrogateescape"):
         err(f"workrail-lint: {printable(path)} changed while it was being fixed; left alone")
         return False
     try:
-        write_atomically(path, text.encode("utf-8", "surrogatepass"))
+        write_atomically(path, after.encode("utf-8", "surrogatepass"))
     except OSError as error:
         err(f"workrail-lint: {printable(path)} can't be written ({error.strerror})")
         return False
     return True
 
 
-def _show(path: str, before: str, after: str) -> None:
+def _show(path: str, change: _Change) -> None:
     style = Style(uses_colour())
-    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), path, path, lineterm="")
+    lines = difflib.unified_diff(change.before.splitlines(), change.after.splitlines(), path, path, lineterm="")
     for line in lines:
         colour = {"+": ("green",), "-": ("red",), "@": ("cyan",)}.get(line[:1], ())
         out(style(printable(line), *colour))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+from collections.abc import Iterator
 
 from workrail_lint.cli import OK, UsageError
 from workrail_lint.cli.output import out, printable
@@ -22,8 +24,30 @@ def main(arguments: list[str]) -> int:
     problem = scaffold.id_problem(args.id)
     if problem:
         raise UsageError(f"--id {printable(args.id)}: {problem}")
-    for path, text in scaffold.files(args.id, args.name).items():
-        target = os.path.join(args.directory, path)
+    created = _created(args.directory, scaffold.files(args.id, args.name))
+    # Pins what was just made; what a project has already is pinned by its people.
+    is_new = scaffold.workflow_path(args.id) in created
+    pinned = _created(args.directory, scaffold.lockfile(args.id, args.name)) if is_new else set()
+    out("\nnext:")
+    for command, purpose in _next_steps(args.directory, bool(pinned)):
+        out(f"  {command:<29} # {purpose}")
+    return OK
+
+
+def _next_steps(directory: str, is_pinned: bool) -> Iterator[tuple[str, str]]:
+    if os.path.abspath(directory) != os.getcwd():
+        yield f"cd {shlex.quote(directory)}", "into the new project"
+    yield "workrail-lint check .", "finds what is wrong, before anything runs"
+    if not is_pinned:
+        yield "workrail-lint lock --update", "pins the hashes that the hook verifies"
+    yield "pytest --workrail-golden=new", "runs the scenario and writes its golden; comes with workrail-lint[pytest]"
+
+
+def _created(directory: str, files: dict[str, str]) -> set[str]:
+    """Write the files that are not there yet; the answer is which ones."""
+    created: set[str] = set()
+    for path, text in files.items():
+        target = os.path.join(directory, path)
         if os.path.lexists(target):
             out(f"kept     {target}")
             continue
@@ -33,6 +57,5 @@ def main(arguments: list[str]) -> int:
         except OSError as error:
             raise UsageError(f"{printable(target)} can't be written ({error.strerror})") from None
         out(f"created  {target}")
-    workflow = os.path.join(args.directory, scaffold.workflow_path(args.id))
-    out(f"\nnext: workrail-lint check {workflow}")
-    return OK
+        created.add(path)
+    return created

@@ -98,7 +98,7 @@ def _table(shown: list[Rule], titles: dict[str, str], style: Style) -> str:
 
 def _explained(rule: Rule, titles: dict[str, str], style: Style) -> str:
     from workrail_lint.rules.docs import fix_line, origin_line
-    from workrail_lint.rules.example_files import as_bytes, essentials, has_file, remarks, side_files
+    from workrail_lint.rules.example_files import as_shown, essentials, has_file, remarks, shown_files
 
     level = style(rule.severity.value, _COLOURS[rule.severity], "bold")
     state = "" if rule.default_on else ", off unless it is selected by name"
@@ -116,11 +116,13 @@ def _explained(rule: Rule, titles: dict[str, str], style: Style) -> str:
     example = essentials(next(iter(rule.examples())))
     good = example.options.get("good_path") or example.path
     if has_file(example):
-        lines += ["", style(f"Example ({example.path})", "bold"), *_source(as_bytes(example.bad))]
-    for path, data in side_files(example).items():
+        lines += ["", style(f"Example ({example.path})", "bold"), *_source(as_shown(example.bad))]
+    beside, named = shown_files(example)
+    for path, data in beside.items():
         lines += ["", style(f"beside it ({path})", "bold"), *_source(data)]
+    lines += ["", f"and beside them {', '.join(named)}"] if named else []
     lines += [line for remark in remarks(example) for line in ("", remark.replace("`", ""))]
-    lines += ["", style(f"Use instead ({good})", "bold"), *_source(as_bytes(example.good))]
+    lines += ["", style(f"Use instead ({good})", "bold"), *_source(as_shown(example.good))]
     return "\n".join(lines)
 
 

@@ -1,13 +1,20 @@
 """Fix operations to text edits that keep the author's formatting.
 
-Operations are applied one after the other, each on the result of the one before, so pointers in a later
-operation see the earlier ones done. What comes out is one edit for the stretch that changed.
+Operations of a fix are applied one after the other, each on the result of the one before, so pointers in a later
+operation see the earlier ones done. Where they can't get in each other's way, each gives an edit of its own; otherwise
+one edit comes out for the stretch that changed.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from bisect import bisect_left, insort
+from collections.abc import Sequence
+from copy import copy
+from functools import cached_property
+from itertools import pairwise
+from typing import NamedTuple
 
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.json_reader import JsonDocument, NodeSpan, read_json
@@ -17,55 +24,243 @@ from workrail_lint.js import Json
 _INDENT = re.compile(r"\n([ \t]+)\S")
 
 
-def fix_edit(document: JsonDocument, fix: Fix) -> Edit | None:
-    """The one edit a fix makes, or None when it can't be applied (its place is gone) or changes nothing."""
-    text = document.text
-    if len(fix.operations) == 1:
-        edit = _edit(document, fix.operations[0])
-        return edit if edit is not None and text[edit.start : edit.end] != edit.text else None
-    current = document
-    for operation in _from_the_end(fix.operations):
-        edit = _edit(current, operation)
-        if edit is None:
-            return None
-        changed = apply_edit(current.text, edit)
-        current = read_json(changed, parity=True, max_bytes=None)
-    return difference(text, current.text)
+def fix_edits(document: JsonDocument, fix: Fix) -> tuple[Edit, ...]:
+    """The edits of one fix; for many fixes of one text use an `Editor`."""
+    return Editor(document).edits(fix)
 
 
 def apply_edit(text: str, edit: Edit) -> str:
     return text[: edit.start] + edit.text + text[edit.end :]
 
 
-def apply_edits(text: str, edits: list[Edit]) -> tuple[str, list[bool]]:
-    """Apply edits that do not overlap, first come first served; says which were applied."""
-    taken: list[tuple[int, int]] = []
+def apply_fix(text: str, edits: tuple[Edit, ...]) -> str:
+    """The text after the edits of one fix, which never overlap."""
+    return apply_fixes(text, [edits])[0]
+
+
+def apply_fixes(text: str, fixes: list[tuple[Edit, ...]]) -> tuple[str, list[bool]]:
+    """Apply fixes that do not overlap, first come first served; says which were applied. A fix is applied whole."""
+    taken: list[Edit] = []
     applied: list[bool] = []
-    for edit in edits:
-        free = all(edit.end <= start or edit.start >= end for start, end in taken)
-        # Two insertions at one place have no order of their own.
-        free = free and not any(edit.start == edit.end == start == end for start, end in taken)
+    for edits in fixes:
+        free = all(_is_free(edit, taken) for edit in edits)
         applied.append(free)
         if free:
-            taken.append((edit.start, edit.end))
-    chosen = [edit for edit, is_applied in zip(edits, applied, strict=True) if is_applied]
-    for edit in sorted(chosen, reverse=True):
-        text = apply_edit(text, edit)
-    return text, applied
+            for edit in edits:
+                insort(taken, edit)
+    parts: list[str] = []
+    at = 0
+    for edit in taken:
+        parts += (text[at : edit.start], edit.text)
+        at = edit.end
+    return "".join([*parts, text[at:]]), applied
+
+
+def _is_free(edit: Edit, taken: list[Edit]) -> bool:
+    """Whether an edit overlaps none of those that were taken, which are sorted by both of their ends."""
+    at = bisect_left(taken, edit.end, key=_start)
+    if at > 0 and taken[at - 1].end > edit.start:
+        return False
+    # Two insertions at one place have no order of their own.
+    return not (edit.start == edit.end and at < len(taken) and taken[at].start == taken[at].end == edit.start)
+
+
+def _start(edit: Edit) -> int:
+    return edit.start
 
 
 def difference(old: str, new: str) -> Edit | None:
     """The smallest single edit from one text to another."""
     if old == new:
         return None
-    start = 0
-    limit = min(len(old), len(new))
-    while start < limit and old[start] == new[start]:
-        start += 1
-    end = 0
-    while end < limit - start and old[-1 - end] == new[-1 - end]:
-        end += 1
+    start = _shared(old, new)
+    end = _shared(old[start:][::-1], new[start:][::-1])
     return Edit(start, len(old) - end, new[start : len(new) - end])
+
+
+def _shared(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many items two sequences begin with alike."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((index for index, (left, right) in pairs if left != right), min(len(one), len(other)))
+
+
+class _Style(NamedTuple):
+    """How a text is laid out."""
+
+    unit: str  # of indentation
+    newline: str
+    has_lines: bool
+
+
+class _Children(NamedTuple):
+    """The elements or members of a container, in the order of the text, and where each begins."""
+
+    spans: list[NodeSpan]
+    begins: list[int]
+
+
+class Editor:
+    """Turns fixes of one text into edits. What several of them need to know is worked out once."""
+
+    def __init__(self, document: JsonDocument, style: _Style | None = None) -> None:
+        """`style` is that of the whole text, when the document is a part of it."""
+        self.document = document
+        self._given = style
+        self._known: dict[str, _Children] = {}
+        self._done: dict[int, tuple[Fix, tuple[Edit, ...]]] = {}  # by identity: findings may share a large fix
+
+    def edits(self, fix: Fix) -> tuple[Edit, ...]:
+        """The edits of a fix; none when it can't be applied (its place is gone) or changes nothing."""
+        if id(fix) not in self._done:
+            self._done[id(fix)] = fix, self._edits(fix)
+        return self._done[id(fix)][1]
+
+    def _edits(self, fix: Fix) -> tuple[Edit, ...]:
+        text = self.document.text
+        operations = _from_the_end(fix.operations)
+        if _are_apart(operations):
+            found = [self._edit(operation) for operation in operations]
+            changes = sorted(edit for edit in found if edit is not None and text[edit.start : edit.end] != edit.text)
+            return () if None in found else tuple(changes)
+        change = self._one_by_one(operations)
+        return () if change is None else (change,)
+
+    def _one_by_one(self, operations: list[Operation]) -> Edit | None:
+        """One edit for operations that build on each other, worked out on the part of the text they are about."""
+        base = _common_place(operations)
+        node = self.document.node(base) if base else None
+        if base and node is None:
+            return None
+        part, shift = self._part(node)
+        changed = part
+        for operation in operations:
+            editor = Editor(read_json(changed, parity=True, max_bytes=None), self._style)
+            edit = editor._edit(_moved(operation, base))
+            if edit is None:
+                return None
+            changed = apply_edit(changed, edit)
+        found = difference(part, changed)
+        return None if found is None else Edit(found.start + shift, found.end + shift, found.text)
+
+    def _part(self, node: NodeSpan | None) -> tuple[str, int]:
+        """A value as a text of its own, on a line with the margin it has, and how far that moves its offsets."""
+        text = self.document.text
+        if node is None:
+            return text, 0
+        margin = _margin(text, node.start)
+        return margin + text[node.start : node.end], node.start - len(margin)
+
+    def _edit(self, operation: Operation) -> Edit | None:
+        match operation:
+            case Cut(start, end):
+                return Edit(start, end, "")
+            case Respell(start, end, text):
+                return Edit(start, end, text)
+            case Rename(pointer, name):
+                node = self.document.node(pointer)
+                if node is None or node.name_start is None or node.name_end is None:
+                    return None
+                return Edit(node.name_start, node.name_end, _dump(name))
+            case Replace(pointer, value):
+                node = self.document.node(pointer)
+                return None if node is None else Edit(node.start, node.end, self._written(node, value))
+            case ReplaceText(pointer, old, new):
+                return self._replace_text(pointer, old, new)
+            case Remove(pointer):
+                return self._remove(pointer)
+            case Insert(pointer, name, index, value):
+                return self._insert(pointer, name, index, value)
+            case _:
+                raise AssertionError(operation)
+
+    def _replace_text(self, pointer: str, old: str, new: str) -> Edit | None:
+        node = self.document.node(pointer)
+        if node is None:
+            return None
+        raw = self.document.text[node.start : node.end]
+        if "\\" not in raw and _plain(old) and _plain(new):
+            changed = raw.replace(old, new)
+        else:
+            value = pointers.resolve(self.document.value, pointer)
+            changed = _dump(value.replace(old, new)) if isinstance(value, str) else raw
+        return Edit(node.start, node.end, changed)
+
+    def _remove(self, pointer: str) -> Edit | None:
+        parent = pointers.parent(pointer)
+        node, outer = self.document.node(pointer), self.document.node(parent)
+        if node is None or outer is None or not pointer:
+            return None
+        spans, begins = self._children(parent)
+        here = bisect_left(begins, _begin(node))
+        if here + 1 < len(begins):
+            return Edit(begins[here], begins[here + 1], "")
+        if here > 0:
+            return Edit(spans[here - 1].end, node.end, "")
+        return Edit(outer.start + 1, outer.end - 1, "")
+
+    def _insert(self, pointer: str, name: str | None, index: int | None, value: Json) -> Edit | None:
+        outer = self.document.node(pointer)
+        if outer is None:
+            return None
+        spans, begins = self._children(pointer)
+        label = "" if name is None else f"{_dump(name)}: "
+        if not spans:
+            return Edit(outer.start + 1, outer.end - 1, self._only_child(outer, label, value))
+        position = len(spans) if index is None else max(0, min(index, len(spans)))
+        gap = _gap(self.document.text, outer, spans)
+        if position == len(spans):
+            last = spans[-1]
+            return Edit(last.end, last.end, f",{gap}{label}{self._written_at(begins[-1], value)}")
+        following = begins[position]
+        return Edit(following, following, f"{label}{self._written_at(following, value)},{gap}")
+
+    def _only_child(self, outer: NodeSpan, label: str, value: Json) -> str:
+        """What stands between the brackets of a container when a first element comes into it."""
+        unit, newline, has_lines = self._style
+        if not has_lines:
+            return label + self._written_at(outer.start, value)
+        margin = _margin(self.document.text, outer.start)
+        shown = label + _dump_indented(value, margin + unit, unit, newline)
+        return f"{newline}{margin}{unit}{shown}{newline}{margin}"
+
+    def _children(self, pointer: str) -> _Children:
+        if pointer not in self._known:
+            container = pointers.resolve(self.document.value, pointer)
+            names: list[str] = []
+            if isinstance(container, dict):
+                names = [pointers.child(pointer, name) for name in container]
+            elif isinstance(container, list):
+                names = [f"{pointer}/{index}" for index in range(len(container))]
+            spans = sorted((span for span in map(self.document.node, names) if span is not None), key=_begin)
+            self._known[pointer] = _Children(spans, [_begin(span) for span in spans])
+        return self._known[pointer]
+
+    # ------------------------------------------------------------------------------------------------- layout
+
+    @cached_property
+    def _style(self) -> _Style:
+        if self._given is not None:
+            return self._given
+        text = self.document.text
+        indent = _INDENT.search(text)
+        return _Style(indent[1] if indent else "  ", "\r\n" if "\r\n" in text else "\n", "\n" in text)
+
+    def _written(self, node: NodeSpan, value: Json) -> str:
+        """A value in the place of another: on one line when that was."""
+        old = self.document.text[node.start : node.end]
+        if isinstance(value, dict | list) and old[:1] in "{[" and "\n" not in old:
+            return _dump(value)
+        return self._written_at(_begin(node), value)
+
+    def _written_at(self, offset: int, value: Json) -> str:
+        """A value written the way the text is: indented when it is, from the margin of its line."""
+        unit, newline, has_lines = self._style
+        if not isinstance(value, dict | list) or not has_lines:
+            return _dump(value)
+        return _dump_indented(value, _margin(self.document.text, offset), unit, newline)
+
+
+# --------------------------------------------------------------------------------------------------- operations
 
 
 def _from_the_end(operations: tuple[Operation, ...]) -> list[Operation]:
@@ -74,100 +269,57 @@ def _from_the_end(operations: tuple[Operation, ...]) -> list[Operation]:
     return sorted(raw, key=lambda op: -op.start) + [op for op in operations if not isinstance(op, Cut | Respell)]
 
 
-def _edit(document: JsonDocument, operation: Operation) -> Edit | None:
+def _are_apart(operations: list[Operation]) -> bool:
+    """Whether the order of operations does not matter, because none changes what another one looks at."""
+    if len(operations) == 1 or all(isinstance(op, Cut | Respell) for op in operations):
+        return True
+    if any(isinstance(op, Cut | Respell) for op in operations):
+        return False
+    places = sorted(f"{_place(op)}/" for op in operations)
+    return not any(later.startswith(earlier) for earlier, later in pairwise(places))
+
+
+def _place(operation: Operation) -> str:
+    """The value that an operation changes: a container that gains, loses or renames something changes as a whole."""
     match operation:
-        case Cut(start, end):
-            return Edit(start, end, "")
-        case Respell(start, end, text):
-            return Edit(start, end, text)
-        case Rename(pointer, name):
-            node = document.node(pointer)
-            if node is None or node.name_start is None or node.name_end is None:
-                return None
-            return Edit(node.name_start, node.name_end, _dump(name))
-        case Replace(pointer, value):
-            node = document.node(pointer)
-            return None if node is None else Edit(node.start, node.end, _styled(document, node, value))
-        case ReplaceText(pointer, old, new):
-            return _replace_text(document, pointer, old, new)
-        case Remove(pointer):
-            return _remove(document, pointer)
-        case Insert(pointer, name, index, value):
-            return _insert(document, pointer, name, index, value)
+        case Remove(pointer) | Rename(pointer, _):
+            return pointers.parent(pointer)
+        case Insert(pointer, _, _, _) | Replace(pointer, _) | ReplaceText(pointer, _, _):
+            return pointer
         case _:
-            raise AssertionError(operation)
+            return ""
 
 
-def _replace_text(document: JsonDocument, pointer: str, old: str, new: str) -> Edit | None:
-    node = document.node(pointer)
-    if node is None:
-        return None
-    raw = document.text[node.start : node.end]
-    if "\\" not in raw and _plain(old) and _plain(new):
-        changed = raw.replace(old, new)
-    else:
-        value = pointers.resolve(document.value, pointer)
-        changed = _dump(value.replace(old, new)) if isinstance(value, str) else raw
-    return Edit(node.start, node.end, changed)
+def _common_place(operations: list[Operation]) -> str:
+    """The innermost container that all operations are inside of; the root when some speak of raw characters."""
+    values = (Replace, ReplaceText)
+    places = [pointers.parent(_place(op)) if isinstance(op, values) else _place(op) for op in operations]
+    shared, *others = [pointers.decode(place) for place in places]
+    for other in others:
+        shared = shared[: _shared(shared, other)]
+    return pointers.encode(shared)
 
 
-def _plain(text: str) -> bool:
-    """True for text that stands in a JSON string as it is."""
-    return text.isprintable() and '"' not in text and "\\" not in text
+def _moved(operation: Operation, base: str) -> Operation:
+    """The operation as it is seen from inside a container."""
+    if not base:
+        return operation
+    moved = copy(operation)
+    assert isinstance(moved, Remove | Insert | Rename | Replace | ReplaceText)
+    moved.pointer = moved.pointer[len(base) :]
+    return moved
 
 
-def _siblings(document: JsonDocument, pointer: str) -> list[str]:
-    """The pointers of a container's children, in document order."""
-    container = pointers.resolve(document.value, pointer)
-    if isinstance(container, dict):
-        return [pointers.child(pointer, name) for name in container]
-    return [f"{pointer}/{index}" for index in range(len(container))] if isinstance(container, list) else []
+# --------------------------------------------------------------------------------------------------------- text
 
 
 def _begin(node: NodeSpan) -> int:
     return node.start if node.name_start is None else node.name_start
 
 
-def _remove(document: JsonDocument, pointer: str) -> Edit | None:
-    parent = pointers.parent(pointer)
-    node, outer = document.node(pointer), document.node(parent)
-    if node is None or outer is None or not pointer:
-        return None
-    children = [child for child in map(document.node, _siblings(document, parent)) if child is not None]
-    begins = sorted(_begin(child) for child in children)
-    here = begins.index(_begin(node))
-    if here + 1 < len(begins):
-        return Edit(begins[here], begins[here + 1], "")
-    if here > 0:
-        before = max(child.end for child in children if child.end <= _begin(node))
-        return Edit(before, node.end, "")
-    return Edit(outer.start + 1, outer.end - 1, "")
-
-
-def _insert(document: JsonDocument, pointer: str, name: str | None, index: int | None, value: Json) -> Edit | None:
-    outer = document.node(pointer)
-    if outer is None:
-        return None
-    children = sorted(
-        (child for child in map(document.node, _siblings(document, pointer)) if child is not None), key=_begin
-    )
-    label = "" if name is None else f"{_dump(name)}: "
-    if not children:
-        unit, newline = _unit(document), _newline(document)
-        if "\n" not in document.text:
-            return Edit(outer.start + 1, outer.end - 1, label + _styled_at(document, outer.start, value))
-        margin = _margin(document.text, outer.start)
-        inner = newline + margin + unit
-        shown = label + _dump_indented(value, margin + unit, unit, newline)
-        return Edit(outer.start + 1, outer.end - 1, f"{inner}{shown}{newline}{margin}")
-    position = len(children) if index is None else max(0, min(index, len(children)))
-    if position == len(children):
-        last = children[-1]
-        gap = _gap(document.text, outer, children)
-        return Edit(last.end, last.end, f",{gap}{label}{_styled_at(document, _begin(last), value)}")
-    following = _begin(children[position])
-    gap = _gap(document.text, outer, children)
-    return Edit(following, following, f"{label}{_styled_at(document, following, value)},{gap}")
+def _plain(text: str) -> bool:
+    """True for text that stands in a JSON string as it is."""
+    return text.isprintable() and '"' not in text and "\\" not in text
 
 
 def _gap(text: str, outer: NodeSpan, children: list[NodeSpan]) -> str:
@@ -177,20 +329,6 @@ def _gap(text: str, outer: NodeSpan, children: list[NodeSpan]) -> str:
         return between.partition(",")[2] if not between.partition(",")[2].strip() else " "
     before = text[outer.start + 1 : _begin(children[0])]
     return before if "\n" in before and not before.strip() else " "
-
-
-def _styled(document: JsonDocument, node: NodeSpan, value: Json) -> str:
-    old = document.text[node.start : node.end]
-    if isinstance(value, dict | list) and old[:1] in "{[" and "\n" not in old:
-        return _dump(value)
-    return _styled_at(document, _begin(node), value)
-
-
-def _styled_at(document: JsonDocument, offset: int, value: Json) -> str:
-    """A value written the way the document is: indented when it is, from the margin of its line."""
-    if not isinstance(value, dict | list) or "\n" not in document.text:
-        return _dump(value)
-    return _dump_indented(value, _margin(document.text, offset), _unit(document), _newline(document))
 
 
 def _dump_indented(value: Json, margin: str, unit: str, newline: str) -> str:
@@ -205,12 +343,3 @@ def _dump(value: Json) -> str:
 def _margin(text: str, offset: int) -> str:
     line = text[text.rfind("\n", 0, offset) + 1 : offset]
     return line[: len(line) - len(line.lstrip(" \t"))]
-
-
-def _unit(document: JsonDocument) -> str:
-    match = _INDENT.search(document.text)
-    return match[1] if match else "  "
-
-
-def _newline(document: JsonDocument) -> str:
-    return "\r\n" if "\r\n" in document.text else "\n"

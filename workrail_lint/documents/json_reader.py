@@ -9,6 +9,7 @@ by skipping siblings with the C scanner.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 
 from workrail_lint import js
 from workrail_lint.documents import pointer as pointers
@@ -19,6 +20,10 @@ from workrail_lint.findings import Span
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 200
+# For so many places of a text each is looked for by itself.
+_FEW_PLACES = 16
+# After this many slips a text is probably no JSON at all and more messages are noise; to mend it, more are worth it.
+FEW_SLIPS, MANY_SLIPS = 50, 10_000
 # The engine's own stack ends somewhere between 4,000 and 4,500 levels; up to here it certainly reads on.
 PARITY_DEPTH = 2_000
 
@@ -57,7 +62,7 @@ class JsonDocument:
     is readable too, so that later findings still appear.
     """
 
-    __slots__ = ("_nodes", "_numbers", "odd_numbers", "problems", "readable", "source", "value")
+    __slots__ = ("_asked", "_below", "_nodes", "_numbers", "odd_numbers", "problems", "readable", "source", "value")
 
     def __init__(self, text: str) -> None:
         self.source = SourceText(text)
@@ -68,6 +73,8 @@ class JsonDocument:
         self.odd_numbers = False
         self._nodes: dict[str, NodeSpan] | None = None
         self._numbers: list[NumberLexeme] | None = None
+        self._asked = 0  # places looked for so far
+        self._below: dict[int, dict[str, NodeSpan]] = {}  # by where a container starts: what is in it
 
     @property
     def text(self) -> str:
@@ -77,10 +84,25 @@ class JsonDocument:
         """The offsets of the value at a pointer, or None when there is no such value."""
         if self._nodes is not None:
             return self._nodes.get(pointer)
+        self._asked += 1
         try:
-            return _find(_without_bom(self.text), pointers.decode(pointer))
+            tokens = pointers.decode(pointer)
+            return _find(_without_bom(self.text), tokens) if self._asked <= _FEW_PLACES else self._known_node(tokens)
         except (StopIteration, ValueError, IndexError):
             return None
+
+    def _known_node(self, tokens: list[str]) -> NodeSpan | None:
+        """The same, by containers whose contents are kept: who asks for many places asks for neighbours."""
+        text = _without_bom(self.text)
+        start = _skip_space(text, 0)
+        node: NodeSpan | None = NodeSpan(start, skip_value(text, start)) if not tokens else NodeSpan(start, start)
+        for token in tokens:
+            if node is None:
+                return None
+            if node.start not in self._below:
+                self._below[node.start] = dict(_contents(text, node.start))
+            node = self._below[node.start].get(token)
+        return node
 
     def locate(self, pointer: str, on_name: bool = False) -> Span | None:
         """The span of a value, or of the member name it stands under."""
@@ -100,7 +122,9 @@ class JsonDocument:
         return self._numbers
 
 
-def read_json(data: bytes | str, *, parity: bool = False, max_bytes: int | None = MAX_BYTES) -> JsonDocument:
+def read_json(
+    data: bytes | str, *, parity: bool = False, max_bytes: int | None = MAX_BYTES, most_slips: int = FEW_SLIPS
+) -> JsonDocument:
     """Read a JSON text. Never raises on bad input: what is wrong stands in `problems`.
 
     In parity mode the text is judged as the reference engine would: bad UTF-8 is replaced, and nesting is
@@ -129,11 +153,11 @@ def read_json(data: bytes | str, *, parity: bool = False, max_bytes: int | None 
                 blocking=False,
             )
         )
-    _read_into(document, PARITY_DEPTH if parity else MAX_DEPTH)
+    _read_into(document, PARITY_DEPTH if parity else MAX_DEPTH, most_slips)
     return document
 
 
-def _read_into(document: JsonDocument, max_depth: int) -> None:
+def _read_into(document: JsonDocument, max_depth: int, most_slips: int) -> None:
     text = document.text
     if text.startswith("\ufeff"):
         document.problems.append(
@@ -145,7 +169,7 @@ def _read_into(document: JsonDocument, max_depth: int) -> None:
         return
     from workrail_lint.documents.json_recovery import parse
 
-    parsed = parse(text, max_depth)
+    parsed = parse(text, max_depth, most_slips)
     document.value = parsed.value
     document.readable = parsed.complete
     document.problems.extend(parsed.problems)
@@ -284,6 +308,30 @@ def _find_element(text: str, at: int, index: int) -> int:
     if text[at] == "]":
         raise ValueError(index)
     return at
+
+
+def _contents(text: str, at: int) -> Iterator[tuple[str, NodeSpan]]:
+    """The members of the object, or the elements of the array, that starts at `at`, by name or index."""
+    is_object = text[at] == "{"
+    if not is_object and text[at] != "[":
+        return
+    at = _skip_space(text, at + 1)
+    index = 0
+    while text[at] not in "]}":
+        span: tuple[int, int] | None = None
+        name = str(index)
+        if is_object:
+            start = at
+            name, at = read_string(text, at)
+            span = start, at
+            at = _skip_space(text, _skip_space(text, at) + 1)
+        end = skip_value(text, at)
+        yield name, NodeSpan(at, end) if span is None else NodeSpan(at, end, *span)
+        at = _skip_space(text, end)
+        if text[at] != ",":
+            return
+        at = _skip_space(text, at + 1)
+        index += 1
 
 
 def _skip_space(text: str, at: int) -> int:

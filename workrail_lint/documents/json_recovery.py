@@ -12,7 +12,7 @@ from bisect import bisect_right
 from json.decoder import JSONDecodeError
 
 from workrail_lint import js
-from workrail_lint.documents.json_reader import MAX_DEPTH, NodeSpan, NumberLexeme
+from workrail_lint.documents.json_reader import FEW_SLIPS, MAX_DEPTH, NodeSpan, NumberLexeme
 from workrail_lint.documents.pointer import child
 from workrail_lint.documents.problems import Problem
 from workrail_lint.documents.scanner import read_string
@@ -26,8 +26,6 @@ _LINE = re.compile(r"[^\n\r]*")
 _SINGLE_QUOTED = re.compile(r"'((?:[^'\\\n\r]|\\.)*)'")
 _LITERALS: dict[str, js.Json] = {"true": True, "false": False, "null": None}
 _NON_FINITE = {"NaN", "Infinity", "-Infinity", "+Infinity"}
-# After this many slips the text is probably no JSON at all, and more messages would only be noise.
-_MAX_SLIPS = 50
 # The one object of a workflow whose members are rendered in their order.
 _ORDERED = "/outputRequired"
 
@@ -65,9 +63,9 @@ class Parsed:
         self.numbers: list[NumberLexeme] = []
 
 
-def parse(text: str, max_depth: int) -> Parsed:
-    """Read a text, going on after slips. Nesting beyond `max_depth` ends the reading with one problem."""
-    parser = _Parser(text, max_depth)
+def parse(text: str, max_depth: int, most_slips: int = FEW_SLIPS) -> Parsed:
+    """Read a text, going on after slips, up to `most_slips`. Nesting beyond `max_depth` ends the reading at once."""
+    parser = _Parser(text, max_depth, most_slips)
     try:
         parser.run()
         parser.out.complete = True
@@ -77,10 +75,11 @@ def parse(text: str, max_depth: int) -> Parsed:
 
 
 class _Parser:
-    def __init__(self, text: str, max_depth: int) -> None:
+    def __init__(self, text: str, max_depth: int, most_slips: int) -> None:
         self.text = text
         self.source = SourceText(text)
         self.max_depth = max_depth
+        self.most_slips = most_slips
         self.at = 0
         self.out = Parsed()
         self.frames: list[_Frame] = []
@@ -289,7 +288,7 @@ class _Parser:
         inside = pointer or (self.frames[-1].pointer if self.frames else "")
         removes = ((start, end),) if cut else ()
         self.out.problems.append(Problem(name, message, start, end, pointer=inside, removes=removes))
-        if len(self.out.problems) > _MAX_SLIPS:
+        if len(self.out.problems) > self.most_slips:
             raise _GiveUp
 
     def syntax(self, message: str, start: int, end: int, *, once: bool = False) -> None:
@@ -331,7 +330,7 @@ class _Parser:
             last = found[-1][0]
             winner = self.source.position(last)
             for loser, end in found[:-1]:
-                if len(self.out.problems) >= _MAX_SLIPS:
+                if len(self.out.problems) >= self.most_slips:
                     return  # the rest is told once these are mended
                 where = self.source.position(loser)
                 following = starts[bisect_right(starts, loser)]

@@ -6,6 +6,7 @@ Pointers start with the index of the line, blank ones counted: `/0/answer` is a 
 from __future__ import annotations
 
 from workrail_lint import js
+from workrail_lint.documents.decoding import decoded
 from workrail_lint.documents.json_reader import MAX_BYTES, read_json
 from workrail_lint.documents.problems import Problem
 from workrail_lint.documents.text import SourceText
@@ -84,24 +85,11 @@ def read_jsonl(data: bytes | str, *, max_bytes: int | None = MAX_BYTES) -> Jsonl
 
     `problems` are those of the text as a whole; what is wrong on a line stands in that line's own document.
     """
-    size = len(data) if isinstance(data, bytes) else js.u8_length(data)
-    if max_bytes is not None and size > max_bytes:
-        document = JsonlDocument("")
-        message = f"the file has {size:,} bytes; at most {max_bytes:,} are read"
-        document.problems.append(Problem("file-too-large", message, 0, 0))
-        return document
-    if isinstance(data, bytes):
-        try:
-            text = data.decode()
-        except UnicodeDecodeError as error:
-            document = JsonlDocument(data.decode(errors="replace"))
-            start = len(data[: error.start].decode(errors="replace"))
-            message = f"the file is not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start}"
-            document.problems.append(Problem("jsonl-invalid-utf8", message, start, start + 1))
-            return document
-    else:
-        text = data
+    text, problem = decoded(data, "jsonl", max_bytes)
     document = JsonlDocument(text)
+    if problem is not None:
+        document.problems.append(problem)
+        return document
     start = 0
     for index, line in enumerate(_lines(text)):
         shown = line.removesuffix("\r")

@@ -10,6 +10,7 @@ import re
 from typing import NamedTuple
 
 from workrail_lint import js
+from workrail_lint.documents.decoding import decoded
 from workrail_lint.documents.json_reader import MAX_BYTES
 from workrail_lint.documents.problems import Problem
 from workrail_lint.documents.text import SourceText
@@ -91,24 +92,11 @@ class MarkdownDocument:
 
 def read_markdown(data: bytes | str, *, max_bytes: int | None = MAX_BYTES) -> MarkdownDocument:
     """Read a Markdown text. Never raises on bad input: what is wrong stands in `problems`."""
-    size = len(data) if isinstance(data, bytes) else js.u8_length(data)
-    if max_bytes is not None and size > max_bytes:
-        document = MarkdownDocument("")
-        message = f"the file has {size:,} bytes; at most {max_bytes:,} are read"
-        document.problems.append(Problem("file-too-large", message, 0, 0))
-        return document
-    if isinstance(data, bytes):
-        try:
-            text = data.decode()
-        except UnicodeDecodeError as error:
-            document = MarkdownDocument(data.decode(errors="replace"))
-            start = len(data[: error.start].decode(errors="replace"))
-            message = f"the file is not UTF-8: byte 0x{data[error.start]:02x} at offset {error.start}"
-            document.problems.append(Problem("markdown-invalid-utf8", message, start, start + 1))
-            return document
-    else:
-        text = data
+    text, problem = decoded(data, "markdown", max_bytes)
     document = MarkdownDocument(text)
+    if problem is not None:
+        document.problems.append(problem)
+        return document
     _Scanner(document).scan()
     document.readable = True
     return document

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from workrail_lint import js
 from workrail_lint.documents import pointer as pointers
+from workrail_lint.documents.decoding import decoded
 from workrail_lint.documents.json_reader import MAX_BYTES, MAX_DEPTH, NodeSpan
 from workrail_lint.documents.problems import Problem
 from workrail_lint.documents.text import SourceText
@@ -67,30 +68,13 @@ class YamlDocument:
 
 def read_yaml(data: bytes | str, *, max_bytes: int | None = MAX_BYTES) -> YamlDocument:
     """Read a YAML text. Never raises on bad input: what is wrong stands in `problems`, in text order."""
-    size = len(data) if isinstance(data, bytes) else js.u8_length(data)
-    if max_bytes is not None and size > max_bytes:
-        document = YamlDocument("")
-        message = f"the file has {size:,} bytes; at most {max_bytes:,} are read"
-        document.problems.append(Problem("file-too-large", message, 0, 0))
-        return document
-    if isinstance(data, bytes):
-        try:
-            text = data.decode()
-        except UnicodeDecodeError as error:
-            return _not_utf8(data, error.start)
-    else:
-        text = data
+    text, problem = decoded(data, "yaml", max_bytes)
     document = YamlDocument(text)
+    if problem is not None:
+        document.problems.append(problem)
+        return document
     _Builder(document).read()
     document.problems.sort(key=lambda problem: (problem.start, problem.end))
-    return document
-
-
-def _not_utf8(data: bytes, at: int) -> YamlDocument:
-    document = YamlDocument(data.decode(errors="replace"))
-    start = len(data[:at].decode(errors="replace"))
-    message = f"the file is not UTF-8: byte 0x{data[at]:02x} at offset {at} belongs to no character"
-    document.problems.append(Problem("yaml-invalid-utf8", message, start, start + 1))
     return document
 
 

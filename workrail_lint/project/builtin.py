@@ -39,9 +39,7 @@ class LazySystem:
 
     def may_claim(self, path: str) -> bool:
         """Whether it is worth opening a file, by its name."""
-        if path.endswith(".json"):
-            return True
-        return path.endswith(self.suffixes) and bool(self._system.may_claim(path))
+        return path.endswith(self.suffixes) and (path.endswith(".json") or bool(self._system.may_claim(path)))
 
     def claims(self, path: str, data: bytes, named: bool) -> str | None:
         if b'"steps"' in data and not any(sign in path for sign in self._signs):
@@ -70,6 +68,13 @@ def builtin_systems() -> list[System]:
 
     return [
         LazySystem(
+            "scenario",
+            "workrail_lint.scenario.system",
+            "ScenarioSystem",
+            (".scenario.json",),
+            (".scenario.json",),
+        ),
+        LazySystem(
             "team",
             "workrail_lint.team.system",
             "TeamSystem",
@@ -81,7 +86,7 @@ def builtin_systems() -> list[System]:
             "workrail_lint.blocks.system",
             "BlockSystem",
             (".json", ".txt"),
-            (".output", "block-", "/lanes/", ".workflow.json"),
+            (".output", ".run", "block-", "/lanes/", ".workflow.json"),
         ),
         WorkRailSystem(),
     ]

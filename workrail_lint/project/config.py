@@ -15,15 +15,20 @@ from workrail_lint.suggest import nearest
 OWN_FILE = "workrail-lint.toml"
 SHARED_FILE = "pyproject.toml"
 _TABLE = "workrail-lint"
-# Settings of the other document systems; what they may be is up to them.
-_SYSTEM_KEYS = (
-    "team-profile",
-    "block-workflow",
-    "block-tree",
-    "block-deliverables",
-    "block-profile",
-    "block-prompt-check",
-)
+# Settings of the other document systems, which those read from the options of a run.
+_SYSTEM_KEYS = {
+    "team-profile": "str",
+    "team-mode": "str",
+    "team-agent": "str",
+    "team-section-aliases": "table of lists",
+    "team-history-baseline": "str",
+    "block-workflow": "str",
+    "block-tree": "str",
+    "block-deliverables": "str",
+    "block-profile": "str",
+    "block-prompt-check": "str",
+}
+_SYSTEM_PATHS = ("team-history-baseline", "block-workflow", "block-tree")
 # Key to the type of its value: "list", "str", "bool", or a table of such.
 _KEYS: dict[str, str] = {
     "select": "list",
@@ -46,13 +51,22 @@ _KEYS: dict[str, str] = {
     "plugins": "list",
     "new-files": "list",
     "source-kind": "str",
-    **dict.fromkeys(_SYSTEM_KEYS, "str"),
+    **_SYSTEM_KEYS,
 }
-_CHOICES = {
+CHOICES = {
     "evidence": ("normal", "strict"),
     "compat": ("reject", "normalize", "normalize-lossless"),
     "target": ("ir", "engine"),
     "source-kind": ("bundled", "user", "project", "custom", "git", "remote", "plugin"),
+    "team-profile": ("strict", "lenient", "legacy"),
+    "team-mode": ("full", "lean"),
+    "team-agent": (
+        *("SpecAgent", "Architect", "Planner", "Designer", "Researcher", "Coder"),
+        *("Reviewer", "QA", "Security", "Integrator", "Docs", "Orchestrator"),
+    ),
+    "block-deliverables": ("contract", "extended"),
+    "block-profile": ("contract", "lenient"),
+    "block-prompt-check": ("on", "off"),
 }
 
 
@@ -84,8 +98,8 @@ class Config:
 
     def system_options(self) -> dict[str, object]:
         """The settings of the other document systems, paths seen from the current folder."""
-        paths = ("block-workflow", "block-tree")
-        return {key: self.file(key) if key in paths else self.values[key] for key in _SYSTEM_KEYS if key in self.values}
+        given = [key for key in _SYSTEM_KEYS if key in self.values]
+        return {key: self.file(key) if key in _SYSTEM_PATHS else self.values[key] for key in given}
 
     def file(self, key: str) -> str | None:
         """A path setting, seen from the current folder."""
@@ -151,9 +165,22 @@ def _problem(key: str, value: object) -> str | None:
         return f"unknown key {key!r}{hint}"
     if not _has_kind(kind, value):
         return f"{key!r} must be a {kind}" if kind != "str" else f"{key!r} must be a string"
-    allowed = _CHOICES.get(key)
+    allowed = CHOICES.get(key)
     if allowed and value not in allowed:
         return f"{key!r} must be one of {', '.join(allowed)}, not {value!r}"
+    return _alias_problem(value) if key == "team-section-aliases" else None
+
+
+def _alias_problem(aliases: Any) -> str | None:
+    """A section that no document of a team has would be an alias of nothing."""
+    from workrail_lint.team.sections import SECTION_NAMES
+
+    for name in aliases:
+        if name.casefold() not in (known.casefold() for known in SECTION_NAMES):
+            suggestion = nearest(name, SECTION_NAMES)
+            return f"'team-section-aliases': no section {name!r}" + (
+                f"; did you mean {suggestion!r}?" if suggestion else f"; sections are {', '.join(SECTION_NAMES)}"
+            )
     return None
 
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from workrail_lint.documents.json_edit import apply_edits, fix_edit
-from workrail_lint.documents.json_reader import read_json
+from workrail_lint.documents.json_edit import Editor, apply_fixes
+from workrail_lint.documents.json_reader import MANY_SLIPS, read_json
 from workrail_lint.findings import Finding, Safety
 
-# A fix may open the way for another one; more rounds than this mean that two of them undo each other.
-_MAX_ROUNDS = 20
+# Most texts are mended in one round, and a second one finds nothing left. A fix may open the way for another one;
+# more rounds than this mean that fixes go on for ever.
+_MAX_ROUNDS = 100
 
 
 class Fixed(NamedTuple):
@@ -25,15 +26,26 @@ def fix_text(text: str, findings_of: Callable[[str], list[Finding]], *, unsafe: 
     applied: list[Finding] = []
     seen = {text}
     for _ in range(_MAX_ROUNDS):
-        document = read_json(text, parity=True, max_bytes=None)
-        wanted = [f for f in findings_of(text) if f.fix is not None and (unsafe or f.fix.safety is Safety.SAFE)]
-        edits = [(finding, edit) for finding in wanted if finding.fix and (edit := fix_edit(document, finding.fix))]
-        if not edits:
-            break
-        changed, done = apply_edits(text, [edit for _, edit in edits])
+        changed, done = fix_once(text, findings_of(text), unsafe=unsafe)
         if changed in seen:
             break
         seen.add(changed)
-        applied += [finding for (finding, _), is_done in zip(edits, done, strict=True) if is_done]
+        applied += done
         text = changed
     return Fixed(text, applied)
+
+
+def fix_once(text: str, findings: Iterable[Finding], *, unsafe: bool) -> Fixed:
+    """Apply the fixes of findings about a text, as far as they do not get in each other's way."""
+    wanted = [finding for finding in findings if is_wanted(finding, unsafe=unsafe)]
+    if not wanted:
+        return Fixed(text, [])
+    editor = Editor(read_json(text, parity=True, max_bytes=None, most_slips=MANY_SLIPS))
+    possible = [(f, edits) for f in wanted if f.fix is not None and (edits := editor.edits(f.fix))]
+    changed, done = apply_fixes(text, [edits for _, edits in possible])
+    return Fixed(changed, [finding for (finding, _), is_done in zip(possible, done, strict=True) if is_done])
+
+
+def is_wanted(finding: Finding, *, unsafe: bool) -> bool:
+    """Whether a finding has a fix that may be applied."""
+    return finding.fix is not None and (unsafe or finding.fix.safety is Safety.SAFE)

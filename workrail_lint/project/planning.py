@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint.project.baseline import Baseline, parse_baseline
 from workrail_lint.project.builtin import builtin_systems
@@ -18,6 +18,9 @@ from workrail_lint.workrail.canonical import canonical_hash
 from workrail_lint.workrail.settings import Settings
 from workrail_lint.workrail.sources import read_file
 from workrail_lint.workrail.system import WorkRailSystem
+
+if TYPE_CHECKING:
+    from workrail_lint.workrail.catalog.catalog import Catalog
 
 
 class Request(NamedTuple):
@@ -88,7 +91,9 @@ def _cache_key(settings: Settings, choice: dict[str, Any]) -> str:
     facts = {
         "version": VERSION,
         "sources": _own_sources(),
-        "catalog": settings.catalog.digest,
+        "catalog": settings.base_catalog.digest,
+        # A digest of the catalog with the project's routines would speak for them too, and take twenty times as long.
+        "routines": None if settings.catalog is settings.base_catalog else _routine_facts(settings.catalog),
         "bindings": settings.bindings,
         "choice": choice,
         "parity": settings.parity,
@@ -99,6 +104,10 @@ def _cache_key(settings: Settings, choice: dict[str, Any]) -> str:
         "options": settings.options,
     }
     return canonical_hash(facts)[7:]
+
+
+def _routine_facts(catalog: Catalog) -> list[Any]:
+    return [catalog.routine_entries, sorted(catalog.recursive_templates)]
 
 
 def _own_sources() -> list[int]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from workrail_lint.report.data import Edits, Reported
 
 if TYPE_CHECKING:
+    from workrail_lint.documents.json_edit import Editor
     from workrail_lint.documents.json_reader import JsonDocument
     from workrail_lint.documents.text import SourceText
     from workrail_lint.findings import Finding
@@ -27,6 +28,7 @@ class Sources:
         self._given = given or {}
         self._disk = disk
         self._documents: dict[str, JsonDocument | None] = {}
+        self._editors: dict[str, Editor] = {}  # of those documents that have fixes to show
 
     def __call__(self, path: str) -> SourceText | None:
         document = self.document(path)
@@ -35,7 +37,9 @@ class Sources:
     def document(self, path: str) -> JsonDocument | None:
         if path not in self._documents:
             if len(self._documents) >= _KEPT:
-                del self._documents[next(iter(self._documents))]
+                oldest = next(iter(self._documents))
+                del self._documents[oldest]
+                self._editors.pop(oldest, None)
             self._documents[path] = self._read(path)
         return self._documents[path]
 
@@ -60,10 +64,11 @@ class Sources:
 
     def edits(self, finding: Finding) -> Edits:
         """What the fix of a finding changes in the text; nothing when there is no fix or it can't be applied."""
-        from workrail_lint.documents.json_edit import fix_edit
-
         document = self.document(finding.path) if finding.fix is not None else None
         if document is None or finding.fix is None:
             return ()
-        edit = fix_edit(document, finding.fix)
-        return () if edit is None else (edit,)
+        if finding.path not in self._editors:
+            from workrail_lint.documents.json_edit import Editor
+
+            self._editors[finding.path] = Editor(document)
+        return self._editors[finding.path].edits(finding.fix)

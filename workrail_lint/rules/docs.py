@@ -10,29 +10,42 @@ import os
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import cache
 
 from workrail_lint.cli.output import printable
 from workrail_lint.rules.base import Example, Rule
-from workrail_lint.rules.example_files import as_bytes, essentials, fixtures, has_file, remarks, side_files
+from workrail_lint.rules.example_files import as_shown, essentials, fixtures, has_file, remarks, shown_files
 
 PAGES = "docs/rules"
 FIXTURES = "fixtures/broken"
+_LANGUAGES = {
+    ".json": "json",
+    ".jsonl": "json",
+    ".md": "markdown",
+    ".toml": "toml",
+    ".yaml": "yaml",
+}
 _MOST_LINES = 70
 _LONGEST_LINE = 240
 
 
 def rules() -> tuple[Rule, ...]:
     """Every rule that is shipped, by code."""
-    from workrail_lint.workrail.rules.registry import all_rules
+    from workrail_lint.project.builtin import known_systems
 
-    return all_rules()
+    return tuple(sorted((rule for system in known_systems() for rule in system.rules()), key=lambda rule: rule.code))
 
 
+@cache
 def families() -> dict[str, str]:
     """The two letters of each family, and what it is about."""
-    from workrail_lint.workrail.rules.registry import FAMILIES
+    from workrail_lint.blocks.rules import registry as blocks
+    from workrail_lint.scenario import rules as scenarios
+    from workrail_lint.team.rules import registry as team
+    from workrail_lint.workrail.rules import registry as workflows
 
-    return {letters: title for letters, (title, _) in FAMILIES.items()}
+    registered = {**workflows.FAMILIES, scenarios.FAMILY: (scenarios.TITLE, ()), **team.FAMILIES}
+    return {letters: title for letters, (title, _) in registered.items()} | {blocks.FAMILY: blocks.TITLE}
 
 
 def family_order(family: str) -> tuple[int, str]:
@@ -59,8 +72,8 @@ def page(rule: Rule) -> str:
         f"## What it finds\n\n{rule.summary}",
         f"## Why it is bad\n\n{rule.why}",
         "## Example\n\n" + "\n\n".join([*(_shown_bad(example) for example in examples), *_whole(rule)]),
-        "## Use instead\n\n" + "\n\n".join(_shown_good(example) for example in examples),
-        f"## Fix\n\n{fix}" + "".join(f"\n\n{shown}" for shown in map(_shown_fixed, examples) if shown),
+        "## Use instead\n\n" + "\n\n".join(dict.fromkeys(map(_shown_good, examples))),
+        f"## Fix\n\n{fix}" + "".join(f"\n\n{shown}" for shown in dict.fromkeys(map(_shown_fixed, examples)) if shown),
         f"## Origin\n\n{origin_line(rule)}",
     ]
     return "\n\n".join(parts) + "\n"
@@ -106,7 +119,10 @@ def _shown_bad(example: Example) -> str:
     if not has_file(example):
         return f"`{example.path}` is named, but there is no such file."
     blocks = [_block(example.bad, example.path)]
-    blocks += [f"`{path}`:\n\n{_block(data, path)}" for path, data in side_files(example).items()]
+    beside, named = shown_files(example)
+    blocks += [f"`{path}`:\n\n{_block(data, path)}" for path, data in beside.items()]
+    if named:
+        blocks.append(f"And beside them {', '.join(f'`{path}`' for path in named)}.")
     if example.path != "workflows/example.json" or len(blocks) > 1:
         blocks[0] = f"`{example.path}`:\n\n{blocks[0]}"
     return "\n\n".join([*blocks, *remarks(example)])
@@ -134,11 +150,12 @@ def _shown_fixed(example: Example) -> str:
 
 def _block(content: object, path: str) -> str:
     """An example in a fenced block."""
-    lines = shown_lines(as_bytes(content))
+    lines = shown_lines(as_shown(content))
     fence = "```"
     while any(fence in line for line in lines):
         fence += "`"
-    kind = {".toml": "toml", ".md": "markdown"}.get(os.path.splitext(path)[1], "json")
+    other = "text" if isinstance(content, str | bytes) else "json"
+    kind = _LANGUAGES.get(os.path.splitext(path)[1], other)
     return "\n".join([f"{fence}{kind}", *lines, fence])
 
 
@@ -173,15 +190,16 @@ def index(shown: Iterable[Rule]) -> str:
     parts = ["# Rules", about]
     for family in sorted(by_family, key=family_order):
         rows = "\n".join(_row(rule) for rule in by_family[family])
-        head = "| code | name | severity | fix | finds |\n| --- | --- | --- | --- | --- |"
+        head = "| code | name | severity | origin | fix | finds |\n| --- | --- | --- | --- | --- | --- |"
         parts.append(f"## {family}: {titles.get(family, family)}\n\n{head}\n{rows}")
     return "\n\n".join(parts) + "\n"
 
 
 def _row(rule: Rule) -> str:
     level = rule.severity.value + ("" if rule.default_on else " (off)")
-    summary = printable(rule.summary).replace("|", "\\|")
-    return f"| [{rule.code}]({page_name(rule)}) | `{rule.name}` | {level} | {rule.fix_safety or '-'} | {summary} |"
+    origin, summary = (printable(text).replace("|", "\\|") for text in (rule.origin, rule.summary))
+    link = f"[{rule.code}]({page_name(rule)})"
+    return f"| {link} | `{rule.name}` | {level} | {origin} | {rule.fix_safety or '-'} | {summary} |"
 
 
 # --------------------------------------------------------------------------------------------------- generation

@@ -11,9 +11,14 @@ _PLAIN_PATH = "workflows/example.json"
 _CONFIG = "workrail-lint.toml"
 _ROUTINES = "routines"
 _BINDINGS = ".workrail/bindings.json"
+# Members of an example's options that stand for settings of a project.
+_SETTINGS = ("team-", "block-")
 _COMMON = ("name", "description", "version", "validatedAgainstSpecVersion", "about", "examples")
 # A fixture is there to be read; what is larger is only described on the rule's page.
 _LARGEST_FIXTURE = 100_000
+# A prose file beside an example that is longer is named on a page, not shown: what matters is not in it.
+_MOST_PROSE = 30
+_WIDTH = 116
 
 
 def as_bytes(content: Any) -> bytes:
@@ -22,6 +27,27 @@ def as_bytes(content: Any) -> bytes:
         return content
     text = content if isinstance(content, str) else json.dumps(content, indent=2, ensure_ascii=False) + "\n"
     return text.encode("utf-8", "surrogatepass")
+
+
+def as_shown(content: Any) -> bytes:
+    """A document as a page shows it: a value that is no workflow has its smaller parts on one line each."""
+    if isinstance(content, str | bytes) or (isinstance(content, dict) and "steps" in content):
+        return as_bytes(content)
+    return f"{_laid_out(content, '', 0, top=True)}\n".encode("utf-8", "surrogatepass")
+
+
+def _laid_out(value: Any, indent: str, used: int, *, top: bool = False) -> str:
+    line = json.dumps(value, ensure_ascii=False)
+    if not isinstance(value, dict | list) or not value or (not top and len(indent) + used + len(line) <= _WIDTH):
+        return line
+    deeper = f"{indent}  "
+    if isinstance(value, list):
+        parts = [_laid_out(item, deeper, 1) for item in value]
+    else:
+        names = [f"{json.dumps(name, ensure_ascii=False)}: " for name in value]
+        parts = [f"{n}{_laid_out(item, deeper, len(n) + 1)}" for n, item in zip(names, value.values(), strict=True)]
+    opening, closing = "[]" if isinstance(value, list) else "{}"
+    return f"{opening}\n{deeper}" + f",\n{deeper}".join(parts) + f"\n{indent}{closing}"
 
 
 def essentials(example: Example) -> Example:
@@ -79,10 +105,23 @@ def side_files(example: Example) -> dict[str, bytes]:
         settings["routines"] = routines
     if "new_files" in options:
         settings["new-files"] = options["new_files"]
+    settings |= {name: value for name, value in options.items() if name.startswith(_SETTINGS)}
     if settings:
         lines = [f"{name} = {json.dumps(value)}\n" for name, value in settings.items()]
         files[_CONFIG] = "".join(lines).encode()
     return files
+
+
+def shown_files(example: Example) -> tuple[dict[str, bytes], list[str]]:
+    """The files beside the document as a page shows them, and the paths of those it only names."""
+    shown = {path: as_shown(example.files.get(path, data)) for path, data in side_files(example).items()}
+    named = [path for path, data in shown.items() if path.endswith(".md") and data.count(b"\n") > _MOST_PROSE]
+    return {path: data for path, data in shown.items() if path not in named}, named
+
+
+def found_at(example: Example) -> str:
+    """The path that the finding is about: the document, unless it shows at another place of its folder."""
+    return str(example.options.get("found_at", example.path))
 
 
 def arguments(example: Example) -> list[str]:

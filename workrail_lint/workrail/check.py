@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from workrail_lint.documents.json_reader import JsonDocument, read_json
+from workrail_lint.documents.json_reader import MANY_SLIPS, JsonDocument, read_json
 from workrail_lint.documents.structure import Validator, compile_schema
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.findings.fix import Cut, Fix, Safety
@@ -22,7 +22,7 @@ from workrail_lint.workrail.project_bindings import project_overrides
 from workrail_lint.workrail.rules.base import Workflow
 from workrail_lint.workrail.rules.registry import by_name
 from workrail_lint.workrail.rules.walk import LazyRuleSet, RuleSet, build_steps, damaged_places, sound_members
-from workrail_lint.workrail.schema_findings import schema_findings
+from workrail_lint.workrail.schema_findings import MAX_FINDINGS, schema_findings
 from workrail_lint.workrail.settings import REJECT, Settings
 from workrail_lint.workrail.startability import start_findings
 from workrail_lint.workrail.structural import structural_findings
@@ -101,7 +101,8 @@ def _judge(
         for violation in workflow_validator().violations(definition)
         if not normalized.is_refused(normalized.pointer_map(violation.pointer))
     ]
-    found = schema_findings(violations, definition)
+    # What is told is for people, who can use some of it at a time; what is fixed is not.
+    found = schema_findings(violations, definition, MANY_SLIPS if settings.options.get("fixing") else MAX_FINDINGS)
     found += structural_findings(definition)
     compiled, errors = _compile(definition, settings, normalized)
     found = _without_repeats(found + errors + start_findings(definition))

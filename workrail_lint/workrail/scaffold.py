@@ -35,6 +35,19 @@ def files(ident: str, name: str) -> dict[str, str]:
     }
 
 
+def lockfile(ident: str, name: str) -> dict[str, str]:
+    """Path to content of the lockfile that pins the new workflow; nothing when its name keeps it from compiling."""
+    from workrail_lint.result import Err
+    from workrail_lint.workrail.catalog.catalog import load_core
+    from workrail_lint.workrail.compile import compile_workflow
+    from workrail_lint.workrail.lockfile import FILE_NAME, Lockfile, catalog_entry, lock_entry
+
+    compiled = compile_workflow(_workflow(ident, name))
+    if isinstance(compiled, Err):
+        return {}
+    return {FILE_NAME: Lockfile(catalog_entry(load_core()), {workflow_path(ident): lock_entry(compiled.value)}).text()}
+
+
 def _json(value: dict[str, Any]) -> str:
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
@@ -98,7 +111,7 @@ def _scenario(stem: str) -> dict[str, Any]:
         "workflow": f"../workflows/{stem}.json",
         "profile": "reference",
         "mode": "guided",
-        "agent": "auto",
+        "agent": {"kind": "auto"},
         "expect": {"status": "complete"},
     }
 
@@ -118,7 +131,8 @@ repos:
         name: workrail-lint
         entry: workrail-lint check
         language: system
-        files: ^workflows/.*\\.json$
+        files: ^workflows/.*\\.json$|\\.scenario\\.json$
+        require_serial: true
       - id: workrail-lock
         name: workrail-lint lock --check
         entry: workrail-lint lock --check

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from workrail_lint.documents.json_reader import JsonDocument, read_json
+from workrail_lint.documents.json_reader import FEW_SLIPS, MANY_SLIPS, JsonDocument, read_json
 from workrail_lint.documents.kinds import Kind, in_routines_folder, kind_by_name, kind_of, may_be_ours
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.project.places import id_pointer
@@ -60,7 +60,8 @@ class WorkRailSystem:
             return _check_bindings(path, data)
         if kind == Kind.CATALOG.value:
             return _check_catalog(path, data)
-        document = read_json(data, parity=settings.parity)
+        most = MANY_SLIPS if settings.options.get("fixing") else FEW_SLIPS
+        document = read_json(data, parity=settings.parity, most_slips=most)
         if kind == _MAYBE and not _is_workflow(path, document):
             return FileResult([], ours=False, cacheable=False)
         return self._check_workflow(path, document, settings)
