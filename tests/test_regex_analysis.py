@@ -402,17 +402,17 @@ def test_total(pattern: str, flags: str) -> None:
     ],
 )
 def test_hostile_patterns_are_over_quickly(pattern: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     analyze(pattern)
     why_slow(pattern)
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
 
 
 def test_validity_is_decided_quickly() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     for pattern in (r"[\s\S]" * 2_000, r"\p{L}" * 2_000, r"[^\p{L}a]" * 1_000, "(?<a>" * 2_000):
         why_invalid(pattern, "iu")
-    assert time.perf_counter() - started < 3
+    assert time.process_time() - started < 3
 
 
 def test_longest() -> None:

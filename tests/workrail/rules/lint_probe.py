@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from workrail_lint.documents.json_edit import apply_edit, fix_edit
+from workrail_lint.documents.json_edit import apply_fix, fix_edits
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.findings import Finding
 from workrail_lint.workrail.catalog.catalog import load_core
@@ -39,6 +39,6 @@ def fixed(finding: Finding, document: Any) -> str:
     """The text after a finding's fix."""
     read = read_json(as_text(document))
     assert finding.fix is not None
-    edit = fix_edit(read, finding.fix)
-    assert edit is not None
-    return apply_edit(read.text, edit)
+    edits = fix_edits(read, finding.fix)
+    assert edits
+    return apply_fix(read.text, edits)

@@ -369,10 +369,10 @@ HOSTILE = ["(a+)+$", "(" * 400, "[" * 900, "(a|a)*" * 150, "(?:a{9}){9}" * 50, "
 
 @pytest.mark.parametrize("pattern", HOSTILE)
 def test_hostile_patterns_do_not_hang_the_linter(pattern: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     report = check_text(json.dumps(checked([rule("regex", pattern=pattern)])), "workflows/a.json")
     assert report.findings
-    assert time.perf_counter() - started < 3
+    assert time.process_time() - started < 3
 
 
 JUNK = st.recursive(

@@ -93,11 +93,11 @@ def test_title_and_role_are_looked_at_too() -> None:
 
 
 def test_open_braces_cost_no_time() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     hostile = "{{" * 200_000 + "?" * 200_000 + ":" * 200_000
     assert names(loop_text.LoopTernaryNested, body(hostile)) == []
     assert names(loop_variables.LoopVariableUndefined, body(hostile)) == []
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 @pytest.mark.parametrize(

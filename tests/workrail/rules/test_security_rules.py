@@ -204,9 +204,9 @@ def test_context_in_commands() -> None:
 
 @given(st.text("rm -rf/~$HOME|curl sh{};:()&<>`\n", max_size=300))
 def test_any_command_is_looked_at(command: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     assert len(lint(ShellCommandDangerous, verified(command))) <= 1
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
 
 
 def test_allowed_tools() -> None:

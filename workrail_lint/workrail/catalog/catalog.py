@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -17,6 +18,8 @@ from workrail_lint.workrail.catalog.routine import Routine
 
 PromptValue = str | list[dict[str, str]]
 CORE_FILE = "core.json"
+# Contract packs of the other document systems. They are part of the core catalog, but few workflows ask for one.
+_PACK_FILES = ("team/packs.json", "blocks/packs.json")
 # Member order of a catalog document as it is written.
 MEMBERS = (
     "catalogFormat",
@@ -96,15 +99,26 @@ class Catalog:
         "_digest",
         "_document",
         "_features",
+        "_packs",
         "_refs",
         "_templates",
         "recursive_templates",
     )
 
-    def __init__(self, document: dict[str, Any], digest: str | None = None) -> None:
-        """`digest` is the document's, when it is already known to be right."""
+    def __init__(
+        self,
+        document: dict[str, Any],
+        digest: str | None = None,
+        packs: Callable[[], list[dict[str, Any]]] | None = None,
+    ) -> None:
+        """`digest` is the document's, when it is already known to be right.
+
+        `packs` gives contract packs that belong to the catalog and are not in the document yet; it is called when
+        somebody asks for contracts or for the catalog as a whole.
+        """
         self._document = document
         self._digest = digest
+        self._packs = packs
         # Templates that were refused because their routine calls a template: routine id and calling step.
         self.recursive_templates: dict[str, tuple[str, str]] = {}
         self._features: dict[str, Feature] | None = None
@@ -133,14 +147,22 @@ class Catalog:
     @property
     def digest(self) -> str:
         if self._digest is None:
-            self._digest = digest_of(self._document)
+            self._digest = digest_of(self._complete())
         return self._digest
 
     @property
     def document(self) -> dict[str, Any]:
         """The whole catalog as it is written to a file, digest included."""
-        members = {name: self._document[name] for name in MEMBERS if name != "digest"}
+        complete = self._complete()
+        members = {name: complete[name] for name in MEMBERS if name != "digest"}
         return {**members, "digest": self.digest}
+
+    def _complete(self) -> dict[str, Any]:
+        """The document with all of its contract packs."""
+        if self._packs is not None:
+            contracts = by_id([*self._document["contracts"], *self._packs()])
+            self._document, self._packs = {**self._document, "contracts": contracts}, None
+        return self._document
 
     @property
     def features(self) -> dict[str, Feature]:
@@ -165,7 +187,7 @@ class Catalog:
     @property
     def contracts(self) -> dict[str, Contract]:
         if self._contracts is None:
-            self._contracts = {entry["id"]: _contract(entry) for entry in self._document["contracts"]}
+            self._contracts = {entry["id"]: _contract(entry) for entry in self._complete()["contracts"]}
         return self._contracts
 
     @property
@@ -182,7 +204,7 @@ class Catalog:
 
     def with_routine_entries(self, entries: list[dict[str, Any]]) -> Catalog:
         """The same catalog with another list of routines, and so with another digest."""
-        return Catalog({**self._document, "routines": entries})
+        return Catalog({**self._document, "routines": entries}, packs=self._packs)
 
     def __repr__(self) -> str:
         return f"Catalog({self.catalog_id} {self.version})"
@@ -194,7 +216,22 @@ def load_core() -> Catalog:
     path = os.path.join(os.path.dirname(__file__), CORE_FILE)
     with open(path, "rb") as file:
         document = json.loads(file.read())
-    return Catalog(document, document["digest"])
+    return Catalog(document, document["digest"], further_packs)
+
+
+def further_packs() -> list[dict[str, Any]]:
+    """The contract packs that the other document systems bring, as catalog entries."""
+    package = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+    entries: list[dict[str, Any]] = []
+    for name in _PACK_FILES:
+        with open(os.path.join(package, name), "rb") as file:
+            entries += json.loads(file.read())
+    return entries
+
+
+def by_id(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Entries in the order of a catalog, which for ids of plain letters is that of their text."""
+    return sorted(entries, key=lambda entry: str(entry["id"]))
 
 
 def digest_of(document: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
     python -m workrail_lint.workrail.catalog.generate [--check]
 
+The contract packs of the other document systems stay in files of their own; the digest is over all of them together.
 The sources are written for people: a text is a list of lines, a pattern is named (`@uuid`), a closed
 object says so once, refs leave out their usual placements, and a routine that needs no entry of its own
 is just its definition.
@@ -14,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from workrail_lint.workrail.catalog.catalog import CORE_FILE, PLACEMENTS, digest_of
+from workrail_lint.workrail.catalog.catalog import CORE_FILE, PLACEMENTS, by_id, digest_of, further_packs
 from workrail_lint.workrail.catalog.contracts import PATTERNS
 from workrail_lint.workrail.catalog.extend import sort_entries
 from workrail_lint.workrail.catalog.render import document_text
@@ -24,7 +25,7 @@ _SOURCE = _HERE / "source"
 
 
 def core_document() -> dict[str, Any]:
-    """The core catalog, assembled from its sources."""
+    """The core catalog, assembled from its sources, without the packs that stand elsewhere."""
     document = {
         **_read("catalog.json"),
         "features": [_feature(entry) for entry in _read("features.json")],
@@ -33,7 +34,8 @@ def core_document() -> dict[str, Any]:
         "contracts": [{**entry, "schema": _schema(entry["schema"])} for entry in _read("contracts.json")],
         "capabilities": _read("capabilities.json"),
     }
-    return {**document, "digest": digest_of(document)}
+    complete = {**document, "contracts": by_id([*document["contracts"], *further_packs()])}
+    return {**document, "digest": digest_of(complete)}
 
 
 def files() -> dict[Path, str]:

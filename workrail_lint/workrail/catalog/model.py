@@ -89,8 +89,8 @@ class RoutineEntry(_Closed):
 class ContractEntry(_Closed):
     """A contract pack. `runtimeValidated` says whether the public engine can be satisfied by it."""
 
-    id: Annotated[str, StringConstraints(pattern=r"^wr\.contracts\.[a-z][a-z0-9_]*$")]
-    artifact_kind: Annotated[str, StringConstraints(pattern=r"^wr\.[a-z][a-z0-9_]*$")]
+    id: Annotated[str, StringConstraints(pattern=r"^(?:wr|team|block)\.contracts\.[a-z][a-z0-9_]*$")]
+    artifact_kind: Annotated[str, StringConstraints(pattern=r"^(?:wr|team|block)\.[a-z][a-z0-9_]*$")]
     title: Text
     summary: str
     phase: Phase

@@ -139,12 +139,13 @@ def _details(entry: _Entry) -> list[str]:
         case Ref():
             return ["", "text:", *(_INDENT + line for line in entry.text.split("\n"))]
         case Contract():
+            known = entry.phase is not CatalogPhase.DESIGN
             checked = "yes" if entry.runtime_validated else "no"
             return [
                 "",
                 f"artifact kind: {entry.artifact_kind}",
                 f"unknown members: {entry.mode}",
-                f"checked by the public engine at run time: {checked}",
+                f"checked by the public engine at run time: {checked if known else 'it does not know this contract'}",
                 "",
                 "schema:",
                 *_json_lines(entry.schema),

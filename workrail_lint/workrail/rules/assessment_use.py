@@ -274,6 +274,45 @@ class AssessmentOnLoopControl(_AssessmentRule):
         )
 
 
+class ConsequenceInescapable(_AssessmentRule):
+    code = "AS016"
+    name = "consequence-inescapable"
+    severity = Severity.ERROR
+    origin = "run time"
+    summary = "Every level of a dimension that has to be rated asks for a follow-up."
+    why = (
+        "A follow-up ends when the agent rates the step anew at a level that asks for none. Where there is no such "
+        "level the step is blocked for ever, whatever the agent does."
+    )
+
+    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+        if "assessmentConsequences" not in step.step or step.calls_template or step.decides_loop:
+            return
+        refs = _strings(step.step.get("assessmentRefs"))
+        for ref, entry, _ in _dimensions(workflow):
+            if ref not in refs or entry.get("required") is False:
+                continue
+            alarms = {
+                when.get("anyEqualsLevel")
+                for _, when in _triggers(step)
+                if when.get("forAssessment", ref) == ref and isinstance(when.get("anyEqualsLevel"), str)
+            }
+            levels = _strings(entry.get("levels"))
+            if levels and alarms.issuperset(levels):
+                report(
+                    step.at("assessmentConsequences"),
+                    f"{label(step)}: every level of {one_line(ref)}.{one_line(entry.get('id'))} ({listed(levels)}) "
+                    "asks for a follow-up, so the step can never be done; leave one level without",
+                    on_name=True,
+                )
+
+    def examples(self) -> Iterable[Example]:
+        def asking(*consequences: dict[str, Any]) -> dict[str, Any]:
+            return workflow(rated(assessmentConsequences=list(consequences)), assessments=[assessment()])
+
+        yield Example(asking(consequence("low"), consequence("high")), asking(consequence("low")))
+
+
 # ------------------------------------------------------------------------------------------------ helpers
 
 
@@ -310,4 +349,5 @@ RULES: tuple[type[WorkflowRule], ...] = (
     AssessmentIdUnsafe,
     AssessmentMirrorDimension,
     AssessmentOnLoopControl,
+    ConsequenceInescapable,
 )

@@ -236,6 +236,14 @@ class Workflow:
         return found
 
     @cached_property
+    def step_ids(self) -> set[str]:
+        return {step.id for step in self.all_steps}
+
+    @cached_property
+    def by_pointer(self) -> dict[str, Step]:
+        return {step.pointer: step for step in self.all_steps}
+
+    @cached_property
     def by_id(self) -> dict[str, Step]:
         steps: dict[str, Step] = {}
         for step in self.steps:

@@ -50,7 +50,7 @@ class ContractUnknownFieldHint(WorkflowRule):
                 name
                 for members in example_members(text.text, contract.artifact_kind)
                 for name in members
-                if name not in contract.schema["properties"]
+                if name not in contract.schema.get("properties", ())
             ]
             names += [name for name in instructed_members(text.text) if name in _tempting(contract, workflow)]
             if names:
@@ -58,7 +58,7 @@ class ContractUnknownFieldHint(WorkflowRule):
                 report(
                     text.pointer,
                     f"{label(step)}: asks for {shown}, which {contract.id} refuses; its members are "
-                    f"{listed(contract.schema['properties'])}",
+                    f"{listed(contract.schema.get('properties', ()))}",
                 )
 
     def examples(self) -> Iterable[Example]:
@@ -76,7 +76,13 @@ class ContractUnknownFieldHint(WorkflowRule):
 def _tempting(contract: Contract, workflow: Workflow) -> set[str]:
     """Members of other contracts that this one lacks: what an author takes for one of its own."""
     known = set(_names(contract.schema))
-    others = {name for other in workflow.catalog.contracts.values() for name in other.schema["properties"]}
+    system = contract.id.partition(".")[0]
+    others = {
+        name
+        for other in workflow.catalog.contracts.values()
+        if other.id.partition(".")[0] == system
+        for name in other.schema.get("properties", ())
+    }
     return (others | {"explanation", "message", "status"}) - known
 
 

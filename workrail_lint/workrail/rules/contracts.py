@@ -33,8 +33,8 @@ class ContractNotSatisfiable(WorkflowRule):
     origin = "runtime"
     summary = "An output contract is one that the engine has no check for."
     why = (
-        "The workflow compiles, but no artifact is ever accepted for such a contract: the run stays at the step, even "
-        "when the contract is optional. Assessments are checked through `assessmentRefs` instead."
+        "The workflow compiles, but no artifact is ever accepted for such a contract: the run stays at the step, and "
+        "an optional one can only be left out. Assessments are checked through `assessmentRefs` instead."
     )
     fix = "Refer to the declared assessment with `assessmentRefs`."
     fix_safety = "unsafe"

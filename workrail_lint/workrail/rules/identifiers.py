@@ -171,8 +171,8 @@ class StepIdPattern(WorkflowRule):
     def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
         new = finding.details.get("suggestion")
         place = finding.pointer.removesuffix("/id")
-        renamed = next((found for found in workflow.all_steps if found.pointer == place), None)
-        if renamed is None or not isinstance(new, str) or any(found.id == new for found in workflow.all_steps):
+        renamed = workflow.by_pointer.get(place)
+        if renamed is None or not isinstance(new, str) or new in workflow.step_ids:
             return None
         return unsafe(f"rename it to {new}", *_step_rename(renamed, new, workflow))
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from workrail_lint.workrail.rules.base import Step, Workflow
 
 _WHEN = {"var": "mode", "equals": "deep"}
+# How often the engine looks for the next step before it takes the search for endless.
+SELECTION_ROUNDS = 10_000
 
 
 def _named(body: str, **config: Any) -> dict[str, Any]:
@@ -163,6 +165,70 @@ class LoopBodyAllConditional(WorkflowRule):
         )
 
 
+class LoopGuardExceeded(WorkflowRule):
+    code = "LP044"
+    name = "loop-guard-exceeded"
+    severity = Severity.WARNING
+    origin = "run time"
+    summary = "Loops that may pass without a step can keep the engine busy for more rounds than it allows."
+    why = (
+        f"The engine looks for the next step in at most {SELECTION_ROUNDS:,} rounds, and each pass of a loop in which "
+        "nothing is to be done is one of them. When none of the conditions holds, the run ends with an error that no "
+        "agent can do anything about."
+    )
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        rounds: int | float = 1
+        for top in workflow.steps:
+            if top.kind == "loop":
+                if _surely_runs(top, workflow):
+                    rounds = 1
+                rounds += _idle_passes(top, workflow)
+                if rounds > SELECTION_ROUNDS:
+                    report(
+                        top.at("loop", "maxIterations"),
+                        f"Loop {one_line(top.id)}: if no condition in the bodies holds, {js.number_text(rounds)} "
+                        f"rounds pass without a step up to here, and the engine gives up after {SELECTION_ROUNDS:,}; "
+                        "allow fewer passes or let a step run in every one",
+                    )
+                    return
+            elif not top.step.get("runCondition") and top.pointer not in workflow.loop_of:
+                rounds = 1
+
+    def examples(self) -> Iterable[Example]:
+        def idle(*names: str) -> list[dict[str, Any]]:
+            return [
+                loop(step(f"{name}-body", runCondition=_WHEN), ident=name, count=1000, maxIterations=1000)
+                for name in names
+            ]
+
+        numbers = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+        yield Example(
+            bad=workflow(step(), *idle(*numbers)),
+            good=workflow(step(), *idle(*numbers[:5]), step("breathe"), *idle(*numbers[5:])),
+        )
+
+
+def _idle_passes(top: Step, workflow: Workflow) -> int | float:
+    """How many passes a loop can make without a step."""
+    if not all(inner.step.get("runCondition") for inner in workflow.body_of(top)):
+        return 1
+    limit = number(top, "maxIterations")
+    count = number(top, "count") if settings(top).get("type") == "for" else None
+    return min((value for value in (limit, count) if value is not None), default=1)
+
+
+def _surely_runs(top: Step, workflow: Workflow) -> bool:
+    """Whether a loop can't be passed without a step: it is entered, and some step of its body has no condition."""
+    count = number(top, "count")
+    is_entered = settings(top).get("type") == "for" and count is not None and count >= 1
+    return (
+        is_entered
+        and not top.step.get("runCondition")
+        and not all(inner.step.get("runCondition") for inner in workflow.body_of(top))
+    )
+
+
 class LoopRefBodyMany(WorkflowRule):
     code = "LP041"
     name = "loop-ref-body-many"
@@ -200,4 +266,5 @@ RULES: tuple[type[WorkflowRule], ...] = (
     LoopBodyRefSynthesis,
     LoopBodyAllConditional,
     LoopRefBodyMany,
+    LoopGuardExceeded,
 )

@@ -21,9 +21,11 @@ __all__ = ["schema_findings"]
 MAX_FINDINGS = 200
 
 
-def schema_findings(violations: Iterable[Violation], definition: dict[str, Any]) -> list[Finding]:
+def schema_findings(
+    violations: Iterable[Violation], definition: dict[str, Any], most: int = MAX_FINDINGS
+) -> list[Finding]:
     """The findings for the violations of a definition, in their order, as many as anybody would read."""
-    found = list(islice(violations, MAX_FINDINGS))
+    found = list(islice(violations, most))
     if not found:
         return []
     # Only a document with errors pays for the words.
