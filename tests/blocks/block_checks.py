@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from workrail_lint.blocks.system import BlockSystem
-from workrail_lint.documents.json_edit import apply_edits, fix_edit
+from workrail_lint.documents.json_edit import apply_fixes, fix_edits
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.findings import Finding
 from workrail_lint.project.discovery import discover
@@ -76,5 +76,4 @@ def told(findings: Iterable[Finding]) -> list[tuple[str, str]]:
 def fix_once(text: str, findings: list[Finding]) -> str:
     """Apply the fixes of findings to the text they are about."""
     document = read_json(text, parity=True, max_bytes=None)
-    edits = [edit for finding in findings if finding.fix is not None and (edit := fix_edit(document, finding.fix))]
-    return apply_edits(text, edits)[0]
+    return apply_fixes(text, [fix_edits(document, finding.fix) for finding in findings if finding.fix is not None])[0]

@@ -13,6 +13,7 @@ from workrail_lint.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockRul
 from workrail_lint.blocks.rules.registry import FAMILY, GROUPS, all_rules
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.rules.base import Example
+from workrail_lint.rules.example_files import found_at
 from workrail_lint.workrail.rules.registry import all_rules as workflow_rules
 
 RULES = all_rules()
@@ -38,7 +39,7 @@ def findings(content: Any, example: Example, folder: Path, path: str) -> list[Fi
 
 @pytest.mark.parametrize(("rule", "example"), EXAMPLES)
 def test_bad_triggers_and_good_does_not(rule: BlockRule, example: Example, tmp_path: Path) -> None:
-    where = str(example.options.get("at", example.path))
+    where = found_at(example)
     found = findings(example.bad, example, tmp_path / "bad", example.path)
     bad = [finding for finding in found if finding.name == rule.name and finding.path == where]
     assert bad, found

@@ -23,7 +23,6 @@ ROOT = Path(__file__).resolve().parents[2]
 FIXTURES = ROOT / "fixtures" / "blocks"
 GUIDE = (ROOT / "docs" / "blocks.md").read_text(encoding="utf-8")
 DEFINITIONS = sorted(FIXTURES.rglob("*.workflow.json"))
-LOCKS = json.loads((ROOT / "pytest_workrail" / "blocks" / "locks.json").read_text(encoding="utf-8"))
 
 
 def test_the_fixtures_are_clean() -> None:
@@ -80,20 +79,3 @@ def test_the_example_in_the_guide_is_an_output() -> None:
     (example,) = re.findall(r"```json\n(.*?)```", GUIDE, re.DOTALL)
     value = json.loads(example)
     assert len(value) == 8
-
-
-# ------------------------------------------------------------------------------------------------------ the locks
-
-
-def test_the_locks_are_those_of_the_contract() -> None:
-    assert len(LOCKS) == 22
-    assert len({lock["id"] for lock in LOCKS}) == 22
-    for lock in LOCKS:
-        assert list(lock) == ["id", "category", "source", "summary", "revision"]
-        assert re.fullmatch(r"block(-[a-z0-9]+)+", lock["id"])
-        assert lock["category"] == "blocks"
-        assert lock["summary"].endswith(".")
-        assert lock["revision"] == 1
-        document, _, section = lock["source"].partition("#")
-        assert document == "docs/blocks.md"
-        assert section in {title.lower().replace(" ", "-") for title in re.findall("^## (.*)$", GUIDE, re.MULTILINE)}

@@ -33,9 +33,9 @@ PATIENCE = 20.0
 
 
 def quickly(function: Any, *arguments: Any) -> list[Finding]:
-    start = time.perf_counter()
+    start = time.process_time()
     found: list[Finding] = function(*arguments)
-    assert time.perf_counter() - start < PATIENCE
+    assert time.process_time() - start < PATIENCE
     return found
 
 
@@ -179,9 +179,9 @@ def test_very_many_paths_and_patterns(tmp_path: Path) -> None:
         ".run/repo-mount.json": json.dumps(mount(fileRestrictions=patterns)),
     }
     write(tmp_path, files)
-    start = time.perf_counter()
+    start = time.process_time()
     check_folder(tmp_path, {"block-tree": "."})
-    assert time.perf_counter() - start < PATIENCE
+    assert time.process_time() - start < PATIENCE
 
 
 def test_a_definition_of_many_nodes_in_circles(tmp_path: Path) -> None:

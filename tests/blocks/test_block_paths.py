@@ -74,10 +74,10 @@ def test_globs_agree_with_a_regular_expression(pattern: str, path: str) -> None:
 
 
 def test_a_hostile_pattern_is_not_slow() -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     assert not glob_matches("**/" * 84 + "x", "/".join(["a"] * 2000))
     assert not glob_matches("*a" * 120 + "b", "a" * 2000)
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from team_probe import fix, lint_text
 
-from workrail_lint.documents.json_edit import apply_edit, fix_edit
+from workrail_lint.documents.json_edit import apply_fix, fix_edits
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.documents.yaml_reader import read_yaml
 from workrail_lint.findings import Fix
@@ -21,8 +21,7 @@ from workrail_lint.team.rules import samples
 def applied(text: str, change: Fix | None) -> str | None:
     if change is None:
         return None
-    edit = fix_edit(read_json(text, parity=True), change)
-    return text if edit is None else apply_edit(text, edit)
+    return apply_fix(text, fix_edits(read_json(text, parity=True), change))
 
 
 def value(text: str) -> Any:

@@ -10,6 +10,7 @@ from team_probe import as_bytes, fix, fix_on_disk, lint_paths, lint_text, write_
 
 from workrail_lint.findings import Finding
 from workrail_lint.rules.base import Example
+from workrail_lint.rules.example_files import found_at
 from workrail_lint.team.rules.base import DECIDED, FIXED, TeamRule
 from workrail_lint.team.rules.registry import all_rules
 
@@ -23,8 +24,7 @@ FIXABLE = [param for param in EXAMPLES if param.values[1].fixed is not None]
 
 
 def options(example: Example) -> dict[str, Any]:
-    given = example.options.get("options")
-    return given if isinstance(given, dict) else {}
+    return {name: value for name, value in example.options.items() if name.startswith("team-")}
 
 
 def findings(content: Any, example: Example, folder: Path, path: str | None = None) -> list[Finding]:
@@ -33,7 +33,7 @@ def findings(content: Any, example: Example, folder: Path, path: str | None = No
     if not example.files:
         return lint_text(content, where, options(example))
     write_files(folder, {**example.files, where: content})
-    places = {where, str(example.options.get("found_at", where))}
+    places = {where, found_at(example)}
     return [finding for finding in lint_paths(folder, options=options(example)) if finding.path in places]
 
 

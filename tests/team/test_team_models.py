@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from workrail_lint.team.documents import TeamKind
 from workrail_lint.team.models import examples
 from workrail_lint.team.models.backlog import Acceptance, ChangeRequest, TaskBacklog
 from workrail_lint.team.models.exchange import AgentInput, AgentOutput, DispatchPlan
-from workrail_lint.team.models.generate import KINDS, main, packs_text
+from workrail_lint.team.models.generate import KINDS, SCHEMAS, files, main
 from workrail_lint.team.models.packs import PACKS_FILE, packs
 from workrail_lint.team.models.status import SessionStatus
 from workrail_lint.team.rules import samples
@@ -86,9 +87,21 @@ def test_examples_are_valid_everywhere(kind: str) -> None:
         assert lint_text(json.dumps(document) + "\n", path) == []
 
 
-def test_the_packs_are_up_to_date() -> None:
-    with open(PACKS_FILE, encoding="utf-8") as file:
-        assert file.read() == packs_text(), "run python -m workrail_lint.team.models.generate"
+def test_schemas_and_packs_are_up_to_date() -> None:
+    wanted = files()
+    assert PACKS_FILE in wanted
+    assert len(wanted) == len(SCHEMAS) + 1
+    for path, text in wanted.items():
+        assert Path(path).read_text(encoding="utf-8") == text, "run python -m workrail_lint.team.models.generate"
+    assert main(["--check"]) == 0
+
+
+def test_generating_writes_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "new" / "schemas" / "x.json"
+    monkeypatch.setattr("workrail_lint.team.models.generate.files", lambda: {str(target): "{}\n"})
+    assert main(["--check"]) == 1
+    assert main([]) == 0
+    assert target.read_text(encoding="utf-8") == "{}\n"
     assert main(["--check"]) == 0
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from workrail_lint.documents.structure import Validator
 
 EXTENDED = "-extended"
+SCENARIO = "block-scenario"  # no document of the contract: a test of it
 WORKFLOW_SUFFIX = ".workflow.json"
 MOUNT_FILE = "repo-mount.json"
 TRACE_FILE = "trace.json"

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from workrail_lint.blocks.definition import texts_of
-from workrail_lint.blocks.paths import is_rel_path, normalized
+from workrail_lint.blocks.paths import is_below_output, is_rel_path, normalized
 from workrail_lint.blocks.vocabulary import MergeStrategy, OutputStatus, Resolution
 
 CONFLICT_EVENT = "lane:conflict-detected"
@@ -57,8 +57,9 @@ def reported(output: Output) -> list[str]:
 
 def _paths(output: Output, member: str) -> list[str]:
     found = (normalized(path) for _, path in texts_of(output.get(member)))
-    # What leads out of the workspace is reported elsewhere; it never takes part in a merge.
-    return list(dict.fromkeys(path for path in found if is_rel_path(path)))
+    # What leads out of the workspace is reported elsewhere, and in the output folder every block has a file of its
+    # own; neither takes part in a merge.
+    return list(dict.fromkeys(path for path in found if is_rel_path(path) and not is_below_output(path)))
 
 
 def givers(outputs: Mapping[str, Output], order: Sequence[str]) -> list[str]:

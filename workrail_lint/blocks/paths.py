@@ -14,6 +14,7 @@ WORKSPACE = "/workspace"
 OUTPUT_FOLDER = ".output"
 OUTPUT_DIR = f"{WORKSPACE}/{OUTPUT_FOLDER}"
 RUN_FOLDER = ".run"
+GIT_FOLDER = ".git"
 REJECTED_SUFFIX = ".rejected"
 
 SAFE_ID = r"^[A-Za-z0-9_-]{1,128}$"
@@ -52,6 +53,14 @@ def normalized(path: str) -> str:
 def is_below_output(path: str) -> bool:
     """Whether a normalized path belongs to the output folder, which no restriction concerns."""
     return path == OUTPUT_FOLDER or path.startswith(f"{OUTPUT_FOLDER}/")
+
+
+def is_agents_path(path: str) -> bool:
+    """Whether an agent may write to a path at all: below the workspace, and neither git's nor what is recorded."""
+    names = path.split("/")
+    # Some file systems ignore case, some drop dots and blanks at the end of a name.
+    is_gits = any(name.casefold().rstrip(". ") == GIT_FOLDER for name in names)
+    return is_rel_path(path) and "\0" not in path and names[0] != RUN_FOLDER and not is_gits
 
 
 def lane_folder(isolation: str, lane: int) -> str:

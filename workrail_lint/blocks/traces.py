@@ -151,9 +151,10 @@ def env_stale(trace: Trace) -> Iterator[Problem]:
     seen: dict[str, set[str]] = {"NODE_ID": set(), "STEP_INDEX": set(), "PREVIOUS_BLOCK_ID": set()}
     ran: list[str] = []
     for at, step in trace.steps:
-        env, node = step.get("env"), step.get("node")
-        if not isinstance(env, dict) or not isinstance(node, str):
+        env, name = step.get("env"), step.get("node")
+        if not isinstance(env, dict) or not isinstance(name, str):
             continue
+        node = name.partition("[")[0]  # in a forEach the number of the pass stands behind it
         wanted = {"NODE_ID": node, "STEP_INDEX": str(step.get("stepIndex"))}
         previous = _previous(trace.value.get("plan"), node, ran)
         if previous is not None:

@@ -44,9 +44,18 @@ class Sources(NamedTuple):
     bindings: object = None
 
 
+# The contracts besides WorkRail's: the member by which a scenario is known as one of theirs.
+_PACKS = {"team": "workrail_lint.team.scenario_check", "block": "workrail_lint.blocks.scenario_check"}
+
+
+def pack_of(value: dict[str, Any]) -> str | None:
+    """The contract that a scenario is about, if it is not a workflow."""
+    return next((pack for pack in _PACKS if pack in value), None)
+
+
 @cache
-def _validator() -> Validator:
-    return compile_schema(load_schema("scenario"))
+def _validator(pack: str | None) -> Validator:
+    return compile_schema(load_schema("scenario" if pack is None else f"{pack}-scenario"))
 
 
 def read_scenario(data: bytes | str) -> ReadScenario:
@@ -54,14 +63,15 @@ def read_scenario(data: bytes | str) -> ReadScenario:
     document = read_json(data)
     found = [_read_finding(document, problem) for problem in document.problems if problem.blocking]
     if document.readable and not isinstance(document.value, dict):
-        found.append(_finding("json-root-not-object", "", "the document must be a JSON object"))
+        found.append(scenario_finding("json-root-not-object", "", "the document must be a JSON object"))
     elif document.readable:
-        found += schema_findings(_validator().violations(document.value), document.value)  # type: ignore[arg-type]
+        value: Any = document.value
+        found += schema_findings(_validator(pack_of(value)).violations(value), value)
     return ReadScenario(document, found)
 
 
 def _read_finding(document: JsonDocument, problem: Any) -> Finding:
-    found = _finding(problem.name, problem.pointer, problem.message)
+    found = scenario_finding(problem.name, problem.pointer, problem.message)
     found.phase = Phase.READ
     found.span = document.source.span(problem.start, problem.end)
     return found
@@ -72,6 +82,9 @@ def check_scenario(path: str, data: bytes | str, sources: Sources) -> ReadScenar
     read = read_scenario(data)
     if read.findings:
         return read
+    pack = pack_of(read.value)
+    if pack is not None:
+        return ReadScenario(read.document, list(_pack_findings(pack, read.value, os.path.dirname(path))))
     found = list(own_findings(read.value))
     compiled = compile_scenario(read.value, os.path.dirname(path), sources)
     if isinstance(compiled, Err):
@@ -79,6 +92,13 @@ def check_scenario(path: str, data: bytes | str, sources: Sources) -> ReadScenar
     else:
         found += workflow_findings(read.value, compiled.value.ir)
     return ReadScenario(read.document, found)
+
+
+def _pack_findings(pack: str, value: dict[str, Any], folder: str) -> Iterator[Finding]:
+    from importlib import import_module
+
+    found: Iterator[Finding] = import_module(_PACKS[pack]).findings(value, folder)
+    return found
 
 
 def compile_scenario(value: dict[str, Any], folder: str, sources: Sources) -> Ok[CompiledWorkflow] | Err[list[Finding]]:
@@ -102,10 +122,10 @@ def _workflow_finding(workflow: str, errors: list[Finding]) -> Finding:
     unread = next((error for error in errors if error.name == "file-not-readable"), None)
     if unread is not None:
         reason = unread.message.removeprefix(unread.path).strip()
-        return _finding("scenario-workflow-missing", "/workflow", f"the workflow {workflow} {reason}")
+        return scenario_finding("scenario-workflow-missing", "/workflow", f"the workflow {workflow} {reason}")
     first, more = errors[0], len(errors) - 1
     rest = "" if more == 0 else f" (and {more} more)"
-    return _finding(
+    return scenario_finding(
         "scenario-workflow-invalid", "/workflow", f"the workflow {workflow} does not compile: {first.message}{rest}"
     )
 
@@ -118,18 +138,20 @@ def own_findings(value: dict[str, Any]) -> Iterator[Finding]:
             continue
         is_choice = declared["detail"] == PersonDetail.CHOICE.value
         if is_choice and "choice" not in declared:
-            yield _finding("scenario-choice-mismatch", pointer, "needs_user_choice has to say which choice it is about")
+            yield scenario_finding(
+                "scenario-choice-mismatch", pointer, "needs_user_choice has to say which choice it is about"
+            )
         elif not is_choice and "choice" in declared:
             text = f"{declared['detail']} is no choice, so it can't name one"
-            yield _finding("scenario-choice-mismatch", child(pointer, "choice"), text)
+            yield scenario_finding("scenario-choice-mismatch", child(pointer, "choice"), text)
     if value.get("declares") and value.get("profile", "reference") != ProfileChoice.LOCKED.value:
         text = 'only profile locked looks at what a scenario declares; add "profile": "locked"'
-        yield _finding("scenario-declares-unheard", "/declares", text)
+        yield scenario_finding("scenario-declares-unheard", "/declares", text)
     yield from _shadowed_turns(value)
     yield from _ignored_members(value)
     if value.get("golden") is False and not value.get("expect"):
         text = "without a golden and without expectations, only the end of the run is checked"
-        yield _finding("scenario-checks-little", "/golden", text)
+        yield scenario_finding("scenario-checks-little", "/golden", text)
 
 
 def _shadowed_turns(value: dict[str, Any]) -> Iterator[Finding]:
@@ -139,7 +161,7 @@ def _shadowed_turns(value: dict[str, Any]) -> Iterator[Finding]:
         key = (turn["step"], turn.get("visit"))
         if key in repeating:
             text = f"a turn for step {turn['step']} before this one repeats, so this one is never used"
-            yield _finding("scenario-turn-shadowed", child("/agent/turns", index), text)
+            yield scenario_finding("scenario-turn-shadowed", child("/agent/turns", index), text)
         if turn.get("repeats"):
             repeating.add(key)
 
@@ -150,14 +172,14 @@ def _ignored_members(value: dict[str, Any]) -> Iterator[Finding]:
         pointer = child("/agent/turns", index)
         for member in [name for name in ("prefers", "provides", "rebinds") if name in turn][1:]:
             text = f"a person does one thing in a turn; give {member} a turn of its own"
-            yield _finding("scenario-member-ignored", child(pointer, member), text)
+            yield scenario_finding("scenario-member-ignored", child(pointer, member), text)
         call = turn.get("call")
         if "to" in turn and call != CallName.REWIND.value:
             text = f"{call} goes nowhere, so it has no use for `to`"
-            yield _finding("scenario-member-ignored", child(pointer, "to"), text)
+            yield scenario_finding("scenario-member-ignored", child(pointer, "to"), text)
         if "request" in turn and call not in _TOOLS:
             text = f"{call} sends what it always sends; call the tool itself to send something else"
-            yield _finding("scenario-member-ignored", child(pointer, "request"), text)
+            yield scenario_finding("scenario-member-ignored", child(pointer, "request"), text)
 
 
 def _turns(value: dict[str, Any]) -> list[dict[str, Any]]:
@@ -181,7 +203,7 @@ def workflow_findings(value: dict[str, Any], ir: dict[str, Any]) -> Iterator[Fin
             meant = nearest_id(name, steps)
             hint = f". Did you mean {meant}?" if meant else f"; its steps are {', '.join(steps)}"
             text = f"the workflow has no step {name}{hint}"
-        yield _finding("scenario-step-unknown", pointer, text)
+        yield scenario_finding("scenario-step-unknown", pointer, text)
 
 
 def _named_steps(value: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -214,7 +236,8 @@ def _named_steps(value: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield child("/expect/outputs", step), step
 
 
-def _finding(name: str, pointer: str, message: str) -> Finding:
+def scenario_finding(name: str, pointer: str, message: str) -> Finding:
+    """A finding by its name; one that is no rule about scenarios is an error of the reader."""
     from workrail_lint.scenario.rules import by_name
 
     rule = by_name().get(name)

@@ -174,6 +174,27 @@ class MemberIgnored(ScenarioRule):
         )
 
 
+class PathOutside(ScenarioRule):
+    code = "SN009"
+    name = "scenario-path-outside"
+    severity = Severity.ERROR
+    summary = "A scenario of blocks names a file that can't be in the workspace."
+    why = (
+        "Blocks write into a temporary workspace and nowhere else. A path that is absolute, climbs out with `..` or "
+        "belongs to git or to the record of the run is refused, so the scenario can't show what it says."
+    )
+
+    def examples(self) -> Iterable[Example]:
+        from workrail_lint.blocks.rules import samples
+
+        def block(path: str) -> dict[str, Any]:
+            replies = {"plan": {"write": {path: "done\n"}}}
+            return {"block": {"workflow": "run.workflow.json", "replies": replies}, "expect": {"blockers": []}}
+
+        files: dict[str, Any] = {"scenarios/run.workflow.json": samples.workflow(samples.node("plan", "planner"))}
+        yield Example(block("../notes.txt"), block("notes.txt"), path=_PATH, files=files)
+
+
 RULES = (
     WorkflowMissing,
     WorkflowInvalid,
@@ -183,6 +204,7 @@ RULES = (
     TurnShadowed,
     ChecksLittle,
     MemberIgnored,
+    PathOutside,
 )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from workrail_lint.documents.json_reader import JsonDocument, read_json
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.findings.fix import Respell, safe
-from workrail_lint.team.documents import MARKDOWN, MAX_HISTORY_BYTES, MAX_YAML_BYTES, TeamKind
+from workrail_lint.team.documents import MARKDOWN, MAX_HISTORY_BYTES, TeamKind
 from workrail_lint.team.rules.registry import by_name
 from workrail_lint.team.vocabulary import Profile
 from workrail_lint.team.wording import type_name
@@ -39,9 +39,9 @@ _LEFT_OUT = ("json-bom", "yaml-ambiguous-date")
 def read_document(kind: TeamKind, data: bytes | str) -> Any:
     """The text of a document, read by the reader of its kind."""
     if kind is K.TASKS:
-        from workrail_lint.documents.yaml_reader import read_yaml
+        from workrail_lint.team.session import plan_document
 
-        return read_yaml(data, max_bytes=MAX_YAML_BYTES)
+        return plan_document(data)
     if kind is K.HISTORY:
         from workrail_lint.documents.jsonl_reader import read_jsonl
 

@@ -141,6 +141,13 @@ _TEST_FILE = Pattern(
 _DOCUMENTATION = Pattern(
     r"(?:^|/)docs?/|\.(?:md|mdx|rst|adoc|txt)$|(?:^|/)(?:README|CHANGELOG|LICENSE|CONTRIBUTING|NOTICE)[^/]*$"
 )
+_VERDICT = Pattern(r"(?<!\w)(?:PASS WITH NOTES|NEEDS FIXES|PASS)(?!\w)")
+
+
+def review_verdict(summary: object) -> str:
+    """The verdict that a Reviewer's summary states; empty when it states none."""
+    match = _VERDICT.search(summary) if type(summary) is str else None
+    return match[0] if match else ""
 
 
 def may_write(agent: AgentName, path: str, session: str | None, artifacts: tuple[str, ...]) -> bool:

@@ -83,6 +83,9 @@ ADVISED: dict[TeamKind, tuple[Section, ...]] = {
         _section("Testing strategy", "testing strategy", "test strategy"),
     ),
 }
+SECTION_NAMES = tuple(
+    dict.fromkeys(section.name for table in (REQUIRED, ADVISED) for known in table.values() for section in known)
+)
 
 
 def normal_title(title: str) -> str:

@@ -7,13 +7,16 @@ what is wrong with it.
 from __future__ import annotations
 
 import os
-from functools import cached_property
-from typing import Any
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
 
 from workrail_lint.documents.json_reader import MAX_BYTES, read_json
 from workrail_lint.team import machine
 from workrail_lint.team.documents import ARTIFACTS, MAX_YAML_BYTES, Place, is_session_folder, place_of
 from workrail_lint.team.vocabulary import SESSIONS_FOLDER, Mode, Strategy, items_of
+
+if TYPE_CHECKING:
+    from workrail_lint.documents.yaml_reader import YamlDocument
 
 # A folder with more files than this is no session; the walk ends instead of going on for ever.
 MAX_FILES = 20_000
@@ -167,14 +170,23 @@ def _status(path: str) -> dict[str, Any] | None:
 
 def _tasks(path: str) -> list[dict[str, Any]] | None:
     data = read_artifact(path, MAX_YAML_BYTES)
-    if data is None:
-        return None
-    from workrail_lint.documents.yaml_reader import read_yaml
+    return None if data is None else plan_tasks(data)
 
-    document = read_yaml(data, max_bytes=MAX_YAML_BYTES)
+
+def plan_tasks(data: bytes) -> list[dict[str, Any]] | None:
+    """The tasks of a plan, to be looked at and not to be changed; None for a text that holds no plan."""
+    document = plan_document(data)
     if not document.readable or type(document.value) is not dict:
         return None
     return [task for task in items_of(document.value.get("tasks")) if type(task) is dict]
+
+
+@lru_cache(maxsize=4)
+def plan_document(data: bytes | str) -> YamlDocument:
+    """A plan as it was read. Every file of a session asks for it, and YAML is slow to read."""
+    from workrail_lint.documents.yaml_reader import read_yaml
+
+    return read_yaml(data, max_bytes=MAX_YAML_BYTES)
 
 
 def is_artifact_name(path: str) -> bool:

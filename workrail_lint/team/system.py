@@ -28,9 +28,9 @@ class TeamSystem:
     name = "team"
     suffixes = SUFFIXES
 
-    def __init__(self) -> None:
+    def __init__(self, rules: RuleSet | None = None) -> None:
         self.selection: Selection | None = None  # which rules to run, None for all
-        self._rule_set: RuleSet | None = None
+        self._rule_set = rules  # sorted when they are first needed, unless somebody has done so
         self._sessions: Sessions | None = None
 
     def rules(self) -> tuple[Rule, ...]:

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from workrail_lint.blocks.documents import EXTENDED, BlockKind, schema_path
+from workrail_lint.blocks.documents import EXTENDED, SCENARIO, BlockKind, schema_path
 from workrail_lint.blocks.models.packs import PACKS_FILE, packs
 
 
@@ -18,19 +18,20 @@ def _schema(module: str, model: str) -> Callable[[], dict[str, Any]]:
 
         from workrail_lint.workrail.model.schema import json_schema
 
-        return json_schema(getattr(import_module(f"workrail_lint.blocks.models.{module}"), model))
+        return json_schema(getattr(import_module(f"workrail_lint.blocks.{module}"), model))
 
     return make
 
 
 SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {
-    BlockKind.ENVIRONMENT.value: _schema("run", "Environment"),
-    BlockKind.FAN_IN.value: _schema("run", "FanInResult"),
-    f"{BlockKind.FAN_IN.value}{EXTENDED}": _schema("run", "ExtendedFanInResult"),
-    BlockKind.OUTPUT.value: _schema("output", "BlockOutput"),
-    f"{BlockKind.OUTPUT.value}{EXTENDED}": _schema("output", "ExtendedBlockOutput"),
-    BlockKind.MOUNT.value: _schema("run", "RepoMount"),
-    BlockKind.WORKFLOW.value: _schema("definition", "StudioWorkflow"),
+    BlockKind.ENVIRONMENT.value: _schema("models.run", "Environment"),
+    BlockKind.FAN_IN.value: _schema("models.run", "FanInResult"),
+    f"{BlockKind.FAN_IN.value}{EXTENDED}": _schema("models.run", "ExtendedFanInResult"),
+    BlockKind.OUTPUT.value: _schema("models.output", "BlockOutput"),
+    f"{BlockKind.OUTPUT.value}{EXTENDED}": _schema("models.output", "ExtendedBlockOutput"),
+    BlockKind.MOUNT.value: _schema("models.run", "RepoMount"),
+    BlockKind.WORKFLOW.value: _schema("models.definition", "StudioWorkflow"),
+    SCENARIO: _schema("scenario", "BlockScenario"),
 }
 """Document kind to its JSON Schema."""
 

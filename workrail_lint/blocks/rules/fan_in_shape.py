@@ -53,7 +53,7 @@ class FanInShape(FanInRule):
                 return False
             report(child(pointer, violation.expected), f"{shown(violation.expected)} is missing here")
             return True
-        if violation.keyword == "pattern" and is_rel_path(normalized(value)):
+        if violation.keyword == "pattern" and _is_path(pointer) and is_rel_path(normalized(value)):
             return True  # a path that only carries the mount point: told with the output itself, or below
         report(pointer, f"{_shown_value(value)} {_FAULTS.get(violation.keyword, 'does not fit')}{_wanted(violation)}")
         return True
@@ -71,6 +71,11 @@ class FanInShape(FanInRule):
         good = fan_in(*both, conflicts=[conflict("p.py", "b", "a")])
         yield Example(fan_in(*both, conflicts=[conflict("p.py", "b")]), good, path=FAN_IN_PATH)
         yield Example({**good, "mergeStrategy": "custom"}, good, path=FAN_IN_PATH)
+
+
+def _is_path(pointer: str) -> bool:
+    """Whether what stands at a pointer is meant to be a path."""
+    return any(name in pointer for name in ("/filesModified/", "/filesCreated/", "/conflictingFile"))
 
 
 _FAULTS = {

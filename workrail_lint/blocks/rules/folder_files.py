@@ -133,7 +133,7 @@ class OutputGap(FolderRule):
             CHAIN[output_path("b")],
             path=output_path("c"),
             files=without(output_path("b"), output_path("c")),
-            options={"good_path": output_path("b"), "at": ".output"},
+            options={"good_path": output_path("b"), "found_at": ".output"},
         )
 
 

@@ -1,64 +1,74 @@
-"""Writes the shipped contract packs: `python -m workrail_lint.team.models.generate [--check]`.
-
-KINDS are the document kinds that have a JSON Schema, for the generator of all schemas to take in.
-"""
+"""Writes schemas and contract packs of the team documents: `python -m workrail_lint.team.models.generate [--check]`."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
 from functools import partial
 from importlib import import_module
 from typing import Any
 
+_FOLDER = os.path.join(os.path.dirname(os.path.dirname(__file__)), "schemas")
 # Module and class of the model behind each kind. A line of the history has a schema, the file as a whole has none.
 _MODELS = {
-    "team-acceptance": ("backlog", "Acceptance"),
-    "team-history": ("backlog", "ChangeRequest"),
-    "team-input": ("exchange", "AgentInput"),
-    "team-output": ("exchange", "AgentOutput"),
-    "team-plan": ("exchange", "DispatchPlan"),
-    "team-status": ("status", "SessionStatus"),
-    "team-tasks": ("backlog", "TaskBacklog"),
+    "team-acceptance": ("models.backlog", "Acceptance"),
+    "team-history": ("models.backlog", "ChangeRequest"),
+    "team-input": ("models.exchange", "AgentInput"),
+    "team-output": ("models.exchange", "AgentOutput"),
+    "team-plan": ("models.exchange", "DispatchPlan"),
+    "team-status": ("models.status", "SessionStatus"),
+    "team-tasks": ("models.backlog", "TaskBacklog"),
 }
+# No document of the contract: a test of it.
+SCENARIO = "team-scenario"
 
 
-def schema_of(kind: str) -> dict[str, Any]:
-    """The JSON Schema of a kind; its model is imported now, not before."""
+def _schema(module: str, name: str) -> dict[str, Any]:
     from workrail_lint.workrail.model.schema import json_schema
 
-    module, name = _MODELS[kind]
-    return json_schema(getattr(import_module(f"workrail_lint.team.models.{module}"), name))
+    return json_schema(getattr(import_module(f"workrail_lint.team.{module}"), name))
 
 
-KINDS: dict[str, Callable[[], dict[str, Any]]] = {kind: partial(schema_of, kind) for kind in _MODELS}
+KINDS: dict[str, Callable[[], dict[str, Any]]] = {kind: partial(_schema, *model) for kind, model in _MODELS.items()}
+"""Document kind to its JSON Schema; a model is imported when its schema is asked for, not before."""
+SCHEMAS: dict[str, Callable[[], dict[str, Any]]] = {**KINDS, SCENARIO: partial(_schema, "scenario", "TeamScenario")}
 
 
-def packs_text() -> str:
-    """The text of the file that ships the packs."""
-    from workrail_lint.team.models.packs import packs
+def files() -> dict[str, str]:
+    """Every generated file and its text."""
+    from workrail_lint.team.models.packs import PACKS_FILE, packs
 
-    return json.dumps(packs(), indent=2, ensure_ascii=False) + "\n"
+    texts = {os.path.join(_FOLDER, f"{kind}.schema.json"): _text(make()) for kind, make in SCHEMAS.items()}
+    return {**texts, PACKS_FILE: _text(packs())}
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
 
 
 def main(arguments: list[str]) -> int:
-    from workrail_lint.team.models.packs import PACKS_FILE
-
-    wanted = packs_text()
-    try:
-        with open(PACKS_FILE, encoding="utf-8") as file:
-            is_current = file.read() == wanted
-    except FileNotFoundError:
-        is_current = False
-    if "--check" in arguments:
-        if not is_current:
-            sys.stderr.write("packs.json is out of date\n")
-        return 0 if is_current else 1
-    if not is_current:
-        with open(PACKS_FILE, "w", encoding="utf-8", newline="\n") as file:
-            file.write(wanted)
+    """Bring the files up to date; with `--check` only say which are not."""
+    wanted = files()
+    stale = [path for path, text in wanted.items() if _read(path) != text]
+    if arguments == ["--check"]:
+        for path in stale:
+            sys.stderr.write(f"{os.path.basename(path)} is out of date\n")
+        return 1 if stale else 0
+    for path in stale:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
+            file.write(wanted[path])
     return 0
+
+
+def _read(path: str) -> str | None:
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
 
 
 if __name__ == "__main__":

@@ -362,7 +362,7 @@ class GateInLean(TeamRule):
             samples.status("IMPLEMENT_LOOP", samples.strategy()),
             samples.status("IMPLEMENT_LOOP", samples.decision(state_context="IMPLEMENT_LOOP")),
             path=samples.STATUS,
-            options={"options": {"team-mode": "lean"}},
+            options={"team-mode": "lean"},
         )
 
 

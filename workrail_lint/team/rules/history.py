@@ -158,7 +158,7 @@ class HistoryRewritten(TeamRule):
             samples.history(first, second),
             path=samples.HISTORY,
             files={f"earlier/{_NAME}": samples.history(first)},
-            options={"options": {"team-history-baseline": f"earlier/{_NAME}"}},
+            options={"team-history-baseline": f"earlier/{_NAME}"},
         )
 
 

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from workrail_lint.findings import Severity
-from workrail_lint.patterns import Pattern
 from workrail_lint.rules.base import Example
 from workrail_lint.team.documents import ARTIFACTS
-from workrail_lint.team.roles import ROLES, WRITTEN_KEYS, may_write
+from workrail_lint.team.roles import ROLES, WRITTEN_KEYS, may_write, review_verdict
 from workrail_lint.team.rules import samples
 from workrail_lint.team.rules.base import FIXED, ExchangeDocument, Report, TeamRule
 from workrail_lint.team.vocabulary import (
@@ -28,7 +27,6 @@ from workrail_lint.team.vocabulary import (
 from workrail_lint.team.wording import listed, shown, suggestion, type_name
 
 A = AgentName
-_VERDICT = Pattern(r"(?<!\w)(?:PASS WITH NOTES|NEEDS FIXES|PASS)(?!\w)")
 _LINES = 80
 
 
@@ -137,8 +135,7 @@ class ReviewVerdictMismatch(TeamRule):
         status, summary = document.value.get("status"), document.value.get("summary")
         if document.agent is not A.REVIEWER:
             return
-        match = _VERDICT.search(summary) if type(summary) is str else None
-        verdict = match[0] if match else ""
+        verdict = review_verdict(summary)
         levels = [comment.get("severity") for _, comment in _objects(document, "review_comments")]
         if verdict == "NEEDS FIXES" and status == OutputStatus.OK:
             report("/status", "the verdict is NEEDS FIXES, but the status is OK")

@@ -146,7 +146,7 @@ class PromotedWithoutGates(TeamRule):
                 key = event.text("agent"), event.task
                 (passed.add if event.text("status") == "OK" else passed.discard)(key)
             elif event.name == "decision":
-                passed |= {(agent, event.text("task")) for agent in strings_of(event.data.get("waives"))}
+                passed |= {(agent, event.text("task")) for agent in _waived(event)}
             elif event.name == "task_status" and event.text("status") == TaskStatus.COMPLETED:
                 task = event.text("task")
                 missing = [a.value for a in trace.required(task) if not {(a.value, task), (a.value, META)} & passed]
@@ -209,6 +209,8 @@ class FinalReviewCount(TeamRule):
                     report(event.pointer, "with single-final there is one review, and this is a second one")
             elif event.name == "reply" and is_final and event.text("status") == "OK":
                 final += 1
+            elif event.name == "decision" and event.text("task") == META and A.REVIEWER in _waived(event):
+                final += 1  # the user lives with what the review found
             elif event.name == "enter_state":
                 per_batch = event.mode is Mode.FULL and trace.strategy is Strategy.PER_BATCH
                 # After a repair of the build the review has been.
@@ -225,6 +227,10 @@ class FinalReviewCount(TeamRule):
         yield Example(trace(*done, enter("INTEGRATE")), trace(*done, *final, enter("INTEGRATE")), path=TRACE)
         once = trace(enter(_LOOP), *final, enter("INTEGRATE"), strategy="single-final")
         yield Example(trace(enter(_LOOP), *final, *final, strategy="single-final"), once, path=TRACE)
+
+
+def _waived(event: Event) -> list[str]:
+    return strings_of(event.data.get("waives"))
 
 
 class StrategyNotReread(TeamRule):
@@ -311,11 +317,12 @@ class PreviousSessionTouched(TeamRule):
     why = "Older sessions are the record of what was decided then; they are read, never changed."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
-        for event in trace.named("write"):
+        for event in trace.named("write", "write_error"):
             file = event.text("file").removeprefix("repo:")
             parts = session_parts(file)
             if file.startswith("../") or (parts is not None and parts[0] != trace.session):
-                report(event.pointer, f"{event.by} wrote {shown(file)}, which belongs to another session")
+                wrote = "wrote" if event.name == "write" else "tried to write"
+                report(event.pointer, f"{event.by} {wrote} {shown(file)}, which belongs to another session")
 
     def examples(self) -> Iterator[Example]:
         def wrote(session: str) -> dict[str, Any]:
