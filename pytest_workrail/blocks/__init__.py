@@ -1,1 +1,10 @@
-"""The driver of the stateless block contract, and the design rules it is held to."""
+"""The driver of the stateless block contract: definitions run with simulated agents, in real folders and real git."""
+
+from __future__ import annotations
+
+from pytest_workrail.blocks.api import ScenarioInvalid, run
+from pytest_workrail.blocks.attempts import Killed
+from pytest_workrail.blocks.runs import BlockRun
+from pytest_workrail.blocks.setup import Agent, Reply
+
+__all__ = ["Agent", "BlockRun", "Killed", "Reply", "ScenarioInvalid", "run"]

@@ -1,0 +1,105 @@
+"""Nodes that steer a run: they start no block of their own, leave no file and tell nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pytest_workrail.blocks import blockers
+from pytest_workrail.blocks.bench import Stage, start_variables
+from pytest_workrail.blocks.nodes import Halt
+from workrail_lint.blocks.definition import Node
+from workrail_lint.blocks.expressions import holds
+from workrail_lint.blocks.limits import FOR_EACH_ITERATIONS, MAX_SUB_WORKFLOW_DEPTH
+from workrail_lint.blocks.plan import make_plan
+from workrail_lint.blocks.transitions import transition_holds
+from workrail_lint.blocks.vocabulary import ControlType, ExecutionStatus, NodeStatus
+from workrail_lint.result import Err
+
+RunNode = Callable[[Stage, Node], Halt]
+Walk = Callable[[Stage], Halt]
+
+
+def run_control(stage: Stage, node: Node, run_node: RunNode, walk: Walk) -> Halt:
+    """Do what a control says, with the ways to run a node and a whole definition."""
+    match node.control:
+        case ControlType.CONDITION:
+            return _condition(stage, node)
+        case ControlType.FOR_EACH:
+            return _for_each(stage, node, run_node)
+        case ControlType.SUB_WORKFLOW:
+            return _sub_workflow(stage, node, walk)
+        case None:
+            raise AssertionError("a control that does not say what it does is an error of the definition")
+
+
+def _condition(stage: Stage, node: Node) -> Halt:
+    config = node.settings("conditionConfig")
+    value = holds(config.get("expression"), stage.variables)
+    stage.variables[node.id] = value
+    stage.skips[config["falseBranchNodeId" if value else "trueBranchNodeId"]] = "branch"
+    stage.statuses[node.id] = NodeStatus.COMPLETED
+    return None
+
+
+def _for_each(stage: Stage, node: Node, run_node: RunNode) -> Halt:
+    config = node.settings("forEachConfig")
+    items = stage.variables.get(config["collectionVariable"])
+    most = int(config.get("maxIterations", FOR_EACH_ITERATIONS))
+    body = [stage.definition.by_id[ident] for ident in node.body]
+    failed = False
+    for number, item in enumerate(items[:most] if isinstance(items, list) else ()):
+        stage.variables[config["itemVariable"]] = item
+        stage.iteration = number
+        halted = _iteration(stage, body, run_node)
+        stage.iteration = None
+        if halted is not None:
+            return halted
+        failed = failed or any(stage.statuses[each.id] is NodeStatus.FAILED for each in body)
+    stage.statuses[node.id] = NodeStatus.FAILED if failed else NodeStatus.COMPLETED
+    return None
+
+
+def _iteration(stage: Stage, body: list[Node], run_node: RunNode) -> Halt:
+    """One pass: the nodes of the body in their order, judged by the transitions between them alone."""
+    names = {node.id for node in body}
+    for node in body:
+        stage.statuses.pop(node.id, None)
+    for node in body:
+        inner = [edge for edge in stage.definition.incoming[node.id] if edge.source in names]
+        if inner and not any(transition_holds(edge, stage.statuses, stage.variables) for edge in inner):
+            stage.skips[node.id] = "condition"
+        halted = run_node(stage, node)
+        stage.skips.pop(node.id, None)
+        if halted is not None:
+            return halted
+    return None
+
+
+def _sub_workflow(stage: Stage, node: Node, walk: Walk) -> Halt:
+    """Run another definition in the same workspace, with variables handed in and out."""
+    bench, config = stage.bench, node.settings("subWorkflowConfig")
+    if stage.depth >= MAX_SUB_WORKFLOW_DEPTH:
+        stage.statuses[node.id] = NodeStatus.FAILED
+        bench.blockers.append(blockers.too_deep(node.id, MAX_SUB_WORKFLOW_DEPTH))
+        return None
+    definition = bench.setup.workflows[config["workflowId"]]
+    plan = make_plan(definition)
+    if isinstance(plan, Err):
+        stage.statuses[node.id] = NodeStatus.FAILED
+        bench.blockers.append(blockers.plan_cycle(definition, plan.error))
+        return None
+    given = _mapped(config.get("inputMappings"), stage.variables)
+    inner = Stage(bench, definition, plan.value, start_variables(definition, given), stage.depth + 1)
+    halted = walk(inner)
+    if halted not in (None, ExecutionStatus.FAILED):
+        return halted
+    stage.variables.update(_mapped(config.get("outputMappings"), inner.variables))
+    stage.statuses[node.id] = NodeStatus.FAILED if inner.failed else NodeStatus.COMPLETED
+    return None
+
+
+def _mapped(mappings: Any, source: dict[str, Any]) -> dict[str, Any]:
+    """Variables under other names; what the source does not have is not handed over."""
+    pairs = mappings.items() if isinstance(mappings, dict) else ()
+    return {name: source[origin] for name, origin in pairs if isinstance(origin, str) and origin in source}

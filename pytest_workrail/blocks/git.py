@@ -1,0 +1,109 @@
+"""A real git repository in a temporary folder: no configuration of the machine, no hooks, always the same commits."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+
+from workrail_lint.blocks.paths import OUTPUT_FOLDER
+
+_WHO = "Simulated run"
+_ADDRESS = "run@example.invalid"
+_WHEN = "2000-01-01T00:00:00+0000"
+_SETTINGS = {
+    "core.autocrlf": "false",
+    "core.hooksPath": os.devnull,
+    "core.fsmonitor": "false",
+    "core.fsync": "none",
+    "commit.gpgSign": "false",
+    "gc.auto": "0",
+    "init.defaultBranch": "main",
+    "advice.detachedHead": "false",
+    "safe.directory": "*",
+}
+
+
+def is_installed() -> bool:
+    return shutil.which("git") is not None
+
+
+class Repository:
+    """A repository that starts with one commit; `folder` is its main worktree."""
+
+    def __init__(self, folder: str) -> None:
+        self.folder = folder
+
+    def create(self, *, with_files: bool) -> None:
+        """Commit everything, or nothing: then all files are changes that no commit knows."""
+        self._git("init", "--quiet", "--template=")
+        if with_files:
+            self._git("add", "--all", "--force")
+        self._git("commit", "--quiet", "--allow-empty", "--message=Start of the run")
+
+    @property
+    def has_head(self) -> bool:
+        return self._tried("rev-parse", "--quiet", "--verify", "HEAD^{commit}").returncode == 0
+
+    @property
+    def is_clean(self) -> bool:
+        """Whether nothing but the output folder differs from the head commit."""
+        seen = self._tried("status", "--porcelain", "--untracked-files=all", "--", ".", f":(exclude){OUTPUT_FOLDER}")
+        return seen.returncode == 0 and not seen.stdout.strip()
+
+    def add_worktree(self, folder: str) -> None:
+        self._git("worktree", "add", "--quiet", "--detach", folder, "HEAD")
+
+    def forget_worktrees(self) -> None:
+        """Drop what is kept of worktrees whose folders are gone."""
+        self._tried("worktree", "prune", "--expire=now")
+
+    def worktrees(self) -> list[str]:
+        """The folders of all worktrees, the main one first."""
+        listed = self._git("worktree", "list", "--porcelain", "-z").split("\0")
+        return [line.removeprefix("worktree ") for line in listed if line.startswith("worktree ")]
+
+    def _tried(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            ["git", *arguments],
+            cwd=self.folder,
+            env=_environment(),
+            capture_output=True,
+            encoding="utf-8",
+            errors="surrogateescape",
+            stdin=subprocess.DEVNULL,
+            check=False,
+        )
+
+    def _git(self, *arguments: str) -> str:
+        done = self._tried(*arguments)
+        if done.returncode != 0:
+            raise RuntimeError(f"git {arguments[0]} failed: {done.stderr.strip()}")
+        return done.stdout
+
+
+def _environment() -> dict[str, str]:
+    """Nothing of the machine but where programs are."""
+    made = {
+        "PATH": os.environ.get("PATH", os.defpath),
+        "LC_ALL": "C",
+        "TZ": "UTC",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_CONFIG_GLOBAL": os.devnull,
+        "GIT_CONFIG_SYSTEM": os.devnull,
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_AUTHOR_NAME": _WHO,
+        "GIT_AUTHOR_EMAIL": _ADDRESS,
+        "GIT_AUTHOR_DATE": _WHEN,
+        "GIT_COMMITTER_NAME": _WHO,
+        "GIT_COMMITTER_EMAIL": _ADDRESS,
+        "GIT_COMMITTER_DATE": _WHEN,
+        "GIT_CONFIG_COUNT": str(len(_SETTINGS)),
+    }
+    for at, (name, value) in enumerate(_SETTINGS.items()):
+        made[f"GIT_CONFIG_KEY_{at}"], made[f"GIT_CONFIG_VALUE_{at}"] = name, value
+    if "SYSTEMROOT" in os.environ:
+        made["SYSTEMROOT"] = os.environ["SYSTEMROOT"]
+    return made

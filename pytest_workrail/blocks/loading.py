@@ -1,0 +1,41 @@
+"""From a scenario, as a file or as data, to something that can be run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_workrail.blocks.setup import EXECUTION, Agent, Repo, Setup, answer_of, reply_of
+from workrail_lint.blocks.run_vocabulary import Containers, Enforcement, GitState, Profile
+from workrail_lint.blocks.scenario_check import Definitions
+from workrail_lint.blocks.vocabulary import FailureMode
+
+
+def setup_of(block: Mapping[str, Any], definitions: Definitions, agents: Mapping[str, Agent] | None = None) -> Setup:
+    """The run that a scenario describes; agents in Python take the place of replies of the same name."""
+    repo, check = block.get("repo", {}), block.get("check", {})
+    replies = {key: reply_of(reply) for key, reply in block.get("replies", {}).items()}
+    return Setup(
+        definitions.main,
+        definitions.others,
+        Repo(
+            repo.get("files", {}),
+            GitState(repo.get("git", GitState.NONE.value)),
+            tuple(repo.get("restrictions", ())),
+            repo.get("readOnly", False),
+        ),
+        block.get("execution", EXECUTION),
+        block.get("telemetry", True),
+        FailureMode(block.get("failureMode", FailureMode.LENIENT.value)),
+        Containers(block.get("containers", Containers.WARM.value)),
+        Enforcement(block.get("enforce", Enforcement.PROMPT.value)),
+        block.get("deliverables") == Profile.EXTENDED.value,
+        block.get("variables", {}),
+        {**replies, **(agents or {})},
+        {node: tuple(map(answer_of, answers)) for node, answers in block.get("gates", {}).items()},
+        block.get("conflicts", {}),
+        block.get("manual", {}),
+        block.get("pauses", {}),
+        check.get("stateless", False),
+        check.get("permutations", False),
+    )

@@ -1,0 +1,64 @@
+"""A scenario file of a block run, played: what the test that it is needs to know."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from pytest_workrail.blocks import git
+from pytest_workrail.blocks.expectations import unmet
+from pytest_workrail.blocks.golden import golden_text
+from pytest_workrail.blocks.loading import setup_of
+from pytest_workrail.blocks.log import told
+from pytest_workrail.blocks.runs import play as play_setup
+from pytest_workrail.scenarios.faults import Fault, Place, ScenarioFailure
+from pytest_workrail.scenarios.pack_run import PackRun
+from workrail_lint.blocks.run_vocabulary import GitState
+from workrail_lint.blocks.scenario_check import content_findings, load_definitions
+from workrail_lint.documents.json_reader import JsonDocument
+from workrail_lint.findings import Finding, Severity
+from workrail_lint.result import Err, Ok
+from workrail_lint.scenario.check import read_scenario
+from workrail_lint.workrail.sources import read_file
+
+_ENDING = ".scenario.json"
+
+
+def play(path: Path, file: str) -> Ok[PackRun] | Err[ScenarioFailure]:
+    """Run a scenario and hold it against what it expects. `file` is what it is called in messages."""
+    data = read_file(os.fspath(path))
+    if isinstance(data, Err):
+        return Err(ScenarioFailure(file, JsonDocument(""), [Fault(data.error.message, "")]))
+    read = read_scenario(data.value)
+    if read.findings:
+        return Err(ScenarioFailure(file, read.document, [_fault(finding) for finding in read.findings]))
+    value = read.value
+    definitions = load_definitions(value["block"], os.fspath(path.parent))
+    if isinstance(definitions, Err):
+        return Err(ScenarioFailure(file, read.document, [_fault(finding) for finding in definitions.error]))
+    wrong = [each for each in content_findings(value, definitions.value) if each.severity is Severity.ERROR]
+    faults = [*map(_fault, wrong), *_without_git(value["block"])]
+    if faults:
+        return Err(ScenarioFailure(file, read.document, faults))
+    run = play_setup(setup_of(value["block"], definitions.value), scenario_name(value, path))
+    claimed = [lock for lock in run.golden["locks"] if lock in value.get("enforces", ())]
+    golden = None if value.get("golden") is False else golden_text({**run.golden, "locks": claimed})
+    return Ok(PackRun(read.document, tuple(unmet(value, run)), told(run.events), golden))
+
+
+def scenario_name(value: dict[str, Any], path: Path) -> str:
+    """What goldens call a scenario."""
+    return str(value.get("name", path.name.removesuffix(_ENDING)))
+
+
+def _without_git(block: dict[str, Any]) -> list[Fault]:
+    wanted = block.get("repo", {}).get("git", GitState.NONE.value)
+    if wanted == GitState.NONE.value or git.is_installed():
+        return []
+    return [Fault(f"a {wanted} repository needs git, which is not installed", "/block/repo/git")]
+
+
+def _fault(finding: Finding) -> Fault:
+    span = finding.span
+    return Fault(finding.message, finding.pointer, None if span is None else Place(span.start.line, span.start.column))

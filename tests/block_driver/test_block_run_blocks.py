@@ -1,0 +1,353 @@
+"""Blocks in a row: time, retries, containers, gates, pauses, what is left unused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from block_runs import chain, codes, data, edge, node, run, types, workflow
+
+from pytest_workrail.blocks import Killed, Reply, ScenarioInvalid
+from pytest_workrail.blocks.clock import Clock
+from pytest_workrail.blocks.containers import Pool
+from pytest_workrail.blocks.workspaces import Workspace
+from pytest_workrail.events.vocabulary import BlockerCode as CommonBlockerCode
+from workrail_lint.blocks.rules.samples import GATE, control
+from workrail_lint.blocks.run_vocabulary import COMMON_CODE, BlockerCode
+
+
+def test_time_passes_only_when_a_block_takes_some() -> None:
+    made = run(chain(node("a"), node("b")), replies={"a": {"ticks": 90}, "b": {"ticks": 5}})
+    stamps = [step["output"]["timestamp"] for step in made.trace["steps"]]
+    assert stamps == ["2000-01-01T00:01:30Z", "2000-01-01T00:01:35Z"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "ticks", "expected"),
+    [(None, 300, None), (None, 301, "timeout"), (2, 2, None), (2, 3, "timeout"), (0.5, 1, "timeout")],
+)
+def test_a_block_has_five_minutes_unless_it_says_otherwise(
+    limit: float | None, ticks: int, expected: str | None
+) -> None:
+    config = {} if limit is None else {"timeoutSeconds": limit}
+    made = run(chain(node("a", config=config)), replies={"a": {"ticks": ticks}})
+    assert made.steps[0]["synthetic"] == expected
+
+
+def test_each_try_has_more_time_up_to_twice_as_much() -> None:
+    config = {"timeoutSeconds": 10, "maxRetries": 3}
+    made = run(chain(node("a", config=config)), replies={"a": {"timeout": True}})
+    assert types(made)[-3:] == ["node_failed a", "node_retry_exhausted a", "execution_failed"]
+    assert data(made, "node_retry_exhausted") == [{"attempts": 4}]
+    assert made.trace["steps"][-1]["output"]["timestamp"] == "2000-01-01T00:01:05Z"  # 10 + 15 + 20 + 20
+    assert codes(made.blockers) == ["BLOCK_TIMED_OUT"]
+
+
+def test_a_half_second_shows() -> None:
+    made = run(chain(node("a", config={"timeoutSeconds": 1.5})), replies={"a": {"timeout": True}})
+    assert made.trace["steps"][0]["output"]["timestamp"] == "2000-01-01T00:00:01.500Z"
+
+
+def test_other_exit_codes_are_not_worth_a_second_try() -> None:
+    config = {"maxRetries": 2, "retryableExitCodes": [75]}
+    made = run(chain(node("a", config=config)), replies={"a": {"exit": 1}})
+    assert types(made)[2:] == ["node_started a", "node_failed a", "execution_failed"]
+
+
+def test_a_valid_output_beside_an_exit_code_is_kept() -> None:
+    made = run(chain(node("a")), replies={"a": {"exit": 3}})
+    assert made.steps[0]["output"]["status"] == "completed"
+    assert (made.steps[0]["synthetic"], made.nodes["a"]) == (None, "failed")
+    assert data(made, "node_failed") == [{"reason": "exit"}]
+
+
+def test_what_a_block_wrote_before_its_time_was_up_is_set_aside(tmp_path: Path) -> None:
+    def agent(workspace: Path, **_: Any) -> dict[str, Any]:
+        (workspace / ".output" / "block-a.json").write_text("half")
+        return {"timeout": True}
+
+    run(chain(node("a")), {"a": agent}, keep=tmp_path)
+    assert (tmp_path / ".output" / "block-a.json.rejected").read_text() == "half"
+
+
+# ------------------------------------------------------------------------------------------------------ containers
+
+
+def test_a_warm_container_is_woken_until_its_time_is_up() -> None:
+    clock = Clock()
+    pool = Pool(clock, warm=True)
+    first = pool.acquire()
+    assert first is not None
+    first.memory["seen"] = True
+    pool.release(first, 1000)
+    clock.advance_to(999)
+    again = pool.acquire()
+    assert again is first
+    assert again.is_warm
+    pool.release(again, 1000)
+    clock.advance_to(1999)
+    other = pool.acquire()
+    assert other is not None
+    assert (other.memory, other.is_warm) == ({}, False)
+
+
+def test_there_are_ten_containers() -> None:
+    pool = Pool(Clock(), warm=False)
+    taken = [pool.acquire() for _ in range(10)]
+    assert all(taken)
+    assert pool.acquire() is None
+    assert taken[3] is not None
+    pool.release(taken[3], 0)
+    assert pool.acquire() is not None
+
+
+def test_a_block_finds_nothing_of_an_earlier_one_in_a_cold_container() -> None:
+    memories: list[dict[str, Any]] = []
+
+    def agent(memory: dict[str, Any], **_: Any) -> None:
+        memories.append(dict(memory))
+        memory["seen"] = True
+
+    run(chain(node("a"), node("b")), {"a": agent, "b": agent}, containers="cold")
+    assert memories == [{}, {}]
+    memories.clear()
+    run(chain(node("a"), node("b")), {"a": agent, "b": agent}, containers="warm")
+    assert memories == [{}, {"seen": True}]
+
+
+# ---------------------------------------------------------------------------------------------------------- agents
+
+
+def test_an_agent_in_python_is_told_what_a_process_is_told() -> None:
+    told: dict[str, Any] = {}
+
+    def agent(**given: Any) -> Reply:
+        told.update(given)
+        return Reply(ticks=7, write={"src/a.py": "a\n"})
+
+    made = run(chain(node("a", "coding")), {"a": agent})
+    assert sorted(told) == ["env", "memory", "prompt", "workspace"]
+    assert told["prompt"] == "Plan the login page."
+    assert not told["workspace"].exists()
+    assert made.steps[0]["output"]["filesCreated"] == ["src/a.py"]
+    assert made.trace["steps"][0]["output"]["timestamp"] == "2000-01-01T00:00:07Z"
+
+
+def test_an_agent_that_writes_its_own_output_is_taken_at_its_word() -> None:
+    def agent(workspace: Path, **_: Any) -> None:
+        (workspace / ".output" / "block-a.json").write_text("{}")
+
+    made = run(chain(node("a")), {"a": agent})
+    assert made.steps[0]["synthetic"] == "malformed"
+    assert made.steps[0]["output"]["summary"] == "The output file of block a is not usable: 8 violation(s)."
+
+
+def test_an_agent_that_is_killed_leaves_what_it_wrote() -> None:
+    def agent(workspace: Path, **_: Any) -> None:
+        (workspace / "half.py").write_text("half")
+        raise Killed(137)
+
+    made = run(chain(node("a", "coding")), {"a": agent})
+    assert made.steps[0]["output"]["summary"] == "Block a ended with exit code 137."
+    assert made.files == {"half.py": "half"}
+    assert made.steps[0]["detected"] == ["half.py"]
+
+
+def test_a_mistake_in_an_agent_is_not_hidden() -> None:
+    def agent(**_: Any) -> None:
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        run(chain(node("a")), {"a": agent})
+
+
+def test_the_hook_undoes_what_an_agent_in_python_may_not_do() -> None:
+    def agent(workspace: Path, **_: Any) -> None:
+        (workspace / "docs" / "x.md").unlink()
+        (workspace / "docs" / "new.md").write_text("new")
+        (workspace / "src").mkdir()
+        (workspace / "src" / "a.py").write_text("a")
+
+    made = run(
+        chain(node("a", "coding")),
+        {"a": agent},
+        enforce="hook",
+        repo={"files": {"docs/x.md": "x\n"}, "restrictions": ["src/**"]},
+    )
+    assert made.files == {"docs/x.md": "x\n", "src/a.py": "a"}
+    assert data(made, "write_blocked") == [{"path": "docs/new.md"}, {"path": "docs/x.md"}]
+    assert made.steps[0]["output"]["filesCreated"] == ["src/a.py"]
+
+
+def test_lies_can_be_scripted() -> None:
+    made = run(
+        chain(node("a", "coding")),
+        repo={"files": {"a.py": "a\n", "b.py": "b\n"}},
+        replies={"a": {"write": {"a.py": None}, "output": {"filesModified": ["b.py"], "blockType": "plan"}}},
+    )
+    assert made.codes == ["BC608", "BC616"]
+    assert made.execution_status == "completed"
+
+
+# ------------------------------------------------------------------------------------------- questions and answers
+
+
+def test_questions_before_and_behind_a_block_share_one_queue() -> None:
+    planned = node("plan", config={"gateMode": "gate"})
+    made = run(
+        workflow(planned, gates=[GATE, {**GATE, "id": "again"}]),
+        gates={"plan": ["yes", "no", {"revise": "more"}, "continue"]},
+    )
+    assert [each.get("gateId") for each in data(made, "gate_waiting")] == ["ask", "again"]
+    assert data(made, "gate_waiting")[0]["options"] == ["yes", "no"]
+    assert [each["selectedOption"] for each in data(made, "gate_decided")] == ["yes", "no", "continue"]
+    assert made.slips == ()
+
+
+@pytest.mark.parametrize("answer", ["no such thing", {"revise": "before it has run"}])
+def test_an_answer_that_fits_no_question_is_an_error_before_anything_runs(answer: Any) -> None:
+    with pytest.raises(ScenarioInvalid) as problem:
+        run(workflow(node("plan"), gates=[GATE]), gates={"plan": [answer]})
+    assert [(each.name, each.pointer) for each in problem.value.findings] == [
+        ("scenario-choice-mismatch", "/block/gates/plan/0")
+    ]
+
+
+def test_an_answer_to_the_wrong_one_of_two_questions_is_an_error_of_the_scenario() -> None:
+    planned = node("plan", config={"gateMode": "gate"})
+    made = run(workflow(planned, gates=[GATE]), gates={"plan": [{"revise": "too early"}]})
+    assert made.slips == (("/gates/plan/0", "the gate of plan takes one of yes, no, continue, abort"),)
+    assert made.execution_status == "waiting_gate"
+
+
+def test_what_nobody_asked_for_is_an_error_of_the_scenario() -> None:
+    made = run(
+        chain(node("a", config={"gateMode": "gate"}), node("b")),
+        replies={"a": {"exit": 1}, "b#2": {}},
+        gates={"a": ["continue"]},
+        conflicts={"src/a.py": "manual"},
+        manual={"src/a.py": "text"},
+        pauses={"b": "resume"},
+    )
+    assert [pointer for pointer, _ in made.slips] == [
+        "/replies/b#2",
+        "/gates/a/0",
+        "/conflicts/src~1a.py",
+        "/manual/src~1a.py",
+    ]
+
+
+def test_the_reply_of_a_node_serves_all_its_runs_that_have_none_of_their_own() -> None:
+    config = {"maxRetries": 2, "retryableExitCodes": [75]}
+    made = run(chain(node("a", config=config)), replies={"a": {"exit": 75}, "a#3": {}})
+    assert [step["nodeStatus"] for step in made.steps] == ["failed", "failed", "completed"]
+    assert made.execution_status == "completed"
+
+
+# -------------------------------------------------------------------------------------------------------- controls
+
+
+def looped(*body: dict[str, Any], items: Any = ("x", "y"), **config: Any) -> Any:
+    each = {"collectionVariable": "items", "itemVariable": "item", "bodyNodeIds": [one["id"] for one in body]}
+    loop = control("each", "forEach", forEachConfig={**each, **config})
+    variables = [{"name": name, "type": "json", "required": False} for name in ("items", "item")]
+    return run(workflow(loop, *body, variables=variables), variables={"items": list(items)})
+
+
+def test_a_loop_runs_its_body_for_every_item() -> None:
+    made = looped(node("a"), node("b"))
+    assert [step["node"] for step in made.steps] == ["a[0]", "b[0]", "a[1]", "b[1]"]
+    assert {step["env"]["STEP_INDEX"] for step in made.steps} == {"0"}
+    assert made.codes == []
+    assert made.nodes["each"] == "completed"
+
+
+def test_a_loop_ends_at_its_limit() -> None:
+    assert len(looped(node("a"), items="abcde", maxIterations=3).steps) == 3
+    assert len(looped(node("a"), items=range(150)).steps) == 100
+
+
+def test_a_loop_over_nothing_runs_nothing() -> None:
+    assert looped(node("a"), items=()).steps == []
+
+
+def inner(ident: str, body: dict[str, Any], depth: int) -> dict[str, Any]:
+    return {**workflow(body), "id": f"{ident}{depth}"}
+
+
+def test_definitions_nest_three_deep() -> None:
+    def at(depth: int) -> dict[str, Any]:
+        config = {"workflowId": f"level{depth + 1}"}
+        return inner("level", control(f"down{depth}", "subWorkflow", subWorkflowConfig=config), depth)
+
+    others = [at(1), at(2), at(3), inner("level", node("leaf"), 4)]
+    made = run(at(0), others=others)
+    assert made.steps == []
+    assert codes(made.blockers) == ["BLOCK_FAILED"]
+    assert made.blockers[0]["pointer"] == {"kind": "block", "nodeId": "down3"}
+    shallow = run(at(1), others=others[1:])
+    assert [step["node"] for step in shallow.steps] == ["leaf"]
+    assert shallow.trace["steps"][0]["env"]["WORKFLOW_ID"] == "level4"
+
+
+def test_a_definition_that_is_not_there_is_an_error_of_the_scenario() -> None:
+    down = control("down", "subWorkflow", subWorkflowConfig={"workflowId": "gone"})
+    with pytest.raises(ScenarioInvalid, match="gone"):
+        run(workflow(down))
+
+
+def test_two_definitions_can_not_share_a_node() -> None:
+    down = control("down", "subWorkflow", subWorkflowConfig={"workflowId": "other"})
+    with pytest.raises(ScenarioInvalid, match="would be one file"):
+        run(workflow(node("a"), down, edges=[edge("a", "down")]), others=[{**workflow(node("a")), "id": "other"}])
+
+
+def test_a_condition_skips_the_branch_it_decides_against() -> None:
+    branches = {"expression": "n > 1", "trueBranchNodeId": "yes", "falseBranchNodeId": "no"}
+    definition = workflow(
+        control("if", "condition", conditionConfig=branches),
+        node("yes"),
+        node("no"),
+        node("after"),
+        edges=[edge("if", "yes"), edge("if", "no"), edge("yes", "after"), edge("no", "after")],
+        variables=[{"name": "n", "type": "number", "required": False, "defaultValue": 1}],
+    )
+    made = run(definition)
+    assert data(made, "node_skipped") == [{"reason": "branch"}]
+    assert [step["node"] for step in made.steps] == ["no", "after"]
+    assert [step["node"] for step in run(definition, variables={"n": 2}).steps] == ["yes", "after"]
+
+
+def test_every_blocker_has_a_common_code() -> None:
+    assert set(COMMON_CODE) == set(BlockerCode)
+    assert set(COMMON_CODE.values()) <= set(get_args(CommonBlockerCode))
+
+
+def test_an_output_that_another_block_tampered_with_is_found_out() -> None:
+    made = run(chain(node("a"), node("b")), replies={"b": {"write": {".output/block-a.json": '{"blockId": "a"}'}}})
+    assert {finding.path for finding in made.findings if finding.code == "BC101"} == {".output/block-a.json"}
+    assert made.steps[1]["detected"] == []
+
+
+def test_the_hook_puts_back_links_and_folders_too(tmp_path: Path) -> None:
+    def linker(workspace: Path, **_: Any) -> dict[str, Any]:
+        (workspace / "docs").mkdir()
+        (workspace / "docs" / "link").symlink_to("x.md")
+        return {"output": {"filesModified": [], "filesCreated": []}}
+
+    def breaker(workspace: Path, **_: Any) -> None:
+        assert (workspace / "docs" / "link").is_symlink()
+        (workspace / "docs" / "link").unlink()
+        (workspace / "docs").rmdir()
+        (workspace / "docs").write_text("no folder any more")
+
+    # The link is made where nothing forbids it, and broken where something does.
+    made = run(chain(node("a", "coding")), {"a": linker}, keep=tmp_path)
+    assert made.steps[0]["detected"] == ["docs/link"]
+    stage = Workspace(str(tmp_path))
+    kept = stage.content("docs/link")
+    breaker(tmp_path)
+    stage.restore("docs", None)
+    stage.restore("docs/link", kept)
+    assert (tmp_path / "docs" / "link").readlink() == Path("x.md")

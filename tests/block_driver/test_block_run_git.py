@@ -1,0 +1,182 @@
+"""Real git on a repository of some size: twenty lanes, every strategy, one lane killed half way."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from block_runs import data, edge, group, node, run, workflow
+
+from pytest_workrail.blocks import git
+from pytest_workrail.blocks.git import Repository
+from pytest_workrail.blocks.runs import BlockRun
+from pytest_workrail.blocks.workspaces import remove_tree
+
+LANES = [f"lane{number:02}" for number in range(20)]
+FILES = {f"src/part{number % 40:02}/file{number:04}.py": f"value = {number}\n" for number in range(1000)}
+SHARED = "src/part00/file0000.py"
+DOOMED = LANES[7]
+FIRST = LANES[6]  # one of the ten that start at once
+# Writes one file after the other until it is killed.
+SLOW = """
+import pathlib, sys, time
+for number in range(1000):
+    pathlib.Path(f"half{number}.py").write_text("half")
+    print(number, flush=True)
+    time.sleep(0.01)
+"""
+
+
+def definition(strategy: str) -> dict[str, Any]:
+    lanes = [node(name, "coding") for name in LANES]
+    edges = [edge(name, "after") for name in LANES]
+    return workflow(*lanes, node("after"), edges=edges, parallelGroups=[group(*LANES, mergeStrategy=strategy)])
+
+
+def doomed(workspace: Path, **_: Any) -> dict[str, Any]:
+    """A process that is really killed while it is at work."""
+    command = [sys.executable, "-c", SLOW]
+    with subprocess.Popen(command, cwd=workspace, stdout=subprocess.PIPE, encoding="utf-8") as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    (workspace / SHARED).write_text("half of it")
+    return {"ticks": 2, "exit": 128 - process.returncode, "output": "none"}
+
+
+def look_around(workspace: Path, **_: Any) -> dict[str, Any]:
+    """What the block behind the group sees of what the lanes left to clean up."""
+    trees = Repository(str(workspace)).worktrees()
+    beside = sorted(path.name for path in workspace.parent.iterdir())
+    summary = f"{len(trees)} worktree, {', '.join(beside)}, {len(list((workspace / '.git').glob('worktrees/*')))} left"
+    return {"output": {"summary": summary}}
+
+
+def big(strategy: str) -> BlockRun:
+    replies = {
+        name: {
+            "ticks": 1 if name == FIRST else 30 + at,
+            "write": {SHARED: f"by {name}\n", f"new/{name}.py": f"{name}\n"},
+        }
+        for at, name in enumerate(LANES)
+        if name != DOOMED
+    }
+    choices = {SHARED: LANES[3]} if strategy == "fail-on-conflict" else {}
+    return run(
+        definition(strategy),
+        {DOOMED: doomed, "after": look_around},
+        repo={"files": FILES, "git": "clean"},
+        replies=replies,
+        conflicts=choices,
+    )
+
+
+@cache
+def once(strategy: str) -> BlockRun:
+    return big(strategy)
+
+
+@pytest.mark.parametrize("strategy", ["concatenate", "workspace", "fail-on-conflict"])
+def test_twenty_lanes(strategy: str) -> None:
+    made = once(strategy)
+    winner = {"concatenate": None, "workspace": FIRST, "fail-on-conflict": LANES[3]}[strategy]
+    alive = [name for name in LANES if name != DOOMED]
+    expected = dict(FILES)
+    if winner is not None:
+        expected |= {SHARED: f"by {winner}\n", **{f"new/{name}.py": f"{name}\n" for name in alive}}
+    assert made.files == expected
+    assert made.golden["outputFolder"] == ["block-after.json", *(f"block-{name}.json" for name in LANES)]
+    assert {name: made.nodes[name].value for name in LANES} == {**dict.fromkeys(alive, "completed"), DOOMED: "failed"}
+    [merged] = made.fan_ins
+    assert merged["isolation"] == "git-worktree"
+    [conflict] = merged["result"]["conflicts"] or [{"lanes": None}]
+    assert conflict["lanes"] == ([name for name in merged["completionOrder"] if name != DOOMED] if winner else None)
+    assert len(data(made, "lane:conflict-detected")) == (1 if strategy == "workspace" else 0)
+    assert [each["pointer"] for each in made.blockers] == [{"kind": "block", "nodeId": DOOMED}]
+    steps = {step["node"]: step for step in made.steps}
+    assert steps[DOOMED]["output"]["summary"] == f"Block {DOOMED} ended with exit code 137."
+    assert {SHARED, "half0.py"} <= set(steps[DOOMED]["detected"])
+    assert steps["after"]["output"]["summary"] == "1 worktree, workspace, 0 left"
+
+
+def test_the_result_is_the_same_every_time() -> None:
+    def settled(made: BlockRun) -> dict[str, Any]:
+        # How far the process came before it was killed is up to the machine.
+        steps = [{**step, "detected": None} if step["node"] == DOOMED else step for step in made.steps]
+        return {**made.golden, "steps": steps}
+
+    assert settled(big("workspace")) == settled(once("workspace"))
+
+
+# ------------------------------------------------------------------------------------------------------ repository
+
+
+def test_commits_do_not_depend_on_who_makes_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    heads = []
+    for name, zone in (("one", "Asia/Tokyo"), ("two", "UTC")):
+        monkeypatch.setenv("TZ", zone)
+        monkeypatch.setenv("GIT_AUTHOR_NAME", name)
+        monkeypatch.setenv("GIT_DIR", str(tmp_path / "elsewhere"))
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "a.py").write_text("a\n")
+        Repository(str(folder)).create(with_files=True)
+        heads.append((folder / ".git" / "refs" / "heads" / "main").read_text())
+    assert heads[0] == heads[1]
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_what_git_is_told_by_the_machine_is_not_heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    marker = tmp_path / "hook-ran"
+    hooks = tmp_path / "hooks"
+    hooks.mkdir()
+    hook = hooks / "post-checkout"
+    hook.write_text(f"#!/bin/sh\ntouch '{marker}'\n")
+    hook.chmod(0o755)
+    (home / ".gitconfig").write_text(f"[core]\n\thooksPath = {hooks}\n[user]\n\tuseConfigOnly = true\n")
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", "core.hooksPath")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", str(hooks))
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    repository = Repository(str(folder))
+    repository.create(with_files=True)
+    repository.add_worktree(str(tmp_path / "tree"))
+    assert repository.worktrees() == [str(folder), str(tmp_path / "tree")]
+    assert not marker.exists()
+    remove_tree(str(tmp_path / "tree"))
+    repository.forget_worktrees()
+    assert repository.worktrees() == [str(folder)]
+
+
+def test_a_worktree_that_was_damaged_is_removed_too(tmp_path: Path) -> None:
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    (folder / "a.py").write_text("a\n")
+    repository = Repository(str(folder))
+    repository.create(with_files=True)
+    tree = tmp_path / "tree"
+    repository.add_worktree(str(tree))
+    (tree / ".git").unlink()
+    (tree / "locked").mkdir()
+    (tree / "locked" / "x").write_text("x")
+    os.chmod(tree / "locked", 0)
+    remove_tree(str(tree))
+    repository.forget_worktrees()
+    assert not tree.exists()
+    assert repository.worktrees() == [str(folder)]
+
+
+def test_git_is_there() -> None:
+    """Without it these tests would show nothing."""
+    assert git.is_installed()

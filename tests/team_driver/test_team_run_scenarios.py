@@ -1,0 +1,232 @@
+"""Team scenarios as files: what is wrong with one, said where it stands, and how a failing one looks."""
+
+from __future__ import annotations
+
+import json
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_workrail.team.scenario import play
+from workrail_lint.documents.pointer import resolve
+from workrail_lint.documents.structure import compile_schema
+from workrail_lint.result import Err, Ok
+from workrail_lint.schemas import load_schema
+from workrail_lint.team.models.generate import main
+from workrail_lint.team.scenario_check import findings
+
+pytest_plugins = ["pytester"]
+
+GOOD: dict[str, Any] = {
+    "team": {
+        "mode": "full",
+        "session": "2000-01-01_add-login",
+        "start": "new",
+        "request": {"user_goal": "Add login", "project_type": "web", "constraints": []},
+        "flags": {"ui": False, "research": False, "sensitive": ["T-002"], "askOnNotes": True},
+        "replies": {
+            "SpecAgent/meta": {"output": {"status": "OK"}},
+            "Reviewer/T-001#1": {"output": {"status": "BLOCKED"}},
+            "Coder/T-001#2": {"fault": "timeout"},
+        },
+        "defaults": "minimal-ok",
+        "corrections": ["Architect"],
+        "user": {
+            "UD-APPROVE-DESIGN": ["changes-requested: add rate limit", "approved"],
+            "UD-REVIEW-STRATEGY": ["Per Batch"],
+        },
+        "faults": [{"op": "write", "file": "status.json", "nth": 2, "kind": "lost"}],
+        "checks": {"cmd: npm test": "pass"},
+        "limits": {"steps": 500},
+    }
+}
+
+STATUS: dict[str, Any] = {"status.json": {}}
+
+
+def changed(pointer: str, value: Any) -> dict[str, Any]:
+    """The good scenario with one member set."""
+    scenario: dict[str, Any] = json.loads(json.dumps(GOOD))
+    *above, last = pointer.split("/")[1:]
+    place = scenario
+    for name in above:
+        place = place.setdefault(name.replace("~1", "/"), {})
+    place[last.replace("~1", "/")] = value
+    return scenario
+
+
+def test_the_shape_that_the_contract_shows(tmp_path: Path) -> None:
+    assert list(compile_schema(load_schema("team-scenario")).violations(GOOD)) == []
+    assert list(findings(GOOD, str(tmp_path))) == []
+    path = tmp_path / "a.scenario.json"
+    path.write_text(json.dumps(GOOD), encoding="utf-8")
+    played = play(path, "a.scenario.json")
+    assert isinstance(played, Ok)
+    assert played.value.faults == ()
+    assert played.value.golden is not None
+    assert json.loads(played.value.golden)["scenario"] == "a"
+
+
+def test_what_ships_is_what_is_generated() -> None:
+    assert main(["--check"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("pointer", "value", "name", "at"),
+    [
+        ("/team/session", "2000-02-30_add-login", "scenario-step-unknown", None),
+        ("/team/start", {"resume": "nowhere"}, "scenario-workflow-missing", "/team/start/resume"),
+        ("/team/start", {"resume": {"spec.md": ""}}, "scenario-workflow-missing", "/team/start/resume"),
+        (
+            "/team/start",
+            {"resume": {"status.json": {}, "../x": ""}},
+            "scenario-step-unknown",
+            "/team/start/resume/..~1x",
+        ),
+        ("/team/start", {"resume": STATUS, "as": "DONE"}, "scenario-member-ignored", "/team/start/as"),
+        (
+            "/team/start",
+            {"resume": STATUS, "as": "INTAKE_LEAN"},
+            "scenario-member-ignored",
+            "/team/start/as",
+        ),
+        (
+            "/team/start",
+            {"resume": STATUS, "mtimes": {"status.json": "soon"}},
+            "scenario-step-unknown",
+            "/team/start/mtimes/status.json",
+        ),
+        (
+            "/team/start",
+            {"resume": STATUS, "mtimes": {"a.md": "2000-01-01T00:00:00Z"}},
+            "scenario-step-unknown",
+            "/team/start/mtimes/a.md",
+        ),
+        ("/team/replies/Coder", {}, "scenario-step-unknown", None),
+        ("/team/replies/coder~1T-001", {}, "scenario-step-unknown", None),
+        ("/team/replies/Orchestrator~1meta", {}, "scenario-step-unknown", None),
+        ("/team/replies/Coder~1T1", {}, "scenario-step-unknown", None),
+        ("/team/replies/Coder~1T-001#0", {}, "scenario-step-unknown", None),
+        ("/team/replies/Reviewer~1T-001", {}, "scenario-member-ignored", None),
+        (
+            "/team/replies/QA~1T-001",
+            {"text": "x", "output": {}},
+            "scenario-member-ignored",
+            "/team/replies/QA~1T-001/output",
+        ),
+        (
+            "/team/replies/QA~1T-001",
+            {"fault": "error", "text": "x"},
+            "scenario-member-ignored",
+            "/team/replies/QA~1T-001/text",
+        ),
+        ("/team/user/UD-X", ["a"], "scenario-step-unknown", None),
+        (
+            "/team/user/UD-REVIEW-STRATEGY",
+            [{"skip": "moot"}],
+            "scenario-member-ignored",
+            "/team/user/UD-REVIEW-STRATEGY/0",
+        ),
+        ("/team/corrections", ["Coder"], "scenario-step-unknown", "/team/corrections/0"),
+        ("/team/corrections", [["Architect", "QA"]], "scenario-step-unknown", "/team/corrections/0"),
+        ("/team/checks", {"npm test": "pass"}, "scenario-member-ignored", "/team/checks/npm test"),
+        ("/team/checks", {"manual: look": "pass"}, "scenario-member-ignored", "/team/checks/manual: look"),
+        ("/team/flags/sensitive", ["T1"], "scenario-step-unknown", "/team/flags/sensitive/0"),
+        ("/team/repository", {"/etc/x": ""}, "scenario-step-unknown", "/team/repository/~1etc~1x"),
+        ("/team/mode", "lean", "scenario-member-ignored", "/team/corrections"),
+        ("/expect", {"decisions": {"UD": "pending"}}, "scenario-step-unknown", "/expect/decisions/UD"),
+        ("/expect", {"dispatches": ["Coder"]}, "scenario-step-unknown", "/expect/dispatches/0"),
+        ("/expect", {"tasks": {"one": "blocked"}}, "scenario-step-unknown", "/expect/tasks/one"),
+        ("/golden", False, "scenario-checks-little", "/golden"),
+    ],
+)
+def test_what_a_schema_can_not_say(tmp_path: Path, pointer: str, value: Any, name: str, at: str | None) -> None:
+    scenario = changed(pointer, value)
+    assert list(compile_schema(load_schema("team-scenario")).violations(scenario)) == []
+    (found,) = findings(scenario, str(tmp_path))
+    assert (found.name, found.pointer) == (name, at or pointer)
+    resolve(scenario, found.pointer)
+
+
+def written(folder: Path, scenario: Any) -> Path:
+    path = folder / "a.scenario.json"
+    path.write_text(scenario if isinstance(scenario, str) else json.dumps(scenario, indent=1), encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("scenario", "pointer"),
+    [
+        ("{", ""),
+        ({"team": {"mode": "fast"}}, "/team/mode"),
+        ({"team": {"replies": {"Coder": {}}}}, "/team/replies/Coder"),
+    ],
+)
+def test_files_that_are_no_scenario(tmp_path: Path, scenario: Any, pointer: str) -> None:
+    failed = play(written(tmp_path, scenario), "a.scenario.json")
+    assert isinstance(failed, Err)
+    assert failed.error.faults[0].pointer == pointer
+    missing = play(tmp_path / "b.scenario.json", "b.scenario.json")
+    assert isinstance(missing, Err)
+
+
+@pytest.mark.parametrize(
+    ("team", "expect", "pointer"),
+    [
+        ({"replies": {"Docs/meta": {}}}, {}, "/team/replies/Docs~1meta"),
+        ({"user": {"UD-1": ["a"]}}, {}, "/team/user/UD-1/0"),
+        ({"faults": [{"op": "write", "file": "report.md", "nth": 2, "kind": "lost"}]}, {}, "/team/faults/0"),
+        ({}, {"finalState": "BLOCKED"}, "/expect/finalState"),
+        ({}, {"states": ["INTAKE_LEAN", "DONE"]}, "/expect/states"),
+        ({}, {"dispatches": ["Coder/T-001"]}, "/expect/dispatches"),
+        ({}, {"tasks": {"T-001": "blocked"}}, "/expect/tasks"),
+        ({}, {"retryCounts": {"T-001": {"FIX_TESTS": 1}}}, "/expect/retryCounts"),
+        ({}, {"knownIssues": 1}, "/expect/knownIssues"),
+        ({}, {"decisions": {"UD-1": "answered"}}, "/expect/decisions/UD-1"),
+        ({}, {"blockers": ["TEAM_CI_RED"]}, "/expect/blockers"),
+        ({}, {"findings": ["TC410"]}, "/expect/findings"),
+        ({"replies": {"QA/T-001": {"files": {"repo:src/a.py": ""}}}}, {}, "/team"),
+    ],
+)
+def test_runs_that_are_not_as_expected(tmp_path: Path, team: Any, expect: Any, pointer: str) -> None:
+    played = play(written(tmp_path, {"team": {"mode": "lean", **team}, "expect": expect}), "a.scenario.json")
+    assert isinstance(played, Ok)
+    (fault,) = played.value.faults
+    assert fault.pointer == pointer
+    assert played.value.told[0].split() == ["1", "INTAKE_LEAN", "enter_state"]
+
+
+@pytest.mark.parametrize(
+    ("expect", "pointer"),
+    [
+        ({"decisions": {"UD-APPROVE-DESIGN": "answered"}}, "/expect/decisions/UD-APPROVE-DESIGN"),
+        ({"decisions": {"UD-APPROVE-DESIGN": {"answer": "x"}}}, "/expect/decisions/UD-APPROVE-DESIGN/answer"),
+        ({"decisions": {"UD-APPROVE-DESIGN": {"reason": "x"}}}, "/expect/decisions/UD-APPROVE-DESIGN/reason"),
+        ({"blockers": [{"code": "TEAM_GATE_DECISION_MISSING", "pointer": {}}]}, "/expect/blockers/0/pointer"),
+        ({"blockers": [{"code": "TEAM_GATE_DECISION_MISSING", "message": "zz"}]}, "/expect/blockers/0/message"),
+        ({"blockers": [{"code": "TEAM_GATE_DECISION_MISSING", "fix": "zz"}]}, "/expect/blockers/0/fix"),
+    ],
+)
+def test_details_that_are_not_as_expected(tmp_path: Path, expect: Any, pointer: str) -> None:
+    team = {"user": {"UD-APPROVE-DESIGN": [{"cancel": "no"}]}}
+    played = play(written(tmp_path, {"team": team, "expect": {"finalState": "BLOCKED", **expect}}), "a.scenario.json")
+    assert isinstance(played, Ok)
+    assert [fault.pointer for fault in played.value.faults] == [pointer]
+
+
+def test_pytest_collects_them(pytester: pytest.Pytester) -> None:
+    installed = any(point.value == "pytest_workrail.plugin" for point in entry_points(group="pytest11"))
+    options = [] if installed else ["-p", "pytest_workrail.plugin"]
+    written(pytester.path, {"team": {"mode": "lean"}, "expect": {"finalState": "BLOCKED"}, "golden": False})
+    good = pytester.path / "b.scenario.json"
+    good.write_text(
+        json.dumps({"team": {"mode": "lean"}, "golden": False, "expect": {"findings": []}}), encoding="utf-8"
+    )
+    result = pytester.runpytest_inprocess(*options, "-p", "no:cacheprovider", "-q")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(
+        ["a.scenario.json:*: the final state: expected BLOCKED, found DONE (/expect/finalState)"]
+    )
+    result.stdout.fnmatch_lines(["*1 INTAKE_LEAN *enter_state"])
