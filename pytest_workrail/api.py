@@ -53,6 +53,7 @@ __all__ = [
     "stubborn",
 ]
 
+SCENARIO_ENDING = ".scenario.json"
 # A path, JSON text, a loaded document, or a workflow that is compiled already.
 Source: TypeAlias = "str | os.PathLike[str] | bytes | Mapping[str, Any] | CompiledWorkflow"
 Script: TypeAlias = "Mapping[str, Answer | Sequence[Answer]]"
@@ -77,7 +78,12 @@ class RunFailed(AssertionError):  # noqa: N818 - reads as what it is in a test r
 
 def _finding_line(finding: Finding) -> str:
     at = "" if finding.span is None else f":{finding.span.start.line}:{finding.span.start.column}"
-    return f"  {finding.path or 'workflow'}{at}: {finding.code} {finding.message} ({finding.pointer or '/'})"
+    return f"  {_shown(finding.path) or 'workflow'}{at}: {finding.code} {finding.message} ({finding.pointer or '/'})"
+
+
+def _shown(path: str) -> str:
+    """A path as a reader would write it: without the folder everything happens in."""
+    return path.removeprefix(os.path.join(os.getcwd(), ""))
 
 
 def compile(  # noqa: A001 - the name of the fixture's method
@@ -132,7 +138,15 @@ def preferences(mode: Autonomy, risk: RiskPolicy | None) -> Preferences:
     return preset if risk is None else Preferences(mode, risk)
 
 
-class Options(TypedDict, total=False):
+class Sources(TypedDict, total=False):
+    """What a workflow is compiled with: paths or loaded data."""
+
+    catalog: object
+    routines: object
+    bindings: object
+
+
+class Options(Sources, total=False):
     """What else a run can be given."""
 
     risk: RiskPolicy | None  # how much the run may take upon itself; by default as fits the mode
@@ -141,9 +155,6 @@ class Options(TypedDict, total=False):
     declares: Sequence[Declared]  # what stands against steps besides the workflow; profile locked looks at it
     seed: int  # decides about ids and tokens
     max_turns: int  # after how many actions the run counts as endless
-    catalog: object  # what the workflow is compiled with: paths or loaded data
-    routines: object
-    bindings: object
 
 
 def _setup(workflow: Source, mode: Autonomy, profile: ProfileName, options: Options) -> Setup:
@@ -191,9 +202,22 @@ def compare(
 ) -> Comparison:
     """Run a workflow under both profiles with the same agent and see where they part.
 
-    A script that fits one of them may not fit the other, so what does not fit is a difference here and no error.
+    A scenario file can stand for the workflow, and then for everything else too. A script that fits one profile may
+    not fit the other, so what does not fit is a difference here and no error.
     """
+    if isinstance(workflow, str | os.PathLike) and os.fspath(workflow).endswith(SCENARIO_ENDING):
+        return _compared_scenario(Path(workflow))
     return both_profiles(_setup(workflow, mode, "reference", options), _agent(agent))
+
+
+def _compared_scenario(path: Path) -> Comparison:
+    from pytest_workrail.scenarios.loading import load_scenario
+    from pytest_workrail.scenarios.playing import play_both
+
+    loaded = load_scenario(path, path.as_posix())
+    if isinstance(loaded, Err):
+        raise loaded.error
+    return play_both(loaded.value)
 
 
 def finished(result: Run) -> Run:

@@ -12,7 +12,7 @@ import pytest
 
 from pytest_workrail import api
 from pytest_workrail.agents.moment import Agent
-from pytest_workrail.api import Options, Script, Source
+from pytest_workrail.api import Options, Script, Source, Sources
 from pytest_workrail.coverage import record_run
 from pytest_workrail.engine.profiles import ProfileName
 from pytest_workrail.events.vocabulary import Autonomy
@@ -39,15 +39,9 @@ class Workrail:
         self._nodeid = request.node.nodeid
         self._folder = request.path.parent
 
-    def compile(
-        self, workflow: Source, *, catalog: object = None, routines: object = None, bindings: object = None
-    ) -> CompiledWorkflow:
+    def compile(self, workflow: Source, **sources: Unpack[Sources]) -> CompiledWorkflow:
         """The compiled workflow, with what the project's configuration gives where nothing is given here."""
-        given: Options = {}
-        for name, value in (("catalog", catalog), ("routines", routines), ("bindings", bindings)):
-            if value is not None:
-                given[name] = value  # type: ignore[literal-required]  # the three names above
-        return self._compiled(workflow, given)
+        return self._compiled(workflow, sources)
 
     def run(
         self,
@@ -68,8 +62,10 @@ class Workrail:
         mode: Autonomy = "guided",
         **options: Unpack[Options],
     ) -> Comparison:
-        """Run a workflow under both profiles and see where they part."""
-        both = api.compare(self._compiled(workflow, options), agent, mode, **options)
+        """Run a workflow, or a scenario by its file, under both profiles and see where they part."""
+        found = self._found(workflow)
+        is_scenario = isinstance(found, Path) and found.name.endswith(api.SCENARIO_ENDING)
+        both = api.compare(found if is_scenario else self._compiled(found, options), agent, mode, **options)
         return Comparison(self._kept(both.reference), self._kept(both.locked))
 
     def _kept(self, run: Run) -> Run:
@@ -81,7 +77,7 @@ class Workrail:
         __tracebackhide__ = True
         check_golden(self._config, self._nodeid, transcript, name)
 
-    def _compiled(self, workflow: Source, options: Options) -> CompiledWorkflow:
+    def _compiled(self, workflow: Source, options: Sources) -> CompiledWorkflow:
         if isinstance(workflow, CompiledWorkflow):
             return workflow
         found = self._found(workflow)
@@ -94,9 +90,11 @@ class Workrail:
         return api.compile(found, **{name: self._path(value) for name, value in given.items()})
 
     def _found(self, workflow: Source) -> Source:
-        if isinstance(workflow, bytes | Mapping) or (isinstance(workflow, str) and workflow.lstrip().startswith("{")):
+        if isinstance(workflow, bytes | Mapping | CompiledWorkflow):
             return workflow
-        return self._located(Path(os.fspath(workflow)))  # type: ignore[arg-type]  # a path is what is left
+        if isinstance(workflow, str) and workflow.lstrip().startswith("{"):
+            return workflow
+        return self._located(Path(workflow))
 
     def _path(self, value: object) -> object:
         return self._located(Path(value)) if isinstance(value, str | os.PathLike) else value

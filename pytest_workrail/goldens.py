@@ -27,12 +27,12 @@ def goldens_of(config: pytest.Config) -> Goldens:
     return made
 
 
-def check_golden(config: pytest.Config, nodeid: str, transcript: Transcript, name: str | None = None) -> None:
+def check_golden(config: pytest.Config, nodeid: str, run: Transcript | bytes, name: str | None = None) -> None:
     """Hold a run against a golden of a test."""
     __tracebackhide__ = True
     from pytest_workrail.coverage.locks.assertions import note_assertion
 
-    goldens_of(config).session.match(nodeid, transcript, name)
+    goldens_of(config).session.match(nodeid, run, name)
     note_assertion("golden")
 
 

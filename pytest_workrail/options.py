@@ -38,7 +38,12 @@ def configure(config: pytest.Config) -> None:
         from pytest_workrail.xdist_plugin import Worker
 
         config.pluginmanager.register(Worker(config), "workrail-worker")
-    elif config.pluginmanager.hasplugin("xdist") and config.getoption("dist", "no") != "no":
+        return
+    if config.getini(AUTO_WORKFLOWS):
+        from pytest_workrail.scenarios.by_itself import warn_of_unused_patterns
+
+        warn_of_unused_patterns(config)
+    if config.pluginmanager.hasplugin("xdist") and config.getoption("dist", "no") != "no":
         from pytest_workrail.xdist_plugin import Controller
 
         config.pluginmanager.register(Controller(config), "workrail-controller")

@@ -27,6 +27,7 @@ def pytest_configure(config: pytest.Config) -> None:
     configure(config)
 
 
+# A folder may hold items of its own, so what is found in one need not be a collector.
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | pytest.Item | None:
     name = file_path.name
     if name.endswith(_SCENARIO):
@@ -43,8 +44,8 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
     from pytest_workrail.options import DESELECTED
 
-    stash = items[0].config.stash
-    stash[DESELECTED] = stash.get(DESELECTED, 0) + len(items)
+    for item in items:
+        item.config.stash[DESELECTED] = item.config.stash.get(DESELECTED, 0) + 1
 
 
 @pytest.hookimpl(trylast=True)
@@ -53,7 +54,9 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     config = session.config
     if config.getoption("collectonly"):
         return
-    uses = any("workrail" in item.keywords or "workrail" in getattr(item, "fixturenames", ()) for item in session.items)
+    uses = any(
+        "workrail" in getattr(item, "fixturenames", ()) or item.get_closest_marker("workrail") for item in session.items
+    )
     if uses or config.getoption("workrail_golden") != "check":
         from pytest_workrail.goldens import goldens_of
 

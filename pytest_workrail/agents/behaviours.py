@@ -98,12 +98,14 @@ def _is_asked_for_artifacts(moment: Moment) -> bool:
 
 
 def _artifacts(moment: Moment, right: Submit) -> tuple[dict[str, Json], ...]:
-    """What a contract or an assessment looks at: also where a contract would be content with nothing."""
-    pack = _pack(moment)
-    if pack is not None and not right.artifacts:
-        made = contract_artifact(moment, pack.ref)
-        return () if made is None else (made,)
-    return tuple(each for each in right.artifacts if isinstance(each, dict)) if _is_asked_for_artifacts(moment) else ()
+    """What a contract or an assessment looks at, first: also where a contract would be content without it."""
+    pack, handed_in = _pack(moment), tuple(each for each in right.artifacts if isinstance(each, dict))
+    if pack is None:
+        return handed_in if _is_asked_for_artifacts(moment) else ()
+    if any(artifact_kind(each) == pack.artifact_kind for each in handed_in):
+        return handed_in
+    made = contract_artifact(moment, pack.ref)
+    return () if made is None else (made, *handed_in)
 
 
 def _without_artifact(moment: Moment, right: Submit) -> Submit | None:

@@ -89,5 +89,8 @@ class Lossy(Agent):
             self._is_inner = False
             self._inner.hear(answer)
 
+    def place(self) -> str:
+        return self._inner.place()
+
     def end(self) -> tuple[Problem, ...]:
         return self._inner.end()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -93,19 +94,23 @@ class Moment:
         return interpreter.next(done.value, self.merged(answer.context), artifacts, never_stop=False)
 
 
-class Agent:
+class Agent(ABC):
     """The base of all agents. One object may play several runs, one after the other: `begin` starts it anew."""
 
     def begin(self, opening: Opening) -> dict[str, Json]:
         """What to add to the context that the run starts with."""
         return {}
 
+    @abstractmethod
     def act(self, moment: Moment) -> Action:
         """What to do about the pending step."""
-        raise NotImplementedError
 
-    def hear(self, answer: Exchange) -> None:
+    def hear(self, answer: Exchange) -> None:  # noqa: B027 - most agents need not listen
         """What came of the last action, for those that made a call."""
+
+    def place(self) -> str:
+        """Where the action that is being carried out is written down, if it is."""
+        return ""
 
     def end(self) -> tuple[Problem, ...]:
         """What is wrong with the agent itself, now that the run is over."""

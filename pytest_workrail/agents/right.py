@@ -84,12 +84,14 @@ def contract_artifact(moment: Moment, ref: str) -> dict[str, Json] | None:
     pack = moment.program.index.packs.get(ref)
     if pack is None:
         return None
+    # Two contracts are about more than their form: a loop has to end, and a capability to be there.
+    telling: dict[str, Json] | None = None
     if ref == LOOP_CONTROL and moment.loop is not None:
-        return loop_decision(moment.profile, moment.loop, "stop")
-    capability = probe_capability(moment.step)
-    if ref == CAPABILITY_OBSERVATION:
-        return observation(capability or "web_browsing", "available", _proof(capability))
-    return smallest_artifact(pack)
+        telling = loop_decision(moment.profile, moment.loop, "stop")
+    elif ref == CAPABILITY_OBSERVATION:
+        capability = probe_capability(moment.step)
+        telling = observation(capability or "web_browsing", "available", _proof(capability))
+    return telling if telling is not None and not pack.issues(telling) else smallest_artifact(pack)
 
 
 def smallest_artifact(pack: ContractPack) -> dict[str, Json] | None:
@@ -247,13 +249,13 @@ def needed_variables(index: IrIndex, loop_id: str) -> dict[str, Json]:
 
 def _item(loop: dict[str, Any]) -> Json:
     """An element with the members that the texts of the body read from it, each filled with its own name."""
-    name = re.escape(loop["loop"]["variables"]["item"])
-    texts = (text for step in loop["body"] for text in _texts_of(step))
-    paths = [found for text in texts for found in re.findall(rf"\{{\{{{name}\.([A-Za-z_][\w.]*)", text, re.ASCII)]
-    if not paths:
+    name = loop["loop"]["variables"]["item"]
+    texts = [text for step in loop["body"] for text in _texts_of(step)]
+    if not any(f"{{{{{name}." in text for text in texts):
         return "item"
+    member = re.compile(rf"\{{\{{{re.escape(name)}\.([A-Za-z_][\w.]*)", re.ASCII)
     item: dict[str, Json] = {}
-    for path in paths:
+    for path in (path for text in texts for path in member.findall(text)):
         _put(item, path.strip(".").split("."))
     return item
 

@@ -51,19 +51,23 @@ class Scripted(Agent):
     """Plays turns. `otherwise` is who acts where nothing is written down; without it, that is an error."""
 
     def __init__(self, turns: Sequence[Turn], otherwise: Agent | None = None) -> None:
-        self.last_place = ""  # of the turn that was played last
         self._turns = tuple(turns)
         self._otherwise = otherwise
         self._waiting: dict[tuple[str, int | None], deque[Turn]] = {}
         self._used: set[int] = set()
-        self._current: Turn | None = None
+        self._current: Turn | None = None  # while its action is being carried out
+        self._last: Turn | None = None
         self._fault: Problem | None = None
 
+    @property
+    def last_place(self) -> str:
+        """Where the turn that was played last is written down."""
+        return "" if self._last is None else self._last.place
+
     def begin(self, opening: Opening) -> dict[str, Json]:
-        self.last_place = ""
         self._waiting = {}
         self._used = set()
-        self._current = None
+        self._current = self._last = None
         self._fault = self._unknown_step(opening)
         for turn in self._turns:
             self._waiting.setdefault((turn.step_id, turn.visit), deque()).append(turn)
@@ -86,7 +90,7 @@ class Scripted(Agent):
         self._current = turn
         if turn is not None:
             self._used.add(id(turn))
-            self.last_place = turn.place
+            self._last = turn
             return self._done(turn, moment)
         if self._otherwise is not None:
             return self._otherwise.act(moment)
@@ -102,8 +106,9 @@ class Scripted(Agent):
             if waiting:
                 turn = waiting[0]
                 if not turn.repeats:
-                    waiting.popleft()
-                return turn
+                    return waiting.popleft()
+                # What has just failed would fail for ever.
+                return None if moment.refusal == "error" and turn is self._last else turn
         return None
 
     def _done(self, turn: Turn, moment: Moment) -> Action:
@@ -125,6 +130,9 @@ class Scripted(Agent):
         wrong = None if turn.expects is None else turn.expects(answer)
         if wrong is not None:
             self._fault = Problem(wrong, turn.place)
+
+    def place(self) -> str:
+        return "" if self._current is None else self._current.place
 
     def end(self) -> tuple[Problem, ...]:
         if self._fault is not None:

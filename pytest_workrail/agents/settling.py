@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import combinations, islice, product
 from typing import Any
 
@@ -24,9 +25,19 @@ def settle(
     `shadowed` are values that lie on top of the context whatever is set in it, such as a loop's own variables;
     `kept` are variables that must stay as they are. A change to null removes a variable.
     """
+    return settle_all([(condition, wanted)], context, shadowed, kept)
+
+
+def settle_all(
+    wishes: Sequence[tuple[object, bool]],
+    context: Mapping[str, Any],
+    shadowed: Mapping[str, Any],
+    kept: Collection[str] = (),
+) -> dict[str, Json] | None:
+    """A change to the context after which every one of these conditions comes out as wanted."""
     candidates = {
         name: values
-        for name, values in _candidates(condition).items()
+        for name, values in telling_values([condition for condition, _ in wishes]).items()
         if name and name not in shadowed and name not in kept
     }
     changes = (
@@ -36,13 +47,21 @@ def settle(
         for values in product(*(candidates[name] for name in names))
     )
     for change in islice(changes, _MAX_TRIES):
-        if evaluate(condition, {**merged(context, change), **shadowed}) is wanted:
+        changed = {**merged(context, change), **shadowed}
+        if all(evaluate(condition, changed) is wanted for condition, wanted in wishes):
             return change
     return None
 
 
-def _candidates(condition: object) -> dict[str, list[Json]]:
-    """The variables of a condition, each with values that make a difference to it."""
+def is_settleable(wishes: Sequence[tuple[object, bool]], shadowed: Mapping[str, Any]) -> bool:
+    """Whether conditions can come out as wanted in some context. Where there are too many to try, they well may."""
+    values = telling_values([condition for condition, _ in wishes])
+    ways = math.prod(1 + len(values[name]) for name in values if name not in shadowed)
+    return ways > _MAX_TRIES or settle_all(wishes, {}, shadowed) is not None
+
+
+def telling_values(condition: object) -> dict[str, list[Json]]:
+    """The variables of conditions, each with values that make a difference to it."""
     found: dict[str, list[Json]] = {}
     stack = [condition]
     while stack:

@@ -16,12 +16,32 @@ def add_options(group: pytest.OptionGroup) -> None:
     _add_lock_options(group)
 
 
+def _coverage_view(text: str) -> str:
+    if text in ("table", "missing"):
+        return text
+    from argparse import ArgumentTypeError
+
+    # A path that follows is taken for the value, which nobody means.
+    raise ArgumentTypeError(
+        f"{text!r} is not missing; a path stands before --workrail-cov, or after --workrail-cov=table"
+    )
+
+
+def percentage(text: str) -> float:
+    """A number from 0 to 100; anything else is a slip that would never fail, or always."""
+    number = float(text)
+    if not 0 <= number <= 100:
+        raise ValueError(text)
+    return number
+
+
 def _add_workflow_options(group: pytest.OptionGroup) -> None:
     group.addoption(
         "--workrail-cov",
         nargs="?",
         const="table",
-        choices=("table", "missing"),
+        type=_coverage_view,
+        metavar="missing",
         dest="workrail_cov",
         help="Show how much of each workflow the passing tests have run; `missing` also lists what they have not.",
     )
@@ -34,9 +54,17 @@ def _add_workflow_options(group: pytest.OptionGroup) -> None:
     group.addoption(
         "--workrail-cov-fail-under",
         metavar="PERCENT",
-        type=float,
+        type=percentage,
         dest="workrail_cov_fail_under",
         help="Fail when the workflow coverage is lower than this.",
+    )
+    group.addoption(
+        "--workrail-cov-source",
+        metavar="PATH",
+        action="append",
+        default=[],
+        dest="workrail_cov_source",
+        help="Count the workflows of this file or folder even if no test runs them.",
     )
 
 
@@ -50,7 +78,7 @@ def _add_lock_options(group: pytest.OptionGroup) -> None:
     group.addoption(
         "--workrail-locks-fail-under",
         metavar="PERCENT",
-        type=float,
+        type=percentage,
         dest="workrail_locks_fail_under",
         help="Fail when fewer locks than this are enforced.",
     )
@@ -63,7 +91,7 @@ def _add_lock_options(group: pytest.OptionGroup) -> None:
     group.addoption(
         "--workrail-locks-proven-fail-under",
         metavar="PERCENT",
-        type=float,
+        type=percentage,
         dest="workrail_locks_proven_fail_under",
         help="Fail when fewer locks than this are proven.",
     )
@@ -123,7 +151,8 @@ def configure(config: pytest.Config) -> None:
         from pytest_workrail.coverage.locks.switching import prepare
 
         prepare(config)
-    if any(option(name) is not None for name in ("workrail_cov", "workrail_cov_json", "workrail_cov_fail_under")):
+    asked = (option("workrail_cov"), option("workrail_cov_json"), option("workrail_cov_fail_under"))
+    if option("workrail_cov_source") or any(each is not None for each in asked):
         from pytest_workrail.coverage.plugin import CoveragePlugin
 
         config.pluginmanager.register(CoveragePlugin(config), "workrail-coverage")

@@ -40,9 +40,16 @@ class CoveragePlugin:
         if output is not None:
             output[_WORKER_KEY] = self.session.worker_state()
             return
-        self._failures = [*self._written(), *self._shortfall()]
+        self._failures = [*self._sources(), *self._written(), *self._shortfall()]
         if self._failures and exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _sources(self) -> Iterator[str]:
+        paths = self._config.getoption("workrail_cov_source")
+        if paths:
+            from pytest_workrail.coverage.workflow.sources import add_untested
+
+            yield from add_untested(self.session.tally, paths, self._config.invocation_params.dir)
 
     def _written(self) -> Iterator[str]:
         target = self._config.getoption("workrail_cov_json")

@@ -33,6 +33,19 @@ def main(arguments: list[str] | None = None) -> int:
         args = _parser().parse_args(arguments)
     except SystemExit as done:
         return done.code if isinstance(done.code, int) else USAGE
+    try:
+        code = _run(args)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader (head, a pager) has gone; the interpreter must not try to flush into the closed pipe.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return OK
+    return code
+
+
+def _run(args: argparse.Namespace) -> int:
     paths = [Path(path) for path in args.paths]
     absent = [path for path in paths if not _may_be_pending(path)]
     if absent:
@@ -41,15 +54,13 @@ def main(arguments: list[str] | None = None) -> int:
     offered = [pending.proposal(path) for path in sorted(set(_pending_files(paths)))]
     match args.command:
         case "list":
-            code = _list(offered, args.json)
+            return _list(offered, args.json)
         case "diff":
-            code = _diff(offered, args.json)
+            return _diff(offered, args.json)
         case "accept":
-            code = _accept(offered, args.json, args.write_in_ci)
+            return _accept(offered, args.json, args.write_in_ci)
         case _:
-            code = _decide(offered, args.json, "rejected", pending.reject)
-    sys.stdout.flush()
-    return code
+            return _decide(offered, args.json, "rejected", pending.reject)
 
 
 def _parser() -> argparse.ArgumentParser:

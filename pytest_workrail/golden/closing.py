@@ -13,7 +13,7 @@ from pytest_workrail.golden import files
 from pytest_workrail.golden.keys import PENDING
 from pytest_workrail.golden.modes import Mode, Policy
 from pytest_workrail.golden.pending import pending_bytes, pending_of
-from pytest_workrail.golden.records import Finding, Record, TestRecord
+from pytest_workrail.golden.records import Record, TestRecord, Verdict
 from pytest_workrail.golden.unused import unused_goldens
 from workrail_lint.result import Err, Ok
 
@@ -46,31 +46,31 @@ class Closing:
 
     def settle(self) -> None:
         """Write goldens and pending changes, each from the tests that may."""
-        written: dict[Finding, list[str]] = {Finding.MISSING: [], Finding.DIFFERS: []}
+        written: dict[Verdict, list[str]] = {Verdict.MISSING: [], Verdict.DIFFERS: []}
         pending: list[str] = []
         claims = self._claims()
         if self._policy.may_write:
             for folder in sorted({posixpath.dirname(claim.record.path) for claim in claims}):
                 self._beside[folder] = files.sweep(self._root / folder)
         for claim in claims:
-            path, finding = claim.record.path, claim.record.finding
-            if finding is Finding.SAME:
+            path, verdict = claim.record.path, claim.record.verdict
+            if verdict is Verdict.SAME:
                 self._counts["match"] += 1
                 self._drop_pending(path)
-            elif self._is_wanted(finding):
+            elif self._policy.writes(verdict):
                 if not claim.passed:
                     self._counts["left alone, as the test did not pass"] += 1
                 elif self._write(path, claim.record.new):
-                    written[finding].append(path)
+                    written[verdict].append(path)
                     self._drop_pending(path)
-            elif finding is Finding.MISSING:
+            elif verdict is Verdict.MISSING:
                 self._counts["missing"] += 1
             else:
                 self._counts["different"] += 1
                 if self._propose(claim):
                     pending.append(path)
-        self._name("written", written[Finding.MISSING])
-        self._name("updated", written[Finding.DIFFERS])
+        self._name("written", written[Verdict.MISSING])
+        self._name("updated", written[Verdict.DIFFERS])
         self._name("pending (look at them with: workrail-golden diff)", pending)
 
     def sort_out(self, folders: Iterable[Path], skipped: Iterable[str], *, is_green: bool) -> None:
@@ -116,10 +116,6 @@ class Closing:
                 tests = " and ".join(sorted(claim.nodeid for claim in wanted))
                 self.errors.append(f"{wanted[0].record.path} is claimed by more than one test: {tests}")
         return claims
-
-    def _is_wanted(self, finding: Finding) -> bool:
-        mode = self._policy.mode
-        return mode is Mode.UPDATE or (mode is Mode.NEW and finding is Finding.MISSING)
 
     def _write(self, path: str, data: bytes) -> bool:
         return self._did(files.write(self._root / path, data), f"{path} can't be written")

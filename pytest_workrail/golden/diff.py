@@ -170,7 +170,9 @@ def _kind(value: Any) -> str:
     """What an item of a list is, as far as it says so."""
     if not isinstance(value, dict):
         return type(value).__name__
-    return next((str(value[name]) for name in ("code", "id", "kind", "stepId") if name in value), "")
+    return next(
+        (str(value[name]) for name in ("code", "id", "kind", "stepId", "event", "type", "node") if name in value), ""
+    )
 
 
 def _step(exchange: Any) -> str:

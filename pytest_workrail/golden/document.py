@@ -1,4 +1,7 @@
-"""A transcript as a golden, and a golden as the bytes of a file."""
+"""A transcript as a golden, and a golden as the bytes of a file.
+
+The golden of a workflow names its format; those of the other contracts name their pack and are made by its driver.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +42,7 @@ def golden_value(transcript: Transcript) -> dict[str, Any]:
         "profile": transcript.profile,
         "mode": transcript.mode,
         "transcript": [_exchange(exchange, symbols, mask) for exchange in transcript.exchanges],
-        "final": symbols.value(_without_fixes(transcript.final, "blockers"), abbreviate=True),
+        "final": symbols.value(_without_fixes(transcript.final), abbreviate=True),
     }
 
 
@@ -66,7 +69,7 @@ def _response(response: Mapping[str, Json], symbols: Symbols, mask: SlotMask) ->
     shown = dict(response)
     blockers = shown.get("blockers")
     if isinstance(blockers, dict):
-        shown["blockers"] = _without_fixes(blockers, "blockers")
+        shown["blockers"] = _without_fixes(blockers)
     candidates = shown.get("candidates")
     if isinstance(candidates, list):
         shown["candidates"] = [_candidate(candidate) for candidate in candidates]
@@ -89,15 +92,16 @@ def _error(error: Mapping[str, Json]) -> Mapping[str, Json]:
     return {**error, "details": {**details, "suggestion": SUGGESTION}}
 
 
-def _without_fixes(holder: Mapping[str, Json], name: str) -> dict[str, Json]:
-    blockers = holder.get(name)
+def _without_fixes(holder: Mapping[str, Json]) -> dict[str, Json]:
+    """Something that holds blockers, without our wording of what to do about them."""
+    blockers = holder.get("blockers")
     if not isinstance(blockers, list):
         return dict(holder)
     shown: list[Json] = [
         {**each, "suggestedFix": FIX} if isinstance(each, dict) and "suggestedFix" in each else each
         for each in blockers
     ]
-    return {**holder, name: shown}
+    return {**holder, "blockers": shown}
 
 
 def _candidate(candidate: Json) -> Json:
@@ -125,6 +129,8 @@ def loads(data: bytes) -> Ok[dict[str, Any]] | Err[str]:
         value = json.loads(data, object_pairs_hook=_unique)
     except (ValueError, RecursionError) as problem:
         return Err(f"not readable as JSON: {problem}")
+    if isinstance(value, dict) and isinstance(value.get("pack"), str):
+        return Ok(value)
     if not isinstance(value, dict) or "format" not in value:
         return Err("not a golden: it has no format")
     if value["format"] != FORMAT:

@@ -17,12 +17,10 @@ _ATTEMPTS = 3
 def read(path: Path) -> bytes | None:
     """The content of a file; None when there is none."""
     try:
-        # Opened by hand: for small files, a buffer and a decoder cost more than the reading.
-        descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        with open(path, "rb", buffering=0) as file:
+            return file.readall()
     except FileNotFoundError:
         return None
-    with open(descriptor, "rb", buffering=0) as file:
-        return file.readall()
 
 
 def write(path: Path, data: bytes) -> Ok[None] | Err[str]:

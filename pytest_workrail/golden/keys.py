@@ -24,7 +24,8 @@ _EMPTY_SET = "NOTSET"
 # xdist's loadgroup appends `@group` to the id of an item; an identifier can't hold that sign.
 _ITEM = re.compile(r"(?P<name>[^\[@]*)(?P<parameters>\[.*\])?(?:@[^\]]*)?", re.DOTALL)
 _UNSAFE = re.compile(r"[^A-Za-z0-9_\[\]=,+-]")
-_LONGEST = 120
+# File names end at 255 bytes nearly everywhere; ours hold a test, a label, two endings and what a writer appends.
+_LONGEST, _LONGEST_LABEL = 100, 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,17 +99,16 @@ def _item(item: str) -> str:
 
 
 def _label(name: str) -> str:
-    # A label that starts with a digit is a call's number.
-    safe = _safe(name)
-    return safe if safe == name and not name[:1].isdigit() else _marked(safe, name)
+    # A label that starts with a digit is the number of a call.
+    return _marked(name, _LONGEST_LABEL) if name[:1].isdigit() else _safe(name, _LONGEST_LABEL)
 
 
-def _safe(text: str) -> str:
+def _safe(text: str, longest: int = _LONGEST) -> str:
     """A text as a part of a file name, on every system. What had to change is told apart by a digest."""
-    safe = _UNSAFE.sub("_", text)
-    return safe if safe == text and 0 < len(safe) <= _LONGEST else _marked(safe, text)
+    is_safe = 0 < len(text) <= longest and _UNSAFE.search(text) is None
+    return text if is_safe else _marked(text, longest)
 
 
-def _marked(safe: str, text: str) -> str:
+def _marked(text: str, longest: int) -> str:
     mark = sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
-    return f"{safe[:_LONGEST]}-{mark}" if safe else f"-{mark}"
+    return f"{_UNSAFE.sub('_', text)[:longest]}-{mark}"

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 from pytest_workrail.golden.modes import Policy
 from workrail_lint.result import Err
 
@@ -17,9 +14,9 @@ def missing(path: str, policy: Policy) -> str:
     return f"no golden yet: {path}\n{how}"
 
 
-def unwritable(path: str, folder: Path, root: Path) -> str:
+def unwritable(path: str, folder: str) -> str:
     """The golden may be written, but not there."""
-    return f"golden can't be written: {path}\nthere is no permission to write in {os.path.relpath(folder, root)}"
+    return f"golden can't be written: {path}\nthere is no permission to write in {folder}"
 
 
 def differs(path: str, old: bytes, new: bytes, policy: Policy, *, in_full: bool) -> str:

@@ -8,8 +8,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from pytest_workrail.golden.records import Verdict
+
 if TYPE_CHECKING:
     import pytest
+
+
+# The variables pytest itself knows a build machine by.
+BUILD_MACHINE = ("CI", "BUILD_NUMBER")
 
 
 class Mode(StrEnum):
@@ -33,16 +39,20 @@ class Policy:
         """What is done. A run that may not write compares, so that nothing approves itself."""
         return self.asked if self.may_write else Mode.CHECK
 
+    def writes(self, verdict: Verdict) -> bool:
+        """True when a run may become the golden it was compared with."""
+        return self.mode is Mode.UPDATE or (self.mode is Mode.NEW and verdict is Verdict.MISSING)
+
     @property
     def is_overruled(self) -> bool:
         return self.mode is not self.asked
 
 
 def in_ci(environment: Mapping[str, str] = os.environ) -> bool:
-    """True on a build machine, by the two variables that pytest itself goes by."""
+    """True on a build machine, unless it says that it is none."""
     if environment.get("CI", "").strip().lower() in ("0", "false", "no", "off"):
         return False
-    return bool(environment.get("CI") or environment.get("BUILD_NUMBER"))
+    return any(environment.get(variable) for variable in BUILD_MACHINE)
 
 
 def policy(config: pytest.Config) -> Policy:

@@ -9,7 +9,7 @@ from typing import Any
 from workrail_lint.js import Json
 
 
-class Finding(StrEnum):
+class Verdict(StrEnum):
     """How a run compares with its golden."""
 
     SAME = "same"
@@ -22,7 +22,7 @@ class Record:
     """One golden and what a test found. `new` is what it would become; empty where nothing changes."""
 
     path: str
-    finding: Finding
+    verdict: Verdict
     new: bytes = b""
 
 
@@ -36,10 +36,10 @@ class TestRecord:
     records: dict[str, Record] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Json]:
-        records: list[Json] = [[each.path, each.finding.value, each.new.decode()] for each in self.records.values()]
+        records: list[Json] = [[each.path, each.verdict.value, each.new.decode()] for each in self.records.values()]
         return {"passed": self.passed, "records": records}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> TestRecord:
-        records = (Record(path, Finding(finding), new.encode()) for path, finding, new in data["records"])
+        records = (Record(path, Verdict(verdict), new.encode()) for path, verdict, new in data["records"])
         return cls(data["passed"], {record.path: record for record in records})

@@ -6,12 +6,13 @@ which tests passed, and nothing can be lost between two writers.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pytest_workrail.golden.keys import GoldenKey
 from pytest_workrail.golden.modes import Mode, Policy, add_options, policy
-from pytest_workrail.golden.records import Finding, Record, TestRecord
+from pytest_workrail.golden.records import Record, TestRecord, Verdict
 from workrail_lint.js import Json
 from workrail_lint.result import Err
 
@@ -33,6 +34,7 @@ class GoldenSession:
     def __init__(self) -> None:
         self.errors: tuple[str, ...] = ()
         self._root = Path()
+        self._here = Path()
         self._folders: tuple[Path, ...] = ()
         self._skipped_folders: tuple[str, ...] = ()
         self._policy = Policy()
@@ -40,60 +42,69 @@ class GoldenSession:
         self._tests: dict[str, TestRecord] = {}
         self._running: dict[str, TestRecord] = {}
         self._calls: dict[str, int] = {}
-        self._claimants: dict[str, str] = {}
+        self._claimants: dict[str, GoldenKey] = {}
 
     def start(self, config: pytest.Config) -> None:
         """Take over what pytest was told."""
         self._root = config.rootpath
+        self._here = config.invocation_params.dir
         self._policy = policy(config)
         self._is_verbose = config.getoption("verbose") > 1
-        named = [Path(config.invocation_params.dir, argument) for argument in config.args]
+        named = [self._here / argument for argument in config.args]
         # Only a whole folder can tell which of its goldens nobody claims.
         self._folders = tuple(named) if all(path.is_dir() for path in named) else ()
         self._skipped_folders = tuple(config.getini("norecursedirs"))
 
-    def match(self, nodeid: str, transcript: Transcript, name: str | None = None) -> None:
+    def match(self, nodeid: str, run: Transcript | bytes, name: str | None = None) -> None:
         """Compare a run with the golden of a test: the one with a name, or simply the next."""
         __tracebackhide__ = True
         call = 1
         if name is None:
             call = self._calls[nodeid] = self._calls.get(nodeid, 0) + 1
-        self.check(GoldenKey.of(nodeid, name, call), transcript)
+        self.check(GoldenKey.of(nodeid, name, call), run)
 
-    def check(self, key: GoldenKey, transcript: Transcript) -> None:
-        """Compare a run with a golden. Raises GoldenMismatch, unless the golden may become what the run is."""
+    def check(self, key: GoldenKey, run: Transcript | bytes) -> None:
+        """Compare a run with a golden. Raises GoldenMismatch, unless the golden may become what the run is.
+
+        The run is a transcript, or what another contract's driver has made of one: the bytes of the golden.
+        """
         __tracebackhide__ = True
         from pytest_workrail.golden import document, files, messages
 
         path = self._root / key.path
-        new = document.golden_bytes(transcript)
+        new = run if isinstance(run, bytes) else document.golden_bytes(run)
         try:
             old = files.read(path)
         except OSError as problem:
-            raise GoldenMismatch(f"golden can't be read: {key.path}: {problem.strerror}") from None
-        record = Record(key.path, *_found(old, new))
-        self._claim(key, record, new)
-        if record.finding is Finding.SAME:
+            raise GoldenMismatch(f"golden can't be read: {self._shown(path)}: {problem.strerror}") from None
+        record = Record(key.path, *_compared(old, new))
+        self._claim(key, record)
+        if record.verdict is Verdict.SAME:
             return
-        mode = self._policy.mode
-        if mode is Mode.UPDATE or (mode is Mode.NEW and record.finding is Finding.MISSING):
+        shown = self._shown(path)
+        if self._policy.writes(record.verdict):
             blocked = files.unwritable(path)
             if blocked is not None:
-                raise GoldenMismatch(messages.unwritable(key.path, blocked, self._root))
+                raise GoldenMismatch(messages.unwritable(shown, self._shown(blocked)))
             return
         if old is None:
-            raise GoldenMismatch(messages.missing(key.path, self._policy))
-        raise GoldenMismatch(messages.differs(key.path, old, new, self._policy, in_full=self._is_verbose))
+            raise GoldenMismatch(messages.missing(shown, self._policy))
+        raise GoldenMismatch(messages.differs(shown, old, new, self._policy, in_full=self._is_verbose))
 
-    def _claim(self, key: GoldenKey, record: Record, new: bytes) -> None:
+    def _shown(self, path: Path) -> str:
+        """A path as it can be used where pytest was called."""
+        return os.path.relpath(path, self._here).replace(os.sep, "/")
+
+    def _claim(self, key: GoldenKey, record: Record) -> None:
         """One golden, one test: two that write the same file would overwrite each other for ever."""
         __tracebackhide__ = True
-        folded = key.path.casefold()  # some file systems know no upper and lower case
-        claimant = self._claimants.setdefault(folded, key.nodeid)
+        # Some file systems make no difference between upper and lower case.
+        claimant = self._claimants.setdefault(key.path.casefold(), key)
+        if claimant != key:
+            owner = f"belongs to {claimant.nodeid}" + ("" if claimant.path == key.path else f" as {claimant.path}")
+            raise GoldenMismatch(f"golden claimed twice: {key.path} already {owner}")
         test = self._running.setdefault(key.nodeid, TestRecord())
         earlier = test.records.get(key.path)
-        if claimant != key.nodeid:
-            raise GoldenMismatch(f"golden claimed twice: {key.path} already belongs to {claimant}")
         if earlier is not None and earlier.new != record.new:
             raise GoldenMismatch(
                 f"golden claimed twice: {key.path} has to be two things at once; "
@@ -143,14 +154,14 @@ class GoldenSession:
         return closing.lines()
 
 
-def _found(old: bytes | None, new: bytes) -> tuple[Finding, bytes]:
+def _compared(old: bytes | None, new: bytes) -> tuple[Verdict, bytes]:
     if old is None:
-        return Finding.MISSING, new
+        return Verdict.MISSING, new
     if old == new:
-        return Finding.SAME, b""
+        return Verdict.SAME, b""
     from pytest_workrail.golden import document
 
     golden = document.loads(old)
     if not isinstance(golden, Err) and document.same(golden.value, document.loads(new).value):
-        return Finding.SAME, b""
-    return Finding.DIFFERS, new
+        return Verdict.SAME, b""
+    return Verdict.DIFFERS, new

@@ -47,7 +47,7 @@ def unused_goldens(
     collected = {nodeid.partition("::")[0] for nodeid in tests}
     unused = Unused()
     paths = {
-        posixpath.join(os.path.relpath(folder, root).replace(os.sep, "/").removeprefix("./"), name)
+        posixpath.join(os.path.relpath(folder, root).replace(os.sep, "/"), name)
         for folder, names in files.goldens_below(folders, skipped)
         for name in names
     }

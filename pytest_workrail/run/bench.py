@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
 
 from pytest_workrail.engine.modes import DEFAULT_PREFERENCES, Preferences
 from pytest_workrail.engine.profiles import ProfileName
@@ -33,7 +33,7 @@ GOAL = "Run this workflow once."
 MAX_TURNS = 20_000
 
 # What a host can say against an advance although no workflow brings it about.
-HostReason = (
+HostReason: TypeAlias = (
     UserOnlyDependency
     | MissingContextKey
     | ContextBudgetExceeded

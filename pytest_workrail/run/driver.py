@@ -76,12 +76,13 @@ class _Drive:
         unfit = self._agent.end() if ending.kind not in ("misplayed", "refused") else ()
         if unfit:
             ending = Ending("misplayed", unfit[0].message, unfit[0].place)
-        return Run(self._transcript(ending), ending)
+        return Run(self._transcript(), ending)
 
     def _start(self) -> Ending | None:
         setup = self._setup
         context = {**setup.context, "goal": setup.goal}
-        added = self._agent.begin(Opening(self._program, self._profile, setup.preferences, context))
+        opening = Opening(self._program, self._profile, setup.preferences, context)
+        added = self._agent.begin(opening)
         request: dict[str, Json] = {
             "workflowId": self._program.ir["workflowId"],
             "workspacePath": WORKSPACE,
@@ -96,14 +97,12 @@ class _Drive:
             }
         answer = self._bench.call("start_workflow", request)
         if answer.is_error:
+            chosen = opening.foresee(added)
+            if not isinstance(chosen, Err) and chosen.value.is_complete:
+                self._visits.start(None, opening, added, answer)
             return Ending("refused", str(answer.response["message"]))
         self._take_in(answer)
-        stand = self._standing()
-        selected = self._program.interpreter.next(
-            self._program.interpreter.start(), stand.context, never_stop=setup.preferences.never_stops
-        )
-        if not isinstance(selected, Err):
-            self._visits.start(stand.place.node_id, selected.value.trace)
+        self._visits.start(self._standing().place.node_id, opening, added, answer)
         self._tokens["$first"] = self._tokens["$continue"]
         return None
 
@@ -120,7 +119,7 @@ class _Drive:
                 case _:
                     problem = self._carry_out(action)
             if problem is not None:
-                return Ending("misplayed", problem.message, problem.place)
+                return Ending("misplayed", problem.message, problem.place or self._agent.place())
         if self._is_complete:
             return Ending("complete", "The workflow is complete.")
         return Ending("endless", f"The run was not over after {self._setup.max_turns} turns.")
@@ -199,14 +198,13 @@ class _Drive:
     def _call(self, tool: str, request: dict[str, Json], *, is_advance: bool = False) -> None:
         """Make a call, record what it did, and let the agent know."""
         moment, before = self._moment(), len(self._standing().events)
-        arrived = self._arrived_at or self._standing()
         answer = self._bench.call(tool, request)
         self._agent.hear(answer)
         self._take_in(answer)
         added = self._standing().events[before:]
         if is_advance or added:
-            self._visits.record(moment, arrived.place.node_id, added, answer)
-        if tool == "continue_workflow" and isinstance(request.get("continueToken"), str) and is_advance:
+            self._visits.record(moment, added, answer)
+        if is_advance:
             self._tokens["$previous"] = str(request["continueToken"])
 
     # ------------------------------------------------------------------------------------------------ one answer
@@ -302,7 +300,7 @@ class _Drive:
 
     # ---------------------------------------------------------------------------------------------------- the end
 
-    def _transcript(self, ending: Ending) -> Transcript:
+    def _transcript(self) -> Transcript:
         exchanges = tuple(self._bench.exchanges)
         if self._stand is None:
             final = nothing("error")
@@ -324,6 +322,7 @@ class _Drive:
             exchanges,
             tuple(self._visits.found),
             final,
+            tuple(self._visits.choices),
         )
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from pytest_workrail.events.ids import AttemptId, NodeId
-from pytest_workrail.events.kinds import AdvanceRecorded, Event, NodeOutputAppended
+from pytest_workrail.events.kinds import AdvanceRecorded, NodeOutputAppended
 from pytest_workrail.events.payloads import AdvancedOutcome, ArtifactPayload, NotesPayload
 from pytest_workrail.projections.dag import Run
 from pytest_workrail.projections.gaps import project_gaps
+from pytest_workrail.projections.index import of_kind
 from pytest_workrail.protocol.answers import pending_instance
 from pytest_workrail.run.bench import Bench
 from pytest_workrail.run.standing import Stand, snapshot_of, stand_on
@@ -44,18 +47,21 @@ def final_projection(
 def _outputs(bench: Bench, stand: Stand, tip: NodeId) -> list[Json]:
     """What each step on the way to the tip handed in, in order; steps that handed in nothing are left out."""
     path = set(stand.run.lineage(tip))
+    appended: dict[NodeId, list[NodeOutputAppended]] = {}
+    for event in of_kind(stand.events, NodeOutputAppended):
+        appended.setdefault(event.scope.node_id, []).append(event)
     found: list[Json] = []
-    for event in stand.events:
-        if not isinstance(event, AdvanceRecorded) or event.scope.run_id != stand.run.run_id:
+    for advance in of_kind(stand.events, AdvanceRecorded):
+        node, outcome = advance.scope.node_id, advance.data.outcome
+        if advance.scope.run_id != stand.run.run_id:
             continue
-        outcome = event.data.outcome
-        if not isinstance(outcome, AdvancedOutcome) or not {event.scope.node_id, outcome.to_node_id} <= path:
+        if not isinstance(outcome, AdvancedOutcome) or not {node, outcome.to_node_id} <= path:
             continue
         if stand.run.nodes[outcome.to_node_id].kind != "step":
             continue
-        handed_in = _handed_in(stand.events, event.scope.node_id, event.data.attempt_id)
+        handed_in = _handed_in(appended.get(node, ()), advance.data.attempt_id)
         if handed_in:
-            found.append({**_step(bench, stand.run, event.scope.node_id), **handed_in})
+            found.append({**_step(bench, stand.run, node), **handed_in})
     return found
 
 
@@ -69,12 +75,10 @@ def _step(bench: Bench, run: Run, node: NodeId) -> dict[str, Json]:
     return named
 
 
-def _handed_in(events: tuple[Event, ...], node: NodeId, attempt: AttemptId) -> dict[str, Json]:
+def _handed_in(appended: Iterable[NodeOutputAppended], attempt: AttemptId) -> dict[str, Json]:
     notes: str | None = None
     artifacts: list[tuple[int, Json]] = []
-    for event in events:
-        if not isinstance(event, NodeOutputAppended) or event.scope.node_id != node:
-            continue
+    for event in appended:
         payload, (before, _, place) = event.data.payload, event.data.output_id.partition(attempt)
         if before == event.data.output_id:
             continue

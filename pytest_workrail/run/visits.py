@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_workrail.agents.moment import Moment
+from pytest_workrail.agents.moment import Moment, Opening
 from pytest_workrail.engine.conditions import evaluate
 from pytest_workrail.engine.packs import artifact_kind
 from pytest_workrail.engine.rendering import render_context
 from pytest_workrail.engine.state import StepInstance
-from pytest_workrail.engine.trace import TraceEntry
 from pytest_workrail.events.ids import NodeId
+from pytest_workrail.events.judgements import GapRecordedData
 from pytest_workrail.events.kinds import (
     AdvanceRecorded,
     AssessmentRecorded,
@@ -23,7 +23,9 @@ from pytest_workrail.events.kinds import (
     NodeOutputAppended,
 )
 from pytest_workrail.events.payloads import AdvancedOutcome, ArtifactPayload
-from pytest_workrail.run.transcript import Exchange, Visit
+from pytest_workrail.protocol.context import merged
+from pytest_workrail.protocol.requests import read_continue
+from pytest_workrail.run.transcript import Choice, Exchange, Visit
 from workrail_lint.js import Json
 
 Trace = tuple[dict[str, Json], ...]
@@ -34,46 +36,68 @@ _CONTRACT_GAPS = frozenset({"missing_required_output", "invalid_required_output"
 
 
 class Visits:
-    """Collects the attempts of one run."""
+    """Collects the attempts of one run, and how it came from one step to the next."""
 
     def __init__(self) -> None:
         self.found: list[Visit] = []
+        self.choices: list[Choice] = []
         self.last_trace: Trace = ()
-        self._traces: dict[NodeId, Trace] = {}
         self._attempts: Counter[StepInstance] = Counter()
+        # The node on which a step became pending, for each that only says why the step was refused.
+        self._step_nodes: dict[NodeId, NodeId] = {}
 
-    def start(self, root: NodeId, trace: Sequence[TraceEntry]) -> None:
-        """The run was opened; nothing but the interpreter knows how its first step was chosen."""
-        self._traces[root] = tuple(entry.to_json() for entry in trace)
+    def start(self, root: NodeId | None, opening: Opening, added: Mapping[str, Json], exchange: Exchange) -> None:
+        """A run was opened, or can't be because no step can be chosen."""
+        context = merged(opening.context, added)
+        never_stops = opening.preferences.never_stops
+        self.choices.append(Choice(None, root, context, (), never_stops, _intent(exchange)))
 
-    def record(self, moment: Moment, step_node: NodeId, added: Sequence[Event], exchange: Exchange) -> None:
-        """An advance was answered. `step_node` is the one on which the step became pending."""
+    def record(self, moment: Moment, added: Sequence[Event], exchange: Exchange) -> None:
+        """An advance was answered."""
         advance = next((event for event in added if isinstance(event, AdvanceRecorded)), None)
         if advance is None:
             if exchange.is_error:
-                self._add(moment, step_node, "error", exchange, ())
+                self._add(moment, "error", exchange, ())
             return
         outcome = advance.data.outcome
         target = outcome.to_node_id if isinstance(outcome, AdvancedOutcome) else None
         kinds = {event.scope.node_id: event.data.node_kind for event in added if isinstance(event, NodeCreated)}
-        trace: Trace = tuple(
+        self._add(moment, _OUTCOMES[kinds[target]] if target in kinds else "error", exchange, added)
+        origin = self._step_nodes.get(advance.scope.node_id, advance.scope.node_id)
+        if target is not None and kinds.get(target) == "step":
+            self._choose(origin, target, moment, added, exchange)
+        elif target is not None:
+            self._step_nodes[target] = origin
+
+    def _choose(
+        self, origin: NodeId, target: NodeId, moment: Moment, added: Sequence[Event], exchange: Exchange
+    ) -> None:
+        self.last_trace = tuple(
             entry.to_wire()
             for event in added
             if isinstance(event, DecisionTraceAppended)
             for entry in event.data.entries
         )
-        self._add(moment, step_node, _OUTCOMES[kinds[target]] if target in kinds else "error", exchange, added)
-        if target is not None and kinds.get(target) == "step":
-            self._traces[target] = self.last_trace = trace
+        # What was handed in, whichever of its spellings the request used.
+        request: Any = read_continue(exchange.request).value
+        self.choices.append(
+            Choice(
+                origin,
+                target,
+                moment.merged(request.context),
+                moment.earlier + request.submission.artifacts,
+                moment.preferences.never_stops,
+                _intent(exchange),
+            )
+        )
 
-    def _add(self, moment: Moment, step_node: NodeId, outcome: str, exchange: Exchange, added: Sequence[Event]) -> None:
+    def _add(self, moment: Moment, outcome: str, exchange: Exchange, added: Sequence[Event]) -> None:
         self._attempts[moment.instance] += 1
         blockers = blocker_codes(exchange.response)
-        gaps = tuple(
-            str(event.data.reason.detail)
-            for event in added
-            if isinstance(event, GapRecorded) and event.data.severity == "critical"
-        )
+        critical = [
+            event.data for event in added if isinstance(event, GapRecorded) and event.data.severity == "critical"
+        ]
+        gaps = tuple(str(gap.reason.detail) for gap in critical)
         self.found.append(
             Visit(
                 moment.step_id,
@@ -82,8 +106,7 @@ class Visits:
                 outcome,
                 blockers,
                 gaps,
-                # Told once: a second attempt follows from no selection of its own.
-                self._traces.pop(step_node, ()),
+                (*_loop_blockers(exchange.response), *_loop_gaps(critical)),
                 _fragments(moment),
                 _levels(added),
                 _contract(moment, added, blockers, gaps),
@@ -91,10 +114,29 @@ class Visits:
         )
 
 
+def _intent(exchange: Exchange) -> str | None:
+    intent = exchange.response.get("nextIntent")
+    return intent if isinstance(intent, str) else None
+
+
 def blocker_codes(response: dict[str, Any]) -> tuple[str, ...]:
     """The codes of the blockers in a response, in its order."""
     report = response.get("blockers")
     return tuple(blocker["code"] for blocker in report["blockers"]) if isinstance(report, dict) else ()
+
+
+def _loop_blockers(response: dict[str, Any]) -> Iterator[str]:
+    """The codes of the blockers that name a loop: it is the loop that can't go on, not the step."""
+    report = response.get("blockers")
+    for blocker in report["blockers"] if isinstance(report, dict) else ():
+        if "loopId" in blocker.get("details", {}):
+            yield blocker["code"]
+
+
+def _loop_gaps(gaps: Sequence[GapRecordedData]) -> Iterator[str]:
+    for gap in gaps:
+        if gap.details is not None and "loopId" in gap.details.to_wire():
+            yield str(gap.reason.detail)
 
 
 def _fragments(moment: Moment) -> tuple[str, ...]:

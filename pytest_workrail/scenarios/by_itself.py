@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
@@ -11,6 +12,8 @@ import pytest
 
 from pytest_workrail.engine.profiles import PROFILES, ProfileName
 from pytest_workrail.options import AUTO_WORKFLOWS
+
+_WILDCARD = re.compile(r"[*?\[]")
 
 
 def workflow_file(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -22,6 +25,23 @@ def workflow_file(path: Path, parent: pytest.Collector) -> pytest.Collector | No
     patterns: list[str] = parent.config.getini(AUTO_WORKFLOWS)
     named = any(fnmatch(relative, pattern) for pattern in patterns)
     return WorkflowFile.from_parent(parent, path=path) if named else None
+
+
+def warn_of_unused_patterns(config: pytest.Config) -> None:
+    """A pattern that names nothing would silently test nothing."""
+    for pattern in config.getini(AUTO_WORKFLOWS):
+        if not _names_something(pattern, config.rootpath):
+            text = f"{AUTO_WORKFLOWS}: no file matches {pattern}, so no workflow is run for it"
+            config.issue_config_time_warning(pytest.PytestConfigWarning(text), stacklevel=2)
+
+
+def _names_something(pattern: str, root: Path) -> bool:
+    plain = _WILDCARD.split(pattern, maxsplit=1)[0]
+    if plain == pattern:
+        return (root / pattern).is_file()
+    folder = root / plain.rpartition("/")[0]
+    # A whole project is not searched for the sake of a warning.
+    return folder == root or any(fnmatch(path.relative_to(root).as_posix(), pattern) for path in folder.rglob("*.json"))
 
 
 class WorkflowFile(pytest.File):
@@ -51,9 +71,9 @@ class WorkflowItem(pytest.Item):
             raise WorkflowNotDone(sources.error)
         try:
             compiled = api.compile(self.path, **sources.value._asdict())
-        except api.WorkflowInvalid as problem:
+            made = api.run(compiled, profile=self._profile)
+        except (api.WorkflowInvalid, api.RunFailed) as problem:
             raise WorkflowNotDone(str(problem)) from None
-        made = api.run(compiled, profile=self._profile)
         record_run(self.config, self.nodeid, made.transcript)
         if made.status != "complete":
             from pytest_workrail.scenarios.faults import transcript_lines

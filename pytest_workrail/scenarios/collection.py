@@ -1,4 +1,4 @@
-"""Scenario files as pytest sees them: a file with one item.
+"""Scenario files as pytest sees them: one item each.
 
 There can be thousands of them, so the way from a file to its item is kept short.
 
@@ -9,52 +9,78 @@ that a broken scenario is one failing test and never the end of a session.
 from __future__ import annotations
 
 import json
-from functools import cache, cached_property
+import os
+from functools import cache
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-ENDING = ".scenario.json"
+if TYPE_CHECKING:
+    from pytest_workrail.run.transcript import Transcript
+    from pytest_workrail.scenarios.pack_run import PackRun
+
+# The member by which a scenario of another contract is known, and who plays it.
+_PACKS = {"team": "pytest_workrail.team.scenario", "block": "pytest_workrail.blocks.scenario"}
+_AT_FIRST_SIGHT = (b'"name"', b'"skip"', b'"enforces"', *(f'"{pack}"'.encode() for pack in _PACKS))
+_ENDING = ".scenario.json"
+_PIECE = 1 << 16
+_HOOKS = pytest.StashKey[Any]()
 # What a test id uses for itself.
 _NOT_IN_NAMES = frozenset(":[]\n\r\t")
 
 
 def scenario_node(path: Path, parent: pytest.Collector) -> pytest.Collector | pytest.Item:
-    """What a folder holds where a scenario lies: its item, ready made.
+    """What a folder holds where a scenario lies: its item, ready made, with no collector of its own in between.
 
     A file that was asked for by name is a collector instead, because what follows `::` is looked for inside of it.
     """
-    file = ScenarioFile.from_parent(parent, path=path, name=path.name)
-    return file if parent.session.isinitpath(path) else file.item()
+    if parent.session.isinitpath(path):
+        return ScenarioFile.from_parent(parent, path=path)
+    # As pytest calls a file: by its path below the root, which itself has no name.
+    above, name = parent.nodeid, path.name
+    return _item(parent, path, name if above in ("", ".") else f"{above}/{name}")
 
 
 class ScenarioFile(pytest.File):
     """A file that holds one scenario."""
 
-    # Found out once instead of at every hook: there are three for each file, and many files.
-    ihook = cached_property(lambda self: self.session.gethookproxy(self.path))
-
     def collect(self) -> list[pytest.Item]:
-        return [self.item()]
+        return [_item(self, self.path, self.nodeid)]
 
-    def item(self) -> ScenarioItem:
-        """The one item of the file."""
-        seen = _glance(self.path)
-        return ScenarioItem.from_parent(self, name=_name(seen) or self.name.removesuffix(ENDING), seen=seen)
+
+def _item(parent: pytest.Collector, path: Path, file: str) -> ScenarioItem:
+    seen = _glance(path)
+    stem = file.rpartition("/")[2].removesuffix(_ENDING)
+    name = (_name(seen) if seen else None) or stem
+    return ScenarioItem.from_parent(parent, name=name, nodeid=f"{file}::{name}", path=path, seen=seen)
 
 
 def _glance(path: Path) -> dict[str, Any]:
     """What can be seen at first sight; a file that can't be read shows nothing and fails when it is run."""
     try:
-        with open(path, "rb", buffering=0) as file:
-            data = file.read()
-        if b'"name"' not in data and b'"skip"' not in data and b'"enforces"' not in data:
+        data = _data(path)
+        if not any(member in data for member in _AT_FIRST_SIGHT):
             return {}
         value = json.loads(data)
     except (OSError, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
+
+
+def _data(path: Path) -> bytes:
+    """What a file holds; nearly always it comes in one piece, and a file object would cost as much as reading it."""
+    number = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+    try:
+        pieces = []
+        while piece := os.read(number, _PIECE):
+            pieces.append(piece)
+            if len(piece) < _PIECE:
+                break
+        return b"".join(pieces)
+    finally:
+        os.close(number)
 
 
 def _name(seen: dict[str, Any]) -> str | None:
@@ -69,14 +95,25 @@ def _own_mark() -> pytest.MarkDecorator:
     return pytest.mark.workrail
 
 
+def _hooks(parent: pytest.Collector) -> Any:
+    known = parent.stash.get(_HOOKS, None)
+    if known is None:
+        known = parent.stash[_HOOKS] = parent.ihook
+    return known
+
+
 class ScenarioItem(pytest.Item):
     """One scenario."""
 
-    ihook = property(lambda self: self.parent.ihook)
+    # The same for all files of a folder, and found out once: there are three hooks for each file, and many files.
+    ihook = property(lambda self: _hooks(self.parent))
 
     def __init__(self, *, seen: dict[str, Any], **others: Any) -> None:
         super().__init__(**others)
+        # What -k can choose by, although no collector has the name of the file.
+        self.extra_keyword_matches.add(self.file.rpartition("/")[2])
         self.add_marker(_own_mark())
+        self._pack = next((pack for pack in _PACKS if pack in seen), "")
         if seen:
             self._mark(seen)
 
@@ -93,11 +130,20 @@ class ScenarioItem(pytest.Item):
         return self.nodeid.partition("::")[0]
 
     def runtest(self) -> None:
-        from pytest_workrail.coverage import record_run
         from pytest_workrail.coverage.locks.assertions import note_assertion
         from pytest_workrail.goldens import check_golden
+
+        play = _PACKS.get(self._pack)
+        golden = self._workflow_run() if play is None else self._pack_run(play)
+        note_assertion("expectations")
+        if golden is not None:
+            check_golden(self.config, self.nodeid, golden)
+
+    def _workflow_run(self) -> Transcript | None:
+        """Run a workflow as the scenario says; gives what is to be held against the golden."""
+        from pytest_workrail.coverage import record_run
         from pytest_workrail.scenarios.expectations import unmet
-        from pytest_workrail.scenarios.faults import Fault, ScenarioFailure
+        from pytest_workrail.scenarios.faults import Fault, ScenarioFailure, transcript_lines
         from pytest_workrail.scenarios.loading import load_scenario
         from pytest_workrail.scenarios.playing import play
         from workrail_lint.result import Err
@@ -110,13 +156,24 @@ class ScenarioItem(pytest.Item):
         record_run(self.config, self.nodeid, run.transcript)
         if run.ending.kind in ("misplayed", "endless"):
             fault = Fault(run.ending.why, run.ending.place or "/agent")
-            raise ScenarioFailure(self.file, loaded.document, [fault], run, run.ending.place or turn)
+            raise ScenarioFailure(self.file, loaded.document, [fault], transcript_lines(run), run.ending.place or turn)
         faults = unmet(loaded.scenario, run)
         if faults:
-            raise ScenarioFailure(self.file, loaded.document, faults, run, turn)
-        note_assertion("expectations")
-        if loaded.scenario.golden is not False:
-            check_golden(self.config, self.nodeid, run.transcript)
+            raise ScenarioFailure(self.file, loaded.document, faults, transcript_lines(run), turn)
+        return run.transcript if loaded.scenario.golden is not False else None
+
+    def _pack_run(self, driver: str) -> bytes | None:
+        """Let the driver of another contract play the scenario; gives the bytes of the golden."""
+        from pytest_workrail.scenarios.faults import ScenarioFailure
+        from workrail_lint.result import Err
+
+        played = import_module(driver).play(self.path, self.file)
+        if isinstance(played, Err):
+            raise played.error
+        run: PackRun = played.value
+        if run.faults:
+            raise ScenarioFailure(self.file, run.document, run.faults, run.told)
+        return run.golden
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """A failure of the scenario in its own words; anything else as pytest shows it."""
@@ -127,7 +184,7 @@ class ScenarioItem(pytest.Item):
         if isinstance(problem, ScenarioFailure):
             return str(problem)
         if isinstance(problem, GoldenMismatch):
-            return f"{self.file}:1:1: the run is not what its golden says\n{problem}"
+            return f"{self.file}:1:1: {problem}"
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:

@@ -66,7 +66,8 @@ def _sequence(wanted: Sequence[str], actual: Sequence[str], pointer: str, what: 
             )
             return
     if len(wanted) < len(actual):
-        yield Fault(f"after these comes {actual[len(wanted)]}; these {what}: {_listed(actual)}", pointer)
+        more = f"after these comes {actual[len(wanted)]}" if wanted else "there are some"
+        yield Fault(f"{more}; these {what}: {_listed(actual)}", pointer)
     elif len(wanted) > len(actual):
         at = child(pointer, len(actual))
         yield Fault(f"{wanted[len(actual)]} is missing; these {what}: {_listed(actual)}", at)

@@ -40,13 +40,13 @@ class ScenarioFailure(Exception):  # noqa: N818 - what it is called in reports
     """A scenario that did not hold. Written for people: every fault with its place, then what happened."""
 
     def __init__(
-        self, file: str, document: JsonDocument, faults: Sequence[Fault], run: Run | None = None, turn: str = ""
+        self, file: str, document: JsonDocument, faults: Sequence[Fault], happened: Sequence[str] = (), turn: str = ""
     ) -> None:
         super().__init__(file)
         self.file = file
         self.document = document
         self.faults = tuple(faults)
-        self.run = run
+        self.happened = tuple(happened)  # up to where the run stands, a line each
         self.turn = turn  # the last one that was played
 
     def __str__(self) -> str:
@@ -59,8 +59,7 @@ class ScenarioFailure(Exception):  # noqa: N818 - what it is called in reports
         if self.turn:
             line, column = place_of(self.document, self.turn)
             yield f"last turn: {self.turn} ({self.file}:{line}:{column})"
-        if self.run is not None:
-            yield from transcript_lines(self.run)
+        yield from self.happened
 
 
 def transcript_lines(run: Run) -> Sequence[str]:

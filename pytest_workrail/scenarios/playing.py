@@ -34,6 +34,7 @@ from pytest_workrail.engine.reasons import (
     UserOnlyDependency,
 )
 from pytest_workrail.run.bench import GOAL, MAX_TURNS, WORKSPACE, Declared, HostReason, Setup
+from pytest_workrail.run.comparison import Comparison, both_profiles
 from pytest_workrail.run.driver import drive
 from pytest_workrail.run.result import Run
 from pytest_workrail.scenarios.expectations import turn_expectation
@@ -56,9 +57,20 @@ class Played(NamedTuple):
 
 def play(loaded: Loaded) -> Played:
     """Play a scenario to its end."""
+    script = _script(loaded.scenario, str(loaded.ir["workflowId"]))
+    run = drive(_setup(loaded), _agent(loaded.scenario, script))
+    return Played(run, "" if script is None else script.last_place)
+
+
+def play_both(loaded: Loaded) -> Comparison:
+    """Play a scenario under both profiles, whichever it names itself."""
+    script = _script(loaded.scenario, str(loaded.ir["workflowId"]))
+    return both_profiles(_setup(loaded), _agent(loaded.scenario, script))
+
+
+def _setup(loaded: Loaded) -> Setup:
     scenario = loaded.scenario
-    script = _script(scenario, str(loaded.ir["workflowId"]))
-    setup = Setup(
+    return Setup(
         loaded.ir,
         scenario.profile.value if scenario.profile is not None else "reference",
         _preferences(scenario.mode or Mode.GUIDED, scenario.risk),
@@ -68,8 +80,6 @@ def play(loaded: Loaded) -> Played:
         scenario.seed or 0,
         scenario.max_turns or MAX_TURNS,
     )
-    run = drive(setup, _agent(scenario, script))
-    return Played(run, "" if script is None else script.last_place)
 
 
 def _script(scenario: model.Scenario, workflow_id: str) -> Scripted | None:

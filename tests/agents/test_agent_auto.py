@@ -99,6 +99,14 @@ def loops() -> dict[str, dict[str, Any]]:
             itemVar="file",
             maxIterations=5,
         ),
+        "for each object that is read oddly": loop(
+            "again",
+            step("work", prompt="Look at {{file. path}}."),
+            type="forEach",
+            items="files",
+            itemVar="file",
+            maxIterations=5,
+        ),
         "nothing in it runs": loop("again", step("work", runCondition={"var": "never"}), **by_artifact("again")),
     }
 

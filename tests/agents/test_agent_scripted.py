@@ -66,6 +66,12 @@ def test_turns_for_a_visit_come_before_turns_for_any() -> None:
     assert notes == ["any", "second", "any"]
 
 
+def test_a_turn_that_repeats_does_not_fail_for_ever() -> None:
+    run = play(TWO, Scripted([Turn("one", Submit(), repeats=True)]))
+    assert (run.ending.kind, run.status) == ("stopped", "error")
+    assert run.blockers == ("MISSING_REQUIRED_NOTES",) * 10
+
+
 def test_a_visit_that_never_comes() -> None:
     run = play(TWO, Scripted([Turn("one", Submit("x"), visit=2)], Auto()))
     assert run.ending.kind == "misplayed"
@@ -87,8 +93,8 @@ def test_expectations_of_a_turn_stop_the_run_there() -> None:
 
 
 def test_going_back_where_the_run_has_never_been() -> None:
-    run = play(TWO, Scripted([Turn("one", Rewind("two"))], Auto()))
-    assert run.ending.kind == "misplayed"
+    run = play(TWO, Scripted([Turn("one", Rewind("two"), place="/there")], Auto()))
+    assert (run.ending.kind, run.ending.place) == ("misplayed", "/there")
     assert "has not been at step 'two'" in run.ending.why
     assert play(TWO, Scripted([Turn("one", Rewind())], Auto())).ending.kind == "complete"
 

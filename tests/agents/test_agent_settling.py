@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_workrail.agents.settling import settle
+from pytest_workrail.agents.settling import is_settleable, settle, settle_all
 from pytest_workrail.engine.conditions import evaluate
 from pytest_workrail.protocol.context import merged
 
@@ -84,3 +84,20 @@ def test_whatever_is_found_settles_it(condition: Any, wanted: bool, context: dic
     change = settle(condition, wanted, context, {})
     if change is not None:
         assert evaluate(condition, merged(context, change)) is wanted
+
+
+def test_several_conditions_at_once() -> None:
+    small, large = {"var": "a", "lt": 3}, {"var": "a", "gt": 1}
+    assert settle_all([(small, True), (large, True)], {}, {}) == {"a": 2}
+    assert settle_all([(small, True), (large, False), ({"var": "b"}, True)], {"a": 1}, {}) == {"b": True}
+    assert settle_all([(small, True), (small, False)], {}, {}) is None
+    assert settle_all([(large, True)], {}, {"a": 1}) is None
+
+
+def test_what_can_come_about_at_all() -> None:
+    contradiction = [({"var": "a", "equals": 1}, True), ({"var": "a", "equals": 2}, True)]
+    assert not is_settleable(contradiction, {})
+    assert is_settleable(contradiction[:1], {})
+    assert not is_settleable(contradiction[:1], {"a": 2})
+    many = [({"var": f"v{number}", "equals": number}, True) for number in range(12)]
+    assert is_settleable([*contradiction, *many], {}), "too many ways to rule it out"

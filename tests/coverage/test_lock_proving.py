@@ -128,6 +128,13 @@ def missing(original):
 def sudden_end(original):
     "Ends the process."
     return lambda number: os._exit(1)
+
+@breaks("first", at="product:double")
+def tattling(original):
+    "The sabotage does the asserting."
+    def double(number):
+        assert number != number
+    return double
 """
 
 
@@ -136,11 +143,12 @@ def test_a_sabotage_that_nothing_notices_proves_nothing(doubling: LockProject) -
     result = prove(doubling)
     result.stdout.fnmatch_lines(
         [
-            "0 of 4 sabotages noticed",
+            "0 of 5 sabotages noticed",
             "  another-thing (first) is not noticed: every test still passes",
             "  nonsense (first) is not noticed: *test_double fails with TypeError, which is no failed assertion",
             "  missing (first) is not noticed: there is no product:triple to sabotage*",
             "  sudden-end (first) is not noticed: the tests did not come to an end",
+            "  tattling (first) is not noticed: the sabotage itself fails in *test_double",
         ]
     )
     assert doubling.proven == []

@@ -266,6 +266,7 @@ REASONS = [row[0] for row in ROWS]
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0].kind)
 def test_every_reason_in_all_its_forms(row: Any) -> None:
+    # @enforces reason-code-unified
     reason, code, pointer, message, details, category, detail, summary, kind, kept = row
     (blocker,) = blocker_report([reason], FIXES)
     shown = blocker.to_json()
@@ -293,6 +294,7 @@ def test_every_kind_of_reason_is_in_the_table() -> None:
 
 
 def test_the_report_is_sorted_and_keeps_ten() -> None:
+    # @enforces blocker-budget
     keys = blocker_report([MissingContextKey(f"k{n}") for n in range(12)], FIXES)
     assert [blocker.pointer["key"] for blocker in keys] == [
         "k0",
@@ -392,6 +394,7 @@ def test_a_gap_as_it_is_recorded() -> None:
 
 @pytest.mark.parametrize(("detail", "choice"), [("needs_user_choice", None), ("needs_user_approval", "scope_boundary")])
 def test_a_choice_belongs_to_its_detail(detail: Any, choice: Any) -> None:
+    # @enforces illegal-states-unrepresentable
     with pytest.raises(ValueError, match="choice"):
         UserOnlyDependency(detail, "s", choice)
 

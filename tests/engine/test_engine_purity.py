@@ -47,6 +47,7 @@ def _imports(path: Path) -> set[str]:
 
 @pytest.mark.parametrize("path", _MODULES, ids=lambda path: str(path.relative_to(_ROOT)))
 def test_a_pure_module_imports_nothing_impure(path: Path) -> None:
+    # @enforces durable-core-no-node-imports
     assert not _imports(path) & _IMPURE
 
 
@@ -56,6 +57,7 @@ def test_there_is_something_to_look_at() -> None:
 
 @pytest.mark.parametrize("path", _MODULES, ids=lambda path: str(path.relative_to(_ROOT)))
 def test_a_pure_module_calls_no_builtin_with_effects(path: Path) -> None:
+    # @enforces durable-core-no-buffer
     names = {
         node.func.id
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
@@ -65,6 +67,7 @@ def test_a_pure_module_calls_no_builtin_with_effects(path: Path) -> None:
 
 
 def test_profiles_are_asked_for_choices_and_never_for_their_name() -> None:
+    # @enforces profile-is-data
     for path in (_ROOT / "engine").rglob("*.py"):
         if path.name == "profiles.py":
             continue

@@ -368,6 +368,7 @@ def test_a_pending_step_is_returned_as_it_is() -> None:
 
 
 def test_an_unknown_format_is_refused() -> None:
+    # @enforces ir-format-refused-when-unknown
     with pytest.raises(ValueError, match=r"workrail\.ir/1"):
         Interpreter({**workflow(step("one")), "format": "workrail.ir/2"})
 

@@ -128,6 +128,7 @@ class TestNotes:
         assert requires_notes(step("s", output={"criteria": CRITERIA}))
 
     def test_stored(self) -> None:
+        # @enforces notes-markdown-budget
         assert (stored_notes(None), stored_notes(""), stored_notes(" ")) == (None, None, " ")
         assert stored_notes("x" * 5000) == "x" * 4083 + TRUNCATION_MARKER
 

@@ -26,6 +26,7 @@ def _entries(*summaries: str) -> list[TraceEntry]:
     ],
 )
 def test_golden_vectors(summary: str, sizes: list[int]) -> None:
+    # @enforces decision-trace-bounded
     kept = within_budget(_entries(*[summary] * 30))
     assert [js.u8_length(entry.summary) for entry in kept] == sizes
 

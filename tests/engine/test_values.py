@@ -64,6 +64,7 @@ def test_a_prefix_sorts_first(text: str, more: str) -> None:
     ],
 )
 def test_truncation_golden_vectors(text: str, expected: str, size: int) -> None:
+    # @enforces truncation-marker-format
     cut = truncate_marked(text, 4096)
     assert cut == expected
     assert js.u8_length(cut) == size
@@ -94,6 +95,7 @@ def test_truncation_never_exceeds_its_limit_and_invents_nothing(text: str, limit
 @settings(deadline=None)
 @given(_step_ids, _paths)
 def test_step_keys_round_trip(step_id: str, path: tuple[LoopPosition, ...]) -> None:
+    # @enforces step-instance-key-format
     assert parse_step_key(step_key(step_id, path)).value == (step_id, path)
 
 

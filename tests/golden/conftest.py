@@ -12,10 +12,8 @@ sys.path.append(str(Path(__file__).parent))
 
 @pytest.fixture
 def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> object:
-    """A small suite with goldens, on a machine that is no build machine."""
+    """A small suite with goldens."""
     from golden_suite import Suite, environment
 
-    for variable in ("CI", "BUILD_NUMBER", "PYTEST_ADDOPTS"):
-        monkeypatch.delenv(variable, raising=False)
     monkeypatch.setenv("PYTHONPATH", environment()["PYTHONPATH"])
     return Suite(pytester)

@@ -24,8 +24,6 @@ NEW = golden_bytes(made_up("One.", "Another."))
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with two pending changes."""
-    for variable in ("CI", "BUILD_NUMBER"):
-        monkeypatch.delenv(variable, raising=False)
     monkeypatch.chdir(tmp_path)
     goldens = tmp_path / "tests" / "__goldens__" / "test_it"
     goldens.mkdir(parents=True)
@@ -214,6 +212,11 @@ class TestUsage:
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env={**os.environ})
         assert (done.returncode, done.stderr) == (1, "")
         assert done.stdout.count("changed") == 2
+
+    def test_a_reader_that_goes_away_is_no_error(self, folder: Path) -> None:
+        command = f"'{sys.executable}' -m pytest_workrail.golden.cli diff | true"
+        done = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_from_a_failing_test_to_an_accepted_golden(suite: Suite, capsys: pytest.CaptureFixture[str]) -> None:

@@ -50,6 +50,13 @@ def test_what_no_file_name_can_hold_is_replaced_and_told_apart(parameter: str) -
     assert GoldenKey.of(f"test_a.py::test_b[{parameter}x]").path != path
 
 
+def test_a_file_name_is_never_too_long() -> None:
+    path = GoldenKey.of(f"test_a.py::test_b[{'x' * 400}]", "y" * 400).path
+    name = path.rpartition("/")[2]
+    # The pending change beside it, and what a writer makes of that while it writes.
+    assert len(f".{name}.pending.abcdefgh") <= 255
+
+
 def test_a_name_that_looks_like_a_number_is_not_the_second_call() -> None:
     assert GoldenKey.of("a.py::t", "2").path != GoldenKey.of("a.py::t", None, 2).path
 

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from golden_suite import Suite
 
-# With what they need, by name: their own pytest must not come along.
-PACKAGES = (
-    *("syrupy", "pytest-regressions", "pytest-datadir", "inline-snapshot"),
-    *("asttokens", "executing", "rich", "markdown-it-py", "mdurl", "pygments"),
-)
+NEIGHBOURS = Path(sys.prefix, "neighbours")
 ALL = """
 from inline_snapshot import snapshot as inline
 
@@ -38,26 +33,12 @@ def test_all(golden, snapshot, data_regression):
 """
 
 
-@pytest.fixture
-def neighbours(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the other tools, thrown away afterwards."""
-    folder = tmp_path_factory.mktemp("neighbours")
-    command = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps"]
-    try:
-        done = subprocess.run(
-            [*command, "--target", str(folder), *PACKAGES], capture_output=True, text=True, check=False, timeout=180
-        )
-    except (OSError, subprocess.TimeoutExpired) as problem:
-        pytest.skip(f"the other tools can't be installed here: {type(problem).__name__}")
-    if done.returncode != 0:
-        reason = (done.stderr.strip().splitlines() or ["pip says nothing"])[-1]
-        pytest.skip(f"the other tools can't be installed here: {reason}")
-    return folder
+pytestmark = pytest.mark.skipif(not NEIGHBOURS.is_dir(), reason="the other tools are not there: run `make setup`")
 
 
 @pytest.fixture
-def street(suite: Suite, neighbours: Path, monkeypatch: pytest.MonkeyPatch) -> Suite:
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([os.environ["PYTHONPATH"], str(neighbours)]))
+def street(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> Suite:
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([os.environ["PYTHONPATH"], str(NEIGHBOURS)]))
     for name in [name for name in os.environ if name.startswith("PYTEST_XDIST_")]:
         monkeypatch.delenv(name)  # a worker of ours must not make a neighbour believe it is one
     return suite

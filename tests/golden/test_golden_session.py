@@ -17,9 +17,7 @@ OK, FAILED = 0, 1
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for variable in ("CI", "BUILD_NUMBER"):
-        monkeypatch.delenv(variable, raising=False)
+def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 

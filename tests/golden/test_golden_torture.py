@@ -89,6 +89,14 @@ class TestCheck:
         assert list(pending) == ["__goldens__/test_it/test_one.golden.json.pending"]
         assert {path: data for path, data in suite.files().items() if path in before} == before
 
+    def test_the_advice_fits_where_pytest_was_called(self, suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
+        _kept(suite)
+        suite.tests(test_it=CHANGED)
+        (suite.path / "sub").mkdir()
+        monkeypatch.chdir(suite.path / "sub")
+        result = suite.run("--rootdir=..", "..")
+        result.stdout.fnmatch_lines(["*workrail-golden accept ../__goldens__/test_it/test_one.golden.json"])
+
     def test_a_pending_change_goes_when_the_test_passes_again(self, suite: Suite) -> None:
         before = _kept(suite)
         suite.tests(test_it=CHANGED)
@@ -447,7 +455,11 @@ class TestClaims:
         suite.tests(test_it="def test_one(golden):\n    golden('A')\ndef test_ONE(golden):\n    golden('B')\n")
         result = suite.run(mode="update")
         result.assert_outcomes(passed=1, failed=1)
-        result.stdout.fnmatch_lines(["*golden claimed twice: *test_ONE.golden.json already belongs to *::test_one"])
+        result.stdout.fnmatch_lines(
+            ["*golden claimed twice: *test_ONE.golden.json already belongs to *::test_one as *test_one*"]
+        )
+        suite.tests(test_it="def test_one(golden):\n    golden('A', name='x')\n    golden('B', name='X')\n")
+        suite.run(mode="update").assert_outcomes(failed=1)
 
     def test_goldens_of_different_folders_and_classes(self, suite: Suite) -> None:
         (suite.path / "sub").mkdir()

@@ -20,6 +20,7 @@ class LockSession:
     def __init__(self) -> None:
         self._reader = ClaimReader()
         self._evidence: dict[str, Evidence] = {}
+        self._collected: set[str] = set()
         self._asserted: set[str] = set()
         self._problems: set[str] = set()
 
@@ -32,6 +33,7 @@ class LockSession:
         self._problems.update(f"{evidence.place} {problem}" for problem in read.problems)
         if read.claims:
             self._evidence[item.nodeid] = evidence
+            self._collected.add(item.nodeid)
         return bool(read.claims)
 
     def is_claiming(self, test: str) -> bool:
@@ -42,10 +44,9 @@ class LockSession:
         self._asserted.add(test)
 
     def test_finished(self, test: str, ending: Ending) -> None:
-        """A test is over."""
-        known = self._evidence.get(test)
-        if known is not None:
-            self._evidence[test] = replace(known, ending=ending, asserted=test in self._asserted)
+        """A test is over. The controller of xdist hears of it too, but only the worker knows whether it asserted."""
+        if test in self._collected:
+            self._evidence[test] = replace(self._evidence[test], ending=ending, asserted=test in self._asserted)
         self._asserted.discard(test)
 
     @property

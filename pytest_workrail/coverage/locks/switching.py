@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 
 import pytest
@@ -15,7 +16,7 @@ def prepare(config: pytest.Config) -> None:
     if name is not None:
         _switch_on(config, name)
     if config.pluginmanager.hasplugin("hypothesispytest"):
-        _forget_examples()
+        config.add_cleanup(_forget_examples())
 
 
 def _switch_on(config: pytest.Config, name: str) -> None:
@@ -31,10 +32,22 @@ def _switch_on(config: pytest.Config, name: str) -> None:
     config.add_cleanup(stack.close)
 
 
-def _forget_examples() -> None:
-    """Let hypothesis neither store nor shrink what it finds in broken code, and draw the same each time."""
+def _forget_examples() -> Callable[[], None]:
+    """Let hypothesis neither store nor shrink what it finds in broken code, draw the same each time, and be patient.
+
+    Gives what puts it back as it was.
+    """
     import hypothesis
 
-    phases = (hypothesis.Phase.explicit, hypothesis.Phase.generate)
-    hypothesis.settings.register_profile("workrail-sabotage", database=None, derandomize=True, phases=phases)
+    usual = hypothesis.settings.get_current_profile_name()
+
+    hypothesis.settings.register_profile(
+        "workrail-sabotage",
+        database=None,
+        derandomize=True,
+        deadline=None,
+        phases=(hypothesis.Phase.explicit, hypothesis.Phase.generate),
+        suppress_health_check=list(hypothesis.HealthCheck),
+    )
     hypothesis.settings.load_profile("workrail-sabotage")
+    return lambda: hypothesis.settings.load_profile(usual)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
+from types import TracebackType
 from typing import Any
 
 import pytest
@@ -25,7 +26,7 @@ def tried(sabotage: Sabotage, tests: Sequence[pytest.Item]) -> tuple[str | None,
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if reporter is not None:
         config.pluginmanager.unregister(reporter)
-    watch = _Watch(config)
+    watch = _Watch(config, sabotage)
     config.pluginmanager.register(watch)
     try:
         with sabotage.applied():
@@ -43,8 +44,9 @@ def tried(sabotage: Sabotage, tests: Sequence[pytest.Item]) -> tuple[str | None,
 class _Watch:
     """Finds the first test whose call fails because something is not as it says."""
 
-    def __init__(self, config: pytest.Config) -> None:
+    def __init__(self, config: pytest.Config, sabotage: Sabotage) -> None:
         self._side = TestSide(config)
+        self._sabotage = inspect.getsourcefile(sabotage.broken)
         self.noticed: str | None = None
         self.other = ""
 
@@ -52,18 +54,22 @@ class _Watch:
         if call.excinfo is None or self.noticed is not None:
             return
         error = call.excinfo.value
-        if call.when == "call" and (_is_assertion(error) or self._lacks_something(error, item)):
+        if self._comes_from_sabotage(error):
+            self.other = f"the sabotage itself fails in {item.nodeid}"
+        elif call.when == "call" and (_is_assertion(error) or self._lacks_something(error, item)):
             self.noticed = item.nodeid
         elif not isinstance(error, pytest.skip.Exception):
             self.other = f"{item.nodeid} fails with {type(error).__name__}, which is no failed assertion"
+
+    def _comes_from_sabotage(self, error: BaseException) -> bool:
+        """Whether it was raised by what stands in for the code; a sabotage must not do the noticing itself."""
+        return _raised_in(error) == self._sabotage
 
     def _lacks_something(self, error: BaseException, item: pytest.Item) -> bool:
         """Whether the test itself reached for something that the result should have had."""
         if isinstance(error, BaseExceptionGroup):
             return all(self._lacks_something(each, item) or _is_assertion(each) for each in error.exceptions)
-        place = error.__traceback__
-        while place is not None and place.tb_next is not None:
-            place = place.tb_next
+        place = _origin(error)
         if place is None:
             return False
         code = place.tb_frame.f_code
@@ -71,6 +77,19 @@ class _Watch:
             return self._side.holds(code.co_filename, item)
         # The value of a failure: our own way to say that a success was expected.
         return isinstance(error, ValueError) and code is _UNWRAPPED
+
+
+def _origin(error: BaseException) -> TracebackType | None:
+    """Where an error was raised."""
+    place = error.__traceback__
+    while place is not None and place.tb_next is not None:
+        place = place.tb_next
+    return place
+
+
+def _raised_in(error: BaseException) -> str | None:
+    place = _origin(error)
+    return None if place is None else place.tb_frame.f_code.co_filename
 
 
 def _is_assertion(error: BaseException) -> bool:

@@ -21,6 +21,10 @@ class Kind(Enum):
     GAP = "gap"
 
 
+# The cases of a gate: the agent was told to wait for somebody, or told that it need not.
+ASKED, FREE = "asked", "free"
+
+
 class Point(NamedTuple):
     """One case at one place. A step inside a loop has the place `<loop>/<step>`."""
 

@@ -94,6 +94,10 @@ class Tally:
         key = (workflow_id, workflow_hash)
         return self._workflows.setdefault(key, WorkflowTally(*key))
 
+    def knows(self, workflow_id: str) -> bool:
+        """Whether any version of a workflow is among them."""
+        return any(known == workflow_id for known, _ in self._workflows)
+
     def score(self, kind: Kind | None = None) -> Score:
         """The sum over all workflows."""
         scores = [workflow.score(kind) for workflow in self]

@@ -1,163 +1,151 @@
-"""The way of one run through its workflow: conditions both ways, and how loops ended.
+"""The way of one run through its workflow: which conditions held, which did not, and how loops ended.
 
-The log says which step came next, and which loops were entered and left on the way. Which conditions did not hold
-follows from that: a step that was open, stood earlier and was not chosen had a condition that failed. Where two
-explanations are possible, nothing is counted.
+A transcript holds what every choice of a step was made from. The choices are made here once more, looking at what
+the search for a step passes by; the engine's own record of it is cut where it grows long.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 
-from pytest_workrail.coverage.workflow.goals import fixed_count, natural_exit
+from pytest_workrail.coverage.workflow.exits import iteration_count, natural_exit
 from pytest_workrail.coverage.workflow.points import Kind, Point, place_of, truth_case
+from pytest_workrail.engine.conditions import evaluate
+from pytest_workrail.engine.errors import InterpreterError, MaxIterationsExceeded
+from pytest_workrail.engine.index import IrIndex
+from pytest_workrail.engine.loops import Advance, BodyStep, Execute, Exit, LoopKernel, LoopPlan, Move
 from pytest_workrail.engine.profiles import LoopLimit, Profile
-from pytest_workrail.run.transcript import Visit
-from workrail_lint.js import Json
+from pytest_workrail.engine.state import CompletedKeys, LoopFrame, StepInstance
+from pytest_workrail.engine.trace import TraceEntry, Tracer
+from pytest_workrail.engine.values import LoopPosition, step_key
+from pytest_workrail.run.transcript import Choice
 
-Trace: TypeAlias = Sequence[dict[str, Json]]
-_Key: TypeAlias = tuple[str, tuple[tuple[str, int], ...]]
+_UNTOLD = TraceEntry("selected_next_step", "", ())
+
+
+class Stand(NamedTuple):
+    """Where a run is: what is done, the loop it is in, and the step that was chosen, None at the end."""
+
+    completed: CompletedKeys = CompletedKeys()
+    frame: LoopFrame | None = None
+    chosen: StepInstance | None = None
 
 
 class Walk:
-    """Follows the visits of one run. Knows which top-level steps are closed: done, or a loop that was left."""
+    """Follows the choices of one run."""
 
     def __init__(self, ir: dict[str, Any], profile: Profile) -> None:
-        self._steps: list[dict[str, Any]] = ir["steps"]
-        self._order = {step["id"]: place for place, step in enumerate(self._steps)}
-        self._limit_exits = profile.loop_limit is LoopLimit.EXIT
-        self._closed: frozenset[str] = frozenset()
-        self._reached: dict[_Key, frozenset[str]] = {}
+        self._plan = _Plan(ir, profile)
+        self._stands: dict[str | None, Stand] = {None: Stand()}
 
-    def points(self, visits: Sequence[Visit], end_trace: Trace | None) -> Iterator[Point]:
-        """What the order of the visits shows; `end_trace` is how the end was found, None when it was not reached."""
-        previous: Visit | None = None
-        for visit in visits:
-            key = (visit.step_id, visit.loop_path)
-            if key in self._reached:
-                # Another attempt, or the agent went back: the run stands where it stood then.
-                self._closed = self._reached[key]
-            elif previous is None or previous.outcome == "advanced":
-                yield from self._selection(previous, visit, visit.trace)
-                self._reached[key] = self._closed
-            previous = visit
-        if end_trace is not None and previous is not None and previous.outcome == "advanced":
-            yield from self._selection(previous, None, end_trace)
+    def follow(self, choices: Iterable[Choice]) -> Iterator[tuple[Choice, Stand, set[Point]]]:
+        """Each choice with where it led, and what could be seen on the way."""
+        for choice in choices:
+            search = _Search(self._plan, choice)
+            stand = search.run(self._stands[choice.origin])
+            if choice.target is not None:
+                self._stands[choice.target] = stand
+            yield choice, stand, search.seen
 
-    def _selection(self, previous: Visit | None, chosen: Visit | None, trace: Trace) -> Iterator[Point]:
-        left = previous.loop_path[-1][0] if previous is not None and previous.loop_path else None
-        entered = chosen.loop_path[-1][0] if chosen is not None and chosen.loop_path else None
-        if previous is not None and chosen is not None and left is not None and left == entered:
-            yield from self._within(left, self._after(previous), chosen)
-            return
-        if previous is not None and left is not None:
-            yield from self._loop_left(left, previous, trace)
-        if previous is not None:
-            self._close(previous.step_id if left is None else left)
-        yield from self._passed_over(chosen, trace)
-        if chosen is None:
-            return
-        ancestor = chosen.step_id if entered is None else entered
-        if "runCondition" in self._top(ancestor):
-            yield Point(Kind.CONDITION, ancestor, truth_case(True))
-        if entered is not None:
-            yield from self._within(entered, (0, 0), chosen)
 
-    def _passed_over(self, chosen: Visit | None, trace: Trace) -> Iterator[Point]:
-        """The open steps before the chosen one: their conditions failed, or they are loops that did nothing."""
-        ancestor = None if chosen is None else chosen.loop_path[-1][0] if chosen.loop_path else chosen.step_id
-        end = len(self._steps) if ancestor is None else self._order[ancestor]
-        for step in self._steps[:end]:
-            step_id = step["id"]
-            if step_id in self._closed:
+class _Plan:
+    """What an IR says about order, under a profile."""
+
+    def __init__(self, ir: dict[str, Any], profile: Profile) -> None:
+        index = IrIndex(ir)
+        self.profile = profile
+        self.steps: list[dict[str, Any]] = ir["steps"]
+        self.loops = {
+            loop_id: LoopPlan(loop, tuple(map(_body_step, loop["body"])), index.packs)
+            for loop_id, loop in index.loops.items()
+        }
+        # The same loops around one step that always runs: what becomes of it depends on the loop alone.
+        always = (BodyStep("", None, _UNTOLD),)
+        self.bare_loops = {loop_id: LoopPlan(loop, always, index.packs) for loop_id, loop in index.loops.items()}
+
+
+def _body_step(step: dict[str, Any]) -> BodyStep:
+    return BodyStep(step["id"], step.get("runCondition"), _UNTOLD)
+
+
+class _Search:
+    """One search for the next step, as the interpreter goes about it. `seen` is what it came across."""
+
+    def __init__(self, plan: _Plan, choice: Choice) -> None:
+        self.seen: set[Point] = set()
+        self._plan = plan
+        self._choice = choice
+        self._completed = CompletedKeys()
+
+    def run(self, start: Stand) -> Stand:
+        """Where the search ends that starts when a step was done, or before the first one."""
+        self._completed = start.completed if start.chosen is None else start.completed.with_key(start.chosen.key)
+        frame = start.frame
+        while True:
+            if frame is None:
+                step = self._next_at_top()
+                if step is None or step["type"] != "loop":
+                    return Stand(self._completed, None, None if step is None else StepInstance(step["id"]))
+                frame = LoopFrame(step["id"], 0, 0)
+            chosen, frame = self._next_in_loop(frame)
+            if chosen is not None:
+                return Stand(self._completed, frame, chosen)
+
+    def _next_at_top(self) -> dict[str, Any] | None:
+        """The first open step whose condition holds, if there is one."""
+        for step in self._plan.steps:
+            if step["id"] in self._completed:
                 continue
-            if step["type"] == "loop":
-                yield from self._idle_loop(step, trace)
-            elif "runCondition" in step:
-                yield Point(Kind.CONDITION, step_id, truth_case(False))
+            if "runCondition" not in step:
+                return step
+            holds = evaluate(step["runCondition"], self._choice.context)
+            self.seen.add(Point(Kind.CONDITION, step["id"], truth_case(holds)))
+            if holds:
+                return step
+        return None
 
-    def _idle_loop(self, step: dict[str, Any], trace: Trace) -> Iterator[Point]:
-        loop_id = step["id"]
-        conditional = "runCondition" in step
-        if _mentions(trace, "exited_loop", "loop_id", loop_id):
-            if conditional:
-                yield Point(Kind.CONDITION, loop_id, truth_case(True))
-            if not _mentions(trace, "entered_loop", "loop_id", loop_id):
-                yield Point(Kind.LOOP, loop_id, "zero")
-            self._close(loop_id)
-        elif conditional and _mentions(trace, "evaluated_condition", "step_id", loop_id):
-            yield Point(Kind.CONDITION, loop_id, truth_case(False))
+    def _next_in_loop(self, frame: LoopFrame) -> tuple[StepInstance | None, LoopFrame | None]:
+        """One move of a loop: the step to do, if there is one, and where the loop then is, None when it is left."""
+        loop_id, iteration, index = frame
+        loop, path = self._plan.loops[loop_id], (LoopPosition(loop_id, iteration),)
+        done = [step_key(step.step_id, path) in self._completed for step in loop.body]
+        still_open = [at for at in range(index, len(done)) if not done[at]]
+        match self._move(loop, frame, [loop.body[at].step_id for at in still_open]):
+            case Execute(chosen):
+                self._looked_at(loop, [at for at in still_open if at <= chosen], chosen)
+                return StepInstance(loop.body[chosen].step_id, path), LoopFrame(loop_id, iteration, chosen)
+            case Advance(following):
+                self._looked_at(loop, still_open)
+                return None, LoopFrame(loop_id, following, 0)
+            case Exit(reported):
+                entered = isinstance(
+                    self._move(self._plan.bare_loops[loop_id], frame._replace(body_index=0), [""]), Execute
+                )
+                if entered:
+                    self._looked_at(loop, still_open)
+                iterations = iteration + (entered or any(done))
+                at_limit = isinstance(reported, MaxIterationsExceeded) or (entered and self._is_cut(loop, iterations))
+                self.seen.add(Point(Kind.LOOP, loop_id, "limit" if at_limit else natural_exit(iterations)))
+                self._completed = self._completed.with_key(loop_id)
+                return None, None
+            case error:
+                raise AssertionError(f"a choice that was made can't be made again: {error.message}")
 
-    def _loop_left(self, loop_id: str, last: Visit, trace: Trace) -> Iterator[Point]:
-        step = self._top(loop_id)
-        iteration, index = self._after(last)
-        iterations = iteration + 1
-        asked = _exit_iteration(trace, loop_id)
-        count, limit = fixed_count(step), step["loop"]["maxIterations"]
-        at_limit = iterations >= limit and asked is None and (count is None or count > limit)
-        if at_limit and (self._limit_exits or "invariant_violation" in last.gaps):
-            yield Point(Kind.LOOP, loop_id, "limit")
-        else:
-            yield Point(Kind.LOOP, loop_id, natural_exit(iterations))
-        # Only when the whole iteration was over have the rest of its steps been looked at.
-        if at_limit or count is not None or asked == iterations:
-            yield from self._failed(loop_id, range(index, len(step["body"])))
+    def _move(self, loop: LoopPlan, frame: LoopFrame, still_open: list[str]) -> Move | InterpreterError:
+        kernel = LoopKernel(loop, self._plan.profile, self._choice.context, self._choice.artifacts, Tracer())
+        return kernel.move(frame, lambda step_id: step_id not in still_open)
 
-    def _within(self, loop_id: str, start: tuple[int, int], chosen: Visit) -> Iterator[Point]:
-        """From a place in a loop to the chosen one: what lies between had conditions that failed."""
-        body = self._top(loop_id)["body"]
-        iteration, index = start
-        chosen_index, chosen_iteration = self._body_index(loop_id, chosen.step_id), chosen.loop_path[-1][1]
-        for _ in range(iteration, chosen_iteration):
-            yield from self._failed(loop_id, range(index, len(body)))
-            index = 0
-        yield from self._failed(loop_id, range(index, chosen_index))
-        if "runCondition" in body[chosen_index]:
-            yield Point(Kind.CONDITION, place_of(chosen.step_id, chosen.loop_path), truth_case(True))
+    def _looked_at(self, loop: LoopPlan, indexes: list[int], chosen: int | None = None) -> None:
+        for at in indexes:
+            step = loop.body[at]
+            if step.condition is not None:
+                place = place_of(step.step_id, ((loop.loop_id, 0),))
+                self.seen.add(Point(Kind.CONDITION, place, truth_case(at == chosen)))
 
-    def _failed(self, loop_id: str, indexes: range) -> Iterator[Point]:
-        body = self._top(loop_id)["body"]
-        for index in indexes:
-            if "runCondition" in body[index]:
-                yield Point(Kind.CONDITION, place_of(body[index]["id"], ((loop_id, 0),)), truth_case(False))
-
-    def _after(self, visit: Visit) -> tuple[int, int]:
-        """The iteration of a visit and the body step behind it."""
-        loop_id, iteration = visit.loop_path[-1]
-        return iteration, self._body_index(loop_id, visit.step_id) + 1
-
-    def _body_index(self, loop_id: str, step_id: str) -> int:
-        return next(place for place, step in enumerate(self._top(loop_id)["body"]) if step["id"] == step_id)
-
-    def _top(self, step_id: str) -> dict[str, Any]:
-        return self._steps[self._order[step_id]]
-
-    def _close(self, step_id: str) -> None:
-        self._closed |= {step_id}
-
-
-def _refs(entry: dict[str, Json]) -> dict[str, Json]:
-    """What a trace entry is about, by the kind of reference."""
-    found: dict[str, Json] = {}
-    refs = entry.get("refs")
-    for ref in refs if isinstance(refs, list) else ():
-        if isinstance(ref, dict):
-            found |= {str(ref["kind"]): value for name, value in ref.items() if name != "kind"}
-    return found
-
-
-def _mentions(trace: Trace, kind: str, ref_kind: str, name: str) -> bool:
-    return any(entry["kind"] == kind and _refs(entry).get(ref_kind) == name for entry in trace)
-
-
-def _exit_iteration(trace: Trace, loop_id: str) -> int | None:
-    """The iteration at which a loop's own condition said that it is over; None when nothing said so."""
-    for entry in trace:
-        refs = _refs(entry)
-        if entry["kind"] != "evaluated_condition" or refs.get("loop_id") != loop_id:
-            continue
-        iteration = refs.get("iteration")
-        if isinstance(iteration, int) and str(entry["summary"]).endswith(": exit."):
-            return iteration
-    return None
+    def _is_cut(self, loop: LoopPlan, iterations: int) -> bool:
+        """Whether the limit ended a loop where that is a normal end. One that is not asked any more counts as cut."""
+        if self._plan.profile.loop_limit is not LoopLimit.EXIT or iterations < loop.max_iterations:
+            return False
+        count = iteration_count(loop.source, self._choice.context)
+        return count is None or count > loop.max_iterations

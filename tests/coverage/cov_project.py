@@ -1,0 +1,56 @@
+"""A small project with two workflows, for tests that measure their coverage."""
+
+from __future__ import annotations
+
+import json
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+from covered import step, workflow
+
+# Loaded here once, because every inner run forgets the modules it loads itself.
+for _module in ("hypothesis", "pytest_workrail.coverage.plugin", "pytest_workrail.scenarios.playing", "workrail_lint"):
+    import_module(_module)
+
+FORKED = workflow(
+    step("look"), step("mend", runCondition={"var": "broken", "equals": True}), step("tell", notesOptional=False)
+)
+
+
+class CovProject:
+    """A folder that pytest is run in, always with the JSON of the coverage."""
+
+    def __init__(self, pytester: pytest.Pytester) -> None:
+        self.pytester = pytester
+        self.path = pytester.path
+        self.write("pytest.ini", "[pytest]\n")
+        self.write("workflows/forked.json", FORKED)
+
+    def write(self, name: str, content: Any) -> Path:
+        path = self.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+        return path
+
+    def scenario(self, name: str, /, **members: Any) -> None:
+        self.write(f"{name}.scenario.json", {"workflow": "workflows/forked.json", "golden": False, **members})
+
+    def run(self, *options: str) -> pytest.RunResult:
+        return self.pytester.runpytest_inprocess("-p", "no:cacheprovider", "--workrail-cov-json=cov.json", *options)
+
+    @property
+    def report(self) -> dict[str, Any]:
+        report: dict[str, Any] = json.loads((self.path / "cov.json").read_bytes())
+        return report
+
+    def covered(self, number: int = 0) -> dict[str, list[str]]:
+        """The points of a workflow that were shown, with the tests that did."""
+        points = self.report["workflows"][number]["points"]
+        return {f"{each['kind']}:{each['place']}:{each['case']}": each["tests"] for each in points if each["tests"]}
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> CovProject:
+    return CovProject(pytester)

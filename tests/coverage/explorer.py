@@ -1,0 +1,235 @@
+"""An agent that is sent out to show one coverage point, and knows from the IR how to get there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pytest_workrail.agents.actions import Action, Prefer, Rewind, Stop, Submit
+from pytest_workrail.agents.behaviours import behave
+from pytest_workrail.agents.moment import Agent, Moment, Opening
+from pytest_workrail.agents.right import (
+    assessment_artifacts,
+    contract_artifact,
+    loop_decision,
+    needed_variables,
+    opening_context,
+    right_answer,
+)
+from pytest_workrail.agents.settling import settle_all
+from pytest_workrail.coverage.workflow.points import Kind, Point
+from pytest_workrail.engine.loops import loop_variables
+from pytest_workrail.engine.modes import Preferences
+from pytest_workrail.engine.packs import ASSESSMENT_KIND, LOOP_CONTROL_KIND, artifact_kind
+from pytest_workrail.engine.profiles import ProfileName
+from pytest_workrail.run.bench import Setup
+from pytest_workrail.run.driver import drive
+from pytest_workrail.run.transcript import Transcript
+from workrail_lint.js import Json
+from workrail_lint.result import Err, Ok
+from workrail_lint.scenario.vocabulary import Behaviour
+
+GUIDED = Preferences("guided", "conservative")
+ALONE = Preferences("full_auto_stop_on_user_deps", "conservative")
+NEVER = Preferences("full_auto_never_stop", "conservative")
+# What to try at a step to be refused with a code, or to go on with the gap of that name.
+PROVOKED_BY = {
+    "missing_required_output": ["missing_artifact", "no_decision", "nothing"],
+    "invalid_required_output": ["invalid_artifact", "wrong_level", "failing_notes", "wrong_loop"],
+    "missing_required_notes": ["missing_notes"],
+    "assessment_followup_required": ["followup_level"],
+    "required_capability_unknown": ["claim_capability"],
+    "required_capability_unavailable": ["lack_capability"],
+    "needs_user_approval": ["right"],
+    "user_only_dependency": ["right"],
+    "invariant_violation": ["right"],
+}
+
+
+@dataclass(frozen=True)
+class Errand:
+    """What to bring about: conditions at a place, a number of iterations, and what to hand in there."""
+
+    loop: dict[str, Any] | None = None
+    step: dict[str, Any] | None = None
+    wishes: tuple[tuple[object, bool], ...] = ()
+    # How often to go round the loop, and in which iteration the wishes are to come true.
+    iterations: int = 1
+    at: int = 0
+    behaviour: Behaviour = Behaviour.RIGHT
+    level: tuple[str, str] | None = None
+    # Without anybody at the other end from the start, or from the place on.
+    autonomous: bool = False
+    leaves: bool = False
+
+
+class Explorer(Agent):
+    """Runs an errand, and does the right thing everywhere else."""
+
+    def __init__(self, errand: Errand) -> None:
+        self._errand = errand
+        self._misbehaved = 0
+
+    def begin(self, opening: Opening) -> dict[str, Json]:
+        self._misbehaved = 0
+        added: dict[str, Json] = {"is_autonomous": "true"} if self._errand.autonomous else {}
+        self._index = opening.program.index
+        added |= self._variables({**opening.context, **added}, 0)
+        added |= opening_context(replace(opening, context={**opening.context, **added}))
+        # What lets the run start may be what the errand is about: then it is not to start.
+        return added | self._variables({**opening.context, **added}, 0)
+
+    def act(self, moment: Moment) -> Action:
+        errand = self._errand
+        if moment.refusal in ("gated", "error") or self._misbehaved > 2:
+            return Stop("The errand is done, or can't be.")
+        if moment.refusal is not None:
+            self._misbehaved += 1
+            return Rewind()
+        here = moment.loop["id"] if moment.loop is not None else None
+        inside = errand.loop is not None and here == errand.loop["id"]
+        is_there = (inside or errand.loop is here is None) and errand.step in (None, moment.step)
+        if is_there and errand.leaves and moment.preferences != ALONE:
+            return Prefer(ALONE)
+        answer = right_answer(moment)
+        if is_there and not self._misbehaved:
+            answer = self._bent(moment, answer)
+        following = moment.instance.loop_path[-1].iteration + 1 if inside else 0
+        if inside and following < errand.iterations and not (is_there and errand.behaviour is not Behaviour.RIGHT):
+            answer = self._going_on(moment, answer)
+        # Where the place is further on in the same iteration, that one has to go on.
+        is_ahead = inside and errand.step is not None and _comes_later(errand, moment.step)
+        change = self._variables(moment.merged(answer.context), following - is_ahead)
+        return replace(answer, context={**(answer.context or {}), **change}) if change else answer
+
+    def _bent(self, moment: Moment, answer: Submit) -> Submit:
+        errand = self._errand
+        if errand.level is not None:
+            assessed = tuple(assessment_artifacts(moment, dict([errand.level])))
+            others = tuple(each for each in answer.artifacts if artifact_kind(each) != ASSESSMENT_KIND)
+            return replace(answer, artifacts=(*others, *assessed))
+        match behave(errand.behaviour, moment):
+            case Ok(Submit() as bent):
+                # Whatever else is wrong, the variables that the next loop needs are there.
+                answer = replace(bent, context={**(answer.context or {}), **(bent.context or {})})
+            case Err():
+                pass
+        contract = moment.step.get("output", {}).get("contract")
+        if errand.behaviour is Behaviour.RIGHT and contract is not None and not contract["required"]:
+            made = contract_artifact(moment, contract["ref"])
+            return answer if made is None else replace(answer, artifacts=(*answer.artifacts, made))
+        return answer
+
+    def _going_on(self, moment: Moment, answer: Submit) -> Submit:
+        loop = self._errand.loop
+        assert loop is not None
+        if loop["loop"]["source"]["kind"] != "artifact":
+            return answer
+        others = tuple(each for each in answer.artifacts if artifact_kind(each) != LOOP_CONTROL_KIND)
+        return replace(answer, artifacts=(*others, loop_decision(moment.profile, loop, "continue")))
+
+    def _variables(self, context: dict[str, Any], iteration: int) -> dict[str, Json]:
+        """What has to be in the context when the next step is chosen."""
+        errand, wishes, shadowed = self._errand, list(self._errand.wishes), {}
+        change: dict[str, Json] = {}
+        if errand.loop is not None:
+            # What is wished for in one iteration may be impossible in those before it.
+            wishes = wishes if iteration == errand.at else []
+            source = errand.loop["loop"]["source"]
+            if "variable" in source:
+                needed = needed_variables(self._index, errand.loop["id"])
+                for name, one in needed.items():
+                    change[name] = deepcopied(one[0], errand.iterations) if isinstance(one, list) else errand.iterations
+            if source["kind"] == "condition":
+                going = (iteration < errand.iterations) is (errand.loop["loop"]["kind"] != "until")
+                wishes = [(source["condition"], going), *wishes]
+            if errand.loop.get("runCondition") and iteration == 0:
+                wishes.append((errand.loop["runCondition"], True))
+            shadowed = loop_variables(errand.loop, iteration, {**context, **change})
+        settled = settle_all(wishes, {**context, **change}, shadowed, kept=("goal", *change))
+        return change | (settled or {})
+
+
+def _comes_later(errand: Errand, step: dict[str, Any]) -> bool:
+    body = (errand.loop or {})["body"]
+    return bool(body.index(errand.step) > body.index(step))
+
+
+def deepcopied(value: Json, times: int) -> list[Json]:
+    """A list of equal elements, none of which is the same object as another."""
+    return [deepcopy(value) for _ in range(times)]
+
+
+def explore(ir: dict[str, Any], profile: ProfileName, point: Point) -> Iterator[Transcript]:
+    """Runs that are meant to show a point, the most promising first."""
+    for errand, preferences in _errands(ir, point):
+        yield drive(Setup(ir, profile, preferences, max_turns=5_000), Explorer(errand)).transcript
+
+
+def _errands(ir: dict[str, Any], point: Point) -> Iterator[tuple[Errand, Preferences]]:
+    place, _, detail = point.place.partition("#")
+    errand = _at(ir, place)
+    step = errand.step or errand.loop or {}
+    run = ((step["runCondition"], True),) if "runCondition" in step and errand.step is not None else ()
+    there = replace(errand, wishes=run)
+    match point.kind:
+        case Kind.CONDITION:
+            wish = (step["runCondition"], point.case == "true")
+            yield from _whenever(Errand(wishes=(wish,)) if errand.step is None else replace(errand, wishes=(wish,)))
+        case Kind.LOOP:
+            limit = int(step["loop"]["maxIterations"])
+            for count in {"zero": [0], "one": [1], "many": [2, limit], "limit": [limit + 1]}[point.case]:
+                yield replace(errand, iterations=count, at=-1), GUIDED
+        case Kind.FRAGMENT:
+            (when,) = [each.get("when") for each in step["fragments"] if each["id"] == detail]
+            yield from _whenever(replace(there, wishes=(*run, (when, point.case == "shown"))))
+        case Kind.GATE:
+            condition = step["confirmation"].get("condition")
+            wished = replace(there, wishes=(*run, (condition, point.case == "asked")))
+            yield from _whenever(wished)
+            yield from _whenever(replace(wished, autonomous=True))
+        case Kind.LEVEL:
+            yield from _whenever(replace(there, level=(detail.rpartition(".")[2], point.case)))
+        case Kind.CONSEQUENCE:
+            for assessment in ir["assessments"]:
+                for dimension in assessment["dimensions"]:
+                    if point.case in dimension["levels"] and detail in ("", assessment["id"]):
+                        yield from _whenever(replace(there, level=(dimension["id"], point.case)))
+        case Kind.BLOCKER | Kind.GAP:
+            yield from _refusals(there, point)
+        case Kind.STEP | Kind.CONTRACT:
+            yield from _whenever(there)
+
+
+def _at(ir: dict[str, Any], place: str) -> Errand:
+    for step in ir["steps"]:
+        if step["id"] == place:
+            return Errand(loop=step) if step["type"] == "loop" else Errand(step=step)
+        for inner in step.get("body", ()):
+            if f"{step['id']}/{inner['id']}" == place:
+                return Errand(loop=step, step=inner)
+    raise AssertionError(place)
+
+
+def _whenever(errand: Errand, preferences: Preferences = GUIDED) -> Iterator[tuple[Errand, Preferences]]:
+    """In the first iteration, or in a later one when only that will do."""
+    if errand.loop is None:
+        yield errand, preferences
+        return
+    for at in range(int(errand.loop["loop"]["maxIterations"])):
+        yield replace(errand, at=at, iterations=at + 1), preferences
+
+
+def _refusals(errand: Errand, point: Point) -> Iterator[tuple[Errand, Preferences]]:
+    preferences = NEVER if point.kind is Kind.GAP else GUIDED
+    errand = replace(errand, leaves=point.case == "USER_ONLY_DEPENDENCY")
+    if errand.step is not None and "condition" in errand.step["confirmation"] and "user" in point.case.lower():
+        errand = replace(errand, wishes=(*errand.wishes, (errand.step["confirmation"]["condition"], True)))
+    if point.case.lower() == "invariant_violation":
+        assert errand.loop is not None
+        errand = replace(errand, iterations=int(errand.loop["loop"]["maxIterations"]) + 1, at=-1)
+    for name in PROVOKED_BY[point.case.lower()]:
+        bent = replace(errand, behaviour=Behaviour(name))
+        yield from [(bent, preferences)] if errand.step is None else _whenever(bent, preferences)

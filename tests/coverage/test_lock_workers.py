@@ -1,0 +1,32 @@
+"""What the controller of xdist makes of its workers, in whatever order they come to their end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import permutations
+
+import pytest
+
+from pytest_workrail.coverage.locks.claims import Claim
+from pytest_workrail.coverage.locks.evidence import Evidence
+from pytest_workrail.coverage.locks.session import LockSession
+from pytest_workrail.coverage.outcomes import Ending
+
+BEGUN = Evidence("test_a.py::test_it", "test_a.py:1", "sha256:0", (Claim("first", None),))
+DONE = replace(BEGUN, ending=Ending.PASSED, asserted=True)
+
+
+def heard(controller: LockSession, word: Evidence | Ending) -> None:
+    """A worker went down with what it knows, or the report of a test came in."""
+    if isinstance(word, Evidence):
+        controller.merge({"evidence": [word.to_json()], "problems": []})
+    else:
+        controller.test_finished(BEGUN.test, word)
+
+
+@pytest.mark.parametrize("order", list(permutations((BEGUN, Ending.PASSED, DONE))))
+def test_the_worker_that_ran_a_test_has_the_word(order: tuple[Evidence | Ending, ...]) -> None:
+    controller = LockSession()
+    for word in order:
+        heard(controller, word)
+    assert [piece.counts for piece in controller.evidence] == [True]

@@ -1,0 +1,249 @@
+"""Every kind of coverage point: what there is of it, and which runs show it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from covered import by_artifact, goal_names, loop, shown, step, workflow
+
+from pytest_workrail import api
+
+FLAG = {"var": "flag", "equals": True}
+
+
+def test_steps_and_their_conditions() -> None:
+    source = workflow(step("first"), step("maybe", runCondition=FLAG), step("last"))
+    assert goal_names(source) == [
+        "step:first:done",
+        "condition:maybe:true",
+        "condition:maybe:false",
+        "step:maybe:done",
+        "step:last:done",
+    ]
+    assert shown(source) == {"step:first:done", "condition:maybe:false", "step:last:done"}
+    with_it = {"step:first:done", "condition:maybe:true", "step:maybe:done", "step:last:done"}
+    assert shown(source, context={"flag": True}) == with_it
+
+
+def test_a_step_that_is_passed_over_first_and_done_later_shows_both() -> None:
+    source = workflow(step("first", runCondition=FLAG), step("second"), step("third"))
+    late = api.script({"second": {"context": {"flag": True}}, "first": {}, "third": {}})
+    assert {"condition:first:false", "condition:first:true", "step:first:done"} <= shown(source, late)
+
+
+def test_a_step_that_is_not_done_is_not_covered() -> None:
+    source = workflow(step("first"), step("second", notesOptional=False))
+    assert shown(source, api.stubborn("missing_notes")) == {
+        "step:first:done",
+        "blocker:second:MISSING_REQUIRED_NOTES",
+    }
+
+
+def test_a_run_that_can_not_start_shows_why() -> None:
+    source = workflow(step("only", runCondition=FLAG))
+    assert shown(source, api.script({})) == {"condition:only:false"}
+    broken = workflow(loop("each", [step("inner")], type="for", count="n"))
+    assert shown(broken, api.script({})) == set(), "a variable is missing, so nothing was chosen"
+
+
+COUNTED = [(0, "zero"), (1, "one"), (2, "many"), (3, "many"), (4, "limit")]
+
+
+@pytest.mark.parametrize(("count", "case"), COUNTED)
+@pytest.mark.parametrize("profile", ["reference", "locked"])
+def test_loops_that_count(count: int, case: str, profile: Any) -> None:
+    body = [step("inner")]
+    expected = [f"loop:each:{each}" for each in ("zero", "one", "many", "limit")]
+    by_number = workflow(loop("each", body, type="for", count="n"), step("last"))
+    by_item = workflow(loop("each", body, type="forEach", items="list"), step("last"))
+    for source, context in ((by_number, {"n": count}), (by_item, {"list": ["x"] * count})):
+        assert [name for name in goal_names(source, profile) if name.startswith("loop")] == expected
+        mode = "full_auto_never_stop"
+        seen = shown(
+            source,
+            agent=api.script({"inner": [{}] * min(count, 3), "last": {}}),
+            context=context,
+            mode=mode,
+            profile=profile,
+        )
+        assert {name for name in seen if name.startswith("loop")} == {f"loop:each:{case}"}
+
+
+@pytest.mark.parametrize(("count", "case"), [(0.5, "one"), (1, "one"), (3, "many"), (7, "limit")])
+def test_a_written_count_ends_in_one_way_only(count: float, case: str) -> None:
+    source = workflow(loop("each", [step("inner")], type="for", count=count), step("last"))
+    assert [name for name in goal_names(source) if name.startswith("loop")] == [f"loop:each:{case}"]
+    assert f"loop:each:{case}" in shown(source)
+
+
+@pytest.mark.parametrize("profile", ["reference", "locked"])
+def test_loops_by_condition(profile: Any) -> None:
+    source = workflow(step("first"), loop("again", [step("inner")], type="while", condition=FLAG), step("last"))
+    for rounds, case in ((0, "zero"), (1, "one"), (2, "many")):
+        turns = [{"context": {"flag": at + 1 < rounds}} for at in range(rounds)]
+        script = {"first": {"context": {"flag": rounds > 0}}, "inner": turns, "last": {}}
+        answers = {name: answer for name, answer in script.items() if answer != []}
+        assert f"loop:again:{case}" in shown(source, api.script(answers), profile=profile)
+    ever = {"first": {"context": {"flag": True}}, "inner": [{}] * 3, "last": {}}
+    assert "loop:again:limit" in shown(source, api.script(ever), profile=profile, mode="full_auto_never_stop")
+
+
+def test_a_loop_is_left_in_the_middle_of_an_iteration() -> None:
+    body = [step("look"), step("repair")]
+    source = workflow(loop("again", body, type="until", condition=FLAG), step("last"))
+    script = {"look": [{}, {"context": {"flag": True}}], "repair": {}, "last": {}}
+    assert "loop:again:many" in shown(source, api.script(script)), "the second iteration was begun"
+
+
+def test_a_loop_by_decision_always_has_a_first_iteration() -> None:
+    decide = step("decide", outputContract={"contractRef": "wr.contracts.loop_control"})
+    source = workflow(loop("again", [decide], **by_artifact("again")), step("last"))
+    cases = [name for name in goal_names(source) if name.startswith("loop")]
+    assert cases == ["loop:again:one", "loop:again:many", "loop:again:limit"]
+    go, stop = ({"artifacts": [{"kind": "wr.loop_control", "decision": word}]} for word in ("continue", "stop"))
+    for answers, case in (([stop], "one"), ([go, stop], "many"), ([go, go, go], "limit")):
+        seen = shown(source, api.script({"decide": answers, "last": {}}))
+        assert {name for name in seen if name.startswith("loop")} == {f"loop:again:{case}"}
+
+
+def test_idle_iterations_count_and_show_their_conditions() -> None:
+    body = [step("inner", runCondition={"var": "currentIteration", "equals": 1})]
+    source = workflow(loop("each", body, type="for", count=3), step("last"))
+    assert {"loop:each:many", "condition:each/inner:true", "condition:each/inner:false"} <= shown(source)
+    idle = workflow(loop("each", [step("inner", runCondition=FLAG)], type="for", count=1), step("last"))
+    assert {"loop:each:one", "condition:each/inner:false"} <= shown(idle)
+
+
+def test_long_ways_are_followed_to_their_end() -> None:
+    """A log keeps only the first decisions of a selection; coverage knows all of them."""
+    skipped = [step(f"step-{number}", runCondition={"var": f"v{number}"}) for number in range(40)]
+    source = workflow(step("first"), *skipped, loop("each", [step("inner")], type="for", count="n"), step("last"))
+    seen = shown(source, api.script({"first": {}, "last": {}}), context={"n": 0})
+    assert "loop:each:zero" in seen
+    assert len([name for name in seen if name.startswith("condition")]) == 40
+
+
+def test_two_loops_around_the_same_step_are_two_places() -> None:
+    shared = step("inner", requireConfirmation=True)
+    loops = [{**loop(name, [], type="for", count=1), "body": "inner"} for name in ("one", "two")]
+    source = workflow(*loops, shared)
+    assert {"gate:one/inner:asked", "gate:two/inner:asked", "step:two/inner:done"} <= shown(source)
+
+
+def test_fragments_shown_and_hidden() -> None:
+    fragments = [{"id": "often", "text": "Always."}, {"id": "rare", "text": "Rarely.", "when": FLAG}]
+    source = workflow(step("first", promptFragments=fragments))
+    assert goal_names(source)[1:] == [
+        "fragment:first#often:shown",
+        "fragment:first#rare:shown",
+        "fragment:first#rare:hidden",
+    ]
+    assert "fragment:first#rare:hidden" in shown(source)
+    assert "fragment:first#rare:shown" in shown(source, context={"flag": True})
+
+
+def test_gates_asked_and_free() -> None:
+    source = workflow(
+        step("always", requireConfirmation=True), step("when", requireConfirmation=FLAG), step("never"), step("last")
+    )
+    gates = [name for name in goal_names(source) if name.startswith("gate")]
+    assert gates == ["gate:always:asked", "gate:when:asked", "gate:when:free"]
+    assert {"gate:always:asked", "gate:when:free"} <= shown(source)
+    assert "gate:when:asked" in shown(source, context={"flag": True})
+
+
+@pytest.mark.parametrize("kind", [None, "parallel"])
+def test_a_gate_that_stops_an_autonomous_run_was_asked(kind: str | None) -> None:
+    plain = step("stop", requireConfirmation=True)
+    delegated = {**plain, "type": "parallel", "parallelDelegations": [{"workflowId": "demo.other"}]}
+    del delegated["prompt"]
+    source = workflow(plain if kind is None else delegated)
+    assert "gate:stop:asked" in shown(source, context={"is_autonomous": "true"})
+    assert "step:stop:done" not in shown(source, context={"is_autonomous": "true"})
+
+
+ASSESSMENTS = [
+    {
+        "id": "risk",
+        "purpose": "How risky it is.",
+        "dimensions": [{"id": "size", "purpose": "How much.", "levels": ["small", "large"]}],
+    }
+]
+FOLLOWUP = {"when": {"anyEqualsLevel": "large"}, "effect": {"kind": "require_followup", "guidance": "Split it."}}
+
+
+def test_levels_and_consequences() -> None:
+    source = workflow(step("rate", assessmentRefs=["risk"], assessmentConsequences=[FOLLOWUP]), assessments=ASSESSMENTS)
+    assert goal_names(source)[1:] == [
+        "level:rate#risk.size:small",
+        "level:rate#risk.size:large",
+        "consequence:rate:large",
+        "blocker:rate:INVALID_REQUIRED_OUTPUT",
+        "blocker:rate:ASSESSMENT_FOLLOWUP_REQUIRED",
+        "gap:rate:invalid_required_output",
+        "gap:rate:assessment_followup_required",
+    ]
+    assert shown(source) == {"step:rate:done", "level:rate#risk.size:small"}
+    blocked = shown(source, api.auto({"rate": [{"does": "followup_level"}, {"does": "wrong_level"}]}))
+    assert blocked >= {
+        "level:rate#risk.size:large",
+        "consequence:rate:large",
+        "blocker:rate:ASSESSMENT_FOLLOWUP_REQUIRED",
+        "blocker:rate:INVALID_REQUIRED_OUTPUT",
+    }
+    gone_on = shown(source, api.auto({"rate": {"does": "followup_level"}}), mode="full_auto_never_stop")
+    assert {"gap:rate:assessment_followup_required", "consequence:rate:large"} <= gone_on
+    assert "blocker:rate:ASSESSMENT_FOLLOWUP_REQUIRED" not in gone_on
+
+
+def test_contracts_blockers_and_gaps() -> None:
+    source = workflow(step("judge", outputContract={"contractRef": "wr.contracts.gate_verdict"}))
+    assert goal_names(source)[1:] == [
+        "contract:judge:wr.contracts.gate_verdict",
+        "blocker:judge:MISSING_REQUIRED_OUTPUT",
+        "blocker:judge:INVALID_REQUIRED_OUTPUT",
+        "gap:judge:missing_required_output",
+        "gap:judge:invalid_required_output",
+    ]
+    assert shown(source) == {"step:judge:done", "contract:judge:wr.contracts.gate_verdict"}
+    twice = api.auto({"judge": [{"does": "wrong_kind"}, {"does": "invalid_artifact"}]})
+    assert {"blocker:judge:MISSING_REQUIRED_OUTPUT", "blocker:judge:INVALID_REQUIRED_OUTPUT"} <= shown(source, twice)
+    gap = shown(source, api.auto({"judge": {"does": "missing_artifact"}}), mode="full_auto_never_stop")
+    assert gap == {"step:judge:done", "gap:judge:missing_required_output"}
+
+
+def test_what_a_profile_never_produces_is_no_goal_of_it() -> None:
+    decide = step("decide", requireConfirmation=True)
+    source = workflow(loop("again", [decide], **by_artifact("again")), capabilities={"web_browsing": "required"})
+    only_locked = set(goal_names(source, "locked")) - set(goal_names(source, "reference"))
+    assert only_locked == {
+        "blocker:wr_probe_web_browsing:REQUIRED_CAPABILITY_UNKNOWN",
+        "blocker:wr_probe_web_browsing:REQUIRED_CAPABILITY_UNAVAILABLE",
+        "gap:wr_probe_web_browsing:required_capability_unknown",
+        "gap:wr_probe_web_browsing:required_capability_unavailable",
+        "blocker:again/decide:USER_ONLY_DEPENDENCY",
+        "gap:again/decide:needs_user_approval",
+        "blocker:again:MISSING_REQUIRED_OUTPUT",
+        "blocker:again:INVALID_REQUIRED_OUTPUT",
+        "blocker:again:INVARIANT_VIOLATION",
+        "gap:again:missing_required_output",
+        "gap:again:invalid_required_output",
+        "gap:again:invariant_violation",
+    }
+    assert set(goal_names(source, "reference")) < set(goal_names(source, "locked"))
+
+
+def test_a_loop_answers_for_its_own_blockers() -> None:
+    source = workflow(loop("again", [step("inner")], 1, **by_artifact("again")), step("last"))
+    go = {"kind": "wr.loop_control", "decision": "continue", "loopId": "again"}
+    answers = [{}, {"artifacts": [{**go, "loopId": "other"}]}, {"artifacts": [go]}]
+    seen = shown(source, api.auto({"inner": answers}), profile="locked")
+    assert seen >= {
+        "blocker:again:MISSING_REQUIRED_OUTPUT",
+        "blocker:again:INVALID_REQUIRED_OUTPUT",
+        "blocker:again:INVARIANT_VIOLATION",
+        "loop:again:limit",
+        "loop:again:one",
+    }
+    assert not {name for name in seen if name.startswith("blocker:again/inner")}

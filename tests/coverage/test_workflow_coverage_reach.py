@@ -1,0 +1,300 @@
+"""What can't happen is no goal, and every goal can be reached: each is shown by a run that is made for it."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pytest
+from covered import by_artifact, goal_names, loop, step, workflow
+from explorer import explore
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from pytest_workrail import api
+from pytest_workrail.agents.auto import Auto
+from pytest_workrail.coverage.workflow.goals import goals
+from pytest_workrail.coverage.workflow.observe import observe
+from pytest_workrail.coverage.workflow.points import Kind, Point
+from pytest_workrail.coverage.workflow.walk import Walk
+from pytest_workrail.engine.profiles import PROFILES, ProfileName
+from pytest_workrail.run.bench import Setup
+from pytest_workrail.run.driver import drive
+from workrail_lint import Ok, compile_workflow
+
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
+BOTH: tuple[ProfileName, ...] = ("reference", "locked")
+MANY_TRIES = 12
+NEVER = {"and": [{"var": "a", "equals": 1}, {"var": "a", "equals": 2}]}
+EVER = {"or": [{"var": "a", "not_equals": 1}, {"var": "a", "equals": 1}]}
+OPEN = {"var": "a", "equals": 1}
+
+
+def of_kind(kind: str, source: dict[str, Any], profile: ProfileName = "reference") -> list[str]:
+    return [name for name in goal_names(source, profile) if name.startswith(f"{kind}:")]
+
+
+def test_a_condition_that_is_always_the_same() -> None:
+    source = workflow(step("first"), step("never", runCondition=NEVER), step("ever", runCondition=EVER))
+    assert of_kind("condition", source) == ["condition:never:false", "condition:ever:true"]
+    assert of_kind("step", source) == ["step:first:done", "step:ever:done"], "and what it hides is no goal either"
+
+
+def test_what_holds_while_the_step_runs_is_taken_into_account() -> None:
+    fragments = [
+        {"id": "same", "text": "Same.", "when": OPEN},
+        {"id": "other", "text": "Other.", "when": {"not": OPEN}},
+        {"id": "free", "text": "Free.", "when": {"var": "b"}},
+    ]
+    source = workflow(step("first", runCondition=OPEN, promptFragments=fragments, requireConfirmation=OPEN))
+    assert of_kind("fragment", source) == [
+        "fragment:first#same:shown",
+        "fragment:first#other:hidden",
+        "fragment:first#free:shown",
+        "fragment:first#free:hidden",
+    ]
+    assert of_kind("gate", source) == ["gate:first:asked"]
+
+
+def test_a_gate_that_never_asks_blocks_nobody() -> None:
+    source = workflow(step("first", requireConfirmation=NEVER))
+    assert of_kind("gate", source, "locked") == ["gate:first:free"]
+    assert of_kind("blocker", source, "locked") == []
+
+
+@pytest.mark.parametrize(
+    ("members", "exits"),
+    [
+        ({"type": "while", "condition": EVER}, ["limit"]),
+        ({"type": "while", "condition": NEVER}, ["zero"]),
+        ({"type": "until", "condition": NEVER}, ["limit"]),
+        ({"type": "while", "condition": OPEN}, ["zero", "one", "many", "limit"]),
+        ({"type": "while", "condition": OPEN, "limit": 1}, ["zero", "limit"]),
+        ({"type": "while", "condition": OPEN, "limit": 2}, ["zero", "one", "limit"]),
+        ({"type": "for", "count": "n", "limit": 1}, ["zero", "one", "limit"]),
+        ({"type": "while", "condition": OPEN, "runCondition": OPEN}, ["one", "many", "limit"]),
+        ({"type": "while", "condition": {"var": "currentIteration", "lt": 3}}, ["many"]),
+        ({"type": "while", "condition": {"var": "currentIteration", "lt": 9}}, ["limit"]),
+        ({"type": "until", "condition": {"var": "currentIteration", "gte": 2}}, ["one"]),
+        (by_artifact("again") | {"limit": 1}, ["limit"]),
+    ],
+    ids=str,
+)
+def test_how_loops_can_end(members: dict[str, Any], exits: list[str]) -> None:
+    source = workflow(step("first"), loop("again", [step("inner")], **members), step("last"))
+    assert of_kind("loop", source) == [f"loop:again:{case}" for case in exits]
+    assert ("step:again/inner:done" in goal_names(source)) is (exits != ["zero"])
+
+
+@pytest.mark.parametrize(
+    ("condition", "outcomes"),
+    [
+        ({"var": "currentIteration", "gt": 3}, ["false"]),
+        ({"var": "currentIteration", "gt": 2}, ["true", "false"]),
+        ({"var": "currentIndex", "gte": 0}, ["true"]),
+        ({"var": "currentItem", "equals": "urgent"}, ["true", "false"]),
+    ],
+    ids=str,
+)
+def test_variables_of_a_loop_are_known(condition: dict[str, Any], outcomes: list[str]) -> None:
+    source = workflow(loop("each", [step("inner", runCondition=condition)], 3, type="forEach", items="list"))
+    assert of_kind("condition", source) == [f"condition:each/inner:{outcome}" for outcome in outcomes]
+
+
+def test_what_is_too_large_to_be_tried_counts_as_possible() -> None:
+    large = {"and": [{"var": f"v{number}", "equals": number} for number in range(12)]}
+    source = workflow(step("first", runCondition=large), step("last"))
+    assert of_kind("condition", source) == ["condition:first:true", "condition:first:false"]
+    body = [step("inner", runCondition={"and": [large, {"var": "currentIteration", "gte": 60}]})]
+    looped = workflow(loop("each", body, 100, type="for", count="n"))
+    assert of_kind("condition", looped) == ["condition:each/inner:true", "condition:each/inner:false"]
+
+
+def test_criteria_that_accept_anything_and_criteria_of_some_contexts() -> None:
+    anything = [{"type": "contains", "value": "", "message": "Say something."}]
+    something = [{"type": "contains", "value": "done", "message": "Say that it is done."}]
+    sometimes = [{**something[0], "condition": OPEN}]
+    never = [{**something[0], "condition": NEVER}]
+    for criteria, fails in ((anything, False), (something, True), (sometimes, True), (never, False)):
+        source = workflow(step("first", validationCriteria=criteria))
+        expected = ["blocker:first:MISSING_REQUIRED_OUTPUT", *["blocker:first:INVALID_REQUIRED_OUTPUT"] * fails]
+        assert of_kind("blocker", source) == expected
+
+
+def test_a_contract_that_nothing_of_its_kind_can_break() -> None:
+    ir = api.compile(workflow(step("first", outputContract={"contractRef": "wr.contracts.gate_verdict"}))).ir
+    kind = ir["contracts"][0]["artifactKind"]
+    lenient = {"type": "object", "properties": {"kind": {"const": kind}}}
+    tolerant = {**ir, "contracts": [{**ir["contracts"][0], "schema": lenient}]}
+    codes = [point.case for point in goals(tolerant, PROFILES["reference"]) if point.kind is Kind.BLOCKER]
+    assert codes == ["MISSING_REQUIRED_OUTPUT"]
+
+
+# ----------------------------------------------------------------------------------------------- everything is reached
+
+
+@cache
+def shipped() -> dict[str, dict[str, Any]]:
+    """The IR of every workflow that comes with the project."""
+    paths = sorted([*FIXTURES.glob("workflows/*.json"), *FIXTURES.glob("scenarios/workflows/*.json")])
+    compiled = {path.stem: compile_workflow(path, routines=FIXTURES / "routines") for path in paths}
+    return {name: result.value.ir for name, result in compiled.items() if isinstance(result, Ok)}
+
+
+def unreached(ir: dict[str, Any], profile: ProfileName) -> list[Point]:
+    """The goals that no run shows, after as many tries as there are sensible ways."""
+    seen = set(observe(drive(Setup(ir, profile), Auto()).transcript))
+    missing = []
+    for goal in goals(ir, PROFILES[profile]):
+        for transcript in islice(explore(ir, profile, goal), MANY_TRIES):
+            if goal in seen:
+                break
+            seen |= observe(transcript)
+        if goal not in seen:
+            missing.append(goal)
+    return missing
+
+
+def test_there_are_shipped_workflows() -> None:
+    assert len(shipped()) > 10
+
+
+@pytest.mark.parametrize("profile", BOTH)
+@pytest.mark.parametrize("name", shipped())
+def test_every_goal_of_a_shipped_workflow_can_be_reached(name: str, profile: ProfileName) -> None:
+    assert unreached(shipped()[name], profile) == []
+
+
+VALUES = st.sampled_from([1, 2, "x", "yes", True, None])
+
+
+def conditions(*variables: str) -> st.SearchStrategy[dict[str, Any]]:
+    """Conditions on these variables, many of which always come out the same."""
+    name = st.sampled_from(variables)
+    compared = st.sampled_from(["equals", "not_equals"])
+    ordered = st.sampled_from(["gt", "gte", "lt", "lte"])
+    leaf = st.one_of(
+        st.builds(lambda variable, operator, value: {"var": variable, operator: value}, name, compared, VALUES),
+        st.builds(
+            lambda variable, operator, value: {"var": variable, operator: value}, name, ordered, st.integers(0, 3)
+        ),
+        st.builds(lambda variable: {"var": variable}, name),
+    )
+    several = st.lists(leaf, min_size=1, max_size=3)
+    return st.one_of(
+        leaf,
+        st.builds(lambda inner: {"not": inner}, leaf),
+        st.builds(lambda word, inner: {word: inner}, st.sampled_from(["and", "or"]), several),
+    )
+
+
+CONDITIONS = conditions("a", "b", "currentIteration")
+
+
+@st.composite
+def steps(draw: st.DrawFn, step_id: str, *, is_open: bool = False) -> dict[str, Any]:
+    members: dict[str, Any] = {"notesOptional": draw(st.booleans())}
+    if not is_open and draw(st.booleans()):
+        members["runCondition"] = draw(CONDITIONS)
+    if draw(st.booleans()):
+        members["promptFragments"] = [{"id": "part", "text": "More.", "when": draw(CONDITIONS)}]
+    match draw(st.sampled_from(["plain", "gate", "contract", "assessment", "criteria"])):
+        case "gate":
+            members["requireConfirmation"] = draw(st.one_of(st.just(True), CONDITIONS))
+        case "contract":
+            members["outputContract"] = {"contractRef": "wr.contracts.gate_verdict", "required": draw(st.booleans())}
+        case "assessment":
+            effect = {"kind": "require_followup", "guidance": "Look again."}
+            members["assessmentRefs"] = ["risk"]
+            members["assessmentConsequences"] = [{"when": {"anyEqualsLevel": "large"}, "effect": effect}]
+        case "criteria":
+            members["validationCriteria"] = [{"type": "contains", "value": "done", "message": "Say so."}]
+    return step(step_id, **members)
+
+
+@st.composite
+def loops(draw: st.DrawFn, loop_id: str) -> dict[str, Any]:
+    """A loop with variables of its own, so that whoever explores can have it without anything else.
+
+    None is driven by decisions: one decision is heard by every loop that is asked in the same search.
+    """
+    own = loop_id.replace("-", "_")
+    decided = conditions(f"{own}_more", "currentIteration")
+    source: dict[str, Any]
+    match draw(st.sampled_from(["while", "until", "count", "variable", "items"])):
+        case "count":
+            source = {"type": "for", "count": 1}
+        case "variable":
+            source = {"type": "for", "count": f"{own}_count"}
+        case "items":
+            source = {"type": "forEach", "items": f"{own}_items"}
+        case kind:
+            source = {"type": kind, "condition": draw(decided)}
+    # Whoever is to end a loop has to be in it, so there is one step that always runs.
+    body = [draw(steps(f"{loop_id}-0", is_open=True)), *draw(st.lists(steps(f"{loop_id}-1"), max_size=1))]
+    entered = {"runCondition": draw(conditions(f"{own}_entered"))} if draw(st.booleans()) else {}
+    return loop(loop_id, body, draw(st.integers(1, 3)), **source, **entered)
+
+
+@st.composite
+def workflows(draw: st.DrawFn) -> dict[str, Any]:
+    dimension = {"id": "size", "purpose": "How much.", "levels": ["small", "large"]}
+    listed = [
+        draw(st.one_of(steps(f"step-{number}"), loops(f"loop-{number}"))) for number in range(draw(st.integers(1, 3)))
+    ]
+    assessments = [{"id": "risk", "purpose": "How risky.", "dimensions": [dimension]}]
+    return workflow(*listed, assessments=assessments)
+
+
+def compiled(source: dict[str, Any]) -> dict[str, Any] | None:
+    result = compile_workflow(source)
+    return result.value.ir if isinstance(result, Ok) else None
+
+
+def is_passable(ir: dict[str, Any]) -> bool:
+    """Whether every loop can end by itself. Where one can't, only a run that never stops gets to what is behind it."""
+    cases: dict[str, set[str]] = {}
+    for point in goals(ir, PROFILES["locked"]):
+        if point.kind is Kind.LOOP:
+            cases.setdefault(point.place, set()).add(point.case)
+    return {"limit"} not in cases.values()
+
+
+@given(workflows(), st.sampled_from(BOTH))
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_every_goal_of_any_workflow_can_be_reached(source: dict[str, Any], profile: ProfileName) -> None:
+    ir = compiled(source)
+    if ir is not None and is_passable(ir):
+        assert unreached(ir, profile) == []
+
+
+# How often a loop ran is known better than what an agent may do about it: a decision can come before the loop, and a
+# loop can be left in the middle of its last iteration. Both are shown, and neither is asked for.
+NOT_ALWAYS_GOALS = {Kind.LOOP, Kind.BLOCKER, Kind.GAP}
+
+
+@given(
+    workflows(),
+    st.sampled_from(BOTH),
+    st.integers(0, 1000),
+    st.fixed_dictionaries({"a": VALUES, "b": VALUES, "loop_0_count": st.integers(0, 4)}),
+    st.sampled_from(["guided", "full_auto_never_stop"]),
+)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_what_a_run_shows_is_a_goal_and_the_way_is_the_runs_own(
+    source: dict[str, Any], profile: ProfileName, seed: int, context: dict[str, Any], mode: Any
+) -> None:
+    ir = compiled(source)
+    if ir is None:
+        return
+    transcript = drive(
+        Setup(ir, profile, api.preferences(mode, None), context=context, max_turns=200), api.erratic(seed)
+    ).transcript
+    possible = set(goals(ir, PROFILES[profile]))
+    assert [point for point in observe(transcript) - possible if point.kind not in NOT_ALWAYS_GOALS] == []
+    chosen = [stand.chosen for _, stand, _ in Walk(ir, PROFILES[profile]).follow(transcript.choices)]
+    told: list[Any] = [exchange.response.get("pending") for exchange in transcript.exchanges if not exchange.is_error]
+    walked = [step.step_id for step in chosen if step is not None]
+    assert list(dict.fromkeys(walked)) == list(dict.fromkeys(each["stepId"] for each in told if each))

@@ -1,0 +1,102 @@
+"""Locks on how the code itself is written."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+import pytest_workrail
+
+ROOT = Path(pytest_workrail.__file__).parent
+CORE = ("engine", "events", "projections", "protocol", "store", "tokens")
+MODULES = [path for folder in CORE for path in sorted((ROOT / folder).glob("*.py"))]
+# Where an escape says nothing itself, it is said here.
+QUARANTINE = {
+    ("engine/confirmation.py", "no-any-return"): "the compiler wrote the gate of a confirmation, one of the closed set",
+    ("engine/criteria.py", "index"): "a node of a composition was found to be a rule the line before",
+    ("engine/criteria.py", "import-untyped"): "the package has no types",
+    ("engine/criteria.py", "no-untyped-call"): "the function of the package has no types",
+    ("engine/loops.py", "operator"): "the count was found to be a number the line before",
+}
+_ESCAPE = re.compile(r"#\s*type:\s*ignore(?:\[(?P<codes>[a-z, -]+)\])?\s*(?P<why>#.*\w.*)?$")
+
+
+def escapes(path: Path) -> list[tuple[str, bool]]:
+    """The escapes of a module: what they let pass, and whether they say why."""
+    return [
+        (escape["codes"] or "everything", escape["why"] is not None)
+        for token in tokenize.generate_tokens(io.StringIO(path.read_text("utf-8")).readline)
+        if token.type == tokenize.COMMENT and (escape := _ESCAPE.search(token.string))
+    ]
+
+
+def test_escapes_from_the_type_checker_say_why() -> None:
+    """@enforces type-escapes-quarantined"""
+    silent = Counter(
+        (path.relative_to(ROOT).as_posix(), codes)
+        for path in MODULES
+        for codes, says_why in escapes(path)
+        if not says_why
+    )
+    assert set(silent) == set(QUARANTINE), "say why in a comment behind the escape, or list it here with the reason"
+    assert all(codes != "everything" for path in MODULES for codes, _ in escapes(path))
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_nobody_claims_a_type_that_was_not_checked(path: Path) -> None:
+    """@enforces type-escapes-quarantined"""
+    tree = ast.parse(path.read_text("utf-8"))
+    called = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    assert "cast" not in called
+
+
+_EFFECTS = {"open", "print", "input", "exec", "eval", "__import__", "import_module", "run", "mkdir", "write"}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_importing_a_module_does_nothing_else(path: Path) -> None:
+    """@enforces schema-modules-load-safe"""
+    for statement in ast.parse(path.read_text("utf-8")).body:
+        assert not isinstance(statement, ast.For | ast.While | ast.With | ast.Try | ast.Raise | ast.Assert), path
+        if isinstance(statement, ast.Expr):
+            assert isinstance(statement.value, ast.Constant), ast.unparse(statement)
+        if isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value is not None:
+            calls = [node.func for node in ast.walk(statement.value) if isinstance(node, ast.Call)]
+            names = {getattr(call, "attr", getattr(call, "id", "")) for call in calls}
+            assert names.isdisjoint(_EFFECTS), ast.unparse(statement)
+
+
+TESTS = Path(__file__).parents[1]
+
+
+def ports() -> dict[str, set[str]]:
+    """The ports that have several methods, by name."""
+    tree = ast.parse((ROOT / "store" / "ports.py").read_text("utf-8"))
+    found = {node.name: methods(node) for node in tree.body if isinstance(node, ast.ClassDef)}
+    return {name: of_port for name, of_port in found.items() if len(of_port) > 1}
+
+
+def methods(node: ast.ClassDef) -> set[str]:
+    return {inner.name for inner in node.body if isinstance(inner, ast.FunctionDef)}
+
+
+def test_tests_use_the_adapters_that_are_shipped() -> None:
+    """@enforces test-fakes-usage"""
+    known = ports()
+    assert {"SessionReader", "SnapshotStore", "Keyring"} <= set(known)
+    for path in sorted(TESTS.rglob("*.py")):
+        if TESTS / "coverage" in path.parents:
+            continue
+        tree = ast.parse(path.read_text("utf-8"))
+        imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+        assert "unittest.mock" not in imported, path.name
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef) and not node.bases:
+                faked = [name for name, of_port in known.items() if of_port <= methods(node)]
+                assert not faked, f"{path.name}: {node.name} stands in for {faked[0]}"

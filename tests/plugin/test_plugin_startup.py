@@ -1,0 +1,72 @@
+"""What the plugin costs when nobody uses it: next to nothing, and nothing heavy is imported."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["pytester"]
+
+ROOT = Path(__file__).resolve().parents[2]
+HEAVY = (
+    *("pydantic", "jsonschema", "orjson", "regex", "yaml"),
+    *("workrail_lint.findings", "workrail_lint.documents", "workrail_lint.workrail"),
+    *("pytest_workrail.engine", "pytest_workrail.protocol", "pytest_workrail.run", "pytest_workrail.goldens"),
+)
+
+
+@pytest.mark.parametrize("arguments", [[], ["-k", "one"], ["--collect-only"]], ids=str)
+def test_nothing_heavy_is_imported(pytester: pytest.Pytester, arguments: list[str]) -> None:
+    pytester.makepyfile(test_one="def test_one():\n    assert 1 + 1 == 2\n\ndef test_two():\n    assert 2 + 2 == 4\n")
+    pytester.makeconftest(
+        f"""
+import sys
+
+def pytest_unconfigure():
+    print("HEAVY", sorted(name for name in sys.modules if name in {HEAVY!r}))
+    print("OURS", len([name for name in sys.modules if name.startswith("pytest_workrail")]))
+"""
+    )
+    result = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "pytest_workrail.plugin", "-p", "no:cacheprovider", *arguments],
+        cwd=pytester.path,
+        env={"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(ROOT), "PATH": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "HEAVY []" in result.stdout
+    ours = next(line for line in result.stdout.splitlines() if line.startswith("OURS"))
+    assert int(ours.split()[1]) <= 10, "a handful of small modules"
+
+
+def test_only_public_names_of_pytest_are_used() -> None:
+    for path in (ROOT / "pytest_workrail").rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        assert "import _pytest" not in text, path
+        assert "from _pytest" not in text, path
+
+
+def test_options_and_settings_carry_our_name(pytester: pytest.Pytester) -> None:
+    from pytest_workrail.options import add_options
+
+    seen: list[str] = []
+
+    class Group:
+        def addoption(self, *names: str, **_: object) -> None:
+            seen.extend(names)
+
+    class Parser:
+        def getgroup(self, *_: object) -> Group:
+            return Group()
+
+        def addini(self, name: str, *_: object, **__: object) -> None:
+            seen.append(name)
+
+    add_options(Parser())  # type: ignore[arg-type]
+    assert len(seen) > 5
+    assert all(name.removeprefix("--").startswith("workrail") for name in seen)

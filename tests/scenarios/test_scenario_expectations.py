@@ -1,0 +1,129 @@
+"""Expectations of a scenario: met ones say nothing, each unmet one names the member that is not met."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_workrail import api
+from pytest_workrail.run.result import Run
+from pytest_workrail.run.transcript import Exchange
+from pytest_workrail.scenarios.expectations import turn_expectation, unmet
+from workrail_lint.scenario.model import Scenario, TurnExpectation
+
+WORKFLOW: dict[str, Any] = {
+    "id": "demo.two_steps",
+    "name": "Two steps",
+    "description": "d",
+    "version": "1.0.0",
+    "steps": [{"id": "one", "title": "One", "prompt": "p"}, {"id": "two", "title": "Two", "prompt": "p"}],
+}
+ARTIFACT = {"kind": "demo.note", "n": 1}
+
+
+def a_run(**options: Any) -> Run:
+    answers = {"one": [{"does": "missing_notes"}, {"notes": "n", "artifacts": [ARTIFACT], "context": {"x": [1]}}]}
+    return api.run(WORKFLOW, api.auto(answers), **options)
+
+
+def faults(expect: dict[str, Any] | None, run: Run) -> list[tuple[str, str]]:
+    members = {} if expect is None else {"expect": expect}
+    scenario = Scenario.model_validate({"workflow": "w.json", **members})
+    return [(fault.pointer, fault.message) for fault in unmet(scenario, run)]
+
+
+@pytest.mark.parametrize(
+    "expect",
+    [
+        None,
+        {},
+        {"status": "complete"},
+        {"steps": ["one", "two"]},
+        {"blockers": ["MISSING_REQUIRED_NOTES"]},
+        {"blockers": [{"code": "MISSING_REQUIRED_NOTES", "step": "one", "message": "requires notes"}]},
+        {"gaps": []},
+        {"outputs": {"one": {"notes": "n", "artifacts": [ARTIFACT]}, "two": {}}},
+        {"outputs": {"two": {"artifacts": []}}},
+        {"context": {"x": [1], "y": None}},
+    ],
+)
+def test_what_is_met_says_nothing(expect: dict[str, Any] | None) -> None:
+    assert faults(expect, a_run()) == []
+
+
+@pytest.mark.parametrize(
+    ("expect", "pointer", "message"),
+    [
+        ({"status": "blocked"}, "/expect/status", "the run ended as complete, not as blocked"),
+        ({"steps": ["one"]}, "/expect/steps", "after these comes two; these steps were done: one, two"),
+        ({"steps": ["two", "one"]}, "/expect/steps/0", "number 1 is one, not two; these steps were done: one, two"),
+        ({"steps": ["one", "two", "six"]}, "/expect/steps/2", "six is missing; these steps were done: one, two"),
+        ({"blockers": []}, "/expect/blockers", "there are some; these are the blockers: "),
+        ({"blockers": [{"code": "MISSING_REQUIRED_NOTES", "step": "two"}]}, "/expect/blockers/0/step", '"one" is not'),
+        (
+            {"blockers": [{"code": "MISSING_REQUIRED_NOTES", "message": "zzz"}]},
+            "/expect/blockers/0/message",
+            'does not contain "zzz"',
+        ),
+        ({"gaps": ["missing_required_notes"]}, "/expect/gaps/0", "is missing; these are the gaps: none"),
+        ({"outputs": {"one": {"notes": "m"}}}, "/expect/outputs/one/notes", 'notes of step one are "n", not "m"'),
+        ({"outputs": {"one": {"artifacts": []}}}, "/expect/outputs/one/artifacts", "artifacts of step one are [{"),
+        ({"outputs": {"six": {}}}, "/expect/outputs/six", "step six handed in nothing that was kept"),
+        ({"context": {"x": [2]}}, "/expect/context/x", "variable x is [1], not [2]"),
+        ({"context": {"y": 1}}, "/expect/context/y", "variable y is not set, not 1"),
+        ({"error": "NOT_FOUND"}, "/expect/error", "the run did not end with an error"),
+    ],
+)
+def test_what_is_not_met_names_its_place(expect: dict[str, Any], pointer: str, message: str) -> None:
+    ((where, says),) = faults(expect, a_run())
+    assert where == pointer
+    assert message in says
+
+
+def test_gaps_and_errors() -> None:
+    gappy = api.run(WORKFLOW, api.auto({"one": {"does": "nothing"}}), "full_auto_never_stop")
+    gap = {"detail": "missing_required_notes", "step": "one", "severity": "critical", "summary": "stepId=one"}
+    assert faults({"status": "complete_with_gaps", "gaps": [gap]}, gappy) == []
+    ((where, _),) = faults({"status": "complete_with_gaps", "gaps": [{**gap, "severity": "info"}]}, gappy)
+    assert where == "/expect/gaps/0/severity"
+    stubborn = api.run(WORKFLOW, api.stubborn("missing_notes"))
+    assert faults({"status": "error", "error": "PRECONDITION_FAILED"}, stubborn) == []
+    ((where, says),) = faults({"status": "error", "error": "TIMEOUT"}, stubborn)
+    assert (where, says) == ("/expect/error", "the run ended with error PRECONDITION_FAILED, not TIMEOUT")
+
+
+def test_a_scenario_that_says_nothing_has_to_complete() -> None:
+    ((where, says),) = faults(None, api.run(WORKFLOW, api.stubborn("missing_notes")))
+    assert where == "/expect/status"
+    assert "a scenario that says nothing else has to complete" in says
+
+
+PENDING = {"stepId": "two"}
+OK: dict[str, Any] = {"kind": "ok", "isComplete": False, "pending": PENDING}
+BLOCKED: dict[str, Any] = {**OK, "kind": "blocked", "blockers": {"blockers": [{"code": "A"}, {"code": "B"}]}}
+ERROR: dict[str, Any] = {"code": "NOT_FOUND", "message": "m"}
+
+
+@pytest.mark.parametrize(
+    ("expect", "response", "says"),
+    [
+        ({}, OK, None),
+        ({"answer": "ok", "pending": "two"}, OK, None),
+        ({"answer": "ok"}, {"workflows": []}, None),
+        ({"answer": "blocked", "blockers": ["A", "B"]}, BLOCKED, None),
+        ({"answer": "gated"}, {"kind": "gate_checkpoint"}, None),
+        ({"answer": "complete"}, {"kind": "ok", "isComplete": True, "pending": None}, None),
+        ({"answer": "error", "code": "NOT_FOUND"}, ERROR, None),
+        ({"answer": "blocked"}, OK, "the answer is ok, not blocked"),
+        ({"blockers": ["B"]}, BLOCKED, "the blockers are A, B, not B"),
+        ({"blockers": ["B"]}, OK, "the blockers are none, not B"),
+        ({"code": "TIMEOUT"}, ERROR, "the answer is error NOT_FOUND, not error TIMEOUT"),
+        ({"code": "TIMEOUT"}, OK, "the answer is no error, not error TIMEOUT"),
+        ({"pending": "one"}, OK, "the pending step is two, not one"),
+        ({"pending": "one"}, ERROR, "the pending step is none, not one"),
+    ],
+)
+def test_expectations_of_a_turn(expect: dict[str, Any], response: dict[str, Any], says: str | None) -> None:
+    wrong = turn_expectation(TurnExpectation.model_validate(expect))
+    assert wrong(Exchange("continue_workflow", {}, response, response is ERROR)) == says

@@ -1,0 +1,132 @@
+"""The scenarios that ship: together they show all there is to the protocol.
+
+That they pass with their goldens is for themselves to show: they are collected beside these tests."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from pytest_workrail.events.vocabulary import (
+    BlockerCode,
+    CapabilityMissing,
+    ContractViolation,
+    Unexpected,
+    UserOnlyDependency,
+)
+from pytest_workrail.run.transcript import Exchange, Transcript
+from pytest_workrail.scenarios.loading import Loaded, load_scenario
+from pytest_workrail.scenarios.playing import play
+from workrail_lint.result import Ok
+from workrail_lint.scenario.system import ScenarioSystem
+from workrail_lint.scenario.vocabulary import AgentKind, Behaviour, CallName, FaultKind
+from workrail_lint.workrail.catalog.catalog import load_core
+from workrail_lint.workrail.check import Settings
+
+ROOT = Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "fixtures" / "scenarios"
+FILES = sorted(FOLDER.glob("*.scenario.json"))
+
+
+@cache
+def loaded(path: Path) -> Loaded:
+    result = load_scenario(path, path.name)
+    assert isinstance(result, Ok), str(result.error)
+    return result.value
+
+
+@cache
+def transcripts() -> dict[str, Transcript]:
+    return {path.name: play(loaded(path)).run.transcript for path in FILES}
+
+
+def exchanges() -> list[Exchange]:
+    return [exchange for transcript in transcripts().values() for exchange in transcript.exchanges]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_they_are_clean(path: Path) -> None:
+    result = ScenarioSystem().check(str(path), path.read_bytes(), "scenario", Settings(load_core()))
+    assert result.findings == []
+    assert loaded(path).scenario.description
+
+
+def test_every_golden_has_its_scenario() -> None:
+    goldens = {path.name.removesuffix(".golden.json") for path in (FOLDER / "__goldens__").glob("*.golden.json")}
+    assert goldens == {path.name.removesuffix(".scenario.json") for path in FILES}
+
+
+def test_every_blocker_code_is_shown() -> None:
+    met = {code for transcript in transcripts().values() for visit in transcript.visits for code in visit.blockers}
+    assert met == set(get_args(BlockerCode))
+
+
+def test_every_gap_reason_is_shown() -> None:
+    reasons: set[Any] = set()
+    for transcript in transcripts().values():
+        reasons |= {gap["detail"] for gap in transcript.final["gaps"]}  # type: ignore[union-attr, index, call-overload]
+    known = (ContractViolation, CapabilityMissing, UserOnlyDependency, Unexpected)
+    assert reasons == {reason for closed in known for reason in get_args(closed)}
+
+
+def variant(exchange: Exchange) -> str:
+    """Which member of the response union an answer is."""
+    response = exchange.response
+    if exchange.is_error:
+        return "error"
+    if exchange.tool == "start_workflow":
+        return "started"
+    if exchange.tool != "continue_workflow":
+        return exchange.tool
+    kind = str(response["kind"])
+    if kind == "blocked":
+        return "blocked, retryable" if response["retryable"] else "blocked for good"
+    if kind == "ok":
+        return str(response["nextIntent"])
+    return kind
+
+
+def test_every_response_variant_is_shown() -> None:
+    assert {variant(exchange) for exchange in exchanges()} == {
+        "started",
+        "perform_pending_then_continue",
+        "await_user_confirmation",
+        "rehydrate_only",
+        "complete",
+        "blocked, retryable",
+        "blocked for good",
+        "gate_checkpoint",
+        "checkpoint_workflow",
+        "resume_session",
+        "list_workflows",
+        "inspect_workflow",
+        "error",
+    }
+    members = {name for exchange in exchanges() for name in exchange.response}
+    assert {
+        "warnings",
+        "references",
+        "stepContext",
+        "validation",
+        "assessmentFollowup",
+        "retryContinueToken",
+    } <= members
+
+
+def test_every_way_of_acting_is_shown() -> None:
+    text = [json.loads(path.read_bytes()) for path in FILES]
+    agents = [scenario["agent"] for scenario in text if "agent" in scenario]
+    assert {agent["kind"] for agent in agents} == {kind.value for kind in AgentKind}
+    turns = [turn for agent in agents for turn in agent.get("turns", ())]
+    calls = {turn["call"] for turn in turns if "call" in turn}
+    assert calls >= {call.value for call in CallName} - {"resend", "restart", "checkpoint_workflow"}
+    assert {fault["fault"] for agent in agents for fault in agent.get("faults", ())} == {
+        kind.value for kind in FaultKind
+    }
+    shown = {turn["does"] for turn in turns if "does" in turn} | {agent["does"] for agent in agents if "does" in agent}
+    rarely = {"oversize_notes", "oversize_artifact", "failing_notes", "missing_dimension", "unknown_dimension"}
+    assert {behaviour.value for behaviour in Behaviour} - shown <= rarely
