@@ -10,7 +10,7 @@ import pytest
 from workrail_lint.cli import main
 from workrail_lint.rules.base import Example, Rule
 from workrail_lint.rules.docs import FIXTURES, rules
-from workrail_lint.rules.example_files import arguments, fixture_stem
+from workrail_lint.rules.example_files import arguments, fixture_stem, found_at
 
 BROKEN = Path(__file__).resolve().parents[2] / FIXTURES
 SHOWN = [
@@ -62,4 +62,4 @@ def test_folders(
     paths = ["."] if example.files else [example.path]
     config = [] if (folder / "workrail-lint.toml").exists() else ["--isolated"]
     seen = found(capsys, *config, *arguments(example), "--extend-select", rule.code, *paths)
-    assert (example.path, rule.code) in seen
+    assert (found_at(example), rule.code) in seen

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from workrail_lint.rules import docs
 from workrail_lint.rules.base import Rule
-from workrail_lint.rules.example_files import as_bytes, essentials, fixture_stem, fixtures
+from workrail_lint.rules.example_files import as_bytes, as_shown, essentials, fixture_stem, fixtures, shown_files
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADINGS = ["What it finds", "Why it is bad", "Example", "Use instead", "Fix", "Origin"]
@@ -106,3 +109,63 @@ def test_the_command_checks_or_writes(
 
 def test_generating_twice_gives_the_same_bytes() -> None:
     assert docs.generated() == docs.generated()
+
+
+# ------------------------------------------------------------------------------------------- how examples are shown
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.text('ab"\n ', max_size=30),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text("xy", max_size=3), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@given(st.dictionaries(st.text("xyz", max_size=3), _VALUES, max_size=5))
+def test_a_shown_value_is_the_value(value: dict[str, object]) -> None:
+    text = as_shown(value).decode()
+    assert json.loads(text) == value
+    assert list(json.loads(text)) == list(value)
+
+
+def test_small_parts_stand_on_one_line() -> None:
+    event = {"n": 1, "event": "ask"}
+    long = {"n": 2, "event": "x" * 110}
+    assert as_shown({"a": event, "b": long}).decode().splitlines()[1:4] == [
+        '  "a": {"n": 1, "event": "ask"},',
+        '  "b": {',
+        '    "n": 2,',
+    ]
+    assert as_shown({"trace": [event] * 9, "mode": "full"}).decode().count('    {"n": 1, "event": "ask"}') == 9
+    assert as_shown({"steps": [event]}) == as_bytes({"steps": [event]}), "workflows are laid out as their authors do"
+
+
+@pytest.mark.parametrize(
+    ("code", "fence"),
+    [
+        ("TC304", "yaml"),
+        ("TC410", "markdown"),
+        ("TC605", "json"),
+        ("BC420", "text"),
+        ("TC606", "toml"),
+        ("BC603", "json"),
+    ],
+)
+def test_fences_say_what_is_in_them(code: str, fence: str) -> None:
+    (rule,) = [rule for rule in RULES if rule.code == code]
+    assert f"\n```{fence}\n" in docs.page(rule)
+
+
+def test_long_prose_beside_an_example_is_named_and_not_shown() -> None:
+    (rule,) = [rule for rule in RULES if rule.code == "TC703"]
+    (example,) = rule.examples()
+    shown, named = shown_files(example)
+    assert {path.rpartition("/")[2] for path in named} == {"spec.md", "architecture.md"}
+    assert {path.rpartition("/")[2] for path in shown} == {"acceptance.json", "tasks.yaml"}
+    assert all(f"`{path}`" in docs.page(rule) for path in (*shown, *named))
+
+
+def test_rules_of_all_systems_are_shown() -> None:
+    counts = {family: sum(rule.family == family for rule in RULES) for family in docs.families()}
+    assert (counts["TC"], counts["BC"]) == (182, 130)
+    assert all(counts.values())
