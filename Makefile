@@ -5,20 +5,22 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 WORKERS ?= 2
+LOCKS := --workrail-locks pytest_workrail/locks.json --workrail-sabotages tests/sabotages --workrail-lock-report docs
 SUPPORTED := 3.11 3.12 3.13
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all lint types unit bench schemas clean
+.PHONY: help setup demo test test-all lint types unit locks bench schemas clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1: /p' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## make the virtual environment
 
-$(STAMP): pyproject.toml constraints.txt
+$(STAMP): pyproject.toml constraints.txt tests/golden/neighbours.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed (set PYTHON=...)" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[pytest,dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --no-deps --upgrade --target $(VENV)/neighbours --requirement tests/golden/neighbours.txt
 	@touch $@
 
 demo: $(STAMP) ## compile, hash, pin and diff the shipped fixtures
@@ -31,8 +33,12 @@ lint: $(STAMP) ## ruff: style and formatting
 types: $(STAMP) ## mypy --strict
 	$(BIN)/mypy
 
-unit: $(STAMP) ## the tests alone
-	$(BIN)/python -m pytest -n $(WORKERS) $(ARGS)
+unit: $(STAMP) ## the tests; without ARGS also the locks: all enforced, enough proven, reports true
+	@$(BIN)/python -m compileall -q workrail_lint pytest_workrail # the tests start many processes, and some places forbid Python to keep what it compiled
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(if $(ARGS),$(ARGS),$(LOCKS) --workrail-locks-check --workrail-locks-proven-fail-under 60 --workrail-locks-verify)
+
+locks: $(STAMP) ## prove the locks anew, write their record and reports
+	$(BIN)/python -m pytest -q $(LOCKS) --workrail-locks-prove
 
 test: lint types unit ## lint, types and tests: what CI runs
 
@@ -43,6 +49,8 @@ bench: $(STAMP) ## speed, as ratios measured in one run
 	$(BIN)/python -m benchmarks
 
 schemas: $(STAMP) ## regenerate what is made from models, catalog sources and rules
+	$(BIN)/python -m workrail_lint.team.models.generate
+	$(BIN)/python -m workrail_lint.blocks.models.generate
 	$(BIN)/python -m workrail_lint.workrail.catalog.generate
 	$(BIN)/python -m workrail_lint.workrail.model.generate
 	$(BIN)/python -m pytest_workrail.lock_registry

@@ -13,6 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks.measure import Figure
+from pytest_workrail.golden.modes import BUILD_MACHINE
 
 _PROJECT = Path(__file__).resolve().parents[1]
 _OPTIONS = "-q -p no:workrail -p pytest_workrail.plugin -p no:cacheprovider -p no:hypothesispytest"
@@ -27,7 +28,7 @@ from pytest_workrail.run.transcript import Exchange, Transcript
 def made():
     data = json.loads(Path(__file__).with_name("run.json").read_bytes())
     exchanges = tuple(Exchange(**each) for each in data.pop("exchanges"))
-    return Transcript(**data | {"exchanges": exchanges, "visits": ()})
+    return Transcript(**data | {"exchanges": exchanges, "visits": (), "choices": ()})
 """
 _TEST = """
 import pytest
@@ -89,7 +90,7 @@ def _small_run() -> str:
 
     steps = [{"id": f"step-{n}", "title": f"Step {n}", "prompt": f"Do part {n}."} for n in (1, 2)]
     head = {"id": "small-one", "name": "Small", "description": "Two steps.", "version": "1.0.0"}
-    return json.dumps(asdict(run({**head, "steps": steps}).transcript) | {"visits": []})
+    return json.dumps(asdict(run({**head, "steps": steps}).transcript) | {"visits": [], "choices": []})
 
 
 def _suite(folder: Path, tests: str) -> None:
@@ -103,7 +104,7 @@ def _suite(folder: Path, tests: str) -> None:
 
 def _pytest(folder: Path, *arguments: str) -> float:
     """Run pytest in a folder; the processor time it took, in seconds."""
-    outside = {name: value for name, value in os.environ.items() if name not in ("CI", "BUILD_NUMBER")}
+    outside = {name: value for name, value in os.environ.items() if name not in BUILD_MACHINE}
     environment = {**outside, "PYTHONPATH": str(_PROJECT), "PYTHONDONTWRITEBYTECODE": "1"}
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(

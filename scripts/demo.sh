@@ -41,3 +41,9 @@ mv workflows/refine-until-clean.json.old workflows/refine-until-clean.json
 
 say "6. The same as a diff of behaviour"
 expect_change workrail-lint diff workflows/refine-until-clean.json changed.json
+
+printf '\n\033[1m%s\033[0m\n' "== Workflows as tests: a blocker, its fix, a golden that differs"
+sh "$here/scripts/demo-run.sh"
+
+printf '\n\033[1m%s\033[0m\n' "== The two other agent contracts"
+sh "$here/scripts/demo-contracts.sh"

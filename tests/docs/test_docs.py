@@ -16,7 +16,7 @@ import yaml
 from doc_blocks import Block, blocks, commands, missing
 
 from workrail_lint.cli import COMMANDS
-from workrail_lint.project.config import _CHOICES, _KEYS, load_config
+from workrail_lint.project.config import _KEYS, CHOICES, load_config
 from workrail_lint.report import FORMATS
 from workrail_lint.result import Ok
 
@@ -193,7 +193,7 @@ def test_the_command_line_page_has_no_option_that_is_none() -> None:
 def test_the_configuration_page_has_every_key_and_choice() -> None:
     text = page("configuration")
     assert sorted(re.findall(r"^\| `([a-z-]+)` \|", text, re.MULTILINE)) == sorted(_KEYS)
-    for key, choices in _CHOICES.items():
+    for key, choices in CHOICES.items():
         row = next(line for line in text.splitlines() if line.startswith(f"| `{key}` |"))
         assert all(f"`{choice}`" in row for choice in choices)
 

@@ -1,0 +1,50 @@
+#!/bin/sh
+# A workflow is run like code is tested: a blocker, its fix, a prompt that changed, and who notices.
+# Works on a copy of a shipped fixture, so the checkout stays as it is.
+set -eu
+here=$(cd "$(dirname "$0")/.." && pwd)
+demo=$(mktemp -d)
+trap 'rm -rf "$demo"' EXIT
+mkdir "$demo/workflows" "$demo/scenarios"
+cp "$here/fixtures/workflows/code-review.json" "$demo/workflows"
+cd "$demo"
+# On a build machine goldens are never written; this copy is nobody's build.
+unset CI BUILD_NUMBER
+
+say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
+# What a report says about workflows, without pytest's own frame and without the same change once more as text.
+tell() {
+  sed '/^--- /,/^$/d' report | grep -v -e '\[100%\]$' -e '^FAILED ' -e '^==* \(FAILURES\|short test\)' -e '^__' -e '^$'
+}
+run() { printf '$ pytest %s\n' "$*"; pytest -q -p no:cacheprovider "$@" > report 2>&1; }
+pass() { run "$@" || { cat report; exit 1; }; tell; }
+fail() { run "$@" && { echo "expected a failure" >&2; exit 1; }; tell; }
+
+say "1. A scenario: the agent hands in no verdict at first. What was expected is not what happens"
+cat > scenarios/review.scenario.json <<'SCENARIO'
+{
+  "workflow": "../workflows/code-review.json",
+  "agent": {
+    "kind": "auto",
+    "turns": [{"step": "give-verdict", "does": "missing_artifact"}]
+  },
+  "expect": {"blockers": []}
+}
+SCENARIO
+cat scenarios/review.scenario.json
+fail scenarios
+
+say "2. The fix: say which blocker has to come, and keep what the agent sees as a golden"
+sed -i.old 's/"blockers": \[\]/"blockers": ["MISSING_REQUIRED_OUTPUT"]/' scenarios/review.scenario.json
+pass --workrail-golden=new scenarios
+
+say "3. Somebody changes a prompt: the golden says which answer, which field, which words"
+sed -i.old 's/Read the whole change\./Skim the change./' workflows/code-review.json
+fail scenarios
+
+say "4. It waits until somebody decides: look at it, accept it, and all is well"
+printf '$ workrail-golden list\n'
+workrail-golden list || true
+printf '$ workrail-golden accept scenarios\n'
+workrail-golden accept scenarios
+pass scenarios --workrail-cov
