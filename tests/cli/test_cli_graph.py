@@ -7,8 +7,11 @@ from xml.etree import ElementTree
 
 import pytest
 from cli_types import Run
+from hypothesis import given
+from hypothesis import strategies as st
 
-from workrail_lint.workrail.graph import condition_text
+from workrail_lint.workrail.graph.items import condition_text
+from workrail_lint.workrail.graph.lines import fitted
 from workrail_lint.workrail.rules.samples import controlled_loop, parallel, step, workflow
 
 HOSTILE = '<b>"quoted" & `x` \x1b[31m {{y}} #1; -->'
@@ -54,7 +57,49 @@ def test_output_file_and_errors(run: Run, write: Any, tmp_path: Any) -> None:
         ({"var": "a", "in": [1, 2]}, "a is one of [1, 2]"),
         ({"or": []}, "never"),
         ({"or": [{"var": "a", "gt": 1}, {"not": {"var": "b", "equals": "x"}}]}, 'a > 1 or not (b is "x")'),
+        ({"and": [{"var": "a"}, {"or": [{"var": "b"}, {"var": "c"}]}]}, "a is set and (b is set or c is set)"),
+        ({"and": [{"var": "a", "equals": 1}]}, "a is 1"),
+        ({"and": [], "or": [], "not": {"var": "a"}}, "always"),
+        ({"or": [{}, {"var": "a"}]}, "never or a is set"),
     ],
 )
 def test_conditions_in_words(condition: dict[str, Any], words: str) -> None:
     assert condition_text(condition) == words
+
+
+def test_depth_is_cut_short() -> None:
+    condition: dict[str, Any] = {"var": "a"}
+    for _ in range(500):
+        condition = {"not": condition}
+    assert condition_text(condition).count("not") == 9
+
+
+def test_long_texts_are_broken_and_not_cut() -> None:
+    words = "Weigh the candidates against each other and say which of them survives the first contact with a user"
+    assert " ".join(fitted(words, 30)) == words
+    assert max(map(len, fitted(words, 30))) <= 30
+    assert fitted("x" * 70, 30) == ["x" * 30, "x" * 30, "x" * 10]
+    assert fitted("\u5b57" * 10, 8) == ["\u5b57" * 4, "\u5b57" * 4, "\u5b57" * 2]  # two columns each
+    assert fitted("word " * 500, 10)[-1] == "word word …"
+    assert fitted("", 10) == [""]
+
+
+@given(st.text(max_size=200), st.integers(2, 40))
+def test_lines_fit_and_lose_nothing(text: str, columns: int) -> None:
+    lines = fitted(text, columns)
+    assert all(line.isprintable() for line in lines)
+    if len(lines) <= 6 and "…" not in text and not lines[-1].endswith(" …"):
+        assert "".join(lines).replace(" ", "") == "".join(c for c in text if c.isprintable() and not c.isspace())
+
+
+def test_a_mermaid_label_keeps_its_quotes(run: Run, write: Any) -> None:
+    write("a.json", workflow(step("first", title='Say "it\'s #1"; <b>`now`</b>')))
+    assert "Say #34;it's #35;1#34;#59; #60;b#62;#96;now#96;#60;/b#62;" in run("graph", "a.json").out
+
+
+def test_a_page_tells_what_the_agent_is_told(run: Run, write: Any) -> None:
+    write("a.json", workflow(step("first", prompt="Look <here>.\nThen there."), controlled_loop()))
+    page = run("graph", "a.json", "--format", "html").out
+    assert "<pre>Look &lt;here&gt;.\nThen there.</pre>" in page
+    assert page.count("<details>") == 1 + len(controlled_loop()["body"])
+    assert "<script" not in page
