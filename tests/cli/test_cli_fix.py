@@ -95,7 +95,7 @@ def test_own_fixes_and_those_of_the_folder_meet_in_one_file(folder: Path, capsys
     assert contents(folder) == before
     assert main([*options, "--fix", "."]) == 0
     assert json.loads((folder / example.path).read_text(encoding="utf-8")) == example.fixed
-    assert "2 finding(s) fixed in 1 file(s)" in capsys.readouterr().err
+    assert "2 findings fixed in 1 file" in capsys.readouterr().err
 
 
 def test_only_what_is_looked_at_is_written(folder: Path) -> None:

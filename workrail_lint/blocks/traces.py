@@ -17,6 +17,7 @@ from workrail_lint.blocks.merging import CONFLICT_EVENT, MANUAL, Merge, clashes,
 from workrail_lint.blocks.paths import output_name
 from workrail_lint.blocks.vocabulary import MergeStrategy, Resolution, is_member
 from workrail_lint.blocks.wording import shown
+from workrail_lint.words import counted
 
 Problem = tuple[str, str]
 """A JSON pointer into the trace, and what is wrong there."""
@@ -211,7 +212,7 @@ def retry_limit(trace: Trace) -> Iterator[Problem]:
             runs[event.node] = runs.get(event.node, 0) + 1
             limit = limits.get(event.node)
             if isinstance(limit, int) and runs[event.node] == limit + 2:
-                yield event.pointer, f"the block {shown(event.node)} ran again more than {limit} time(s)"
+                yield event.pointer, f"the block {shown(event.node)} ran again more than {counted(limit, 'time')}"
 
 
 def gate_on_failure(trace: Trace) -> Iterator[Problem]:

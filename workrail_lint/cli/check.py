@@ -17,6 +17,7 @@ from workrail_lint.project.discovery import Discovery, discover
 from workrail_lint.project.planning import Request, make_plan
 from workrail_lint.project.run import Outcome, Plan, default_jobs, run
 from workrail_lint.result import Err
+from workrail_lint.words import counted
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -125,7 +126,7 @@ def _write_baseline(path: str, outcome: Outcome) -> int:
         write_atomically(path, baseline_text(outcome.findings).encode("utf-8", "surrogatepass"))
     except OSError as error:
         raise UsageError(f"{printable(path)} can't be written ({error.strerror})") from None
-    err(f"workrail-lint: {len(outcome.findings)} finding(s) accepted into {printable(path)}")
+    err(f"workrail-lint: {counted(len(outcome.findings), 'finding')} accepted into {printable(path)}")
     return OK
 
 
@@ -133,7 +134,7 @@ def _report(args: Namespace, outcome: Outcome, plan: Plan) -> None:
     clean = not outcome.findings and not outcome.accepted
     if clean and args.output_format in ("text", "concise") and not args.output_file and not args.statistics:
         if args.output_format == "text":
-            err(f"workrail-lint: {len(outcome.files)} file(s) checked, nothing found")
+            err(f"workrail-lint: {counted(len(outcome.files), 'file')} checked, nothing found")
         return
     from workrail_lint.cli.report import write_report
 

@@ -14,6 +14,7 @@ from workrail_lint.project.fixing import fix_once, fix_text, is_wanted
 from workrail_lint.project.run import Outcome, Plan, run, settled
 from workrail_lint.project.systems import System
 from workrail_lint.result import Err
+from workrail_lint.words import counted
 from workrail_lint.workrail.sources import read_file
 
 # A fix that needs several files may open the way for another one, in another file.
@@ -49,8 +50,8 @@ def fix_files(discovery: Discovery, plan: Plan, *, unsafe: bool, write: bool) ->
         for path, change in fixing.changes.items():
             _show(path, change)
     elif fixing.changes:
-        count = sum(change.resolved for change in fixing.changes.values())
-        err(f"workrail-lint: {count} finding(s) fixed in {len(fixing.changes)} file(s)")
+        resolved = sum(change.resolved for change in fixing.changes.values())
+        err(f"workrail-lint: {counted(resolved, 'finding')} fixed in {counted(len(fixing.changes), 'file')}")
     return Result(len(fixing.changes), outcome)
 
 

@@ -11,6 +11,7 @@ from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.cli.reporting import report_errors
 from workrail_lint.project.files import write_atomically
 from workrail_lint.result import Err
+from workrail_lint.words import counted
 from workrail_lint.workrail.canonical import CanonicalError
 from workrail_lint.workrail.check import check_document
 from workrail_lint.workrail.compile import errors_of
@@ -114,7 +115,7 @@ def _existing(path: str, *, must_exist: bool) -> Lockfile | None:
 
 def _update(path: str, active: Settings, compiled: dict[str, CompiledWorkflow], failed: set[str], scope: _Scope) -> int:
     if failed:
-        err(f"workrail-lint: nothing was written, because {len(failed)} workflow(s) do not compile")
+        err(f"workrail-lint: nothing was written, because {counted(len(failed), 'workflow')} can't be compiled")
         return FINDINGS
     old = _existing(path, must_exist=False)
     kept = {key: entry for key, entry in (old.workflows if old else {}).items() if not scope.holds(key)}
@@ -151,7 +152,7 @@ def _check(path: str, active: Settings, compiled: dict[str, CompiledWorkflow], f
         for line in _described(difference, style):
             out(line)
     if not found and not failed and lock.catalog == now:
-        out(f"{path}: {len(asked)} workflow(s) as pinned")
+        out(f"{path}: {counted(len(asked), 'workflow')} as pinned")
         return OK
     if found or lock.catalog != now:
         err("workrail-lint: if this is what you want, pin it with workrail-lint lock --update")

@@ -9,6 +9,7 @@ from workrail_lint.findings import Safety, Severity
 from workrail_lint.report.data import ReportData, Reported, Summary
 from workrail_lint.report.frame import Frame, frame
 from workrail_lint.report.neutral import one_line, shown_path
+from workrail_lint.words import counted, listed
 
 COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 _HOW = {Safety.SAFE: "--fix", Safety.UNSAFE: "--fix --unsafe-fixes"}
@@ -65,12 +66,12 @@ def style_link(text: str, address: str) -> str:
 
 def closing(summary: Summary, style: Style) -> str:
     """What was found, and what can be done about it at once."""
-    files = count(summary.files, "file")
+    files = counted(summary.files, "file")
     if not summary.findings:
         lines = [style(f"No findings in {files}.", "green")]
     else:
         parts = [
-            style(count(number, word), COLOURS[severity], "bold")
+            style(counted(number, word), COLOURS[severity], "bold")
             for number, word, severity in (
                 (summary.errors, "error", Severity.ERROR),
                 (summary.warnings, "warning", Severity.WARNING),
@@ -94,11 +95,3 @@ def closing(summary: Summary, style: Style) -> str:
     if hidden:
         lines.append(f"Not shown: {listed(hidden)}.")
     return "\n".join(lines) + "\n"
-
-
-def count(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
-
-
-def listed(parts: list[str]) -> str:
-    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

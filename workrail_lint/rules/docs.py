@@ -15,6 +15,7 @@ from functools import cache
 from workrail_lint.cli.output import printable
 from workrail_lint.rules.base import Example, Rule
 from workrail_lint.rules.example_files import as_shown, essentials, fixtures, has_file, remarks, shown_files
+from workrail_lint.words import counted
 
 PAGES = "docs/rules"
 FIXTURES = "fixtures/broken"
@@ -271,7 +272,7 @@ def main(arguments: list[str]) -> int:
     if arguments:
         sys.stderr.write("usage: python -m workrail_lint.rules.docs [--check]\n")
         return 2
-    sys.stdout.write(f"{write()} file(s) changed\n")
+    sys.stdout.write(f"{counted(write(), 'file')} changed\n")
     return 0
 
 

@@ -14,6 +14,7 @@ from workrail_lint.blocks.vocabulary import ControlType, members
 from workrail_lint.blocks.wording import shown
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.words import counted
 
 CONFIG_OF = {
     ControlType.CONDITION: "conditionConfig",
@@ -88,7 +89,8 @@ class ControlShape(DefinitionRule):
             if found.control is ControlType.CONDITION:
                 ways = sum(1 for transition in definition.transitions if transition.source == found.id)
                 if ways < 2:
-                    text = f"the condition {shown(found.id)} has {ways} outgoing transition(s); a decision needs two"
+                    ways_out = counted(ways, "outgoing transition")
+                    text = f"the condition {shown(found.id)} has {ways_out}; a decision needs two"
                     report(found.pointer, text)
             body = found.settings("forEachConfig").get("bodyNodeIds")
             if found.control is ControlType.FOR_EACH and body == []:

@@ -15,6 +15,7 @@ from workrail_lint.documents import pointer as pointers
 from workrail_lint.findings import Finding
 from workrail_lint.result import Err
 from workrail_lint.schemas import load_schema
+from workrail_lint.words import counted
 from workrail_lint.workrail.canonical import CanonicalError
 from workrail_lint.workrail.catalog.catalog import digest_of, load_core, routine_of
 from workrail_lint.workrail.catalog.contracts import validate_artifact
@@ -150,10 +151,16 @@ _SHAPES: dict[str, tuple[str, _Wording]] = {
     "type": ("schema-type", lambda schema, actual: f"must be of type {schema['type']}, not {type_name(actual)}"),
     "oneOf": ("schema-type", lambda schema, actual: f"must be {_alternatives(schema)}, not {type_name(actual)}"),
     "pattern": ("schema-pattern", lambda schema, actual: f"{json.dumps(actual)} does not match {schema['pattern']}"),
-    "minLength": ("schema-too-short", lambda schema, _: f"must have at least {schema['minLength']} character(s)"),
-    "maxLength": ("schema-too-long", lambda schema, _: f"must have at most {schema['maxLength']} character(s)"),
-    "minItems": ("schema-too-few", lambda schema, _: f"must have at least {schema['minItems']} item(s)"),
-    "maxItems": ("schema-too-many", lambda schema, _: f"must have at most {schema['maxItems']} item(s)"),
+    "minLength": (
+        "schema-too-short",
+        lambda schema, _: f"must have at least {counted(schema['minLength'], 'character')}",
+    ),
+    "maxLength": (
+        "schema-too-long",
+        lambda schema, _: f"must have at most {counted(schema['maxLength'], 'character')}",
+    ),
+    "minItems": ("schema-too-few", lambda schema, _: f"must have at least {counted(schema['minItems'], 'item')}"),
+    "maxItems": ("schema-too-many", lambda schema, _: f"must have at most {counted(schema['maxItems'], 'item')}"),
     "minimum": ("schema-range", lambda schema, _: f"must be at least {schema['minimum']}"),
     "maximum": ("schema-range", lambda schema, _: f"must be at most {schema['maximum']}"),
 }

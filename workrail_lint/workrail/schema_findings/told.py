@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from workrail_lint import js
+from workrail_lint.words import counted
 from workrail_lint.workrail.compiler.nodes import one_line
 from workrail_lint.workrail.schema_findings.members import elsewhere, nearest_member
 from workrail_lint.workrail.schema_findings.places import Place, shown, typed
@@ -76,7 +77,7 @@ def mismatch(violation: Violation, place: Place) -> Told:
 
 def too_short(violation: Violation, place: Place) -> Told:
     size, low = len(violation.value), violation.expected
-    text = f"has {_count(size, 'character')}; it needs at least {low}" if size else _empty(low, "character")
+    text = f"has {counted(size, 'character')}; it needs at least {low}" if size else _empty(low, "character")
     return Told("schema-too-short", f"{place.subject} {text}")
 
 
@@ -87,13 +88,13 @@ def too_long(violation: Violation, place: Place) -> Told:
 
 def too_few(violation: Violation, place: Place) -> Told:
     size, low = len(violation.value), violation.expected
-    text = f"has {_count(size, 'item')}; it needs at least {low}" if size else _empty(low, "item")
+    text = f"has {counted(size, 'item')}; it needs at least {low}" if size else _empty(low, "item")
     return Told("schema-too-few", f"{place.subject} {text}")
 
 
 def too_many(violation: Violation, place: Place) -> Told:
     size, high = len(violation.value), violation.expected
-    return Told("schema-too-many", f"{place.subject} has {_count(size, 'item')}; at most {high} are allowed")
+    return Told("schema-too-many", f"{place.subject} has {counted(size, 'item')}; at most {high} are allowed")
 
 
 def repeated(violation: Violation, place: Place) -> Told:
@@ -142,8 +143,4 @@ def general(violation: Violation, place: Place) -> Told:
 
 
 def _empty(low: int, noun: str) -> str:
-    return f"is empty; it needs at least {_count(low, noun)}"
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return f"is empty; it needs at least {counted(low, noun)}"
