@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from workrail_lint.blocks.paths import OUTPUT_FOLDER, REJECTED_SUFFIX, RUN_FOLDER, is_safe_id
+from workrail_lint.documents.kinds import SCHEMA_SUFFIX
 
 if TYPE_CHECKING:
     from workrail_lint.documents.structure import Validator
@@ -54,7 +55,7 @@ def kind_by_name(path: str) -> BlockKind | None:
         return _recorded_kind(name)
     if name.endswith(WORKFLOW_SUFFIX):
         return BlockKind.WORKFLOW
-    if name.startswith("block-") and name.endswith(".json"):
+    if name.startswith("block-") and name.endswith(".json") and not name.endswith(SCHEMA_SUFFIX):
         return BlockKind.OUTPUT
     return None
 

@@ -24,6 +24,8 @@ class Kind(str, Enum):
     UNKNOWN = "unknown"
 
 
+# A JSON Schema names the members of the documents it describes, and often carries their names.
+SCHEMA_SUFFIX = ".schema.json"
 _ROUTINE_ID = Pattern(r"(?:wr\.)?routine-")
 _IDENTITY = {"id", "name", "description", "version"}
 

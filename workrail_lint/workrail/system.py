@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from workrail_lint.documents.json_reader import FEW_SLIPS, MANY_SLIPS, JsonDocument, read_json
-from workrail_lint.documents.kinds import Kind, in_routines_folder, kind_by_name, kind_of, may_be_ours
+from workrail_lint.documents.kinds import SCHEMA_SUFFIX, Kind, in_routines_folder, kind_by_name, kind_of, may_be_ours
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.project.places import id_pointer
 from workrail_lint.project.systems import FileResult
@@ -44,7 +44,7 @@ class WorkRailSystem:
         kind = kind_by_name(path)
         if kind is not None:
             return kind.value if kind in _CHECKED else None
-        if b'"catalogFormat"' in data:
+        if b'"catalogFormat"' in data and not path.endswith(SCHEMA_SUFFIX):
             return Kind.CATALOG.value
         if named:
             return Kind.WORKFLOW.value if not path.endswith((".md", ".yaml", ".jsonl", ".txt")) else None
