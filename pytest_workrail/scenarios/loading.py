@@ -14,8 +14,10 @@ from workrail_lint.findings import Finding, Severity
 from workrail_lint.project.config import find_config
 from workrail_lint.result import Err, Ok
 from workrail_lint.scenario.check import (
+    UNREADABLE,
     Sources,
     compile_scenario,
+    member_for,
     own_findings,
     read_scenario,
     workflow_findings,
@@ -53,7 +55,7 @@ def load_scenario(path: Path, file: str) -> Ok[Loaded] | Err[ScenarioFailure]:
         return failed(Fault(sources.error, ""))
     compiled = compile_scenario(read.value, os.fspath(path.parent), sources.value)
     if isinstance(compiled, Err):
-        return failed(*(_workflow_fault(error, path.parent) for error in compiled.error))
+        return failed(*(_compile_fault(error, read.value, path.parent) for error in compiled.error))
     ir = compiled.value.ir
     unknown = list(workflow_findings(read.value, ir))
     if unknown:
@@ -66,14 +68,16 @@ def _fault(finding: Finding) -> Fault:
     return Fault(finding.message, finding.pointer, None if span is None else Place(span.start.line, span.start.column))
 
 
-def _workflow_fault(finding: Finding, folder: Path) -> Fault:
-    """What is wrong with the workflow, said where the scenario names it."""
-    if finding.name == "file-not-readable":
+def _compile_fault(finding: Finding, value: dict[str, Any], folder: Path) -> Fault:
+    """What is wrong with the workflow or what it is compiled with, said where the scenario names it."""
+    member = member_for(finding.path, value, os.fspath(folder))
+    if finding.name in UNREADABLE:
         reason = finding.message.removeprefix(finding.path).strip()
-        return Fault(f"the workflow {os.path.relpath(finding.path, folder)} {reason}", "/workflow")
+        return Fault(f"the {member} {os.path.relpath(finding.path, folder)} {reason}", f"/{member}")
     at = "" if finding.span is None else f":{finding.span.start.line}:{finding.span.start.column}"
     where = f"{os.path.relpath(finding.path, folder)}{at}" if finding.path else "it"
-    return Fault(f"the workflow does not compile: {where}: {finding.message} ({finding.pointer or '/'})", "/workflow")
+    verdict = "does not compile" if member == "workflow" else "can't be used"
+    return Fault(f"the {member} {verdict}: {where}: {finding.message} ({finding.pointer or '/'})", f"/{member}")
 
 
 @lru_cache(maxsize=256)

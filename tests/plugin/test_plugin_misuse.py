@@ -30,7 +30,14 @@ BROKEN: dict[str, tuple[str | bytes, str]] = {
         "{" + WORKFLOW + ', "agent": {"kind": "auto", "turns": [{"step": "read-change", "does": "wrong_level"}]}}',
         ":*step 'read-change' gives no occasion for wrong_level*",
     ),
-    "routines": ("{" + WORKFLOW + ', "routines": "nowhere"}', ":*nowhere*no such file or directory*"),
+    "routines": (
+        "{" + WORKFLOW + ', "routines": "nowhere"}',
+        ":*: the routines nowhere can not be read: no such file or directory (/routines)",
+    ),
+    "catalog": (
+        "{" + WORKFLOW + ', "catalog": "../workflows/review.json"}',
+        ":*: the catalog can't be used: ../workflows/review.json*(/catalog)",
+    ),
     "invalid": ('{"workflow": "../workflows/invalid.json"}', ":1:14: the workflow does not compile: *"),
     "endless": ("{" + WORKFLOW + ', "maxTurns": 1}', ":*The run was not over after 1 turns.*"),
 }

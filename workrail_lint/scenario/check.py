@@ -44,6 +44,8 @@ class Sources(NamedTuple):
     bindings: object = None
 
 
+# Names of findings about something that is not there, or can't be opened.
+UNREADABLE = ("file-not-readable", "routines-not-readable")
 # The contracts besides WorkRail's: the member by which a scenario is known as one of theirs.
 _PACKS = {"team": "workrail_lint.team.scenario_check", "block": "workrail_lint.blocks.scenario_check"}
 
@@ -88,7 +90,7 @@ def check_scenario(path: str, data: bytes | str, sources: Sources) -> ReadScenar
     found = list(own_findings(read.value))
     compiled = compile_scenario(read.value, os.path.dirname(path), sources)
     if isinstance(compiled, Err):
-        found.append(_workflow_finding(read.value["workflow"], compiled.error))
+        found.append(_compile_finding(read.value, os.path.dirname(path), compiled.error))
     else:
         found += workflow_findings(read.value, compiled.value.ir)
     return ReadScenario(read.document, found)
@@ -118,16 +120,27 @@ def compile_scenario(value: dict[str, Any], folder: str, sources: Sources) -> Ok
     )
 
 
-def _workflow_finding(workflow: str, errors: list[Finding]) -> Finding:
-    unread = next((error for error in errors if error.name == "file-not-readable"), None)
+def member_for(path: str, value: dict[str, Any], folder: str) -> str:
+    """The member of a scenario that a file comes from: what is wrong with the file is said there."""
+    wrong = os.path.normpath(path)
+    for member in ("catalog", "routines"):
+        named = os.path.normpath(os.path.join(folder, value[member])) if member in value else None
+        if named is not None and (wrong == named or wrong.startswith(named + os.sep)):
+            return member
+    return "workflow"
+
+
+def _compile_finding(value: dict[str, Any], folder: str, errors: list[Finding]) -> Finding:
+    unread = next((error for error in errors if error.name in UNREADABLE), None)
+    first, more = unread or errors[0], len(errors) - 1
+    member = member_for(first.path, value, folder)
+    what = f"the {member} {value[member]}"
     if unread is not None:
         reason = unread.message.removeprefix(unread.path).strip()
-        return scenario_finding("scenario-workflow-missing", "/workflow", f"the workflow {workflow} {reason}")
-    first, more = errors[0], len(errors) - 1
+        return scenario_finding("scenario-workflow-missing", f"/{member}", f"{what} {reason}")
     rest = "" if more == 0 else f" (and {more} more)"
-    return scenario_finding(
-        "scenario-workflow-invalid", "/workflow", f"the workflow {workflow} does not compile: {first.message}{rest}"
-    )
+    verdict = "does not compile" if member == "workflow" else "can't be used"
+    return scenario_finding("scenario-workflow-invalid", f"/{member}", f"{what} {verdict}: {first.message}{rest}")
 
 
 def own_findings(value: dict[str, Any]) -> Iterator[Finding]:

@@ -37,18 +37,19 @@ class WorkflowMissing(ScenarioRule):
     code = "SN001"
     name = "scenario-workflow-missing"
     severity = Severity.ERROR
-    summary = "The workflow that a scenario names can't be read."
+    summary = "The workflow, the catalog or the routines that a scenario names can't be read."
     why = "The scenario can't be run, so whatever it was meant to show is not tested."
 
     def examples(self) -> Iterable[Example]:
         yield Example(_scenario(workflow="../workflows/exmaple.json"), _scenario(), path=_PATH, files=_FILES)
+        yield Example(_scenario(routines="../nowhere"), _scenario(), path=_PATH, files=_FILES)
 
 
 class WorkflowInvalid(ScenarioRule):
     code = "SN002"
     name = "scenario-workflow-invalid"
     severity = Severity.ERROR
-    summary = "The workflow that a scenario names does not compile."
+    summary = "The workflow that a scenario names does not compile, or not with the catalog or the routines it names."
     why = "Only a compiled workflow can be run; the findings of the workflow file say what is wrong with it."
 
     def examples(self) -> Iterable[Example]:
