@@ -36,6 +36,22 @@ def test_unknown_command_and_option(run: Run) -> None:
     assert run("compile", "a.json", "--nope").code == 2
 
 
+@pytest.mark.parametrize(
+    ("arguments", "part"),
+    [
+        (("show",), "required: ID (see workrail-lint catalog show --help)"),
+        (("import",), "required: DIR"),
+        (("list", "--frob"), "--frob"),
+        (("export", "--outptu", "x"), "--outptu"),
+    ],
+)
+def test_a_slip_in_an_action_of_catalog_is_a_usage_error(run: Run, arguments: tuple[str, ...], part: str) -> None:
+    ran = run("catalog", *arguments)
+    assert ran.code == 2
+    assert part in ran.err and ran.err.count("\n") == 1
+    assert run("catalog", arguments[0], "--help").code == 0
+
+
 def test_a_bug_in_our_code_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.delenv("WORKRAIL_LINT_DEBUG", raising=False)
     monkeypatch.setattr("workrail_lint.cli.schema.main", lambda _: 1 / 0)

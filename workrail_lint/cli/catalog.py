@@ -35,12 +35,17 @@ def main(arguments: list[str]) -> int:
     return OK
 
 
+class _ActionParser(Parser):
+    """The same parser as argparse makes one for each action, with the whole command as its name."""
+
+    def __init__(self, prog: str, description: str) -> None:
+        super().__init__(prog.removeprefix("workrail-lint "), description)
+
+
 def _parser() -> Parser:
     parser = Parser("catalog", "The builtins: features, refs, templates, contract packs, capabilities.")
     parser.set_defaults(output_format="text")
-    actions = parser.add_subparsers(
-        dest="action", required=True, metavar="ACTION", parser_class=argparse.ArgumentParser
-    )
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=_ActionParser)
     for name, text in (("list", "list all builtins"), ("show", "show one builtin")):
         action = actions.add_parser(name, help=text, description=text)
         if name == "show":
