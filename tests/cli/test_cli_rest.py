@@ -48,7 +48,8 @@ def test_unknown_command_and_option(run: Run) -> None:
 def test_a_slip_in_an_action_of_catalog_is_a_usage_error(run: Run, arguments: tuple[str, ...], part: str) -> None:
     ran = run("catalog", *arguments)
     assert ran.code == 2
-    assert part in ran.err and ran.err.count("\n") == 1
+    assert part in ran.err
+    assert ran.err.count("\n") == 1
     assert run("catalog", arguments[0], "--help").code == 0
 
 

@@ -9,7 +9,7 @@ from workrail_lint.cli import UsageError
 from workrail_lint.cli.output import err, printable
 from workrail_lint.documents.kinds import Kind, kind_by_name, kind_of, may_be_ours
 from workrail_lint.findings import Finding
-from workrail_lint.project.config import Config, find_config, load_config
+from workrail_lint.project.config import Config, find_config, load_config, unconfigured
 from workrail_lint.project.discovery import discover
 from workrail_lint.result import Err
 from workrail_lint.workrail.project_bindings import FILE as BINDINGS_FILE
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def configuration(args: argparse.Namespace, start: str = os.curdir) -> Config:
     if args.isolated:
-        return Config(os.path.abspath(start))
+        return unconfigured(start)
     found = load_config(args.config) if args.config else find_config(start)
     if isinstance(found, Err):
         raise UsageError(found.error)
@@ -56,6 +56,7 @@ def settings(args: argparse.Namespace, config: Config, *, parity: bool = False, 
         options={
             "evidence": config.text("evidence") or "normal",
             "new-files": config.strings("new-files"),
+            "root": config.root,
             **config.system_options(),
         },
     )
@@ -107,7 +108,8 @@ class Workflow:
 
 def workflow_files(paths: list[str], config: Config) -> list[Workflow]:
     """The workflows that the paths name or hold. A named file that can't be read is an error."""
-    found = discover(paths, include=config.strings("include"), exclude=config.strings("exclude"))
+    include, exclude = config.strings("include"), config.strings("exclude")
+    found = discover(paths, include=include, exclude=exclude, root=config.root)
     for path, reason in found.problems:
         raise UsageError(f"{printable(path)} {reason}")
     workflows: list[Workflow] = []

@@ -60,7 +60,11 @@ def _run(args: Namespace) -> int:
         outcome, discovery = check_stdin(args, plan, sys.stdin.buffer.read())
     else:
         discovery = discover(
-            paths, include=config.strings("include"), exclude=config.strings("exclude"), suffixes=SUFFIXES
+            paths,
+            include=config.strings("include"),
+            exclude=config.strings("exclude"),
+            root=config.root,
+            suffixes=SUFFIXES,
         )
         _refuse_missing(discovery, paths)
         if args.fix or args.diff:

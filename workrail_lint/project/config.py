@@ -109,10 +109,7 @@ class Config:
 
 def find_config(start: str) -> Ok[Config] | Err[str]:
     """The configuration that holds for a file or folder: the nearest one above it."""
-    folder = os.path.abspath(start)
-    if not os.path.isdir(folder):
-        folder = os.path.dirname(folder)
-    first = folder
+    folder = _folder(start)
     while True:
         own = os.path.join(folder, OWN_FILE)
         if os.path.isfile(own):
@@ -122,8 +119,19 @@ def find_config(start: str) -> Ok[Config] | Err[str]:
             return load_config(shared)
         above = os.path.dirname(folder)
         if above == folder:
-            return Ok(Config(first))
+            return Ok(unconfigured(start))
         folder = above
+
+
+def unconfigured(start: str) -> Config:
+    """No settings at all. The project is then the current folder, or for a path outside of it, the path's own."""
+    folder, current = _folder(start), os.getcwd()
+    return Config(current if f"{folder}{os.sep}".startswith(current.rstrip(os.sep) + os.sep) else folder)
+
+
+def _folder(path: str) -> str:
+    whole = os.path.abspath(path)
+    return whole if os.path.isdir(whole) else os.path.dirname(whole)
 
 
 def _mentions_table(path: str) -> bool:

@@ -44,9 +44,14 @@ def discover(
     *,
     include: list[str] | None = None,
     exclude: list[str] | None = None,
+    root: str = os.curdir,
     suffixes: tuple[str, ...] = (".json",),
 ) -> Discovery:
-    """Expand paths. Symbolic links to folders are not followed, so a link can't make the walk endless."""
+    """Expand paths; patterns are seen from `root`, the folder of the configuration they stand in.
+
+    Symbolic links to folders are not followed, so a link can't make the walk endless.
+    """
+    wanted = _Wanted(include or [], exclude or [], root, suffixes)
     files: dict[str, Found] = {}
     problems: list[tuple[str, str]] = []
     for path in paths:
@@ -58,32 +63,42 @@ def discover(
         if not exists:
             problems.append((path, "does not exist"))
         elif is_folder:
-            for found in _walk(path, include or [], exclude or [], suffixes, problems):
+            for found in _walk(path, wanted, problems):
                 files.setdefault(os.path.normpath(found), Found(found, False))
         else:
             files[os.path.normpath(path)] = Found(path, True)
     return Discovery([files[key] for key in sorted(files)], problems)
 
 
-def _walk(
-    root: str, include: list[str], exclude: list[str], suffixes: tuple[str, ...], problems: list[tuple[str, str]]
-) -> Iterator[str]:
+class _Wanted(NamedTuple):
+    """What of a folder is looked at."""
+
+    include: list[str]
+    exclude: list[str]
+    root: str
+    suffixes: tuple[str, ...]
+
+    def folder(self, path: str) -> bool:
+        return not matches(path, self.root, self.exclude)
+
+    def file(self, path: str) -> bool:
+        if not path.endswith(self.suffixes) or matches(path, self.root, self.exclude):
+            return False
+        return not self.include or matches(path, self.root, self.include)
+
+
+def _walk(root: str, wanted: _Wanted, problems: list[tuple[str, str]]) -> Iterator[str]:
     def cannot_list(error: OSError) -> None:
         problems.append((str(error.filename), f"can't be listed ({error.strerror})"))
 
     for folder, folders, names in os.walk(root, onerror=cannot_list):
         folders[:] = sorted(
-            name
-            for name in folders
-            if name not in SKIPPED_FOLDERS and not matches(os.path.join(folder, name), root, exclude)
+            name for name in folders if name not in SKIPPED_FOLDERS and wanted.folder(os.path.join(folder, name))
         )
         for name in sorted(names):
             path = os.path.join(folder, name)
-            if not name.endswith(suffixes) or matches(path, root, exclude):
-                continue
-            if include and not matches(path, root, include):
-                continue
-            yield path if root != os.curdir else os.path.relpath(path)
+            if wanted.file(path):
+                yield path if root != os.curdir else os.path.relpath(path)
 
 
 def matches(path: str, root: str, patterns: list[str]) -> bool:

@@ -224,7 +224,7 @@ class Workflow:
             return False
         from workrail_lint.project.discovery import matches
 
-        return matches(self.path, ".", [str(pattern) for pattern in patterns])
+        return matches(self.path, str(self.options.get("root", ".")), [str(pattern) for pattern in patterns])
 
     @cached_property
     def all_steps(self) -> list[Step]:

@@ -1,0 +1,64 @@
+"""What a configuration says about paths holds from wherever a command is run, however the paths are spelled."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli_types import Run
+
+from workrail_lint.workrail.rules.samples import step, workflow
+
+BLANK = workflow(step("first", guidance=["Look twice.", " "]))
+REFERENCE = {"id": "doc", "title": "Doc", "source": "docs/a.md", "purpose": "p", "authoritative": True}
+# From which folder, and how the workflows are called from there.
+SPELLINGS = [(".", "."), (".", "workflows"), (".", "./workflows/"), ("workflows", "."), ("docs", "../workflows")]
+
+
+@pytest.fixture(params=SPELLINGS, ids=lambda spelling: " ".join(spelling))
+def checked(run: Run, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Check the workflows of a project, and give the names of what is found."""
+    folder, path = request.param
+
+    def check(*arguments: str, absolute: bool = False) -> list[str]:
+        (tmp_path / folder).mkdir(exist_ok=True)
+        monkeypatch.chdir(tmp_path / folder)
+        spelled = os.path.abspath(path) if absolute else path
+        return [
+            item["name"]
+            for item in json.loads(run("check", spelled, *arguments, "--output-format", "json").out)["findings"]
+        ]
+
+    return check
+
+
+def test_patterns_are_seen_from_the_configuration(checked: Any, write: Any) -> None:
+    write("workflows/kept.json", BLANK)
+    write("workflows/drafts/new.json", {**BLANK, "id": "demo.draft"})
+    write("workrail-lint.toml", 'select = ["guidance-blank"]\nexclude = ["workflows/drafts"]\n')
+    for absolute in (False, True):
+        assert checked(absolute=absolute) == ["guidance-blank"]
+    write("workrail-lint.toml", 'select = ["guidance-blank"]\ninclude = ["workflows/drafts/*"]\n')
+    assert checked() == ["guidance-blank"]
+    write("workrail-lint.toml", 'select = ["workflow-id-legacy-new"]\nnew-files = ["workflows/drafts/*"]\n')
+    write("workflows/drafts/new.json", {**BLANK, "id": "draft"})
+    assert checked() == ["workflow-id-legacy-new"]
+
+
+@pytest.mark.parametrize("arguments", [(), ("--isolated",)])
+def test_without_a_configuration_the_project_is_the_current_folder(
+    run: Run, write: Any, arguments: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("workflows/example.json", workflow(references=[REFERENCE]))
+    write("docs/a.md", "text")
+    for path in (".", "workflows", "workflows/example.json", str(tmp_path / "workflows" / "example.json")):
+        assert "reference-missing-file" not in run("check", path, *arguments).out
+    # A path elsewhere is judged by the folder it stands in.
+    write("elsewhere/docs/other.txt", "")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert "reference-missing-file" in run("check", "../workflows/example.json", *arguments).out
+    write("workflows/docs/a.md", "text")
+    assert "reference-missing-file" not in run("check", "../workflows/example.json", *arguments).out
