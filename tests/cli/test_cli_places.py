@@ -62,3 +62,24 @@ def test_without_a_configuration_the_project_is_the_current_folder(
     assert "reference-missing-file" in run("check", "../workflows/example.json", *arguments).out
     write("workflows/docs/a.md", "text")
     assert "reference-missing-file" not in run("check", "../workflows/example.json", *arguments).out
+
+
+def test_a_baseline_holds_from_everywhere(checked: Any, run: Run, write: Any, tmp_path: Path) -> None:
+    write("workflows/example.json", {**BLANK, "about": "x"})
+    assert run("check", ".", "--write-baseline", "baseline.json").code == 0
+    assert {entry["path"] for entry in json.loads((tmp_path / "baseline.json").read_text())["entries"]} == {
+        "workflows/example.json"
+    }
+    for absolute in (False, True):
+        assert checked("--baseline", str(tmp_path / "baseline.json"), absolute=absolute) == []
+
+
+def test_what_a_baseline_accepts_about_a_whole_document_outlives_an_edit(run: Run, write: Any) -> None:
+    bare = {name: value for name, value in BLANK.items() if name not in ("about", "examples")}
+    write("workflows/example.json", bare)
+    arguments = ("check", "--select", "about-missing,guidance-blank", "--output-format", "concise")
+    assert run(*arguments, "--write-baseline", "baseline.json").code == 0
+    write("workflows/example.json", {**bare, "steps": [step("first", "Another prompt.", guidance=["\t"])]})
+    ran = run(*arguments, "--baseline", "baseline.json")
+    assert "guidance-blank" in ran.out
+    assert "about-missing" not in ran.out

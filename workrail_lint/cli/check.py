@@ -126,8 +126,9 @@ def _write_baseline(path: str, outcome: Outcome) -> int:
     from workrail_lint.project.baseline import baseline_text
     from workrail_lint.project.files import write_atomically
 
+    text = baseline_text(outcome.findings, os.path.dirname(os.path.abspath(path)))
     try:
-        write_atomically(path, baseline_text(outcome.findings).encode("utf-8", "surrogatepass"))
+        write_atomically(path, text.encode("utf-8", "surrogatepass"))
     except OSError as error:
         raise UsageError(f"{printable(path)} can't be written ({error.strerror})") from None
     err(f"workrail-lint: {counted(len(outcome.findings), 'finding')} accepted into {printable(path)}")

@@ -1,34 +1,39 @@
 """Baselines: adopt the linter on old files, and be told only about what is new.
 
 A fingerprint is the rule, the file, the place by ids and a hash of the value found there: it survives
-reformatting and steps that move, and it ends when somebody touches the value.
+reformatting and steps that move, and it ends when somebody touches the value. A finding about the document as a
+whole has no value of its own: it stays accepted, since every edit would end it.
 """
 
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
 from typing import Any
 
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.findings import Finding
+from workrail_lint.project.places import seen_from
 from workrail_lint.result import Err, Ok
 from workrail_lint.workrail.canonical import canonical_hash
 
 VERSION = 1
 
 
-def fingerprint(finding: Finding) -> str:
+def fingerprint(finding: Finding, root: str = os.curdir) -> str:
     """The finding's identity across runs; `details` carries what only the check could know."""
-    parts = [finding.name, finding.path.replace("\\", "/"), finding.details.get("place", finding.pointer)]
-    return canonical_hash([*parts, finding.details.get("valueHash", "")])[7:39]
+    parts = [finding.name, seen_from(root, finding.path), finding.details.get("place", finding.pointer)]
+    value = finding.details.get("valueHash", "") if finding.pointer else ""
+    return canonical_hash([*parts, value])[7:39]
 
 
 class Baseline:
-    """The accepted findings, with how often each occurs."""
+    """The accepted findings, with how often each occurs. Paths are relative to the folder of the baseline."""
 
-    def __init__(self, entries: Counter[str] | None = None) -> None:
+    def __init__(self, entries: Counter[str] | None = None, root: str = os.curdir) -> None:
         self.entries: Counter[str] = entries or Counter()
+        self.root = root
 
     def split(self, findings: list[Finding]) -> tuple[list[Finding], list[Finding]]:
         """The new findings, and the accepted ones (marked, for formats that show them)."""
@@ -36,7 +41,7 @@ class Baseline:
         new: list[Finding] = []
         accepted: list[Finding] = []
         for finding in findings:
-            key = fingerprint(finding)
+            key = fingerprint(finding, self.root)
             if left[key] > 0:
                 left[key] -= 1
                 finding.details["baselined"] = True
@@ -46,14 +51,14 @@ class Baseline:
         return new, accepted
 
 
-def baseline_text(findings: list[Finding]) -> str:
+def baseline_text(findings: list[Finding], root: str = os.curdir) -> str:
     """The content of a baseline file, in a stable order, with enough words to review it."""
     entries: list[dict[str, Any]] = [
         {
-            "fingerprint": fingerprint(finding),
+            "fingerprint": fingerprint(finding, root),
             "code": finding.code,
             "name": finding.name,
-            "path": finding.path.replace("\\", "/"),
+            "path": seen_from(root, finding.path),
             "place": finding.details.get("place", finding.pointer),
         }
         for finding in findings

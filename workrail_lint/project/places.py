@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from fnmatch import fnmatchcase
 
 from workrail_lint.documents import pointer as pointers
@@ -36,11 +37,15 @@ def _id_of(value: object) -> str | None:
     return None
 
 
+def seen_from(root: str, path: str) -> str:
+    """A path as it is written in a file that stands in `root`, whoever asks from wherever."""
+    return os.path.relpath(path, root).replace(os.sep, "/") if path else ""
+
+
 def place_matches(pattern: str, path: str, pointer: str) -> bool:
     """Whether `file#/steps/plan/prompt` (both halves may hold `*`) names a place or something above it."""
     file, _, wanted = pattern.partition("#")
-    normal = path.replace("\\", "/")
-    if not (fnmatchcase(normal, file) or normal.endswith(f"/{file}")):
+    if not file_matches(file, path):
         return False
     wanted = wanted.rstrip("/")
     if not wanted:
@@ -49,3 +54,8 @@ def place_matches(pattern: str, path: str, pointer: str) -> bool:
         return pointer == wanted or pointer.startswith(f"{wanted}/")
     parts, have = wanted.split("/"), pointer.split("/")
     return len(have) >= len(parts) and all(fnmatchcase(h, w) for h, w in zip(have, parts, strict=False))
+
+
+def file_matches(pattern: str, path: str) -> bool:
+    """Whether the first half of a place names a file, by its path or the end of it."""
+    return path == pattern or fnmatchcase(path, pattern) or path.endswith(f"/{pattern}")

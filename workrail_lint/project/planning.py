@@ -146,4 +146,7 @@ def _baseline(path: str) -> Ok[Baseline | None] | Err[str]:
     if isinstance(read, Err):
         return Err(read.error.message)
     parsed = parse_baseline(read.value)
-    return Err(f"{path} can't be used as a baseline: {parsed.error}") if isinstance(parsed, Err) else Ok(parsed.value)
+    if isinstance(parsed, Err):
+        return Err(f"{path} can't be used as a baseline: {parsed.error}")
+    parsed.value.root = os.path.dirname(os.path.abspath(path))
+    return Ok(parsed.value)
