@@ -83,3 +83,43 @@ def test_what_a_baseline_accepts_about_a_whole_document_outlives_an_edit(run: Ru
     ran = run(*arguments, "--baseline", "baseline.json")
     assert "guidance-blank" in ran.out
     assert "about-missing" not in ran.out
+
+
+SUPPRESS = '[[suppress]]\nplace = "{}"\ncodes = ["{}"]\nreason = "meant"\n'
+
+
+def test_a_suppression_holds_from_everywhere(checked: Any, write: Any) -> None:
+    write("workflows/example.json", BLANK)
+    entry = SUPPRESS.format("workflows/example.json#/steps/first/guidance", "PR028")
+    write("workrail-lint.toml", 'select = ["guidance-blank"]\n' + entry)
+    for absolute in (False, True):
+        assert checked(absolute=absolute) == []
+
+
+def test_a_suppression_of_no_rule_is_a_mistake(run: Run, write: Any) -> None:
+    write("workflows/example.json", BLANK)
+    for code, meant in (("guidance-blnk", "guidance-blank"), ("pr028", "PR028")):
+        write("workrail-lint.toml", SUPPRESS.format("workflows/example.json", code))
+        ran = run("check")
+        assert ran.code == 2
+        assert f"no rule matches '{code}'; did you mean '{meant}'?" in ran.err
+
+
+def test_only_what_was_looked_at_is_called_unused(run: Run, write: Any, tmp_path: Path) -> None:
+    write("workflows/example.json", workflow())
+    write("other/workflows/other.json", workflow(id="demo.other"))
+    write("workrail-lint.toml", SUPPRESS.format("workflows/example.json#/steps", "PR028"))
+
+    def names(*arguments: str) -> list[tuple[str, str]]:
+        found = json.loads(run("check", *arguments, "--output-format", "json").out)["findings"]
+        return [(item["path"], item["name"]) for item in found]
+
+    unused = [("workrail-lint.toml", "suppression-unused")]
+    assert names() == names("workflows") == unused
+    assert names("other") == []
+    assert names("--select", "secret-literal") == []
+    assert names("--ignore", "PR028") == []
+    assert names("--select", "PR") == unused
+    assert names("--ignore", "suppression-unused") == []
+    (tmp_path / "workflows" / "example.json").unlink()
+    assert names("other") == unused

@@ -10,7 +10,7 @@ from workrail_lint.project.builtin import builtin_systems
 from workrail_lint.project.cache import Cache
 from workrail_lint.project.config import Config
 from workrail_lint.project.run import Plan
-from workrail_lint.project.selection import Selection
+from workrail_lint.project.selection import Selection, unknown_patterns
 from workrail_lint.project.suppression import CONFIGURATION_RULES, Suppressions, parse_suppressions
 from workrail_lint.result import Err, Ok
 from workrail_lint.version import VERSION
@@ -66,7 +66,7 @@ def make_plan(settings: Settings, config: Config, request: Request) -> Ok[Plan] 
         known.selection = selection
     for problem in selection.problems():
         return Err(problem)
-    suppressions = _suppressions(config)
+    suppressions = _suppressions(config, selection)
     if isinstance(suppressions, Err):
         return suppressions
     baseline = Ok(None) if request.baseline is None else _baseline(request.baseline)
@@ -129,13 +129,15 @@ _DECIDING = ("catalog", "compat", "compiler", "rules", "schema_findings", "struc
 _SYSTEMS = ("blocks", "blocks/rules", "team", "team/rules")
 
 
-def _suppressions(config: Config) -> Ok[Suppressions | None] | Err[str]:
+def _suppressions(config: Config, selection: Selection) -> Ok[Suppressions | None] | Err[str]:
     tables = config.tables("suppress")
     if not tables:
         return Ok(None)
     parsed = parse_suppressions(tables)
     if isinstance(parsed, Err):
         return Err(f"{config.path}: {parsed.error}")
+    for problem in unknown_patterns(selection.rules, [code for entry in parsed.value for code in entry.codes]):
+        return Err(f"{config.path}: suppress: {problem}")
     from datetime import date
 
     return Ok(Suppressions(parsed.value, date.today().isoformat(), config.path or ""))

@@ -84,7 +84,7 @@ def settled(found: list[Finding], files: list[str], plan: Plan) -> Outcome:
         reasons = [plan.suppressions.reason(f, str(f.details.get("place", f.pointer))) for f in kept]
         suppressed = [(f, reason) for f, reason in zip(kept, reasons, strict=True) if reason is not None]
         kept = [f for f, reason in zip(kept, reasons, strict=True) if reason is None]
-        kept += plan.suppressions.remarks(whole=plan.complete)
+        kept += plan.suppressions.remarks(files if plan.complete else None, plan.selection)
     kept.sort(key=order)
     accepted: list[Finding] = []
     if plan.baseline is not None:

@@ -88,9 +88,19 @@ class Selection:
         if finding.name not in self.active:
             return False
         for pattern, codes in self.per_file_ignores.items():
-            if matches(finding.path, self.root, [pattern]) and _pattern_matches(finding.code, finding.name, codes):
+            if matches(finding.path, self.root, [pattern]) and pattern_matches(finding.code, finding.name, codes):
                 return False
         return True
+
+    def ignores(self, finding: Finding) -> bool:
+        """Whether a finding is ignored by name: what is said about the configuration needs no selecting."""
+        return pattern_matches(finding.code, finding.name, self._ignore)
+
+    def runs_all(self, patterns: list[str]) -> bool:
+        """Whether every rule that the patterns name is on, as far as rules are on by default."""
+        return self.is_default or all(
+            rule.name in self.active for rule in self.rules if rule.default_on and _names(rule, patterns)
+        )
 
     def adjusted(self, finding: Finding) -> Finding:
         """The finding with the project's severity for its rule."""
@@ -108,10 +118,11 @@ def _is_wanted(rule: Rule, patterns: list[str]) -> bool:
 
 
 def _names(rule: Rule, patterns: list[str]) -> bool:
-    return _pattern_matches(rule.code, rule.name, patterns)
+    return pattern_matches(rule.code, rule.name, patterns)
 
 
-def _pattern_matches(code: str, name: str, patterns: list[str]) -> bool:
+def pattern_matches(code: str, name: str, patterns: list[str]) -> bool:
+    """Whether one of the patterns names a rule."""
     return any(pattern in (ALL, name) or (pattern.isupper() and code.startswith(pattern)) for pattern in patterns)
 
 
@@ -123,6 +134,6 @@ def unknown_patterns(rules: Iterable[Rule], patterns: Iterable[str]) -> list[str
         if pattern == ALL or any(_names(rule, [pattern]) for rule in known):
             continue
         names = [rule.name for rule in known] + [rule.code for rule in known]
-        suggestion = nearest(pattern, names)
+        suggestion = pattern.upper() if pattern.upper() in names else nearest(pattern, names)
         problems.append(f"no rule matches {pattern!r}" + (f"; did you mean {suggestion!r}?" if suggestion else ""))
     return problems

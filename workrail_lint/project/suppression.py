@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import Any
 
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.patterns import Pattern
-from workrail_lint.project.places import place_matches
+from workrail_lint.project.places import file_matches, place_matches, seen_from
+from workrail_lint.project.selection import Selection, pattern_matches
 from workrail_lint.result import Err, Ok
 from workrail_lint.rules.base import Example, Rule
 
@@ -27,9 +29,12 @@ class Suppression:
         self.expires = expires
         self.used = False
 
-    def covers(self, finding: Finding, pointer: str) -> bool:
-        named = finding.name in self.codes or any(c.isupper() and finding.code.startswith(c) for c in self.codes)
-        return named and place_matches(self.place, finding.path, pointer)
+    @property
+    def file(self) -> str:
+        return self.place.partition("#")[0]
+
+    def covers(self, finding: Finding, path: str, pointer: str) -> bool:
+        return pattern_matches(finding.code, finding.name, self.codes) and place_matches(self.place, path, pointer)
 
 
 def parse_suppressions(tables: list[dict[str, Any]]) -> Ok[list[Suppression]] | Err[str]:
@@ -68,35 +73,48 @@ class Suppressions:
     def __init__(self, entries: list[Suppression], today: str, source: str) -> None:
         self.live = [entry for entry in entries if entry.expires is None or entry.expires >= today]
         self.expired = [entry for entry in entries if entry not in self.live]
-        self.source = source  # the configuration file, for what is said about the entries themselves
+        self.source = source  # the configuration file, whose folder places are relative to
+        self.root = os.path.dirname(os.path.abspath(source))
 
     def __bool__(self) -> bool:
         return bool(self.live or self.expired)
 
     def reason(self, finding: Finding, pointer: str) -> str | None:
         """Why a finding is not reported; None when no entry covers it."""
-        covering = [entry for entry in self.live if entry.covers(finding, pointer)]
+        path = seen_from(self.root, finding.path)
+        covering = [entry for entry in self.live if entry.covers(finding, path, pointer)]
         for entry in covering:
             entry.used = True
         return covering[0].reason if covering else None
 
-    def remarks(self, *, whole: bool) -> list[Finding]:
-        """Entries that expired, and (when the whole project was looked at) entries that cover nothing."""
+    def remarks(self, files: list[str] | None, selection: Selection) -> list[Finding]:
+        """Entries that expired, and (when folders were looked at, so that `files` is given) those that cover nothing.
+
+        What was not looked at, be it a file or a rule, may still be there: such an entry is not judged.
+        """
         found = [
             _remark(SuppressionExpired, f"the suppression of {entry.place} expired on {entry.expires}", self.source)
             for entry in self.expired
         ]
-        if whole:
+        idle = [entry for entry in self.live if not entry.used] if files is not None else []
+        if idle:
+            seen = [seen_from(self.root, path) for path in files or ()]
             found += [
                 _remark(SuppressionUnused, f"the suppression of {entry.place} covers nothing", self.source)
-                for entry in self.live
-                if not entry.used
+                for entry in idle
+                if selection.runs_all(entry.codes) and self._was_seen(entry, seen)
             ]
-        return found
+        return [selection.adjusted(remark) for remark in found if not selection.ignores(remark)]
+
+    def _was_seen(self, entry: Suppression, seen: list[str]) -> bool:
+        """Whether the file of an entry was looked at, or is gone."""
+        if any(file_matches(entry.file, path) for path in seen):
+            return True
+        return not any(char in entry.file for char in "*?[") and not os.path.exists(os.path.join(self.root, entry.file))
 
 
 def _remark(rule: type[Rule], message: str, path: str) -> Finding:
-    return Finding(rule.code, rule.name, rule.severity, message, path=path)
+    return Finding(rule.code, rule.name, rule.severity, message, path=os.path.relpath(path))
 
 
 class SuppressionUnused(Rule):
