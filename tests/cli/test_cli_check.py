@@ -165,6 +165,28 @@ def test_stdin(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("check", "a.json", "--stdin-filename", "x").code == 2
 
 
+def test_a_diff_of_what_comes_on_stdin(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def diff(text: str, *arguments: str) -> tuple[int, str]:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+        ran = run("check", "-", "--stdin-filename", "workflows/example.json", "--diff", *arguments)
+        return ran.code, ran.out
+
+    neat = json.dumps(CLEAN, indent=2) + "\n"
+    code, out = diff(neat.replace("\n", "\r\n"))
+    assert code == 1
+    assert out.startswith("--- workflows/example.json\n+++ workflows/example.json\n@@")
+    assert "-{\\u000d\n" in out
+    assert diff(neat) == (0, "")
+    code, out = diff(neat[:-1])
+    assert (code, out.splitlines()[-3:]) == (1, ["-}", "\\ No newline at end of file", "+}"])
+    blank = json.dumps(workflow(step("first", guidance=["Look.", ""])), indent=2) + "\n"
+    assert diff(blank, "--select", "guidance-blank") == (0, "")
+    code, out = diff(blank, "--select", "guidance-blank", "--unsafe-fixes")
+    assert code == 1
+    assert '-        ""' in out
+    assert diff("\udcff".encode("utf-8", "surrogatepass").decode("latin-1") * 3) == (0, "")
+
+
 def test_output_file(run: Run, write: Any, tmp_path: Path) -> None:
     write("workflows/example.json", BROKEN)
     ran = run("check", "--output-format", "json", "--output-file", "report.json")

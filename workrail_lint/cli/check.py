@@ -55,9 +55,12 @@ def _run(args: Namespace) -> int:
     args.strict = args.strict or config.flag("strict")
     plan = _plan(args, config, paths)
     if paths == ["-"]:
-        from workrail_lint.cli.stdin import check_stdin
+        from workrail_lint.cli.stdin import check_stdin, diff_stdin
 
-        outcome, discovery = check_stdin(args, plan, sys.stdin.buffer.read())
+        data = sys.stdin.buffer.read()
+        if args.diff:
+            return FINDINGS if diff_stdin(args, plan, data) and not args.exit_zero else OK
+        outcome, discovery = check_stdin(args, plan, data)
     else:
         discovery = discover(
             paths,

@@ -12,7 +12,6 @@ from workrail_lint.project.discovery import Discovery, Found
 from workrail_lint.project.files import write_atomically
 from workrail_lint.project.fixing import fix_once, fix_text, is_wanted
 from workrail_lint.project.run import Outcome, Plan, run, settled
-from workrail_lint.project.systems import System
 from workrail_lint.result import Err
 from workrail_lint.words import counted
 from workrail_lint.workrail.sources import read_file
@@ -68,23 +67,9 @@ class _Fixing:
     def fix_alone(self, file: Found) -> None:
         """Apply what a file's own check finds, until that finds nothing more."""
         data = _read(file.path)
-        claimed = None if data is None else self._claimed(file, data)
-        if data is None or claimed is None:
-            return
-        try:
-            text = data.decode()
-        except UnicodeDecodeError:
-            return  # the report says so; guessing at bytes is nothing a fix should do
-        system, kind = claimed
-
-        def findings_of(current: str) -> list[Finding]:
-            result = system.check(file.path, current.encode("utf-8", "surrogatepass"), kind, self._plan.settings)
-            return settled(result.findings, [], self._plan).findings
-
-        self._plan.settings.options["fixing"] = True
-        fixed = fix_text(text, findings_of, unsafe=self._unsafe)
-        self._plan.settings.options["fixing"] = False
-        self._keep(file.path, text, fixed.text, len(fixed.applied))
+        fixed = None if data is None else _fixed(file, data, self._plan, unsafe=self._unsafe)
+        if fixed is not None:
+            self._keep(file.path, *fixed)
 
     def fix_together(self, outcome: Outcome) -> bool:
         """Apply what shows only when files are seen together; whether it may be worth another look."""
@@ -119,12 +104,35 @@ class _Fixing:
         self.changes[path] = _Change(first, after, resolved + count)
         return True
 
-    def _claimed(self, file: Found, data: bytes) -> tuple[System, str] | None:
-        for system in self._plan.systems:
-            kind = system.claims(file.path, data, file.named)
-            if kind is not None:
-                return system, kind
+
+def diff_text(name: str, data: bytes, plan: Plan, *, unsafe: bool) -> bool:
+    """Print what fixing a text that is on no disk would change; whether it would change anything."""
+    change = _fixed(Found(name, True), data, plan, unsafe=unsafe)
+    if change is None or change.before == change.after:
+        return False
+    _show(name, change)
+    return True
+
+
+def _fixed(file: Found, data: bytes, plan: Plan, *, unsafe: bool) -> _Change | None:
+    """A document before and after; None for what is not ours, or can't be read as text."""
+    claims = ((system, system.claims(file.path, data, file.named)) for system in plan.systems)
+    system, kind = next((pair for pair in claims if pair[1] is not None), (None, None))
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        return None  # the report says so; guessing at bytes is nothing a fix should do
+    if system is None or kind is None:
         return None
+
+    def findings_of(current: str) -> list[Finding]:
+        result = system.check(file.path, current.encode("utf-8", "surrogatepass"), kind, plan.settings)
+        return settled(result.findings, [], plan).findings
+
+    plan.settings.options["fixing"] = True
+    fixed = fix_text(text, findings_of, unsafe=unsafe)
+    plan.settings.options["fixing"] = False
+    return _Change(text, fixed.text, len(fixed.applied))
 
 
 def _has_offsets(finding: Finding) -> bool:
@@ -149,9 +157,20 @@ def _write(path: str, before: str, after: str) -> bool:
     return True
 
 
+# As in every unified diff: what tells a last line without its end from the same line with one.
+_NO_END = "\n\\ No newline at end of file"
+
+
+def _lines(text: str) -> list[str]:
+    """The lines of a text; one that ends in CR LF differs from one that ends in LF."""
+    *lines, last = text.split("\n")
+    return [*lines, last + _NO_END] if last else lines
+
+
 def _show(path: str, change: _Change) -> None:
     style = Style(uses_colour())
-    lines = difflib.unified_diff(change.before.splitlines(), change.after.splitlines(), path, path, lineterm="")
-    for line in lines:
+    for line in difflib.unified_diff(_lines(change.before), _lines(change.after), path, path, lineterm=""):
         colour = {"+": ("green",), "-": ("red",), "@": ("cyan",)}.get(line[:1], ())
-        out(style(printable(line), *colour))
+        out(style(printable(line.removesuffix(_NO_END)), *colour))
+        if line.endswith(_NO_END):
+            out(_NO_END[1:])

@@ -1,4 +1,4 @@
-"""Checking a document that comes on stdin."""
+"""Checking a document that comes on stdin, or showing what would be fixed in it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from workrail_lint.project.run import Outcome, Plan, settled
 
 def check_stdin(args: argparse.Namespace, plan: Plan, data: bytes) -> tuple[Outcome, Discovery]:
     """Check the bytes under the name they were given; nothing else of the project is looked at."""
-    name = args.stdin_filename or "<stdin>"
+    name = _name(args)
     args.stdin_data = data  # the report shows frames of this text, whatever stands on disk under that name
     for system in plan.systems:
         kind = system.claims(name, data, True)
@@ -18,3 +18,14 @@ def check_stdin(args: argparse.Namespace, plan: Plan, data: bytes) -> tuple[Outc
             result = system.check(name, data, kind, plan.settings)
             return settled(result.findings, [name], plan), Discovery([], [])
     return Outcome([], [], [], []), Discovery([], [])
+
+
+def diff_stdin(args: argparse.Namespace, plan: Plan, data: bytes) -> bool:
+    """Show what fixing the document would change; whether that is anything."""
+    from workrail_lint.cli.fix import diff_text
+
+    return diff_text(_name(args), data, plan, unsafe=args.unsafe_fixes)
+
+
+def _name(args: argparse.Namespace) -> str:
+    return args.stdin_filename or "<stdin>"
