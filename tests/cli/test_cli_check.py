@@ -274,6 +274,34 @@ def test_watch_checks_again_after_a_change(write: Any, tmp_path: Path, monkeypat
     assert len(seen) == 2
 
 
+def test_watch_sees_what_else_decides(run: Run, write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from workrail_lint.cli import watch
+
+    changes = iter(
+        [
+            lambda: write("workrail-lint.toml", 'ignroe = ["LP018"]\n'),
+            lambda: write("workrail-lint.toml", 'ignore = ["LP018"]\n'),
+            lambda: None,
+            lambda: write(".workrail/bindings.json", {"demo.example": {}}),
+        ]
+    )
+
+    def next_change(_: float) -> None:
+        change = next(changes, None)
+        if change is None:
+            raise KeyboardInterrupt
+        change()
+
+    monkeypatch.setattr(watch.time, "sleep", next_change)
+    write("workflows/example.json", WARNED)
+    write("workrail-lint.toml", "")
+    ran = run("check", "workflows", "--watch", "--select", "LP018", "--output-format", "concise")
+    assert ran.code == 130
+    assert ran.out.count("loop-context-controlled:") == 1
+    assert "did you mean 'ignore'?" in ran.err
+    assert ran.err.count("watching for changes") == 4
+
+
 PLUGIN = """
 from workrail_lint.project.plugins import hookimpl
 from workrail_lint.findings import Severity

@@ -40,7 +40,7 @@ def settings(args: argparse.Namespace, config: Config, *, parity: bool = False, 
         raise UsageError(first_line(catalog.error, args.routines or "routines"))
     for remark in remarks:
         err(f"workrail-lint: {printable(remark.path)}: {printable(remark.message)}")
-    bindings = resolve_bindings(_path(_bindings_file(args, config)))
+    bindings = resolve_bindings(_path(bindings_file(args, config)))
     if isinstance(bindings, Err):
         raise UsageError(first_line(bindings.error, "bindings"))
     compat = config.text("compat")
@@ -76,7 +76,8 @@ def _path(path: str | None) -> _Path | None:
     return None if path is None else _Path(path)
 
 
-def _bindings_file(args: argparse.Namespace, config: Config) -> str | None:
+def bindings_file(args: argparse.Namespace, config: Config) -> str | None:
+    """The bindings that hold: those of the command line, of the configuration, or of the usual place."""
     if args.bindings:
         return str(args.bindings)
     if args.bindings_dir is None and (configured := config.file("bindings")):

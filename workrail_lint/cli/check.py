@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
-from workrail_lint.cli.arguments import configuration, settings
+from workrail_lint.cli.arguments import bindings_file, configuration, settings
 from workrail_lint.cli.check_options import full_arguments, quick_arguments
 from workrail_lint.cli.output import err, printable
 from workrail_lint.findings import Finding, Severity
@@ -31,7 +31,7 @@ def main(arguments: list[str]) -> int:
     if args.watch:
         from workrail_lint.cli.watch import watch
 
-        return watch(args.paths, lambda: _run(args))
+        return watch(args.paths, lambda: _run(args), lambda: _deciding_files(args))
     return _run(args)
 
 
@@ -46,6 +46,17 @@ def _refuse_nonsense(args: Namespace) -> None:
         raise UsageError("stdin can be checked and shown with --diff, but not watched or fixed in place")
     if args.stdin_filename and args.paths != ["-"]:
         raise UsageError("--stdin-filename goes with -")
+
+
+def _deciding_files(args: Namespace) -> list[str]:
+    """The files besides the documents that decide what is found; none while the configuration is broken."""
+    start = args.paths[0] if args.paths else os.curdir
+    try:
+        config = configuration(args, start)
+    except UsageError:
+        config = Config(os.curdir, path=args.config)
+    given = [args.catalog, args.routines, args.baseline, bindings_file(args, config), config.path]
+    return [path for path in (*given, *map(config.file, ("catalog", "routines", "baseline"))) if path is not None]
 
 
 def _run(args: Namespace) -> int:

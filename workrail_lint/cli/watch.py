@@ -14,12 +14,22 @@ from workrail_lint.project.discovery import discover
 _INTERVAL = 0.5
 
 
-def watch(paths: list[str], check: Callable[[], int], *, interval: float = _INTERVAL, rounds: int | None = None) -> int:
-    """Run a check now and after each change, until interrupted (or for some rounds, in tests)."""
+def watch(
+    paths: list[str],
+    check: Callable[[], int],
+    further: Callable[[], list[str]] = list,
+    *,
+    interval: float = _INTERVAL,
+    rounds: int | None = None,
+) -> int:
+    """Run a check now and after each change, until interrupted (or for some rounds, in tests).
+
+    `further` names what else decides the result: the configuration, and what that refers to.
+    """
     before: dict[str, tuple[int, int]] | None = None
     code = OK
     while rounds is None or rounds > 0:
-        now = _state(paths or [os.curdir])
+        now = _state([*(paths or [os.curdir]), *further()])
         if now != before:
             before = now
             if sys.stdout.isatty():
@@ -36,7 +46,7 @@ def watch(paths: list[str], check: Callable[[], int], *, interval: float = _INTE
 
 
 def _state(paths: list[str]) -> dict[str, tuple[int, int]]:
-    """Size and time of every file in sight, configuration included."""
+    """Size and time of every file in sight."""
     state: dict[str, tuple[int, int]] = {}
     found = discover(paths, suffixes=(".json", ".toml", ".yaml", ".md", ".jsonl"))
     for file in found.files:
