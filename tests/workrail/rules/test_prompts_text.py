@@ -144,6 +144,7 @@ def test_loose_phrases_of_one_text_are_one_finding() -> None:
 def test_the_voice_of_the_opening(prompt: str, voice: bool) -> None:
     assert says(prompt_wording.PromptEngineVoice, prompt) is voice
     assert bool(places(prompt_wording.PromptEngineVoice, blocks(goal=prompt))) is voice
+    assert bool(places(prompt_wording.PromptEngineVoice, blocks(goal=[{"kind": "text", "text": prompt}]))) is voice
 
 
 @pytest.mark.parametrize(
@@ -153,6 +154,8 @@ def test_the_voice_of_the_opening(prompt: str, voice: bool) -> None:
         ("Decide whether `contextAuditNeeded` holds.", True),
         ("When sure, `confident` = true.", True),
         ("contextAuditNeeded: true when unsure", True),
+        ("Output `stillFuzzy` (true or false).", True),
+        ("State whether stillFuzzy is true.", True),
         ("If stillFuzzy is set, go back.", False),
         ("Be confident and truthful.", False),
         ("This is confidential: true story.", False),

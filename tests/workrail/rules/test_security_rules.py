@@ -239,6 +239,8 @@ SECRETS = {
     "JWT": f"eyJ{token(20)}.eyJ{token(40)}.{token(43)}",
     "token=": "token=" + token(40),
     "api key": "The API key: `" + token(32) + "`",
+    "hex token": "token: " + token(40, alphabet="0123456789abcdef"),
+    "hex api key": 'api_key="' + token(32, alphabet="0123456789ABCDEF") + '"',
     "password": "password " + token(36, alphabet=string.ascii_lowercase + string.digits),
 }
 
@@ -258,6 +260,9 @@ def test_credentials(kind: str) -> None:
         "sha256:" + "0123456789abcdef" * 4,
         "token: " + "0123456789abcdef" * 4,
         "commit key 3f786850e387550fdab836ed7e6dc881de23001b",
+        "cache key: 3f786850e387550fdab836ed7e6dc881de23001b",
+        "the token 3f786850e387550fdab836ed7e6dc881de23001b is the commit",
+        "token: 00000000000000000000000000000000",
         "key 550e8400-e29b-41d4-a716-446655440000",
         "token=YOUR_TOKEN_GOES_HERE_1234567890_ABCDEFGH",
         "token=xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
@@ -277,9 +282,10 @@ def test_no_credentials(text: str) -> None:
 
 
 def test_a_credential_under_a_telling_name() -> None:
-    call = {"templateId": "x", "args": {"apiKey": token(40), "other": token(40, seed=8)}}
-    (finding,) = lint(SecretLiteral, workflow(step(), step("calling", None, templateCall=call)))
-    assert finding.pointer == "/steps/1/templateCall/args/apiKey"
+    for alphabet in (BASE62, "0123456789abcdef"):
+        call = {"templateId": "x", "args": {"apiKey": token(40, alphabet=alphabet), "other": token(40, seed=8)}}
+        (finding,) = lint(SecretLiteral, workflow(step(), step("calling", None, templateCall=call)))
+        assert finding.pointer == "/steps/1/templateCall/args/apiKey"
 
 
 def test_escaped_and_non_ascii_documents() -> None:

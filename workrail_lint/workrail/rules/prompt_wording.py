@@ -99,6 +99,7 @@ _VOICES = (
     "input contract:",
 )
 _VOICE_STARTS = "tTpPiI"
+_OPENINGS = ("/prompt", "/promptBlocks/goal", "/promptBlocks/goal/0/text")
 _MARKUP = " \t\n#*>_`-"
 
 
@@ -111,15 +112,13 @@ class PromptEngineVoice(WorkflowRule):
     why = "The reader of a prompt is the agent. A text about 'the agent' or 'this step' is followed less closely."
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
-        blocks = step.step.get("promptBlocks")
-        in_blocks = isinstance(blocks, dict)
-        opening = blocks.get("goal") if isinstance(blocks, dict) else step.step.get("prompt")
-        if not isinstance(opening, str):
+        opening = next((text for text in step.prompt_texts if text.pointer.endswith(_OPENINGS)), None)
+        if opening is None:
             return
-        start = opening[:64].lstrip(_MARKUP)
+        start = opening.text[:64].lstrip(_MARKUP)
         if start[:1] in _VOICE_STARTS and start.lower().startswith(_VOICES):
             report(
-                step.at("promptBlocks", "goal") if in_blocks else step.at("prompt"),
+                opening.pointer,
                 f"{label(step)}: the prompt opens with {quoted(start)}; tell the agent directly what to do",
             )
 
@@ -132,7 +131,8 @@ class PromptEngineVoice(WorkflowRule):
 
 _SELF_CERTIFY = Search(
     ("stillfuzzy", "contextauditneeded", "confident"),
-    r"\b(?:set|record|report|mark|return|decide|declare)\b[^.\n\0]{0,40}\b(?:stillfuzzy|contextauditneeded)\b"
+    r"\b(?:set|record|report|mark|return|decide|declare|determine|output|emit|state|capture|update|provide|give|indicate)\b"
+    r"[^.\n\0]{0,40}\b(?:stillfuzzy|contextauditneeded)\b"
     r"|\b(?:stillfuzzy|contextauditneeded)`?\s*(?:[=:]|\bto\b)"
     r"|\b(?:is)?confident`?\s*(?:[=:]|\bto\b)\s*`?true\b",
     before=48,

@@ -44,10 +44,14 @@ _ASSIGNED = Pattern(
     re.I,
 )
 _NAMED = Pattern(rf"(?:{_WORDS})$", re.I)
+# Digits and a to f may be a hash, unless they are given to what only holds credentials.
+_HOLDER = "token|secret|password|passwd|(?:api|access)[ _-]?key"
+_HEX_ASSIGNED = Pattern(rf"(?:{_HOLDER})[\"'`]?\s{{0,3}}[:=]\s{{0,3}}[\"'`]?([0-9a-f]{{{_LEAST},}})(?![0-9a-z])", re.I)
+_HEX_NAMED = Pattern(rf"(?:{_HOLDER})$", re.I)
 # What the known kinds have in a row of token characters.
 _MARKED = Pattern(r"AKIA|ASIA|AIza|gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|k_live_|sk-|npm_|eyJ|services/T[A-Z0-9]")
 _PLACEHOLDER = Pattern(
-    r"example|placeholder|your|dummy|sample|redacted|changeme|insert|replace|xxxx|\*\*\*|\.\.\.", re.I
+    r"example|placeholder|your|dummy|sample|redacted|changeme|insert|replace|xxxx|0123456789|\*\*\*|\.\.\.", re.I
 )
 _HASH = Pattern(r"(?:sha\d+[-=:/]?)?(?:0x)?[0-9a-f]+|(?:0x)?[0-9A-F]+")
 _UUID = Pattern(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.I)
@@ -74,6 +78,16 @@ def looks_random(token: str) -> bool:
     if any(not _CLUSTER.search(word) for word in letters):
         return False
     return sum(char.isalpha() for char in token) >= 6 and _entropy(token) >= 3.5
+
+
+def looks_random_hex(token: str) -> bool:
+    """The same for what else would be taken for a hash."""
+    if not _HEX.fullmatch(token) or _PLACEHOLDER.search(token):
+        return False
+    return sum(char.isdigit() for char in token) >= 3 and _entropy(token) >= 3
+
+
+_HEX = Pattern(rf"[0-9a-f]{{{_LEAST},500}}|[0-9A-F]{{{_LEAST},500}}")
 
 
 _SHORTEST = 20
@@ -114,7 +128,7 @@ def _suspicious(text: str) -> bool:
         # Names have few capitals and digits, credentials have many.
         if rare.count(b"r", start, end) >= 5:
             token = data[start:end].decode("ascii")
-            if _MARKED.search(token) or looks_random(token):
+            if _MARKED.search(token) or looks_random(token) or looks_random_hex(token):
                 return True
         start = rows.find(_ROW, end)
     return False
@@ -129,10 +143,11 @@ def credentials(text: str) -> Iterator[tuple[str, str]]:
             if not _PLACEHOLDER.search(token) and (len(set(token)) > 8 or "KEY" in token):
                 covered.append(match.span())
                 yield kind, token[:4]
-    for match in _ASSIGNED.finditer(text):
-        start = match.start(1)
-        if looks_random(match[1]) and not any(low <= start < high for low, high in covered):
-            yield "a credential", match[1][:4]
+    for pattern, is_random in ((_ASSIGNED, looks_random), (_HEX_ASSIGNED, looks_random_hex)):
+        for match in pattern.finditer(text):
+            start = match.start(1)
+            if is_random(match[1]) and not any(low <= start < high for low, high in covered):
+                yield "a credential", match[1][:4]
 
 
 class SecretLiteral(WorkflowRule):
@@ -154,7 +169,8 @@ class SecretLiteral(WorkflowRule):
             return
         found = dict.fromkeys(credentials(value))
         member = pointers.decode(pointer)[-1] if pointer and not is_name else ""
-        if not found and _NAMED.search(member) and looks_random(value):
+        is_secret = _NAMED.search(member) and looks_random(value)
+        if not found and (is_secret or (_HEX_NAMED.search(member) and looks_random_hex(value))):
             found = {("a credential", value[:4]): None}
         for kind, start in found:
             report(
