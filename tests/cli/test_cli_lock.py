@@ -191,6 +191,8 @@ def test_diff_with_git(run: Run, write: Any, plain: dict[str, Any], tmp_path: An
     assert run("diff", "--git", "--output=x", "workflows/a.json").code == 2
     write("workflows/new.json", plain)
     assert run("diff", "--git", "HEAD", "workflows/new.json").code == 2
+    folder = run("diff", "--git", "HEAD", "workflows")
+    assert (folder.code, folder.err) == (2, "workrail-lint: workflows is a directory\n")
 
 
 def test_diff_usage(run: Run, write: Any, plain: dict[str, Any]) -> None:

@@ -30,6 +30,14 @@ def test_the_nearest_configuration_holds(tmp_path: Path) -> None:
     assert found.value.file("catalog") == str(tmp_path / "a" / "c.json")
 
 
+@pytest.mark.parametrize("table", ["tool.workrail-lint", 'tool."workrail-lint"', "tool.'workrail-lint'"])
+def test_the_table_of_a_project_file_may_be_quoted(tmp_path: Path, table: str) -> None:
+    (tmp_path / "pyproject.toml").write_text(f'[{table}]\nignore = ["LP"]\n')
+    found = find_config(str(tmp_path))
+    assert isinstance(found, Ok)
+    assert found.value.strings("ignore") == ["LP"]
+
+
 def test_a_project_file_of_others_is_no_configuration(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("[tool.other\nbroken")
     found = find_config(str(tmp_path))

@@ -35,6 +35,7 @@ def main(arguments: list[str]) -> int:
         raise UsageError("give two workflows, or --git REV PATH")
     active = settings(args, configuration(args, args.paths[-1]))
     new_path = args.paths[-1]
+    new_data = _read(new_path)
     if args.git is not None:
         old_path = f"{args.git}:{new_path}"
         old_data = _git_show(args.git, new_path)
@@ -42,7 +43,7 @@ def main(arguments: list[str]) -> int:
         old_path = args.paths[0]
         old_data = _read(old_path)
     old = _outline(old_path, old_data, active)
-    new = _outline(new_path, _read(new_path), active)
+    new = _outline(new_path, new_data, active)
     if old is None or new is None:
         return USAGE
     changes = compare(old, new)

@@ -138,9 +138,10 @@ def _mentions_table(path: str) -> bool:
     """Whether a pyproject.toml can have our table at all; most do not, and need not be parsed."""
     try:
         with open(path, "rb") as file:
-            return b"tool.workrail-lint" in file.read(1_000_000)
+            text = file.read(1_000_000)
     except OSError:
         return False
+    return any(spelled in text for spelled in (b"tool.workrail-lint", b'tool."workrail-lint"', b"tool.'workrail-lint'"))
 
 
 def load_config(path: str) -> Ok[Config] | Err[str]:

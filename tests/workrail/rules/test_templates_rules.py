@@ -32,6 +32,16 @@ def call(template: str, ident: str = "call-it", **members: Any) -> dict[str, Any
     return step(ident, None, templateCall=made, **members)
 
 
+def test_a_missing_argument_is_told_with_all_that_the_routine_takes() -> None:
+    (finding,) = [
+        found
+        for found in check_text(json.dumps(workflow(step(), call(IDEATION)))).findings
+        if found.name == "template-arg-missing"
+    ]
+    assert "missing argument(s) 'quantity'" in finding.message
+    assert "the whole routine takes quantity, deliverable" in finding.message
+
+
 def test_unused_arguments_are_removed_and_near_ones_renamed() -> None:
     document = workflow(step(), call(IDEATION, args={"deliverable": "a.md", "quanttity": 3, "tone": "dry"}))
     near, far = lint(templates.TemplateArgUnused, document)

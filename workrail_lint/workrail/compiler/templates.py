@@ -201,7 +201,8 @@ def _bad_arguments(node: Node, routine: Routine, step_id: str, missing: list[str
             "template-arg-missing",
             _PASS,
             node,
-            f"{step_label(node)}: {where} needs the missing argument(s) {names}",
+            f"{step_label(node)}: {where} needs the missing argument(s) {names}; "
+            f"the whole routine takes {listed(routine.required_args)}",
             f"{node.pointer}/templateCall",
             details={"cause": "MISSING_TEMPLATE_ARG", "routineId": routine.routine_id, "arguments": missing},
         )
