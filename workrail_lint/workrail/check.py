@@ -185,12 +185,16 @@ def _compile(
 
 
 def _without_repeats(found: list[Finding]) -> list[Finding]:
-    """Each thing once: the earlier phase tells, unless only a later one knows the engine refuses it too."""
+    """Each thing once: the earlier phase tells, unless only a later one knows the engine refuses it too.
+
+    What one phase says twice about a place in different words is two things, such as two members an object lacks.
+    """
     said: dict[tuple[str, str], Finding] = {}
     places: dict[str, set[str]] = {}
     result: list[Finding] = []
     for finding in found:
         earlier = said.get((finding.name, finding.pointer))
+        is_another = earlier is not None and earlier.phase is finding.phase and earlier.message != finding.message
         if earlier is None:
             names = places.get(finding.pointer, set())
             covering = [said[name, finding.pointer] for name in _SAID_BEFORE.get(finding.name, ()) if name in names]
@@ -199,7 +203,7 @@ def _without_repeats(found: list[Finding]) -> list[Finding]:
                     said[name, finding.pointer] for name in names if said[name, finding.pointer].phase is Phase.SCHEMA
                 ]
             earlier = covering[0] if covering else None
-        if earlier is not None:
+        if earlier is not None and not is_another:
             if finding.details.get("engine"):
                 earlier.details["engine"] = True
             continue
