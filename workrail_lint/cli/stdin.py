@@ -15,7 +15,7 @@ def check_stdin(args: argparse.Namespace, plan: Plan, data: bytes) -> tuple[Outc
     for system in plan.systems:
         kind = system.claims(name, data, True)
         if kind is not None:
-            result = system.check(name, data, kind, plan.settings)
+            result = system.check_data(name, data, kind, plan.settings)
             return settled(result.findings, [name], plan), Discovery([], [])
     return Outcome([], [], [], []), Discovery([], [])
 

@@ -52,10 +52,13 @@ class WorkRailSystem:
         return _MAYBE if b'"steps"' in data or (b'"id"' in data and may_be_ours(path, "")) else None
 
     def check(self, path: str, data: bytes, kind: str, settings: Settings) -> FileResult:
-        return self.check_data(path, data, kind, settings)
+        return self._check(path, data, kind, settings, alone=False)
 
     def check_data(self, path: str, data: bytes | str, kind: str, settings: Settings) -> FileResult:
-        """The same for a text that is on no disk."""
+        """The same for a text that is on no disk: it meets no other file, so what it refers to is judged at once."""
+        return self._check(path, data, kind, settings, alone=True)
+
+    def _check(self, path: str, data: bytes | str, kind: str, settings: Settings, *, alone: bool) -> FileResult:
         if kind == Kind.BINDINGS.value:
             return _check_bindings(path, data)
         if kind == Kind.CATALOG.value:
@@ -64,7 +67,12 @@ class WorkRailSystem:
         document = read_json(data, parity=settings.parity, most_slips=most)
         if kind == _MAYBE and not _is_workflow(path, document):
             return FileResult([], ours=False, cacheable=False)
-        return self._check_workflow(path, document, settings)
+        result = self._check_workflow(path, document, settings)
+        if alone and result.record is not None:
+            for findings in _among_themselves({path: result.record}, settings, complete=False).values():
+                locate(findings, document, path, fingerprints=bool(settings.options.get("fingerprints")))
+                result.findings.extend(findings)
+        return result
 
     def _check_workflow(self, path: str, document: JsonDocument, settings: Settings) -> FileResult:
         from workrail_lint.project.registry import entry_of
@@ -89,20 +97,27 @@ class WorkRailSystem:
 
     def cross_check(self, records: dict[str, Any], settings: Settings, complete: bool) -> list[Finding]:
         """Ids and delegations over all files; `complete` when a whole project was looked at."""
-        if len(records) == 1 and all(not d and not i.startswith("wr.") for i, _, d in records.values()):
-            return []  # one workflow that refers to no other has nobody to clash with
-        from workrail_lint.project.registry import Delegation, Entry, registry_findings
-
-        entries = [
-            Entry(path, ident, kind, tuple(Delegation(*item) for item in delegations))
-            for path, (ident, kind, delegations) in records.items()
-        ]
-        by_path = registry_findings(entries, bundled_ids=settings.bundled_ids, complete=complete)
+        by_path = _among_themselves(records, settings, complete)
         for path, findings in by_path.items():
             _locate_again(findings, path)
-            if settings.parity:
-                _cap(findings)
         return [finding for findings in by_path.values() for finding in findings]
+
+
+def _among_themselves(records: dict[str, Any], settings: Settings, complete: bool) -> dict[str, list[Finding]]:
+    """What the records of workflows show about each other, by path; the findings have no spans yet."""
+    if len(records) == 1 and all(not d and not i.startswith("wr.") for i, _, d in records.values()):
+        return {}  # one workflow that refers to no other has nobody to clash with
+    from workrail_lint.project.registry import Delegation, Entry, registry_findings
+
+    entries = [
+        Entry(path, ident, kind, tuple(Delegation(*item) for item in delegations))
+        for path, (ident, kind, delegations) in records.items()
+    ]
+    by_path = registry_findings(entries, bundled_ids=settings.bundled_ids, complete=complete)
+    if settings.parity:
+        for findings in by_path.values():
+            _cap(findings)
+    return by_path
 
 
 def _locate_again(findings: list[Finding], path: str) -> None:
