@@ -118,6 +118,12 @@ def test_progressive_loops(prompt: str, title: str, pointer: str | None) -> None
     assert names(loop_text.LoopPatternProgressive, loop(step("other"), made)) == []
 
 
+def test_a_loop_that_is_called_an_analysis() -> None:
+    called = {**loop(), "title": "Deep Analysis"}
+    assert names(loop_text.LoopPatternProgressive, called) == ["/steps/0/title"]
+    assert names(loop_text.LoopPatternProgressive, {**called, "title": "Deep dive"}) == []
+
+
 @pytest.mark.parametrize(
     "prompt",
     [
@@ -126,6 +132,8 @@ def test_progressive_loops(prompt: str, title: str, pointer: str | None) -> None
         "Repeat this until nothing is left.",
         "Now repeat steps 2 to 4.",
         "Iterate over the files until all are read.",
+        "Iterate over all files and fix them.",
+        "Keep iterating until the tests pass.",
     ],
 )
 def test_rounds_by_hand(prompt: str) -> None:

@@ -233,12 +233,13 @@ class LoopPatternProgressive(WorkflowRule):
         if settings(loop).get("type") != "for" or not loop.body:
             return
         first = loop.body[0]
-        text, pointer = _body_text(first)
-        title = first.step.get("title")
-        titled = isinstance(title, str) and "analysis" in js.lower(title)
-        if titled or any(word in text for word in ("analysis", "Step 1", "Structure")):
+        text, place = _body_text(first)
+        is_sign = any(word in text for word in ("analysis", "Step 1", "Structure"))
+        titles = (found.at("title") for found in (loop, first) if "analysis" in js.lower(found.step.get("title", "")))
+        pointer = next(titles, place if is_sign else None)
+        if pointer is not None:
             report(
-                first.at("title") if titled else pointer,
+                pointer,
                 f"{label(first)}: reads like a task that changes from round to round; if so, give each round a step "
                 "with a runCondition",
             )
@@ -284,7 +285,7 @@ _SPACE = f"[{js.WHITESPACE_CLASS}]+"
 _ROUNDS = (
     rf"tep{_SPACE}[0-9]+{_SPACE}of{_SPACE}[0-9]+",
     r"epeat\b[^.\n]{0,40}?\b(?:steps?|phases?|until|process|times)\b",
-    r"terate\b[^.\n]{0,40}?\b(?:steps?|phases?|until|process|times)\b",
+    r"terat(?:e|ing)\b[^.\n]{0,40}?\b(?:steps?|phases?|until|process|times|over|through|each|every)\b",
 )
 
 
