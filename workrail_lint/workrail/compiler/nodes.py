@@ -200,4 +200,9 @@ def compile_error(
 def step_label(node: Node) -> str:
     """How a message starts: the step, and the loop when it stands in one."""
     inside = f" (in loop {one_line(node.loop_id)})" if node.loop_id else ""
-    return f"Step {one_line(node.id)}{inside}"
+    return f"Step {step_name(node.id, node.pointer)}{inside}"
+
+
+def step_name(ident: str, pointer: str) -> str:
+    """A step by its id, or by its number when it has none."""
+    return one_line(ident) if ident else f"number {int(pointer.rpartition('/')[2]) + 1}"

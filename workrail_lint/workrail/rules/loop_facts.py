@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint.findings.fix import Fix, Remove, Replace, unsafe
 from workrail_lint.workrail.compiler.loops import LOOP_CONTROL, condition_source
-from workrail_lint.workrail.compiler.nodes import Node, one_line
+from workrail_lint.workrail.compiler.nodes import Node, one_line, step_name
 
 if TYPE_CHECKING:
     from workrail_lint.workrail.catalog.routine import Routine
@@ -137,4 +137,4 @@ def move_inline(loop: Step, workflow: Workflow) -> Fix | None:
 def label(step: Step) -> str:
     """How a message starts: the step, and the loop when it stands in one."""
     inside = f" (in loop {one_line(step.loop.id)})" if step.loop else ""
-    return f"{'Loop' if step.kind == 'loop' else 'Step'} {one_line(step.id)}{inside}"
+    return f"{'Loop' if step.kind == 'loop' else 'Step'} {step_name(step.id, step.pointer)}{inside}"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from workrail_lint import js
 from workrail_lint.documents import pointer as pointers
-from workrail_lint.workrail.compiler.nodes import one_line
+from workrail_lint.workrail.compiler.nodes import one_line, step_name
 
 if TYPE_CHECKING:
     from workrail_lint.workrail.rules.base import Step, Text, Workflow
@@ -207,7 +207,7 @@ def listing(names: Iterable[object]) -> str:
 def label(step: Step) -> str:
     """How a message about a step starts."""
     inside = f" (in loop {one_line(step.loop.id)})" if step.loop is not None else ""
-    return f"Step {one_line(step.id)}{inside}"
+    return f"Step {step_name(step.id, step.pointer)}{inside}"
 
 
 def is_reported(name: str, pointer: str, workflow: Workflow) -> bool:

@@ -17,6 +17,7 @@ from workrail_lint.workrail.schema_findings.members import (
     INLINE_SCHEMA,
     STEP_SHAPES,
     members,
+    nearest_member,
     nearest_operator,
     other_step_shapes,
 )
@@ -189,9 +190,11 @@ def _step_type(violation: Violation, place: Place) -> Told | None:
     if violation.shape == "BodyStep" and violation.value == "loop":
         return Told("loop-nested", "a loop can't stand in the body of another loop; move it to the top level")
     kinds = " or ".join(one_line(kind) for kind in violation.expected)
+    meant = nearest_member(violation.value, violation.expected) if isinstance(violation.value, str) else None
     return Told(
         "step-type-unknown",
-        f"the step type {shown(violation.value)} does not exist; write {kinds}, or no type for a standard step",
+        f"the step type {shown(violation.value)} does not exist; write {kinds}, or no type for a standard step"
+        + did_you_mean(meant),
     )
 
 
@@ -258,7 +261,9 @@ def _condition(violation: Violation, place: Place) -> Told | None:
     name, present = place.member, place.parent or {}
     said = f"{shown(name)}{place.inside}"
     if name in EVALUATOR_ONLY:
-        return Told("condition-operator-evaluator-only", f"the schema does not admit the operator {said}", on_name=True)
+        instead = [operator for operator in ("equals", "in", "contains") if operator in violation.expected]
+        text = f"the schema does not admit the operator {said}; compare with {' or '.join(instead)}"
+        return Told("condition-operator-evaluator-only", text, on_name=True)
     if violation.shape == "RuleCondition" and name in members("Condition"):
         text = f"the condition of a validation rule does not know the operator {said}"
         return Told("condition-rule-operator", text, on_name=True)
@@ -296,10 +301,13 @@ def _composition(violation: Violation, place: Place) -> Told | None:
             return Told("criteria-bare-rule", text)
         text = f"{place.subject} must be a list of rules, or an object with exactly one of and, or, not"
         return Told("schema-one-of-criteria", text)
-    if violation.keyword == "additionalProperties" and place.member in _CONNECTIVES:
+    if violation.keyword != "additionalProperties":
+        return None
+    if place.member in _CONNECTIVES:
         text = f"{shown(place.member)}{place.inside} stands next to another connective; keep one of and, or, not"
         return Told("schema-one-of-criteria", text, on_name=True)
-    return None
+    text = f"unknown member {shown(place.member)}{place.inside}; a composition is one of and, or, not and nothing else"
+    return Told("schema-unknown-member", text, on_name=True)
 
 
 def _is_listed_composition(violation: Violation, place: Place) -> bool:

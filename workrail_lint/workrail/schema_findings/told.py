@@ -55,6 +55,8 @@ def unknown(violation: Violation, place: Place) -> Told:
         text += f"; it belongs {home}"
     elif suggestion is not None:
         text += did_you_mean(suggestion)
+    elif (there := nearest_member(name, violation.expected)) is not None:
+        text += f". Did you mean {one_line(there)}, which is there already?"
     elif len(violation.expected) <= _LISTED:
         text += f"; known members are {', '.join(violation.expected)}"
     return Told("schema-unknown-member", text, suggestion, on_name=True)

@@ -16,13 +16,17 @@ _LEFT_TO_OTHERS = ("CONSEQUENCE_UNSUPPORTED_EFFECT", "CONSEQUENCE_DUPLICATE_TRIG
 
 def check_assessments(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
     declared = [members_of(item) for item in items_of(definition.get("assessments"))]
-    for ident, pointer in repeated((item.get("id"), f"/assessments/{i}/id") for i, item in enumerate(declared)):
-        yield finding("assessment-id-duplicate", pointer, f"Assessment id {one_line(ident)} is declared twice")
+    for ident, pointer, number in repeated((item.get("id"), f"/assessments/{i}/id") for i, item in enumerate(declared)):
+        message = f"Assessment id {one_line(ident)} is already that of assessment number {number}"
+        yield finding("assessment-id-duplicate", pointer, message)
     for i, item in enumerate(declared):
         dimensions = items_of(item.get("dimensions"))
         pairs = ((members_of(d).get("id"), f"/assessments/{i}/dimensions/{j}/id") for j, d in enumerate(dimensions))
-        for ident, pointer in repeated(pairs):
-            message = f"Assessment {one_line(item.get('id'))}: dimension id {one_line(ident)} is declared twice"
+        for ident, pointer, number in repeated(pairs):
+            message = (
+                f"Assessment {one_line(item.get('id'))}: dimension id {one_line(ident)} is already that of dimension "
+                f"number {number}"
+            )
             yield finding("assessment-dimension-duplicate", pointer, message)
     levels = declared_levels(definition.get("assessments"))
     for node in steps_of(nodes):

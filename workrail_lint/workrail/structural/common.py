@@ -40,12 +40,15 @@ def members_of(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def repeated(values: Iterator[tuple[object, str]]) -> Iterator[tuple[str, str]]:
-    """The strings that came before, with the pointer of the later occurrence."""
-    seen: set[str] = set()
+def repeated(values: Iterator[tuple[object, str]]) -> Iterator[tuple[str, str, int]]:
+    """The strings that came before: each with the pointer of the later occurrence, and in which item the first was.
+
+    The pointers are those of a member of the items of one list.
+    """
+    first: dict[str, str] = {}
     for value, pointer in values:
         if not isinstance(value, str):
             continue
-        if value in seen:
-            yield value, pointer
-        seen.add(value)
+        if value in first:
+            yield value, pointer, int(first[value].split("/")[-2]) + 1
+        first.setdefault(value, pointer)

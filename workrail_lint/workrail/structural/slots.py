@@ -15,8 +15,9 @@ from workrail_lint.workrail.structural.common import Definition, finding, items_
 def check_slots(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
     points = items_of(definition.get("extensionPoints"))
     pairs = ((members_of(point).get("slotId"), f"/extensionPoints/{i}/slotId") for i, point in enumerate(points))
-    for slot, pointer in repeated(pairs):
-        yield finding("extension-slot-duplicate", pointer, f"Extension point {one_line(slot)} is declared twice")
+    for slot, pointer, number in repeated(pairs):
+        message = f"Slot {one_line(slot)} is already declared by extension point number {number}"
+        yield finding("extension-slot-duplicate", pointer, message)
     declared = list(declared_slots(points))
     for node in steps_of(nodes):
         if not uses_bindings(node.step):

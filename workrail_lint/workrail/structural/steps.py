@@ -11,34 +11,40 @@ from workrail_lint.workrail.compiler.nodes import Node, Nodes, one_line, step_la
 from workrail_lint.workrail.structural.common import Definition, finding, items_of, members_of, repeated, steps_of
 
 _SOURCES = {"prompt", "promptBlocks", "templateCall"}
+_STANDARD = (None, "standard")
 _VIRTUAL = ("verification", "audit", "synthesis")
 
 
 def check_ids(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
-    for ident, pointer in repeated((node.step.get("id"), f"{node.pointer}/id") for node in nodes):
-        yield finding("step-id-duplicate", pointer, f"Step id {one_line(ident)} is used by another top-level step")
+    for ident, pointer, number in repeated((node.step.get("id"), f"{node.pointer}/id") for node in nodes):
+        message = f"Step id {one_line(ident)} is already used by step number {number}; give each an id of its own"
+        yield finding("step-id-duplicate", pointer, message)
     for loop in nodes:
         body = loop.body or ()
-        for ident, pointer in repeated((node.step.get("id"), f"{node.pointer}/id") for node in body):
+        for ident, pointer, number in repeated((node.step.get("id"), f"{node.pointer}/id") for node in body):
             yield finding(
                 "step-id-duplicate-body",
                 pointer,
-                f"Step id {one_line(ident)} is used twice in the body of loop {one_line(loop.id)}",
+                f"Step id {one_line(ident)} is already used by step number {number} of the body of loop "
+                f"{one_line(loop.id)}; give each an id of its own",
             )
 
 
 def check_references(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
     references = items_of(definition.get("references"))
     pairs = ((members_of(item).get("id"), f"/references/{i}/id") for i, item in enumerate(references))
-    for ident, pointer in repeated(pairs):
-        yield finding("reference-id-duplicate", pointer, f"Reference id {one_line(ident)} is declared twice")
+    for ident, pointer, number in repeated(pairs):
+        message = f"Reference id {one_line(ident)} is already that of reference number {number}"
+        yield finding("reference-id-duplicate", pointer, message)
 
 
 def check_steps(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
     for node in steps_of(nodes):
         step = node.step
-        if step.get("type") != "parallel":
-            if len(step.keys() & _SOURCES) != 1:
+        kind = step.get("type")
+        if kind != "parallel":
+            # A step of a kind that does not exist was meant to be something else, which may need no prompt.
+            if len(step.keys() & _SOURCES) != 1 and kind in _STANDARD:
                 yield from _prompt_source(node)
             if "promptFragments" in step:
                 yield from _fragments(node)
@@ -71,8 +77,8 @@ def _fragments(node: Node) -> Iterator[Finding]:
     base = f"{node.pointer}/promptFragments"
     engine = node.loop_id is None
     pairs = ((members_of(item).get("id"), f"{base}/{i}/id") for i, item in enumerate(fragments))
-    for ident, pointer in repeated(pairs):
-        message = f"{step_label(node)}: fragment id {one_line(ident)} is used twice"
+    for ident, pointer, number in repeated(pairs):
+        message = f"{step_label(node)}: fragment id {one_line(ident)} is already that of fragment number {number}"
         yield finding("fragment-id-duplicate", pointer, message, engine=engine)
     for index, item in enumerate(fragments):
         text = members_of(item).get("text")

@@ -1,0 +1,84 @@
+"""One document through all phases: what is told once, what is told for each, and how a place is named."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from workrail_lint import Finding, check_text
+from workrail_lint.findings import Severity
+from workrail_lint.workrail.rules.samples import loop, parallel, step, workflow
+
+
+def told(document: dict[str, Any], name: str, **settings: Any) -> list[Finding]:
+    report = check_text(json.dumps(document), "workflows/example.json", **settings)
+    return [finding for finding in report.findings if finding.name == name]
+
+
+def test_every_missing_member_of_an_object_is_told() -> None:
+    document = workflow({"prompt": "Do it."})
+    del document["name"], document["description"]
+    found = told(document, "schema-missing-member")
+    assert [(finding.pointer, finding.message) for finding in found] == [
+        ("", "the required member 'description' is missing"),
+        ("", "the required member 'name' is missing"),
+        ("/steps/0", "Step number 1: the required member 'id' is missing"),
+        ("/steps/0", "Step number 1: the required member 'title' is missing"),
+    ]
+
+
+def test_every_undeclared_slot_of_a_text_is_told() -> None:
+    point = {"slotId": "known", "purpose": "Tells.", "default": "routine-x"}
+    prompt = "{{wr.bindings.known}} {{wr.bindings.first}} {{wr.bindings.second}}"
+    document = workflow(step(prompt=prompt), extensionPoints=[point])
+    for parity in (False, True):
+        found = told(document, "binding-slot-undeclared", engine_parity=parity)
+        assert ["'first'" in finding.message for finding in found] == [True, False]
+        assert ["'second'" in finding.message for finding in found] == [False, True]
+
+
+def test_what_two_phases_notice_is_told_once() -> None:
+    document = workflow(step(), {**loop(), "body": "nobody"})
+    assert len(told(document, "loop-body-missing-step")) == 1
+    document = workflow(step(assessmentRefs=["nobody"]))
+    assert [finding.name for finding in told(document, "assessment-ref-unknown")] == []
+    assert len(told(document, "assessment-ref-none-declared")) == 1
+
+
+def test_a_step_without_an_id_is_named_by_its_number() -> None:
+    (finding,) = told(workflow(step(), {"title": "Second"}), "prompt-source-missing")
+    assert finding.message.startswith("Step number 2: ")
+    (finding,) = told(workflow(step(), {"title": "Second", "prompt": "Go.", "runCondition": {}}), "condition-empty")
+    assert finding.message.startswith("Step number 2: ")
+
+
+@pytest.mark.parametrize(("kind", "expected"), [("lop", 0), (5, 0), ("standard", 1), (None, 1)])
+def test_a_step_of_no_known_kind_is_not_asked_for_a_prompt(kind: object, expected: int) -> None:
+    document = workflow(step(), {"id": "some-step", "title": "Some", "type": kind})
+    assert len(told(document, "step-type-unknown")) == 1
+    assert len(told(document, "prompt-source-missing")) == expected
+
+
+def test_a_repeated_id_says_where_it_was_first() -> None:
+    document = workflow(step("one"), step("two"), step("one"))
+    (finding,) = told(document, "step-id-duplicate")
+    assert finding.pointer == "/steps/2/id"
+    assert "step number 1" in finding.message
+    document = workflow(loop(step("one"), step("two"), step("two")))
+    (finding,) = told(document, "step-id-duplicate-body")
+    assert finding.pointer == "/steps/0/body/2/id"
+    assert "step number 2" in finding.message
+
+
+def test_a_text_on_no_disk_is_judged_for_its_delegations() -> None:
+    delegations = [{"workflowId": "demo.nobody"}, {"workflowId": "demo.example"}]
+    document = workflow(parallel(parallelDelegations=delegations), id="demo.example")
+    other, own = (f"/steps/0/parallelDelegations/{index}/workflowId" for index in range(2))
+    for parity, severity in ((False, Severity.ERROR), (True, Severity.WARNING)):
+        (finding,) = told(document, "delegation-self", engine_parity=parity)
+        assert (finding.pointer, finding.severity) == (own, severity)
+        assert finding.span is not None
+        (finding,) = told(document, "delegation-unknown", engine_parity=parity)
+        assert (finding.pointer, finding.severity) == (other, Severity.INFO)
