@@ -128,6 +128,21 @@ def test_syntax_message_gives_line_column_and_expectation() -> None:
     assert document.problems[0].message == "line 2, column 7: expected ':' after the member name, found '1'"
 
 
+@pytest.mark.parametrize(
+    ("string", "escape", "column"),
+    [
+        (r'"\x"', r"\x", 2),
+        (r'"ab\\\q"', r"\q", 6),
+        (r'"\u12"', r"\u12", 2),
+        (r'"\ud800\u12zz"', r"\u12zz", 8),
+        ('"\\\n"', r"\U+000A", 2),
+    ],
+)
+def test_an_unknown_escape_is_shown_where_it_stands(string: str, escape: str, column: int) -> None:
+    (problem,) = read_json(f'{{"a":\n{string}}}').problems
+    assert problem.message == f"line 2, column {column}: a string holds an escape that JSON does not know: {escape}"
+
+
 def test_the_cut_of_a_repeated_member_leaves_the_winner() -> None:
     text = '{"a": 1,\n "b": 2,\n "a": 3}'
     document = read_json(text)

@@ -199,11 +199,11 @@ class _Parser:
             shown = f"U+{ord(self.text[at]):04X}"
             hint = "; write \\n" if self.text[at] in "\r\n" else ""
             self.fail(f"a string holds the raw control character {shown}{hint}", at, at + 1)
-        # The C scanner points at the backslash for a bad letter and at the digits for a bad \u.
-        self.fail(
-            f"a string holds an escape that JSON does not know: {self.text[max(at - 1, start) : at + 5]!r}",
-            at,
-        )
+        # The C scanner points at the backslash before a bad letter, and behind the one before a bad `u`.
+        at = self.text.rindex("\\", start, at + 1)
+        escape = self.text[at : at + (6 if self.text[at + 1] == "u" else 2)].partition('"')[0]
+        shown = "".join(c if c.isprintable() else f"U+{ord(c):04X}" for c in escape)
+        self.fail(f"a string holds an escape that JSON does not know: {shown}", at, at + len(escape))
 
     def member_name(self) -> str:
         char = self.peek()
