@@ -6,6 +6,7 @@ Python's in ways that change hashes and verdicts. Everything that needs them tak
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -28,6 +29,13 @@ MAX_SAFE_INTEGER = 2**53
 _MAX_ARRAY_INDEX = 4294967294
 _DECIMAL = Pattern(r"[+-]?(?:Infinity|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)", re.ASCII)
 _RADIX_DIGITS = {"x": 16, "o": 8, "b": 2}
+_HALF_PAIR = Pattern("[\ud800-\udfff]")
+
+
+def json_text(value: Json, indent: str | None = None) -> str:
+    """Well-formed `JSON.stringify`: text as it is, but half a surrogate pair, which no file can hold, as its escape."""
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    return _HALF_PAIR.compiled.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
 
 
 def number(lexeme: str) -> int | float:

@@ -133,3 +133,17 @@ def test_json_fixes_keep_the_rest() -> None:
     status = samples.status("implement_loop", samples.strategy("Per Batch"), last_update="2026-03-01T12:00:00")
     fixed = json.loads(fix(status, samples.STATUS, unsafe=True).text)
     assert fixed == samples.status("IMPLEMENT_LOOP", samples.strategy("per-batch"))
+
+
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        (samples.ACCEPTANCE, '{"acceptance_criteria": [{"id": "AC-001", "description": "x", "verify": "\\ud800"}]}'),
+        (samples.TASKS, 'tasks:\n  - id: T-001\n    done_when: "\\ud800"\n    acceptance_checks: ["\\udfff"]\n'),
+    ],
+)
+def test_half_a_surrogate_pair_stays_an_escape(path: str, text: str) -> None:
+    fixed = fix(text, path, unsafe=True)
+    assert fixed.applied
+    fixed.text.encode()  # what is written must be UTF-8
+    assert "\\ud800" in fixed.text

@@ -7,7 +7,6 @@ one edit comes out for the stretch that changed.
 
 from __future__ import annotations
 
-import json
 import re
 from bisect import bisect_left, insort
 from collections.abc import Sequence
@@ -19,7 +18,7 @@ from typing import NamedTuple
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.json_reader import JsonDocument, NodeSpan, read_json
 from workrail_lint.findings.fix import Cut, Edit, Fix, Insert, Operation, Remove, Rename, Replace, ReplaceText, Respell
-from workrail_lint.js import Json
+from workrail_lint.js import Json, json_text
 
 _INDENT = re.compile(r"\n([ \t]+)\S")
 
@@ -160,7 +159,7 @@ class Editor:
                 node = self.document.node(pointer)
                 if node is None or node.name_start is None or node.name_end is None:
                     return None
-                return Edit(node.name_start, node.name_end, _dump(name))
+                return Edit(node.name_start, node.name_end, json_text(name))
             case Replace(pointer, value):
                 node = self.document.node(pointer)
                 return None if node is None else Edit(node.start, node.end, self._written(node, value))
@@ -182,7 +181,7 @@ class Editor:
             changed = raw.replace(old, new)
         else:
             value = pointers.resolve(self.document.value, pointer)
-            changed = _dump(value.replace(old, new)) if isinstance(value, str) else raw
+            changed = json_text(value.replace(old, new)) if isinstance(value, str) else raw
         return Edit(node.start, node.end, changed)
 
     def _remove(self, pointer: str) -> Edit | None:
@@ -203,7 +202,7 @@ class Editor:
         if outer is None:
             return None
         spans, begins = self._children(pointer)
-        label = "" if name is None else f"{_dump(name)}: "
+        label = "" if name is None else f"{json_text(name)}: "
         if not spans:
             return Edit(outer.start + 1, outer.end - 1, self._only_child(outer, label, value))
         position = len(spans) if index is None else max(0, min(index, len(spans)))
@@ -249,14 +248,14 @@ class Editor:
         """A value in the place of another: on one line when that was."""
         old = self.document.text[node.start : node.end]
         if isinstance(value, dict | list) and old[:1] in "{[" and "\n" not in old:
-            return _dump(value)
+            return json_text(value)
         return self._written_at(_begin(node), value)
 
     def _written_at(self, offset: int, value: Json) -> str:
         """A value written the way the text is: indented when it is, from the margin of its line."""
         unit, newline, has_lines = self._style
         if not isinstance(value, dict | list) or not has_lines:
-            return _dump(value)
+            return json_text(value)
         return _dump_indented(value, _margin(self.document.text, offset), unit, newline)
 
 
@@ -332,12 +331,7 @@ def _gap(text: str, outer: NodeSpan, children: list[NodeSpan]) -> str:
 
 
 def _dump_indented(value: Json, margin: str, unit: str, newline: str) -> str:
-    shown = json.dumps(value, ensure_ascii=False, indent=unit)
-    return shown.replace("\n", newline + margin)
-
-
-def _dump(value: Json) -> str:
-    return json.dumps(value, ensure_ascii=False)
+    return json_text(value, unit).replace("\n", newline + margin)
 
 
 def _margin(text: str, offset: int) -> str:

@@ -5,11 +5,10 @@ A fix is offered only where the layout is plain enough to be sure of the result;
 
 from __future__ import annotations
 
-import json
-
 from workrail_lint.documents.pointer import child
 from workrail_lint.documents.yaml_reader import YamlDocument
 from workrail_lint.findings.fix import Fix, Respell, Safety
+from workrail_lint.js import json_text
 from workrail_lint.patterns import Pattern
 
 _PLAIN = Pattern(r"[A-Za-z][A-Za-z0-9_-]*")
@@ -22,7 +21,7 @@ def yaml_text(value: str) -> str:
     """A string as it can stand anywhere in YAML: bare when it is a plain word, else in double quotes."""
     if _PLAIN.fullmatch(value) and value.lower() not in _WORDS:
         return value
-    return json.dumps(value, ensure_ascii=False)
+    return json_text(value)
 
 
 def yaml_list(values: list[str]) -> str:
@@ -36,7 +35,7 @@ def respell(title: str, document: YamlDocument, pointer: str, value: str, *, uns
         return None
     raw = document.text[node.start : node.end]
     if raw[:1] == '"':
-        text = json.dumps(value, ensure_ascii=False)
+        text = json_text(value)
     elif raw[:1] == "'" and value.isprintable():
         text = "'" + value.replace("'", "''") + "'"
     else:

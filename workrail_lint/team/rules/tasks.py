@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 from workrail_lint.findings import Fix, Severity
+from workrail_lint.js import json_text
 from workrail_lint.rules.base import Example
 from workrail_lint.team import edits
 from workrail_lint.team.rules import samples
@@ -248,7 +248,7 @@ class CheckIsMapping(TeamRule):
             ((name, value),) = entry.items()
             fix = None
             if is_text(value):
-                text = json.dumps(f"{name}: {value}", ensure_ascii=False)
+                text = json_text(f"{name}: {value}")
                 fix = edits.replace_item("quote the entry", backlog.reader, pointer, text)
             report(pointer, f"YAML reads this as a mapping with the key '{name}'; quote the whole entry", fix=fix)
 
@@ -352,7 +352,7 @@ class ListExpected(TeamRule):
                 continue
             fix = None
             if is_text(value):
-                text = f"[{json.dumps(value, ensure_ascii=False)}]"
+                text = f"[{json_text(value)}]"
                 fix = edits.replace("make a list of it", backlog.reader, task.at(name), text)
             report(task.at(name), f"'{name}' must be a list, not {type_name(value)}", fix=fix)
 
