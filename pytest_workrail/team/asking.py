@@ -327,10 +327,13 @@ def _store(stage: Stage, outcomes: list[Outcome]) -> Ok[None] | Err[Halt]:
     written = commit(stage, Commit(change, labels, None, captured))
     if isinstance(written, Err):
         return written
+    # An answer that lets one finding pass does not lift the gate while another has something repaired.
+    kept = {(each.topic.waives, each.topic.task) for each in outcomes if each.effect is not Effect.WAIVE}
     for outcome in outcomes:
-        waives = outcome.topic.waives if outcome.effect is Effect.WAIVE else None
-        more = {} if waives is None else {"waives": [waives.value], "task": outcome.topic.task}
+        agent, task = outcome.topic.waives, outcome.topic.task
+        more = {}
+        if agent is not None and (agent, task) not in kept:
+            more = {"waives": [agent.value], "task": task}
+            stage.memory.waived.add((agent, task))
         stage.trace.emit("decision", id=outcome.ident, status=outcome.status.value, **more)
-        if waives is not None:
-            stage.memory.waived.add((waives, outcome.topic.task))
     return Ok(None)

@@ -19,6 +19,7 @@ from pytest_workrail.team import TeamRun, questions
 from pytest_workrail.team.golden import Normal, dumps
 from pytest_workrail.team.questions import Effect, Kind, effect, topic_of
 from workrail_lint.documents.json_reader import read_json
+from workrail_lint.team.roles import review_verdict
 from workrail_lint.team.vocabulary import DecisionStatus, FixLoop
 
 BLOCKED = {"output": {"status": "BLOCKED"}}
@@ -166,6 +167,35 @@ def test_a_final_pass_that_is_waived_is_not_repeated() -> None:
     assert sent(found).count("Reviewer/meta") == 4
     assert found.final_state == "DONE"
     assert codes(found) == []
+
+
+def test_a_finding_that_may_stay_does_not_pass_one_that_is_to_be_fixed() -> None:
+    findings = [{"severity": "medium", "category": "Auth", "description": f"Finding {number}."} for number in (1, 2)]
+    found = full(
+        {**DECIDED, "UD-1": ["fix-now"], "UD-2": ["fix-later"]},
+        flags={"sensitive": ["T-001"]},
+        replies={"Security/T-001": {"output": {"status": "NEEDS_DECISION", "artifacts": {"findings": findings}}}},
+    )
+    assert sent(found).count("Security/T-001") == 2  # who blocked looks again at what was repaired
+    assert found.states.count("FIX_SECURITY") == 1
+    assert len(found.known_issues) == 1
+    assert codes(found) == []
+
+
+@pytest.mark.parametrize(
+    ("summary", "verdict"),
+    [
+        ("All tests PASS. Verdict: PASS WITH NOTES.", "PASS WITH NOTES"),
+        ("Unit tests PASS, but the module NEEDS FIXES.", "NEEDS FIXES"),
+        ("**VERDICT**: PASS. Nothing that NEEDS FIXES.", "PASS"),
+        ("The verdict is PASS WITH NOTES", "PASS WITH NOTES"),
+        ("It would PASS WITH NOTES", "PASS WITH NOTES"),
+        ("PASSED, BYPASS", ""),
+        (None, ""),
+    ],
+)
+def test_the_verdict_of_a_review(summary: object, verdict: str) -> None:
+    assert review_verdict(summary) == verdict
 
 
 def test_a_release_that_turns_red_for_good() -> None:

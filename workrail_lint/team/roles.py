@@ -141,13 +141,21 @@ _TEST_FILE = Pattern(
 _DOCUMENTATION = Pattern(
     r"(?:^|/)docs?/|\.(?:md|mdx|rst|adoc|txt)$|(?:^|/)(?:README|CHANGELOG|LICENSE|CONTRIBUTING|NOTICE)[^/]*$"
 )
-_VERDICT = Pattern(r"(?<!\w)(?:PASS WITH NOTES|NEEDS FIXES|PASS)(?!\w)")
+_VERDICTS = ("NEEDS FIXES", "PASS WITH NOTES", "PASS")  # the gravest first
+_VERDICT = Pattern(rf"(?<!\w)(?:{'|'.join(_VERDICTS)})(?!\w)")
+_ANNOUNCED = Pattern(rf"\b(?i:verdict)\W+(?:is\W+)?({'|'.join(_VERDICTS)})(?!\w)")
 
 
 def review_verdict(summary: object) -> str:
-    """The verdict that a Reviewer's summary states; empty when it states none."""
-    match = _VERDICT.search(summary) if type(summary) is str else None
-    return match[0] if match else ""
+    """The verdict that a Reviewer's summary states; empty when it states none.
+
+    Tests pass, too: what is called the verdict counts, and without the word the gravest phrase.
+    """
+    if type(summary) is not str:
+        return ""
+    announced = _ANNOUNCED.search(summary)
+    found = [announced[1]] if announced else _VERDICT.findall(summary)
+    return min(found, key=_VERDICTS.index, default="")
 
 
 def may_write(agent: AgentName, path: str, session: str | None, artifacts: tuple[str, ...]) -> bool:
