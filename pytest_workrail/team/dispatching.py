@@ -31,7 +31,6 @@ from pytest_workrail.team.stage import Stage, Status
 from pytest_workrail.team.store import REPO, STATUS, TASKS, json_bytes
 from workrail_lint.findings import Finding
 from workrail_lint.result import Err, Ok
-from workrail_lint.team.documents import ARTIFACTS
 from workrail_lint.team.machine import LIMITS, LOOP_OF, decisions_of
 from workrail_lint.team.roles import ROLES, may_write
 from workrail_lint.team.rules.registry import by_name
@@ -209,7 +208,7 @@ class _Sending:
                 path=f"{stage.memory.exchanges:04d}-{agent.value}-{self.task}.output.json",
             )
             for path in (stage.store.repo_path(file.path) for file in files)
-            if path not in named and not may_write(agent, path, stage.store.session, tuple(ARTIFACTS))
+            if path not in named and not may_write(agent, path, stage.store.session, is_exact=True)
         ]
 
 
@@ -268,7 +267,7 @@ class _Writing:
             stage.trace.emit("write_error", file=file.path, by=agent)
             return f"{agent} tried to write {file.path}, which {reason}"
         path = stage.store.repo_path(file.path)
-        if not may_write(self.agent, path, stage.store.session, tuple(ARTIFACTS)):
+        if not may_write(self.agent, path, stage.store.session, is_exact=True):
             stage.trace.emit("write", file=file.path, by=agent)
         if file.path == TASKS:
             return self._moved(tasks)

@@ -79,7 +79,9 @@ def test_ids_and_paths() -> None:
     assert is_repo_path("src/a..b/c.js")
     assert not is_repo_path("a/..")
     assert session_parts("./.agents-work/s/adr/x.md") == ("s", "adr/x.md")
+    assert session_parts(".agents-work//s/./x.md") == ("s", "x.md")
     assert session_parts(".agents-work/s/../t/x.md") is None
+    assert session_parts("/.agents-work/s/x.md") is None
     assert ac_ids_in("AC-001, AC-LOGIN-002; XAC-003 AC-0044 AC-005x AC-006-a AC-007.") == [
         "AC-001",
         "AC-LOGIN-002",
@@ -313,9 +315,14 @@ def test_plans_are_judged_like_inputs() -> None:
     [
         ("SpecAgent", f"{samples.FOLDER}/spec.md", True),
         ("SpecAgent", "spec.md", True),
+        ("SpecAgent", "./spec.md", True),
         ("SpecAgent", "src/a.js", False),
+        ("Architect", "adr/ADR-001.md", True),
+        ("Designer", "design-specs/design-spec-form.md", True),
         ("Coder", "src/a.js", True),
         ("Coder", ".agents-work/2025-01-01_old-one/spec.md", False),
+        ("Coder", ".agents-work//2025-01-01_old-one/spec.md", False),
+        ("Coder", ".//.agents-work/./2025-01-01_old-one/spec.md", False),
         ("Coder", "../a.js", False),
         ("Reviewer", "src/a.js", False),
         ("Reviewer", f"{samples.FOLDER}/tasks.yaml", True),
@@ -323,6 +330,8 @@ def test_plans_are_judged_like_inputs() -> None:
         ("QA", "src/a.spec.ts", True),
         ("QA", "src/__tests__/a.js", True),
         ("QA", "test_a.py", True),
+        ("QA", "src/LoginFormTest.java", True),
+        ("QA", "src/Contest.java", False),
         ("QA", "src/contest.js", False),
         ("QA", f"{samples.FOLDER}/spec.md", False),
         ("Docs", "README.md", True),
@@ -336,7 +345,13 @@ def test_plans_are_judged_like_inputs() -> None:
     ],
 )
 def test_reach(agent: str, path: str, may: bool) -> None:
-    assert may_write(AgentName(agent), path, samples.SESSION, ("spec.md", "tasks.yaml", "status.json")) is may
+    assert may_write(AgentName(agent), path, samples.SESSION) is may
+
+
+def test_an_exact_path_is_no_name() -> None:
+    assert may_write(AgentName.ARCHITECT, "adr/ADR-001.md", samples.SESSION)
+    assert not may_write(AgentName.ARCHITECT, "adr/ADR-001.md", samples.SESSION, is_exact=True)
+    assert not may_write(AgentName.SPEC_AGENT, "spec.md", samples.SESSION, is_exact=True)
 
 
 def test_prose_around_an_output_does_not_hide_what_is_in_it() -> None:

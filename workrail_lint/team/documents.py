@@ -115,6 +115,12 @@ def kind_by_name(path: str) -> TeamKind | None:
     return None
 
 
+def is_artifact_name(path: str) -> bool:
+    """Whether a path without a session in front names something that lives in a session folder."""
+    head, _, rest = path.removeprefix("./").partition("/")
+    return head in SIDE_FOLDERS if rest else head in ARTIFACTS
+
+
 def place_by_path(path: str) -> Place | None:
     """The session folder that a path itself shows: below `.agents-work`, or one with the name of a session."""
     parts = _parts(path)

@@ -6,6 +6,7 @@ from enum import Enum
 from typing import NamedTuple
 
 from workrail_lint.patterns import Pattern
+from workrail_lint.team.documents import is_artifact_name
 from workrail_lint.team.vocabulary import AgentName, OutputStatus, machine_reason, session_parts
 
 A = AgentName
@@ -136,7 +137,7 @@ _LONGEST_PATH = 4096
 _LEDGERS = ("tasks.yaml", "status.json")
 _TEST_FILE = Pattern(
     r"(?:^|/)(?:tests?|__tests__|specs?|e2e|testing|testdata|fixtures)/|(?:^|/)(?:test_|conftest\.)[^/]*$"
-    r"|[._-](?:test|tests|spec)\.[^/]*$"
+    r"|(?:[._-](?:test|tests|spec)|[a-z0-9](?:Test|Tests|Spec))\.[^/]*$"
 )
 _DOCUMENTATION = Pattern(
     r"(?:^|/)docs?/|\.(?:md|mdx|rst|adoc|txt)$|(?:^|/)(?:README|CHANGELOG|LICENSE|CONTRIBUTING|NOTICE)[^/]*$"
@@ -158,18 +159,18 @@ def review_verdict(summary: object) -> str:
     return min(found, key=_VERDICTS.index, default="")
 
 
-def may_write(agent: AgentName, path: str, session: str | None, artifacts: tuple[str, ...]) -> bool:
+def may_write(agent: AgentName, path: str, session: str | None, *, is_exact: bool = False) -> bool:
     """Whether a path lies within an agent's reach. With an unknown session every session folder counts as its own.
 
-    `artifacts` are the names that mean a session artifact even without the folder in front.
+    In an output a bare `spec.md` means that of the session; as an exact path it is a file of the repository.
     """
     if machine_reason(path) is not None or len(path) > _LONGEST_PATH:
         return False
     inside = session_parts(path)
     if inside is not None and session is not None and inside[0] != session:
         return False  # older sessions are read-only for everybody
-    is_own = inside is not None or path in artifacts
-    if is_own and (inside[1] if inside else path) in _LEDGERS:
+    is_own = inside is not None or (is_artifact_name(path) and not is_exact)
+    if is_own and (inside[1] if inside else path.removeprefix("./")) in _LEDGERS:
         return True
     match ROLES[agent].reach:
         case Reach.SESSION:

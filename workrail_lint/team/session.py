@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from workrail_lint.documents.json_reader import MAX_BYTES, read_json
 from workrail_lint.team import machine
-from workrail_lint.team.documents import ARTIFACTS, MAX_YAML_BYTES, Place, is_session_folder, place_of
+from workrail_lint.team.documents import MAX_YAML_BYTES, Place, is_session_folder, place_of
 from workrail_lint.team.vocabulary import SESSIONS_FOLDER, Mode, Strategy, items_of
 
 if TYPE_CHECKING:
@@ -187,9 +187,3 @@ def plan_document(data: bytes | str) -> YamlDocument:
     from workrail_lint.documents.yaml_reader import read_yaml
 
     return read_yaml(data, max_bytes=MAX_YAML_BYTES)
-
-
-def is_artifact_name(path: str) -> bool:
-    """Whether a path without a session in front names something that lives in a session folder."""
-    head = path.removeprefix("./").partition("/")
-    return (not head[1] and head[0] in ARTIFACTS) or (head[0] in ("adr", "research", "design-specs") and bool(head[2]))

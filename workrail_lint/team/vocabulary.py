@@ -391,11 +391,10 @@ def is_repo_path(value: object) -> TypeGuard[str]:
 
 def session_parts(path: str) -> tuple[str, str] | None:
     """`.agents-work/<session>/<rest>` as session and rest; None for other paths, and for ones that climb out."""
-    head, _, rest = path.removeprefix("./").partition("/")
-    name, _, inner = rest.partition("/")
-    if head != SESSIONS_FOLDER or not name or not inner or ".." in path.split("/"):
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    if path.startswith("/") or len(parts) < 3 or parts[0] != SESSIONS_FOLDER or ".." in parts:
         return None
-    return name, inner
+    return parts[1], "/".join(parts[2:])
 
 
 def decision_number(value: object) -> int | None:

@@ -9,10 +9,11 @@ from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import Insert, Replace, safe
 from workrail_lint.rules.base import Example
 from workrail_lint.team import machine
+from workrail_lint.team.documents import is_artifact_name
 from workrail_lint.team.roles import ROLES
 from workrail_lint.team.rules import samples
 from workrail_lint.team.rules.base import FIXED, Dispatch, ExchangeDocument, Report, TeamRule
-from workrail_lint.team.session import Session, is_artifact_name
+from workrail_lint.team.session import Session
 from workrail_lint.team.unit import Unit
 from workrail_lint.team.vocabulary import (
     APPROVE_DESIGN_ID,

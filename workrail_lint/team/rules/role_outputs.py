@@ -7,7 +7,6 @@ from typing import Any
 
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
-from workrail_lint.team.documents import ARTIFACTS
 from workrail_lint.team.roles import ROLES, WRITTEN_KEYS, may_write, review_verdict
 from workrail_lint.team.rules import samples
 from workrail_lint.team.rules.base import FIXED, ExchangeDocument, Report, TeamRule
@@ -312,7 +311,7 @@ class WriteOutsideRole(TeamRule):
         ]
         written.append(("/artifacts/design_spec_file", artifacts.get("design_spec_file")))
         for pointer, path in written:
-            if type(path) is str and not may_write(agent, path, document.session_name, tuple(ARTIFACTS)):
+            if type(path) is str and not may_write(agent, path, document.session_name):
                 reach = ROLES[agent].reach.value
                 report(pointer, f"{agent.value} may write {reach}, and {shown(path)} is beyond that")
 
