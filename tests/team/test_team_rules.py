@@ -135,6 +135,10 @@ def test_ci_result_is_needed_from_integration_on() -> None:
         assert "TC101" in found(samples.status(state), samples.STATUS)
     for state in ("IMPLEMENT_LOOP", "BLOCKED", "FIX_TESTS"):
         assert "TC101" not in found(samples.status(state, blocker="agent_blocked"), samples.STATUS)
+    # A question is as far as the state it returns to.
+    asked = samples.decision(answer=None, state_context="INTEGRATE")
+    assert "TC101" in found(samples.status("ASK_USER", asked), samples.STATUS)
+    assert found(samples.status("ASK_USER", {**asked, "state_context": "PLAN"}), samples.STATUS) == []
 
 
 def test_a_first_status_needs_little() -> None:

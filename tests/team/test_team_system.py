@@ -155,6 +155,17 @@ def test_a_named_file_of_a_lean_session_is_judged_as_lean(tmp_path: Path) -> Non
     assert [f.code for f in forced] == ["TC304", "TC304", "TC305"]
 
 
+@pytest.mark.parametrize(("end", "codes"), [("A", []), ("B", ["TC705"])])
+def test_long_answers_are_compared_to_their_end(tmp_path: Path, end: str, codes: list[str]) -> None:
+    said = f"changes-requested: {'more ' * 200}"
+    status = samples.status(
+        "APPROVE_DESIGN", samples.approved(f"{said}A"), gate_tracking=samples.correction("dispatched")
+    )
+    history = samples.history(samples.request(f"{said}{end}"))
+    write_files(tmp_path, samples.session({samples.STATUS: status, samples.HISTORY: history, samples.TASKS: ...}))
+    assert [f.code for f in lint_paths(tmp_path)] == codes
+
+
 def test_an_exchange_outside_the_folder_finds_its_session(tmp_path: Path) -> None:
     write_files(tmp_path, samples.session())
     given = samples.agent_input(samples.given("T-042", samples.context("spec.md", "tasks.yaml", "architecture.md")))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import Insert, Remove, Replace, safe, unsafe
 from workrail_lint.rules.base import Example
-from workrail_lint.team.machine import is_at_or_past
+from workrail_lint.team.machine import is_at_or_past, return_state
 from workrail_lint.team.places import places
 from workrail_lint.team.rules import samples
 from workrail_lint.team.rules.base import DECIDED, FIXED, Document, Report, TeamRule
@@ -42,7 +42,8 @@ class StatusFieldMissing(TeamRule):
     def check_status(self, document: Document, report: Report) -> None:
         value = document.value
         state = value.get("current_state")
-        needed = _ALWAYS if not is_at_or_past(state, WorkflowState.INTEGRATE) else (*_ALWAYS, "last_ci_result")
+        integrates = is_at_or_past(state, WorkflowState.INTEGRATE, return_state(value))
+        needed = (*_ALWAYS, "last_ci_result") if integrates else _ALWAYS
         for name in needed:
             if name not in value:
                 fix = safe("add an empty list", Insert("", name, None, [])) if name in _LISTS else None
