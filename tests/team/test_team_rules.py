@@ -236,6 +236,48 @@ def test_cycles_are_told_once() -> None:
     assert [f.message.partition(": ")[2] for f in cycles] == ["T-001, T-002, T-003, T-001"]
 
 
+def test_a_cycle_starts_with_its_first_task() -> None:
+    into = samples.task(depends_on=["T-003"])
+    cycle = (samples.task("T-002", depends_on=["T-003"]), samples.task("T-003", depends_on=["T-002"]))
+    told = [f for f in lint_text(samples.tasks(into, *cycle), samples.TASKS) if f.code == "TC313"]
+    assert [(f.pointer, f.message.rpartition(": ")[2]) for f in told] == [
+        ("/tasks/1/depends_on", "T-002, T-003, T-002")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("members", "pointer", "message"),
+    [
+        ({"goal": ...}, "/tasks/0", "'goal' is missing from T-001"),
+        ({"goal": " "}, "/tasks/0/goal", "'goal' of T-001 is empty"),
+        ({"goal": 10}, "/tasks/0/goal", "'goal' of T-001 must be a text, not a number"),
+        ({"acceptance_checks": []}, "/tasks/0/acceptance_checks", "'acceptance_checks' of T-001 is empty"),
+    ],
+)
+def test_what_is_there_is_not_called_missing(members: dict[str, Any], pointer: str, message: str) -> None:
+    told = [f for f in lint_text(samples.tasks(samples.task(**members)), samples.TASKS) if f.code == "TC303"]
+    assert [(f.pointer, f.message) for f in told] == [(pointer, message)]
+
+
+@pytest.mark.parametrize(
+    ("entry", "message", "fixed"),
+    [
+        ("npm test", "starts neither", True),
+        ("CMD: npm test", "starts neither", False),  # `cmd: CMD: npm test` would be no better
+        (" manual: look", "starts neither", False),
+        ("cmd:  ", "says nothing behind its prefix", False),
+        (5, "is no text", False),
+    ],
+)
+def test_checks_that_are_none(entry: Any, message: str, fixed: bool) -> None:
+    given = samples.agent_input({**samples.given(), "acceptance_checks": [entry]})
+    plan = samples.tasks(samples.task(acceptance_checks=[entry]))
+    for document, path, code in ((plan, samples.TASKS, "TC310"), (given, samples.exchange("Coder"), "TC513")):
+        (told,) = (f for f in lint_text(document, path) if f.code == code)
+        assert message in told.message
+        assert (told.fix is not None) is fixed
+
+
 def test_legacy_dependencies_are_not_missing_ones() -> None:
     plan = samples.tasks(samples.task(depends_on=...)).replace("    goal:", "    deps: []\n    goal:")
     assert found(plan, samples.TASKS) == ["TC318"]

@@ -316,6 +316,11 @@ def is_check(value: object) -> TypeGuard[str]:
     return type(value) is str and any(value.startswith(p) and is_text(value[len(p) :]) for p in CHECK_PREFIXES)
 
 
+def is_bare_command(value: object) -> TypeGuard[str]:
+    """A text that lacks nothing but the prefix of a check; one that misspells the prefix lacks something else."""
+    return is_text(value) and not value.strip().casefold().startswith(tuple(p.rstrip() for p in CHECK_PREFIXES))
+
+
 def is_date(text: str) -> bool:
     """Whether `2026-02-30` is a day."""
     from datetime import date

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from workrail_lint.suggest import nearest
+from workrail_lint.team.vocabulary import CHECK_PREFIXES
 
 _LONGEST = 60
 _LONGEST_MESSAGE = 500
@@ -56,3 +57,22 @@ def suggestion(value: object, known: Iterable[str]) -> str:
         if near is not None:
             return f"; did you mean '{near}'?"
     return f"; it is one of {', '.join(words)}"
+
+
+def lacking(value: Mapping[str, object], name: str, owner: str) -> str:
+    """Why a member that has to say something does not."""
+    found = value.get(name)
+    if found is None:
+        return f"'{name}' is missing from {owner}"
+    if type(found) is str or found == []:
+        return f"'{name}' of {owner} is empty"
+    return f"'{name}' of {owner} must be a text, not {type_name(found)}"
+
+
+def no_check(entry: object) -> str:
+    """Why an entry of acceptance_checks is no check."""
+    if type(entry) is not str:
+        return f"the check {shown(entry)} is no text"
+    if entry.startswith(CHECK_PREFIXES):
+        return f"the check {shown(entry)} says nothing behind its prefix"
+    return f"the check {shown(entry)} starts neither with 'cmd: ' nor with 'manual: '"

@@ -11,7 +11,7 @@ from workrail_lint.rules.base import Example
 from workrail_lint.team.rules import samples
 from workrail_lint.team.rules.base import DECIDED, FIXED, Document, Report, TeamRule
 from workrail_lint.team.vocabulary import is_ac_id, is_text, items_of
-from workrail_lint.team.wording import listed, shown, type_name
+from workrail_lint.team.wording import lacking, listed, shown, type_name
 
 _LEGACY = ("verification", "commands", "expected_result")
 
@@ -55,7 +55,7 @@ class AcceptanceFieldMissing(TeamRule):
             for name in ("id", "description", "verify"):
                 value = item.get(name)
                 if value is None or (name != "verify" and not is_text(value)) or value == "":
-                    report(f"{at}/{name}" if name in item else at, f"'{name}' is missing from criterion {index}")
+                    report(f"{at}/{name}" if name in item else at, lacking(item, name, f"criterion {index}"))
 
     def examples(self) -> Iterator[Example]:
         yield Example({"acceptance_criteria": [{"id": "AC-001"}]}, samples.acceptance(), path=samples.ACCEPTANCE)

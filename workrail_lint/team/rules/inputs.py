@@ -25,6 +25,7 @@ from workrail_lint.team.vocabulary import (
     ProjectType,
     RiskFlag,
     Strategy,
+    is_bare_command,
     is_check,
     is_member,
     is_task_ref,
@@ -33,7 +34,7 @@ from workrail_lint.team.vocabulary import (
     members_of,
     words,
 )
-from workrail_lint.team.wording import listed, shown, suggestion, type_name
+from workrail_lint.team.wording import listed, no_check, shown, suggestion, type_name
 
 A = AgentName
 _TEXT, _LIST, _OBJECT = ((str,), "a text"), ((list,), "a list"), ((dict,), "an object")
@@ -297,9 +298,9 @@ class InputCheckPrefix(TeamRule):
                 continue
             at = dispatch.at("acceptance_checks", index)
             fix = None
-            if is_text(entry) and not entry.startswith(("cmd:", "manual:")):
+            if is_bare_command(entry):
                 fix = unsafe("run it as a command", Replace(at, f"cmd: {entry}"))
-            report(at, f"the check {shown(entry)} starts neither with 'cmd: ' nor with 'manual: '", fix=fix)
+            report(at, no_check(entry), fix=fix)
 
     def examples(self) -> Iterator[Example]:
         good = samples.agent_input()

@@ -131,6 +131,7 @@ def _cycles(backlog: Backlog) -> list[list[str]]:
         ident: [d for d in strings_of(task.value.get("depends_on")) if d in backlog.by_id]
         for ident, task in backlog.by_id.items()
     }
+    order = {ident: place for place, ident in enumerate(after)}
     done: set[str] = set()
     found: list[list[str]] = []
     for start in after:
@@ -148,7 +149,9 @@ def _cycles(backlog: Backlog) -> list[list[str]]:
                 stack.append((ident, tried + 1))
                 target = after[ident][tried]
                 if target in places:
-                    found.append(path[places[target] :])
+                    cycle = path[places[target] :]
+                    first = min(range(len(cycle)), key=lambda at: order[cycle[at]])
+                    found.append([*cycle[first:], *cycle[:first]])
                 elif target not in done:
                     stack.append((target, 0))
                 continue

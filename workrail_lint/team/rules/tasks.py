@@ -15,6 +15,7 @@ from workrail_lint.team.vocabulary import (
     RiskFlag,
     TaskStatus,
     TaskType,
+    is_bare_command,
     is_check,
     is_member,
     is_task_id,
@@ -22,7 +23,7 @@ from workrail_lint.team.vocabulary import (
     items_of,
     words,
 )
-from workrail_lint.team.wording import listed, shown, suggestion, type_name
+from workrail_lint.team.wording import lacking, listed, no_check, shown, suggestion, type_name
 
 CORE = ("id", "status", "goal", "acceptance_checks")
 _PLANNED = ("depends_on", "done_when")
@@ -61,7 +62,8 @@ class TaskFieldMissing(TeamRule):
     def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
         for name in CORE:
             if lacks(task, name):
-                report(task.pointer, f"'{name}' is missing from {task.label}")
+                at = task.at(name) if name in task.value else task.pointer
+                report(at, lacking(task.value, name, task.label))
 
     def examples(self) -> Iterator[Example]:
         yield Example("tasks:\n  - id: T-001\n", samples.tasks(), path=samples.TASKS)
@@ -213,10 +215,9 @@ class CheckPrefix(TeamRule):
                 continue
             pointer = task.at("acceptance_checks", index)
             fix = None
-            if is_text(entry) and not entry.startswith(("cmd:", "manual:")):
+            if is_bare_command(entry):
                 fix = edits.respell("run it as a command", backlog.reader, pointer, f"cmd: {entry}", unsafe=True)
-            message = "starts neither with 'cmd: ' nor with 'manual: '" if type(entry) is str else "is no text"
-            report(pointer, f"the check {shown(entry)} {message}", fix=fix)
+            report(pointer, no_check(entry), fix=fix)
 
     def examples(self) -> Iterator[Example]:
         good = samples.tasks(samples.task(acceptance_checks=["cmd: npm test"]))
