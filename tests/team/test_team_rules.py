@@ -409,8 +409,23 @@ def test_prose_around_an_output_does_not_hide_what_is_in_it() -> None:
 
 def test_two_objects_are_no_reply() -> None:
     one = '{"status": "OK", "next": {}}'
-    assert "TC530" not in found(f"{one}\n{one}", "x.output.json")
-    assert "TC001" in found(f"{one}\n{one}", "x.output.json")
+    told = lint_text(f"{one}\n{one}", "x.output.json")
+    (second,) = (finding for finding in told if finding.code == "TC530")
+    assert second.span is not None
+    assert second.span.start.line == 2
+    assert second.fix is None  # nobody knows which one is meant
+    assert "TC001" not in [finding.code for finding in told]
+
+
+@pytest.mark.parametrize("reply", ["{}", '{"status": "OK"}'])
+def test_a_fence_is_told_whatever_is_in_it(reply: str) -> None:
+    told = lint_text(f"```json\n{reply}\n```\n", "x.output.json")
+    assert {finding.code for finding in told} == {"TC530", "TC531"}
+
+
+def test_a_text_that_is_no_object_says_so_and_no_more() -> None:
+    assert found('x {"status": "OK", "summary": "so far', "x.output.json") == ["TC001", "TC001"]
+    assert found("x", samples.STATUS) == ["TC001"]
 
 
 # ---------------------------------------------------------------------------------------------------------- traces

@@ -38,6 +38,8 @@ class TeamKind(str, Enum):
 
 K = TeamKind
 MARKDOWN = (K.SPEC, K.ARCHITECTURE, K.REPORT, K.ADR, K.RESEARCH, K.DESIGN_SPEC)
+# What holds one object, as JSON or YAML.
+TREES = tuple(kind for kind in K if kind not in (*MARKDOWN, K.HISTORY, K.SESSION))
 SUFFIXES = (".json", ".yaml", ".md", ".jsonl")
 # PyYAML reads some tens of kilobytes in a second when a file is made to be slow; this many still end soon.
 MAX_YAML_BYTES = 200_000

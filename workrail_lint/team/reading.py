@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from workrail_lint.documents.json_reader import JsonDocument, read_json
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.findings.fix import Respell, safe
-from workrail_lint.team.documents import MARKDOWN, MAX_HISTORY_BYTES, TeamKind
+from workrail_lint.team.documents import MARKDOWN, MAX_HISTORY_BYTES, TREES, TeamKind
 from workrail_lint.team.rules.registry import by_name
 from workrail_lint.team.vocabulary import Profile
 from workrail_lint.team.wording import type_name
@@ -78,10 +78,9 @@ def reading_findings(kind: TeamKind, document: Any, profile: Profile) -> list[Fi
     if len(found) > _MOST:
         found[_MOST - 1].message += f" (and {len(found) - _MOST} more slips in this file)"
         del found[_MOST:]
-    is_tree = kind is not K.HISTORY and kind not in MARKDOWN
     # Where the text is broken, what was made of it is a guess; there is nothing more to say about its type.
     is_broken = any(item.code == "TC001" for item in found)
-    if is_tree and document.readable and type(document.value) is not dict and not is_broken:
+    if kind in TREES and document.readable and type(document.value) is not dict and not is_broken:
         found.append(finding("team-wrong-root-type", f"the document is {type_name(document.value)}, not an object"))
     return found
 
@@ -108,14 +107,14 @@ def read_output(data: bytes | str) -> tuple[JsonDocument, Finding | None]:
     text = document.text
     if any(p.name in ("file-too-large", "json-invalid-utf8") for p in document.problems):
         return document, None
-    extent = _object_extent(text)
-    if extent is None and "{" not in text:
+    extents = _object_extents(text)
+    if not extents and "{" not in text:
         found = finding("output-not-json-only", "the reply holds no JSON object at all")
         found.span = document.source.span(0, 0)
         return JsonDocument(text), found
-    if extent is None:
+    if not extents:
         return document, None
-    start, end = extent
+    start, end = extents[0]
     before, after = text[:start], text[end:]
     if not before.strip() and not after.strip():
         return document, None
@@ -124,7 +123,8 @@ def read_output(data: bytes | str) -> tuple[JsonDocument, Finding | None]:
     offset = extra + len(text[extra:]) - len(text[extra:].lstrip())
     found = finding("output-not-json-only", f"text at offset {offset} is no part of the one JSON object")
     found.span = document.source.span(offset, min(offset + 1, len(text)))
-    found.fix = safe("keep the object alone", Respell(0, len(text), text[start:end]))
+    if len(extents) == 1:
+        found.fix = safe("keep the object alone", Respell(0, len(text), text[start:end]))
     return inner, found
 
 
@@ -132,28 +132,28 @@ def _blanked(text: str) -> str:
     return "".join(char if char in "\r\n" else " " for char in text)
 
 
-def _object_extent(text: str) -> tuple[int, int] | None:
-    """Where the one JSON object in a text stands; None when there is none, or more than one."""
+def _object_extents(text: str) -> list[tuple[int, int]]:
+    """Where the JSON objects in a text stand that may be meant as the reply; one, if all is well.
+
+    Objects that look like replies count before others, which stand in prose, too. Behind a brace that opens nothing
+    only they count: what else is there may be a part of a reply that is broken.
+    """
     from workrail_lint.documents.scanner import skip_value
 
-    found: tuple[int, int] | None = None
+    replies: list[tuple[int, int]] = []
+    others: list[tuple[int, int]] = []
     at = text.find("{")
-    tries = 0
-    while at >= 0:
-        tries += 1
+    broken = 0
+    while at >= 0 and broken <= _MOST:
         try:
             end = skip_value(text, at)
         except (ValueError, StopIteration, RecursionError):
-            if tries > _MOST:
-                return found
+            broken += 1
             at = text.find("{", at + 1)
             continue
-        if _is_reply(text[at:end]):
-            if found is not None:
-                return None
-            found = at, end
+        (replies if _is_reply(text[at:end]) else others).append((at, end))
         at = text.find("{", end)
-    return found
+    return replies or ([] if broken else others)
 
 
 def _is_reply(text: str) -> bool:

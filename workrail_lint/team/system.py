@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from workrail_lint.findings import Finding
 from workrail_lint.project.systems import FileResult
-from workrail_lint.team.documents import SUFFIXES, TeamKind, claimed_kind, kind_by_name, place_by_path
+from workrail_lint.team.documents import SUFFIXES, TREES, TeamKind, claimed_kind, kind_by_name, place_by_path
 
 if TYPE_CHECKING:
     from workrail_lint.project.selection import Selection
@@ -65,7 +65,7 @@ class TeamSystem:
             from workrail_lint.team.trace import Trace
 
             found += self._rules().run_trace(Trace(document.value), options)
-        elif document.reader.readable and not any(finding.code == "TC004" for finding in found):
+        elif document.reader.readable and (document.kind not in TREES or type(document.reader.value) is dict):
             found += self._rules().run(document)
         locate(found, document.reader, path, fingerprints=bool(settings.options.get("fingerprints")))
         cacheable = document.session is None or document.kind not in _BY_SESSION
