@@ -30,6 +30,7 @@ from workrail_lint.team.vocabulary import (
     items_of,
     members_of,
     strings_of,
+    task_ids_in,
 )
 
 A = AgentName
@@ -88,7 +89,7 @@ def _next_task(stage: Stage) -> dict[str, Any] | None:
 
 def _is_given_up(stage: Stage, task: dict[str, Any]) -> bool:
     issues = strings_of((stage.store.status() or {}).get("known_issues"))
-    return task.get("status") == T.BLOCKED and any(str(task.get("id")) in issue.split() for issue in issues)
+    return task.get("status") == T.BLOCKED and any(task.get("id") in task_ids_in(issue) for issue in issues)
 
 
 def _drop_unreachable(stage: Stage) -> None:

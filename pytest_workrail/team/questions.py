@@ -11,13 +11,12 @@ from enum import Enum
 from typing import NamedTuple
 
 from workrail_lint.team.machine import LIMITS, LOOP_OF
-from workrail_lint.team.vocabulary import META, AgentName, DecisionStatus, FixLoop
+from workrail_lint.team.vocabulary import META, AgentName, DecisionStatus, FixLoop, task_ids_in
 
 _REF = r"(T-[0-9]{3,}|meta)"
 _SECURITY = re.compile(rf"Security finding in {_REF}: ")
 _NOTES = re.compile(rf"Review notes on {_REF}: ")
 _EXHAUSTED = re.compile(rf"(FIX_[A-Z]+) of {_REF} was tried {LIMITS.repairs} times: ")
-_ANY_TASK = re.compile(r"(?<![A-Za-z0-9-])T-[0-9]{3,}(?![A-Za-z0-9-])")
 
 
 class Kind(Enum):
@@ -83,8 +82,8 @@ def topic_of(question: object) -> Topic:
     if (match := _EXHAUSTED.match(text)) and match[1] in FixLoop.__members__:
         return Topic(Kind.EXHAUSTED, match[2], FixLoop(match[1]))
     if not text.startswith("Research needs to know: ") and "security" in text.casefold():
-        named = _ANY_TASK.search(text)
-        return Topic(Kind.SECURITY, named[0] if named else META, FixLoop.FIX_SECURITY)
+        named = [*task_ids_in(text), META]
+        return Topic(Kind.SECURITY, named[0], FixLoop.FIX_SECURITY)
     return Topic(Kind.INFO)
 
 

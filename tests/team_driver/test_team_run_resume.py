@@ -237,3 +237,14 @@ def test_a_broken_artifact_is_no_evidence() -> None:
     )
     found = resumed(files, start={"mtimes": {"architecture.md": "2000-01-01T00:00:09Z"}})
     assert blockers(found) == ["TEAM_CORRECTION_UNVERIFIED"]
+
+
+@pytest.mark.parametrize(
+    "issue", ["T-001 left out (simplify): too much.", "T-001: too much", "Left for later (T-001)."]
+)
+def test_a_task_that_was_given_up_stays_so_however_the_issue_is_worded(issue: str) -> None:
+    plan = tasks(task(state="blocked"), task("T-002"))
+    found = resumed(folder(status("IMPLEMENT_LOOP", *gates(), known_issues=[issue]), **{"tasks.yaml": plan}))
+    assert sent(found) == ["Coder/T-002", "Reviewer/T-002", "QA/T-002", *FINAL]
+    assert found.tasks == {"T-001": "blocked", "T-002": "completed"}
+    assert codes(found) == ["TC711"]  # a warning: the issue names the task

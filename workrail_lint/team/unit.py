@@ -9,18 +9,16 @@ from __future__ import annotations
 from typing import Any
 
 from workrail_lint.documents.pointer import child
-from workrail_lint.patterns import Pattern
 from workrail_lint.team import machine
 from workrail_lint.team.documents import TeamKind
 from workrail_lint.team.options import TeamOptions
 from workrail_lint.team.rules.base import Backlog, Document
 from workrail_lint.team.sections import Sections
 from workrail_lint.team.session import Session
-from workrail_lint.team.vocabulary import Mode, WorkflowState, ac_ids_in, items_of, members_of
+from workrail_lint.team.vocabulary import Mode, WorkflowState, ac_ids_in, items_of, members_of, task_ids_in
 
 K = TeamKind
 _DECISION_MEMBERS = ("decision_id", "status", "answer", "state_context")
-_TASK_IN_TEXT = Pattern(r"(?<![A-Za-z0-9-])T-[0-9]{3,}(?![A-Za-z0-9-])")
 _LONGEST_ANSWER = 500
 
 
@@ -60,7 +58,7 @@ def _status(document: Document) -> dict[str, Any]:
             task: {loop: count for loop, count in members_of(counts).items() if type(count) is int}
             for task, counts in members_of(value.get("retry_counts")).items()
         },
-        "waived": sorted({task for issue in issues for task in _TASK_IN_TEXT.findall(issue)}),
+        "waived": sorted({task for issue in issues for task in task_ids_in(issue)}),
     }
 
 

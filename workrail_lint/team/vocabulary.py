@@ -269,6 +269,7 @@ _MOMENT = Pattern(
     r"(Z|[+-][0-9]{2}:?[0-9]{2})?"
 )
 _AC_IN_TEXT = Pattern(r"(?<![A-Za-z0-9-])AC(?:-[A-Z0-9]+)*-[0-9]{3}(?![A-Za-z0-9]|-[A-Za-z0-9])")
+_TASK_IN_TEXT = Pattern(r"(?<![A-Za-z0-9-])T-[0-9]{3,}(?![A-Za-z0-9-])")
 _DRIVE = Pattern(r"[A-Za-z]:")
 
 
@@ -375,6 +376,11 @@ def is_timestamp(value: object) -> TypeGuard[str]:
 def ac_ids_in(text: str) -> list[str]:
     """The acceptance criteria that a text names, in order, each once."""
     return list(dict.fromkeys(_AC_IN_TEXT.findall(text))) if "AC-" in text else []
+
+
+def task_ids_in(text: str) -> list[str]:
+    """The tasks that a text names, in order."""
+    return _TASK_IN_TEXT.findall(text)
 
 
 def machine_reason(path: str) -> str | None:
