@@ -10,15 +10,16 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias, TypedDict, Unpack
+from typing import Any, TypeAlias, TypedDict, Unpack, get_args
 
 from pytest_workrail.agents.auto import Auto
+from pytest_workrail.agents.choices import member_of, one_of
 from pytest_workrail.agents.contrary import Erratic, Stubborn
 from pytest_workrail.agents.lossy import Fault, Lossy
 from pytest_workrail.agents.moment import Agent
 from pytest_workrail.agents.scripted import Answer, Scripted, script_turns
 from pytest_workrail.engine.modes import PRESETS, Preferences
-from pytest_workrail.engine.profiles import ProfileName
+from pytest_workrail.engine.profiles import ProfileName, profile_of
 from pytest_workrail.events.vocabulary import Autonomy, RiskPolicy
 from pytest_workrail.run.bench import GOAL, MAX_TURNS, Declared, Setup
 from pytest_workrail.run.comparison import Comparison, both_profiles
@@ -29,6 +30,7 @@ from workrail_lint.findings import Finding
 from workrail_lint.js import Json
 from workrail_lint.result import Err
 from workrail_lint.scenario.vocabulary import Behaviour, FaultKind
+from workrail_lint.suggest import hint
 from workrail_lint.workrail.compile import compile_workflow
 from workrail_lint.workrail.compiler.compiled import CompiledWorkflow
 
@@ -90,6 +92,7 @@ def compile(  # noqa: A001 - the name of the fixture's method
     workflow: Source, *, catalog: object = None, routines: object = None, bindings: object = None
 ) -> CompiledWorkflow:
     """The compiled workflow. Raises WorkflowInvalid when it does not compile."""
+    __tracebackhide__ = True
     if isinstance(workflow, CompiledWorkflow):
         return workflow
     if isinstance(workflow, Mapping):
@@ -106,17 +109,20 @@ def compile(  # noqa: A001 - the name of the fixture's method
 
 def script(answers: Script, otherwise: Agent | None = None) -> Agent:
     """An agent that does what is written down, by step id; strict unless somebody acts otherwise."""
+    __tracebackhide__ = True
     return Scripted(script_turns(answers), otherwise)
 
 
 def auto(differently: Script | None = None) -> Agent:
     """The automatic agent; at some steps it may act differently, as a script says."""
+    __tracebackhide__ = True
     return Auto() if not differently else Scripted(script_turns(differently), Auto())
 
 
 def stubborn(behaviour: Behaviour | str, *steps: str) -> Agent:
     """An agent that behaves in one way and never learns: at these steps, or wherever it can."""
-    return Stubborn(Behaviour(behaviour), steps or None)
+    __tracebackhide__ = True
+    return Stubborn(member_of(Behaviour, "behaviour", behaviour), steps or None)
 
 
 def erratic(seed: int = 0, patience: int = 2) -> Agent:
@@ -126,16 +132,23 @@ def erratic(seed: int = 0, patience: int = 2) -> Agent:
 
 def lossy(agent: Agent | None = None, *faults: Fault | FaultKind | str, seed: int = 0, rate: float = 1.0) -> Agent:
     """An agent, by default the automatic one, with faults around it; without naming any, with all of them."""
+    __tracebackhide__ = True
     chosen = [
-        fault if isinstance(fault, Fault) else Fault(FaultKind(fault), rate=rate) for fault in faults or FaultKind
+        fault if isinstance(fault, Fault) else Fault(member_of(FaultKind, "fault", fault), rate=rate)
+        for fault in faults or FaultKind
     ]
     return Lossy(agent or Auto(), chosen, seed)
 
 
 def preferences(mode: Autonomy, risk: RiskPolicy | None) -> Preferences:
     """A mode with the risk policy it is meant to go with, unless another one is given."""
-    preset = {preset.autonomy: preset for preset in PRESETS}[mode]
-    return preset if risk is None else Preferences(mode, risk)
+    __tracebackhide__ = True
+    presets = {preset.autonomy: preset for preset in PRESETS}
+    one_of("mode", mode, presets)
+    if risk is None:
+        return presets[mode]
+    one_of("risk policy", risk, get_args(RiskPolicy))
+    return Preferences(mode, risk)
 
 
 class Sources(TypedDict, total=False):
@@ -157,7 +170,19 @@ class Options(Sources, total=False):
     max_turns: int  # after how many actions the run counts as endless
 
 
+def known_options(given: Mapping[str, object], kind: type[Options] | type[Sources]) -> None:
+    """Python looks at the names of such options only while types are checked: a misspelt one must not pass for none."""
+    __tracebackhide__ = True
+    known = kind.__annotations__
+    for name in given:
+        if name not in known:
+            raise TypeError(f"there is no option '{name}'{hint(name, known)}")
+
+
 def _setup(workflow: Source, mode: Autonomy, profile: ProfileName, options: Options) -> Setup:
+    __tracebackhide__ = True
+    known_options(options, Options)
+    profile_of(profile)
     compiled = compile(
         workflow,
         catalog=options.get("catalog"),
@@ -194,6 +219,7 @@ def run(
     Raises RunFailed when a script does not fit and when the run does not end; a run that ends blocked, gated or
     with an error is a result like any other.
     """
+    __tracebackhide__ = True
     return finished(drive(_setup(workflow, mode, profile, options), _agent(agent)))
 
 
@@ -205,6 +231,7 @@ def compare(
     A scenario file can stand for the workflow, and then for everything else too. A script that fits one profile may
     not fit the other, so what does not fit is a difference here and no error.
     """
+    __tracebackhide__ = True
     if isinstance(workflow, str | os.PathLike) and os.fspath(workflow).endswith(SCENARIO_ENDING):
         return _compared_scenario(Path(workflow))
     return both_profiles(_setup(workflow, mode, "reference", options), _agent(agent))
@@ -222,6 +249,7 @@ def _compared_scenario(path: Path) -> Comparison:
 
 def finished(result: Run) -> Run:
     """The run, if it came to an end that its agent meant."""
+    __tracebackhide__ = True
     if result.ending.kind in ("misplayed", "endless"):
         raise RunFailed(result)
     return result

@@ -41,6 +41,8 @@ class Workrail:
 
     def compile(self, workflow: Source, **sources: Unpack[Sources]) -> CompiledWorkflow:
         """The compiled workflow, with what the project's configuration gives where nothing is given here."""
+        __tracebackhide__ = True
+        api.known_options(sources, Sources)
         return self._compiled(workflow, sources)
 
     def run(
@@ -52,6 +54,7 @@ class Workrail:
         **options: Unpack[Options],
     ) -> Run:
         """Run a workflow with an agent, by default the automatic one."""
+        __tracebackhide__ = True
         made = api.run(self._compiled(workflow, options), agent, mode, profile, **options)
         return self._kept(made)
 
@@ -63,6 +66,7 @@ class Workrail:
         **options: Unpack[Options],
     ) -> Comparison:
         """Run a workflow, or a scenario by its file, under both profiles and see where they part."""
+        __tracebackhide__ = True
         found = self._found(workflow)
         is_scenario = isinstance(found, Path) and found.name.endswith(api.SCENARIO_ENDING)
         both = api.compare(found if is_scenario else self._compiled(found, options), agent, mode, **options)
@@ -78,6 +82,7 @@ class Workrail:
         check_golden(self._config, self._nodeid, transcript, name)
 
     def _compiled(self, workflow: Source, options: Sources) -> CompiledWorkflow:
+        __tracebackhide__ = True
         if isinstance(workflow, CompiledWorkflow):
             return workflow
         found = self._found(workflow)

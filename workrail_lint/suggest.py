@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 
 def nearest(name: str, known: Iterable[str], limit: int = 2) -> str | None:
@@ -21,6 +21,12 @@ def nearest(name: str, known: Iterable[str], limit: int = 2) -> str | None:
         elif distance == best_distance and distance <= limit and candidate not in best:
             best.append(candidate)
     return best[0] if len(best) == 1 else None
+
+
+def hint(name: str, known: Collection[str], what: str = "known") -> str:
+    """What a message about an unknown name ends with: the name that was meant, or all there are."""
+    meant = nearest(name, known)
+    return f"; did you mean '{meant}'?" if meant else f" ({what}: {', '.join(known)})"
 
 
 def nearest_id(name: str, known: Iterable[str]) -> str | None:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from pytest_workrail.agents.actions import Action, Rewind, Stop
+from pytest_workrail.agents.actions import Action, Problem, Rewind, Stop
 from pytest_workrail.agents.auto import Auto
 from pytest_workrail.agents.behaviours import behave, possible
 from pytest_workrail.agents.chance import fraction
+from pytest_workrail.agents.choices import no_step
 from pytest_workrail.agents.moment import Agent, Moment, Opening
 from pytest_workrail.agents.right import opening_context, right_answer
 from workrail_lint.js import Json
@@ -25,11 +26,17 @@ class Stubborn(Agent):
         self._behaviour = behaviour
         self._steps = steps
         self._auto = Auto()
+        self._fault: Problem | None = None
 
     def begin(self, opening: Opening) -> dict[str, Json]:
+        known = opening.program.index.step_ids
+        unknown = [step_id for step_id in self._steps or () if step_id not in known]
+        self._fault = Problem(no_step(unknown[0], known)) if unknown else None
         return self._auto.begin(opening)
 
     def act(self, moment: Moment) -> Action:
+        if self._fault is not None:
+            return self._fault
         if self._steps is None or moment.step_id in self._steps:
             answer = behave(self._behaviour, moment)
             if isinstance(answer, Ok):

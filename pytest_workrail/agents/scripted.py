@@ -13,12 +13,12 @@ from typing import Any, TypeAlias
 
 from pytest_workrail.agents.actions import Action, Problem, Stop, Submit
 from pytest_workrail.agents.behaviours import behave
+from pytest_workrail.agents.choices import member_of, no_step
 from pytest_workrail.agents.moment import Agent, Moment, Opening
 from pytest_workrail.run.transcript import Exchange
 from workrail_lint.js import Json
 from workrail_lint.result import Err
 from workrail_lint.scenario.vocabulary import Behaviour
-from workrail_lint.suggest import nearest
 
 # Looks at what came of a turn and says what is wrong with it; None when nothing is.
 Expectation: TypeAlias = Callable[[Exchange], str | None]
@@ -74,13 +74,10 @@ class Scripted(Agent):
         return {} if self._otherwise is None else self._otherwise.begin(opening)
 
     def _unknown_step(self, opening: Opening) -> Problem | None:
-        index = opening.program.index
-        known = [name for name in index.definitions if name not in index.loops]
+        known = opening.program.index.step_ids
         for turn in self._turns:
             if turn.step_id not in known:
-                meant = nearest(turn.step_id, known)
-                hint = f"; did you mean '{meant}'?" if meant else f" (steps: {', '.join(known)})"
-                return Problem(f"The workflow has no step '{turn.step_id}'{hint}", turn.place)
+                return Problem(no_step(turn.step_id, known), turn.place)
         return None
 
     def act(self, moment: Moment) -> Action:
@@ -157,6 +154,7 @@ def script_turns(answers: Mapping[str, Answer | Sequence[Answer]]) -> tuple[Turn
     An answer is a text (the notes), the name of a behaviour, an object with `notes`, `artifacts` and `context`, or an
     action.
     """
+    __tracebackhide__ = True
     return tuple(
         Turn(step_id, _action(answer), place=f"{step_id}[{number}]" if len(given) > 1 else step_id)
         for step_id, answer_or_answers in answers.items()
@@ -170,6 +168,7 @@ def _listed(answers: Any) -> list[Any]:
 
 
 def _action(answer: Any) -> Action | Behave:
+    __tracebackhide__ = True
     if isinstance(answer, Behaviour):
         return Behave(answer)
     if isinstance(answer, str):
@@ -180,5 +179,8 @@ def _action(answer: Any) -> Action | Behave:
     if unknown:
         raise TypeError(f"an answer has notes, artifacts, context and does, but no {', '.join(unknown)}")
     if "does" in answer:
-        return Behave(Behaviour(answer["does"]), answer.get("context"))
-    return Submit(answer.get("notes"), tuple(answer.get("artifacts", ())), answer.get("context"))
+        return Behave(member_of(Behaviour, "behaviour", answer["does"]), answer.get("context"))
+    artifacts = answer.get("artifacts", ())
+    if not isinstance(artifacts, list | tuple):
+        raise TypeError(f"the artifacts of an answer are a list, not a {type(artifacts).__name__}")
+    return Submit(answer.get("notes"), tuple(artifacts), answer.get("context"))

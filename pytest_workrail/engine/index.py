@@ -24,6 +24,11 @@ class IrIndex:
         bodies = (step for loop in self.loops.values() for step in loop["body"])
         self.definitions: dict[str, dict[str, Any]] = {step["id"]: step for step in (*ir["steps"], *bodies)}
 
+    @property
+    def step_ids(self) -> list[str]:
+        """The steps that can be pending: all but the loops."""
+        return [step_id for step_id in self.definitions if step_id not in self.loops]
+
     def innermost_loop(self, instance: StepInstance) -> dict[str, Any] | None:
         """The loop a step instance stands in."""
         return self.loops[instance.loop_path[-1].loop_id] if instance.loop_path else None

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Literal, TypeAlias
 
+from workrail_lint.suggest import hint
+
 
 class LoopLimit(Enum):
     """What happens when a loop would go beyond `maxIterations`."""
@@ -132,4 +134,8 @@ PROFILES: dict[ProfileName, Profile] = {"reference": REFERENCE, "locked": LOCKED
 
 def profile_of(choice: ProfileName | Profile) -> Profile:
     """A profile by name; one that is given as an object stays as it is."""
-    return choice if isinstance(choice, Profile) else PROFILES[choice]
+    if isinstance(choice, Profile):
+        return choice
+    if choice not in PROFILES:
+        raise ValueError(f"there is no profile '{choice}'{hint(choice, PROFILES)}")
+    return PROFILES[choice]

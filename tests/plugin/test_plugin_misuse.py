@@ -151,7 +151,28 @@ def test_without_the_plugin_nothing_of_it_is_left(project: Project, monkeypatch:
 def test_misuse_of_the_fixture_reads_well(project: Project) -> None:
     calls: dict[str, tuple[str, Any]] = {
         "missing": ('workrail.run("workflows/nope.json")', "*nope.json*does not exist*"),
-        "behaviour": ('workrail.stubborn("wrong_way")', "*wrong_way*"),
+        "behaviour": ('workrail.stubborn("wrong_kin")', "*no behaviour 'wrong_kin'; did you mean 'wrong_kind'?"),
+        "does": ('workrail.auto({"read-change": {"does": "wrong"}})', "*no behaviour 'wrong' (known: right, *"),
+        "fault": ('workrail.lossy(None, "lose_mind")', "*no fault 'lose_mind' (known: lose_answer, *"),
+        "mode": ('workrail.run("workflows/review.json", mode="guide")', "*no mode 'guide'; did you mean 'guided'?"),
+        "profile": (
+            'workrail.run("workflows/review.json", profile="lock")',
+            "*no profile 'lock'; did you mean 'locked'?",
+        ),
+        "risk": (
+            'workrail.run("workflows/review.json", risk="bold")',
+            "*no risk policy 'bold' (known: conservative, *",
+        ),
+        "option": ('workrail.run("workflows/review.json", contxt={})', "*no option 'contxt'; did you mean 'context'?"),
+        "source": (
+            'workrail.compile("workflows/review.json", routine="x")',
+            "*no option 'routine'; did you mean 'routines'?",
+        ),
+        "steps": (
+            'workrail.run("workflows/review.json", workrail.stubborn("nothing", "read-chnage"))',
+            "*no step 'read-chnage'; did you mean 'read-change'?",
+        ),
+        "artifacts": ('workrail.script({"read-change": {"artifacts": {"kind": "x"}}})', "*are a list, not a dict"),
         "unknown": ('workrail.run("workflows/review.json", {"reed-change": "x"})', "*reed-change*"),
     }
     tests = "".join(f"def test_{name}(workrail):\n    {call}\n\n" for name, (call, _) in calls.items())
@@ -160,3 +181,4 @@ def test_misuse_of_the_fixture_reads_well(project: Project) -> None:
     result.assert_outcomes(failed=len(calls))
     for _, said in calls.values():
         result.stdout.fnmatch_lines([f"E  {said}"])
+    assert "def compile(" not in result.stdout.str(), "the mistake is in the test, so that is what is shown"

@@ -1,0 +1,31 @@
+"""Names out of a closed set, as tests write them: one that is not in it is an error that says what was meant."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from enum import Enum
+from typing import TypeVar
+
+from workrail_lint.suggest import hint
+
+_Member = TypeVar("_Member", bound=Enum)
+
+
+def one_of(what: str, name: str, known: Iterable[str]) -> str:
+    """The name, if it is a known one."""
+    __tracebackhide__ = True
+    names = list(known)
+    if name not in names:
+        raise ValueError(f"there is no {what} '{name}'{hint(name, names)}")
+    return name
+
+
+def member_of(kind: type[_Member], what: str, name: str) -> _Member:
+    """The member of an enum with this value."""
+    __tracebackhide__ = True
+    return kind(one_of(what, name, [member.value for member in kind]))
+
+
+def no_step(step_id: str, known: Collection[str]) -> str:
+    """What is said about a step that a workflow does not have."""
+    return f"The workflow has no step '{step_id}'{hint(step_id, known, 'steps')}"
