@@ -7,10 +7,14 @@ WORKRAIL_SEARCH=1 lets hypothesis draw anew each time, to look for what the usua
 from __future__ import annotations
 
 import os
+import pkgutil
+from importlib import import_module
 
 import pytest
 from hypothesis import settings
 
+import pytest_workrail
+import workrail_lint
 from pytest_workrail.golden.modes import BUILD_MACHINE
 
 pytest_plugins = ["pytester"]
@@ -24,3 +28,20 @@ def _own_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests act as a person at their own machine, wherever the suite itself runs: goldens are not written in CI."""
     for variable in (*BUILD_MACHINE, "PYTEST_ADDOPTS"):
         monkeypatch.delenv(variable, raising=False)
+
+
+@pytest.fixture(scope="session")
+def _all_of_us() -> None:
+    """Every module of ours, loaded."""
+    for package in (workrail_lint, pytest_workrail):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            if not module.name.endswith("__main__"):
+                import_module(module.name)
+
+
+@pytest.fixture
+def pytester(_all_of_us: None, pytester: pytest.Pytester) -> pytest.Pytester:
+    """pytest's bench. What a run inside this process is the first to import is forgotten after it, and imported
+    again would be there twice: two classes of one name, of which a later test sees either.
+    """
+    return pytester
