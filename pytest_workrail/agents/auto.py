@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pytest_workrail.agents.actions import Action, Stop
 from pytest_workrail.agents.moment import Agent, Moment, Opening
-from pytest_workrail.agents.right import opening_context, right_answer
+from pytest_workrail.agents.opening import opening_context
+from pytest_workrail.agents.right import right_answer
 from workrail_lint.js import Json
 
 

@@ -10,7 +10,8 @@ from pytest_workrail.agents.behaviours import behave, possible
 from pytest_workrail.agents.chance import fraction
 from pytest_workrail.agents.choices import no_step
 from pytest_workrail.agents.moment import Agent, Moment, Opening
-from pytest_workrail.agents.right import opening_context, right_answer
+from pytest_workrail.agents.opening import opening_context
+from pytest_workrail.agents.right import right_answer
 from workrail_lint.js import Json
 from workrail_lint.result import Ok
 from workrail_lint.scenario.vocabulary import Behaviour

@@ -84,14 +84,14 @@ class Moment:
         judge = self.program.judge
         return judge.judge(self.step, self.instance.loop_path, submission, self.merged(answer.context)).reasons()
 
-    def foresee(self, answer: Submit) -> Ok[Selection] | Err[InterpreterError]:
-        """What would come next if the answer were accepted, in a run that stops at whatever is wrong."""
+    def foresee(self, answer: Submit, never_stop: bool = False) -> Ok[Selection] | Err[InterpreterError]:
+        """What would come next if the answer were accepted, in a run that stops at whatever is wrong, or does not."""
         interpreter = self.program.interpreter
         done = interpreter.complete(self.state, self.instance)
         if isinstance(done, Err):
             return done
         artifacts = self.earlier + answer.artifacts
-        return interpreter.next(done.value, self.merged(answer.context), artifacts, never_stop=False)
+        return interpreter.next(done.value, self.merged(answer.context), artifacts, never_stop=never_stop)
 
 
 class Agent(ABC):

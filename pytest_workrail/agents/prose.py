@@ -17,6 +17,7 @@ from workrail_lint.result import Ok
 
 _MAX_PLANS = 64
 _MAX_TRIES = 2_000
+_MAX_DOCUMENTS = 200
 _SECONDS = 2.0
 # Notes that meet no criteria by accident: too short for a floor, and without any word.
 _POOR = ("-", ".", "x", "no", "{}", "[]", "0")
@@ -92,7 +93,10 @@ def _plans(node: object, holds: bool, context: Context) -> Iterator[list[_Demand
 def _texts(plan: Sequence[_Demand], words: str) -> Iterator[str]:
     """Texts made of what a plan asks for: in this order, in that, padded at either end."""
     schemas = [demand.rule.get("schema") for demand in plan if demand.holds and demand.rule["type"] == "schema"]
-    bodies = [text for schema in schemas for text in _documents(schema)] if schemas else list(_bodies(plan, words))
+    if schemas:
+        yield from _documents_of_length(schemas, plan)
+        return
+    bodies = list(_bodies(plan, words))
     for bounds in _lengths(plan):
         for body in bodies:
             missing = bounds.low - js.u16_length(body)
@@ -106,6 +110,17 @@ def _texts(plan: Sequence[_Demand], words: str) -> Iterator[str]:
 
 def _bodies(plan: Sequence[_Demand], words: str) -> Iterator[str]:
     """The pieces a plan names, put together in every way that may matter."""
+    for parts in _pieces(plan):
+        if parts:
+            for order in (parts, parts[::-1]):
+                yield " ".join(order)
+                yield "\n".join(order)
+                yield "".join(order)
+        yield from (f"{words}\n{' '.join(parts)}" if parts else words, "x", *parts)
+
+
+def _pieces(plan: Sequence[_Demand]) -> Iterator[list[str]]:
+    """What has to be found in a text, once for each way to meet the patterns."""
     contained = [
         rule["value"]
         for rule, holds in plan
@@ -118,27 +133,50 @@ def _bodies(plan: Sequence[_Demand], words: str) -> Iterator[str]:
         if holds and rule["type"] == "regex" and "pattern" in rule
     ]
     for found in islice(product(*patterns), 32):
-        parts = list(dict.fromkeys((*pieces, *found)))
-        if parts:
-            for order in (parts, parts[::-1]):
-                yield " ".join(order)
-                yield "\n".join(order)
-                yield "".join(order)
-        yield from (f"{words}\n{' '.join(parts)}" if parts else words, "x", *parts)
+        yield list(dict.fromkeys((*pieces, *found)))
 
 
-def _documents(schema: object) -> Iterator[str]:
-    """JSON texts that a schema accepts."""
-    if not isinstance(schema, dict):
-        yield "{}"
-        return
+def _documents_of_length(schemas: Sequence[object], plan: Sequence[_Demand]) -> Iterator[str]:
+    """JSON texts that the schemas accept, made as long as they must be by white space, which means nothing there."""
+    known = [schema for schema in schemas if isinstance(schema, dict)]
+    documents = list(islice(_documents(known, list(_pieces(plan))), _MAX_DOCUMENTS)) if known else ["{}"]
+    for bounds in _lengths(plan):
+        for text in documents:
+            yield text + " " * (bounds.low - js.u16_length(text))
+
+
+def _documents(schemas: Sequence[dict[str, Any]], pieces: Sequence[list[str]]) -> Iterator[str]:
+    """JSON texts with what has to be found in them: as a member more, or in the place of a text."""
+    schema = schemas[0] if len(schemas) == 1 else {"allOf": list(schemas)}
 
     def fits(inner: dict[str, Any], value: Json) -> bool:
         rule = {"type": "schema", "schema": inner, "message": "fits"}
         return _accepted([rule], json.dumps(value), {})
 
     value = smallest(schema, fits)
-    yield json.dumps(value, ensure_ascii=False)
+    full = smallest({**schema, "required": list(members)}, fits) if (members := schema.get("properties")) else value
+    for found in ([], *pieces):
+        for each in (value, full) if not found else _grafted(full if full is not None else value, " ".join(found)):
+            if each is value or fits(schema, each):
+                yield json.dumps(each, ensure_ascii=False)
+                yield json.dumps(each, ensure_ascii=False, separators=(",", ":"))
+
+
+def _grafted(value: Json, text: str) -> Iterator[Json]:
+    """The value with the text somewhere in it, once for each place."""
+    match value:
+        case str():
+            yield text
+        case dict():
+            yield {**value, "note": text}
+            for name, inner in value.items():
+                yield from ({**value, name: each} for each in _grafted(inner, text))
+        case list():
+            yield [*value, text]
+            for index, inner in enumerate(value):
+                yield from ([*value[:index], each, *value[index + 1 :]] for each in _grafted(inner, text))
+        case _:
+            return
 
 
 def _lengths(plan: Sequence[_Demand]) -> Iterator[_Bounds]:

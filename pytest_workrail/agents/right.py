@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_workrail.agents.actions import Submit
-from pytest_workrail.agents.moment import Moment, Opening
+from pytest_workrail.agents.moment import Moment
 from pytest_workrail.agents.prose import fitting_notes
 from pytest_workrail.agents.settling import settle
 from pytest_workrail.agents.values import smallest
@@ -41,17 +41,18 @@ from workrail_lint.result import Err, Ok
 from workrail_lint.workrail.catalog.contracts import validate_artifact
 
 # How often an answer is mended before it is handed in as it is. Each round settles one loop.
-_MAX_ROUNDS = 50
+MAX_ROUNDS = 50
 
 
 def right_answer(moment: Moment) -> Submit:
     """The smallest answer to the pending step that its judge accepts."""
-    answer = Submit(notes_of(moment), artifacts_of(moment))
-    return with_foresight(moment, answer)
+    answer = with_foresight(moment, Submit(notes_of(moment), artifacts_of(moment)))
+    # What was set for a loop can decide which of the criteria apply.
+    return replace(answer, notes=notes_of(moment, answer.context)) if answer.context else answer
 
 
-def notes_of(moment: Moment) -> str | None:
-    """Notes where they are asked for, and none elsewhere."""
+def notes_of(moment: Moment, context: Mapping[str, Json] | None = None) -> str | None:
+    """Notes where they are asked for, and none elsewhere. `context` is what is handed in with them."""
     step = moment.step
     output: dict[str, Any] = step.get("output", {})
     plain = f"Done: {moment.step_id}."
@@ -59,7 +60,7 @@ def notes_of(moment: Moment) -> str | None:
         return None
     if "criteria" not in output:
         return plain if requires_notes(step) else None
-    fitting = fitting_notes(output["criteria"], moment.merged(None), plain)
+    fitting = fitting_notes(output["criteria"], moment.merged(context), plain)
     if fitting is not None or "assessments" not in output:
         return fitting or plain
     # Beside assessments the criteria decide nothing; only notes that are missing would.
@@ -164,7 +165,7 @@ def _calm_level(levels: list[str], alarms: set[str]) -> str:
 
 def with_foresight(moment: Moment, answer: Submit) -> Submit:
     """The answer, with what the next selection needs: variables of loops, and decisions that end them."""
-    for _ in range(_MAX_ROUNDS):
+    for _ in range(MAX_ROUNDS):
         mended = _mended(moment, answer)
         if mended is None:
             return answer
@@ -176,7 +177,12 @@ def _mended(moment: Moment, answer: Submit) -> Submit | None:
     """A better answer, or None when this one will do or nothing helps."""
     match moment.foresee(answer):
         case Err(error):
-            return _after_error(moment, answer, error)
+            mended = _after_error(moment, answer, error)
+            if mended is not None or not moment.preferences.never_stops:
+                return mended
+            # Such a run goes past what can't be helped, and may lack something behind it.
+            passed = moment.foresee(answer, never_stop=True)
+            return _after_error(moment, answer, passed.error) if isinstance(passed, Err) else None
         case Ok(selection) if moment.loop is not None and _goes_round(moment, selection):
             return _ended(moment, answer, moment.loop, moment.instance.loop_path[-1].iteration + 1)
         case _:
@@ -274,38 +280,3 @@ def _put(item: dict[str, Json], names: list[str]) -> None:
             inner = item[name] = {}
         item = inner
     item.setdefault(last, last)
-
-
-def opening_context(opening: Opening) -> dict[str, Json]:
-    """What has to be added to the context so that the run can start at all."""
-    added: dict[str, Json] = {}
-    for _ in range(_MAX_ROUNDS):
-        match opening.foresee(added):
-            case Err(MissingContext(loop_id=loop_id)):
-                added |= needed_variables(opening.program.index, loop_id)
-            case Ok(selection) if selection.is_complete:
-                change = _reaching_some_step(opening, added)
-                if not change:
-                    return added
-                added |= change
-            case _:
-                return added
-    return added
-
-
-def _reaching_some_step(opening: Opening, added: dict[str, Json]) -> dict[str, Json] | None:
-    """Where every step has a condition: what makes the first of them run whose condition can be met."""
-    context = {**opening.context, **added}
-    for step in opening.program.ir["steps"]:
-        change = settle(step.get("runCondition"), True, context, {}, kept=("goal",))
-        if change and _starts(opening, {**added, **change}):
-            return change
-    return None
-
-
-def _starts(opening: Opening, added: dict[str, Json]) -> bool:
-    match opening.foresee(added):
-        case Ok(selection):
-            return not selection.is_complete
-        case Err(error):
-            return isinstance(error, MissingContext)

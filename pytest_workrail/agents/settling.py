@@ -9,7 +9,7 @@ from typing import Any
 
 from pytest_workrail.agents.texts import matching_texts
 from pytest_workrail.engine.conditions import evaluate
-from pytest_workrail.protocol.context import merged
+from pytest_workrail.protocol.context import METRICS_OUTCOMES, RESERVED_KEYS, SYSTEM_KEYS, merged
 from workrail_lint import js
 from workrail_lint.js import Json
 
@@ -36,7 +36,7 @@ def settle_all(
 ) -> dict[str, Json] | None:
     """A change to the context after which every one of these conditions comes out as wanted."""
     candidates = {
-        name: values
+        name: _acceptable(name, values)
         for name, values in telling_values([condition for condition, _ in wishes]).items()
         if name and name not in shadowed and name not in kept
     }
@@ -51,6 +51,15 @@ def settle_all(
         if all(evaluate(condition, changed) is wanted for condition, wanted in wishes):
             return change
     return None
+
+
+def _acceptable(name: str, values: list[Json]) -> list[Json]:
+    """The values that an agent may give a variable: some are the host's, and one takes only certain words."""
+    if name in RESERVED_KEYS or name in SYSTEM_KEYS:
+        return []
+    if name == "metrics_outcome":
+        return [*METRICS_OUTCOMES, None]
+    return values
 
 
 def is_settleable(wishes: Sequence[tuple[object, bool]], shadowed: Mapping[str, Any]) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_workrail.agents.actions import Action, Stop
 from pytest_workrail.agents.moment import Agent, Moment, Opening
-from pytest_workrail.agents.right import opening_context
+from pytest_workrail.agents.opening import opening_context
 from pytest_workrail.run.bench import Setup
 from pytest_workrail.run.driver import drive
 from pytest_workrail.run.result import Run

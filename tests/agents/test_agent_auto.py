@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from pytest_workrail.agents.auto import Auto
 from pytest_workrail.agents.right import right_answer
+from pytest_workrail.engine.modes import Preferences
 from pytest_workrail.run.result import Run
 from workrail_lint.workrail.catalog.catalog import load_core
 
@@ -158,6 +159,61 @@ def test_a_run_of_nothing_but_conditions_starts_somewhere() -> None:
     assert run.context["size"] == 10
 
 
+ONLY_IF = {"var": "size", "gte": 10}
+HIDDEN = {
+    "while": loop(
+        "again", step("work", runCondition=ONLY_IF), type="while", maxIterations=2, condition={"var": "more"}
+    ),
+    "until": loop(
+        "again",
+        step("work", runCondition=ONLY_IF),
+        type="until",
+        maxIterations=2,
+        condition={"var": "phase", "not_equals": "open"},
+    ),
+    "count": loop("again", step("work", runCondition=ONLY_IF), type="for", count="rounds", maxIterations=2),
+    "list": loop("again", step("work", runCondition=ONLY_IF), type="forEach", items="files", maxIterations=2),
+    "fixed count": loop("again", step("work", runCondition=ONLY_IF), type="for", count=2, maxIterations=2),
+    "artifact": loop("again", step("work", runCondition=ONLY_IF), **by_artifact("again")),
+    "passed by": loop(
+        "again",
+        step("work", runCondition={"var": "goal", "equals": "no"}),
+        type="while",
+        maxIterations=2,
+        condition={"var": "done", "not_equals": True},
+    ),
+}
+
+
+@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("kind", HIDDEN)
+def test_a_run_that_begins_with_a_loop_of_nothing_but_conditions(kind: str, profile: str) -> None:
+    run = auto(workflow(HIDDEN[kind], step("after", runCondition={"var": "late"})), profile)
+    assert (run.status, run.blockers) == ("complete", ())
+    assert run.steps
+    assert run.steps[0] == ("after" if kind == "passed by" else "work")
+
+
+def test_what_a_loop_needs_can_make_a_rule_apply() -> None:
+    rule = {"type": "contains", "value": "Counted", "message": "m", "condition": {"var": "rounds", "gte": 1}}
+    counted = loop("again", step("work"), type="for", count="rounds", maxIterations=2)
+    run = auto(workflow(step("before", validationCriteria=[rule]), counted))
+    assert (run.status, run.blockers) == ("complete", ())
+
+
+def test_variables_get_only_what_they_may_have() -> None:
+    ended = {"type": "until", "maxIterations": 2, "condition": {"var": "metrics_outcome", "not_equals": None}}
+    run = auto(workflow(loop("again", step("work"), **ended)), "locked")
+    assert (run.status, run.context["metrics_outcome"]) == ("complete", "success")
+
+
+def test_a_run_that_never_stops_has_what_comes_after_a_limit() -> None:
+    beyond = loop("beyond", step("work"), type="for", count=3, maxIterations=1)
+    listed = loop("listed", step("look"), type="forEach", items="files", maxIterations=2)
+    run = auto(workflow(beyond, listed), "locked", preferences=Preferences("full_auto_never_stop", "conservative"))
+    assert (run.status, run.steps) == ("complete_with_gaps", ("work", "look"))
+
+
 def test_what_can_not_be_met_leaves_the_run_blocked() -> None:
     broken = [
         {"type": "contains", "value": "long enough", "message": "m"},
@@ -182,8 +238,6 @@ def test_capabilities_are_shown_to_be_there(profile: str) -> None:
 
 
 def test_never_stopping_is_no_excuse() -> None:
-    from pytest_workrail.engine.modes import Preferences
-
     authored = workflow(step("before"), loops()["decided by nobody"], step("after"))
     run = auto(authored, "locked", preferences=Preferences("full_auto_never_stop"))
     assert (run.status, run.gaps) == ("complete", ())

@@ -35,6 +35,25 @@ CASES: dict[str, Any] = {
     "document": [
         rule("schema", schema={"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}})
     ],
+    "document of a length": [rule("schema", schema={"type": "object"}), rule("length", min=200, max=210)],
+    "document with words": [
+        rule("schema", schema={"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}),
+        rule("contains", value="PASS"),
+        rule("regex", pattern=r"\d{4}-\d{2}"),
+    ],
+    "closed document with words": [
+        rule("schema", schema={"properties": {"why": {"type": "string"}}, "additionalProperties": False}),
+        rule("contains", value="measured"),
+    ],
+    "document with an optional member": [
+        rule("schema", schema={"type": "object", "properties": {"status": {"enum": ["ok", "bad"]}}}),
+        rule("contains", value='"status"'),
+    ],
+    "list with words": [rule("schema", schema={"type": "array", "minItems": 1}), rule("contains", value="first")],
+    "two documents in one": [
+        rule("schema", schema={"type": "object", "required": ["a"], "properties": {"a": {"type": "string"}}}),
+        rule("schema", schema={"type": "object", "required": ["b"], "properties": {"b": {"type": "integer"}}}),
+    ],
     "single rule": rule("length", min=3),
     "nested": {"and": [{"or": [rule("contains", value="a")]}, {"not": rule("contains", value="TODO")}]},
 }

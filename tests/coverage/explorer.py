@@ -10,12 +10,12 @@ from typing import Any
 from pytest_workrail.agents.actions import Action, Prefer, Rewind, Stop, Submit
 from pytest_workrail.agents.behaviours import behave
 from pytest_workrail.agents.moment import Agent, Moment, Opening
+from pytest_workrail.agents.opening import opening_context
 from pytest_workrail.agents.right import (
     assessment_artifacts,
     contract_artifact,
     loop_decision,
     needed_variables,
-    opening_context,
     right_answer,
 )
 from pytest_workrail.agents.settling import settle_all
