@@ -81,6 +81,9 @@ def test_booleans_are_no_numbers() -> None:
     assert not js.deep_equal([0], [False])
     assert js.deep_equal({"a": 1, "b": [1.0]}, {"b": [1], "a": 1.0})
     assert not js.strict_equal([], [])
+    assert js.strict_equal(2**53, 2**53 + 1)
+    assert js.strict_equal(2**53 + 1, 2.0**53)
+    assert not js.strict_equal(2**53, 2**53 + 2)
 
 
 def test_deep_equal_survives_deep_nesting() -> None:

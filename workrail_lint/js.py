@@ -123,7 +123,8 @@ def strict_equal(a: object, b: object) -> bool:
     if isinstance(a, bool) or isinstance(b, bool):
         return a is b
     if is_number(a) and is_number(b):
-        return a == b
+        # Integers beyond 2**53 that Python tells apart can be one double.
+        return a == b or to_number(a) == to_number(b)
     return isinstance(a, str) and isinstance(b, str) and a == b
 
 
