@@ -10,6 +10,7 @@ from workrail_lint.cli.output import printable
 
 _MOST_EXCHANGES = 30
 _LONGEST = 100
+_LONGEST_ISSUES = 300
 
 
 def told(transcript: Transcript) -> list[str]:
@@ -64,10 +65,14 @@ def _answered(exchange: Exchange) -> str:
     if response.get("kind") != "blocked":
         return where
     blockers = response["blockers"]["blockers"]
-    return f"blocked at {pending['stepId']}: " + "; ".join(
-        f"{blocker['code']}: {_short(printable(blocker['message']))}" for blocker in blockers
+    issues = response.get("validation", {}).get("issues", [])
+    why = f" ({_short(printable('; '.join(issues)), _LONGEST_ISSUES)})" if issues else ""
+    return (
+        f"blocked at {pending['stepId']}: "
+        + "; ".join(f"{blocker['code']}: {_short(printable(blocker['message']))}" for blocker in blockers)
+        + why
     )
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+def _short(text: str, longest: int = _LONGEST) -> str:
+    return text if len(text) <= longest else text[: longest - 1] + "…"

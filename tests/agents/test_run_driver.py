@@ -217,6 +217,13 @@ def test_a_run_in_a_few_lines() -> None:
         "3  continue with notes 'Done: one.' -> pending two",
         "4  continue with notes 'Done: two.' -> complete",
     ]
+    verdict = step("judge", outputContract={"contractRef": "wr.contracts.gate_verdict"})
+    invalid = {"kind": "wr.gate_verdict", "version": 1, "verdict": "yes", "confidence": "high", "rationale": "x" * 20}
+    run = with_turns(workflow(verdict), Turn("judge", Submit(None, (invalid,))))
+    assert told(run.transcript)[1].endswith(
+        "INVALID_REQUIRED_OUTPUT: Invalid output for contractRef=wr.contracts.gate_verdict. "
+        "(verdict: Invalid enum value. Expected 'approved' | 'rejected' | 'uncertain', received 'yes')"
+    )
     long = play(workflow(loop("again", step("work"), type="for", count=40, maxIterations=40)), Auto())
     lines = told(long.transcript)
     assert lines[0] == "... 11 earlier exchanges are not shown"
