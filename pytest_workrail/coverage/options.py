@@ -147,6 +147,8 @@ def configure(config: pytest.Config) -> None:
     """Register the marker, and what the options ask for."""
     config.addinivalue_line("markers", MARKER)
     option = config.getoption
+    if option("collectonly"):
+        return  # nothing will run, so there is nothing to measure, to require or to write
     if option("workrail_sabotage") or option("workrail_locks_prove"):
         from pytest_workrail.coverage.locks.switching import prepare
 

@@ -57,6 +57,7 @@ class CoveragePlugin:
             return
         try:
             path = self._config.invocation_params.dir / target
+            path.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(str(path), document(self.session.tally).encode())
         except OSError as problem:
             yield f"the workflow coverage can't be written to {target}: {problem.strerror}"

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import json
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 from covered import step, workflow
-
-# Loaded here once, because every inner run forgets the modules it loads itself.
-for _module in ("hypothesis", "pytest_workrail.coverage.plugin", "pytest_workrail.scenarios.playing", "workrail_lint"):
-    import_module(_module)
 
 FORKED = workflow(
     step("look"), step("mend", runCondition={"var": "broken", "equals": True}), step("tell", notesOptional=False)

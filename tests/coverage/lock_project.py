@@ -4,15 +4,10 @@ from __future__ import annotations
 
 import json
 import textwrap
-from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
 import pytest
-
-# Loaded here once, because every inner run forgets the modules it loads itself.
-for _module in ("hypothesis", "pytest_workrail.coverage.locks.plugin", "pytest_workrail.coverage.locks.reading"):
-    import_module(_module)
 
 # Until the plugin is installed under its own name, a project has to ask for the coverage part itself.
 _CARRIER = """

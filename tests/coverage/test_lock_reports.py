@@ -162,6 +162,13 @@ def test_published_reports_are_verified(project: LockProject) -> None:
     assert project.enforced == ["first"], "verifying writes nothing"
 
 
+def test_where_tests_are_only_listed_published_reports_stay_true(project: LockProject) -> None:
+    project.tests(BOTH)
+    project.run()
+    assert project.run("--collect-only", "--workrail-locks-check").ret == pytest.ExitCode.OK
+    assert project.enforced == ["first", "second"]
+
+
 def test_a_folder_that_can_not_be_written_is_reported(project: LockProject) -> None:
     project.tests(FIRST)
     (project.pytester.path / "out").write_text("a file", encoding="utf-8")

@@ -178,9 +178,24 @@ def test_sources_that_can_not_be_counted_fail_the_run(
 
 def test_a_report_that_can_not_be_written_is_said(project: CovProject) -> None:
     project.scenario("plain")
-    result = project.pytester.runpytest_inprocess("--workrail-cov-json=missing/folder/cov.json")
+    project.write("taken", "a file")
+    result = project.pytester.runpytest_inprocess("--workrail-cov-json=taken/cov.json")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["FAIL: the workflow coverage can't be written to missing/folder/cov.json: *"])
+    result.stdout.fnmatch_lines(["FAIL: the workflow coverage can't be written to taken/cov.json: *"])
+
+
+def test_the_folder_of_a_report_is_made(project: CovProject) -> None:
+    project.scenario("plain")
+    assert project.pytester.runpytest_inprocess("--workrail-cov-json=new/folder/cov.json").ret == pytest.ExitCode.OK
+    assert (project.path / "new" / "folder" / "cov.json").is_file()
+
+
+def test_where_tests_are_only_listed_nothing_is_required_or_written(project: CovProject) -> None:
+    project.scenario("plain")
+    result = project.run("--collect-only", "--workrail-cov-fail-under=90")
+    assert result.ret == pytest.ExitCode.OK
+    assert "workflow coverage" not in result.stdout.str()
+    assert not (project.path / "cov.json").exists()
 
 
 def test_several_processes_come_to_the_same(project: CovProject) -> None:

@@ -9,11 +9,8 @@ from typing import Any
 import golden_made_up
 import pytest
 
-from pytest_workrail import goldens
-from pytest_workrail.golden import closing, document, messages
-
 # Runs in this process forget what they imported; what is imported here, they find already there.
-PRELOADED = (golden_made_up, closing, document, messages, goldens)
+PRELOADED = golden_made_up
 # Tests that are marked need not ask for the fixture, whose engine takes a while to load.
 CONFTEST = """
 import pytest

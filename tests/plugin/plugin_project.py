@@ -3,25 +3,11 @@
 from __future__ import annotations
 
 import json
-from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 import pytest
-
-# Loaded here once, because every inner run forgets the modules it loads itself, and with them what an Err is.
-for _module in (
-    "hypothesis",
-    "pytest_workrail.coverage.plugin",
-    "pytest_workrail.golden.closing",
-    "pytest_workrail.golden.diff",
-    "pytest_workrail.golden.document",
-    "pytest_workrail.scenarios.by_itself",
-    "pytest_workrail.scenarios.playing",
-    "workrail_lint.workrail.check",
-):
-    import_module(_module)
 
 PLUGIN = "pytest_workrail.plugin"
 REVIEW: dict[str, Any] = {
