@@ -11,7 +11,7 @@ from pytest_workrail.blocks.nodes import Halt
 from workrail_lint.blocks.definition import Node
 from workrail_lint.blocks.expressions import holds
 from workrail_lint.blocks.limits import FOR_EACH_ITERATIONS, MAX_SUB_WORKFLOW_DEPTH
-from workrail_lint.blocks.plan import make_plan
+from workrail_lint.blocks.plan import body_order, make_plan
 from workrail_lint.blocks.transitions import transition_holds
 from workrail_lint.blocks.vocabulary import ControlType, ExecutionStatus, NodeStatus
 from workrail_lint.result import Err
@@ -46,13 +46,13 @@ def _for_each(stage: Stage, node: Node, run_node: RunNode) -> Halt:
     config = node.settings("forEachConfig")
     items = stage.variables.get(config["collectionVariable"])
     most = int(config.get("maxIterations", FOR_EACH_ITERATIONS))
-    body = [stage.definition.by_id[ident] for ident in node.body]
-    failed = False
+    body = [stage.definition.by_id[ident] for ident in body_order(stage.definition, node)]
+    outer, failed = stage.iteration, False
     for number, item in enumerate(items[:most] if isinstance(items, list) else ()):
         stage.variables[config["itemVariable"]] = item
         stage.iteration = number
         halted = _iteration(stage, body, run_node)
-        stage.iteration = None
+        stage.iteration = outer
         if halted is not None:
             return halted
         failed = failed or any(stage.statuses[each.id] is NodeStatus.FAILED for each in body)

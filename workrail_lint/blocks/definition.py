@@ -201,6 +201,14 @@ class Definition:
         return found
 
     @cached_property
+    def outgoing(self) -> dict[str, list[Transition]]:
+        """The transitions that start at each node."""
+        found: dict[str, list[Transition]] = {ident: [] for ident in self.by_id}
+        for edge in self.edges:
+            found[edge.source].append(edge)
+        return found
+
+    @cached_property
     def group_of(self) -> dict[str, Group]:
         """The group each lane belongs to; of two groups the first."""
         found: dict[str, Group] = {}

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
-from workrail_lint.blocks.definition import Definition
+from workrail_lint.blocks.definition import Definition, Node
 from workrail_lint.result import Err, Ok
 
 
@@ -45,7 +45,8 @@ class Plan:
             for node in nodes_of(entry):
                 self.position[node] = place
                 self.step_index[node] = len(self.step_index)
-        for node, owner in bodies.items():
+        for node in bodies:
+            owner = _outermost(node, bodies)
             if owner in self.position:
                 self.position[node] = self.position[owner]
                 self.step_index[node] = self.step_index[owner]
@@ -60,6 +61,15 @@ class Plan:
         ]
 
 
+def _outermost(node: str, bodies: Mapping[str, str]) -> str:
+    """The loop of a plan that a node of a body runs in, however deep the loops stand in each other."""
+    seen: set[str] = set()
+    while node in bodies and node not in seen:
+        seen.add(node)
+        node = bodies[node]
+    return node
+
+
 class Cycle(NamedTuple):
     """Why there is no order: what goes round in a circle, group ids standing for their lanes."""
 
@@ -72,8 +82,40 @@ def make_plan(definition: Definition) -> Ok[Plan] | Err[Cycle]:
     order = topological_order(len(vertices), edges)
     if len(order) < len(vertices):
         return Err(_cycle(vertices, edges, order))
+    for node in definition.nodes:
+        inside, between = _inside(definition, node)
+        stuck = set(range(len(inside))) - set(topological_order(len(inside), between))
+        if stuck:
+            return Err(Cycle(tuple(inside[at] for at in find_cycle(stuck, between))))
     bodies = {ident: owner.id for ident, owner in definition.body_of.items()}
     return Ok(Plan(tuple(vertices[at] for at in order), bodies))
+
+
+def body_order(definition: Definition, owner: Node) -> list[str]:
+    """The nodes of a forEach body as one pass runs them: each after those that lead to it, else as they are listed."""
+    inside, between = _inside(definition, owner)
+    return [inside[at] for at in topological_order(len(inside), between)]
+
+
+def _inside(definition: Definition, owner: Node) -> tuple[list[str], list[tuple[int, int]]]:
+    """The nodes of a body, each once, and the transitions between them."""
+    inside = [ident for ident in dict.fromkeys(owner.body) if ident in definition.by_id]
+    number = {ident: at for at, ident in enumerate(inside)}
+    followed = [(number[ident], definition.outgoing[ident]) for ident in inside]
+    return inside, [(at, number[edge.target]) for at, edges in followed for edge in edges if edge.target in number]
+
+
+def bodies_in_themselves(definition: Definition) -> frozenset[str]:
+    """The nodes through which a forEach would be part of its own body."""
+    number = {ident: at for at, ident in enumerate(definition.by_id)}
+    edges = [
+        (number[node.id], number[ident]) for node in definition.by_id.values() for ident in node.body if ident in number
+    ]
+    # What is left in both directions has a loop before it and one behind it.
+    inner = set(number.values()) - set(topological_order(len(number), edges))
+    back = [(target, source) for source, target in edges if source in inner and target in inner]
+    both = inner - set(topological_order(len(number), back))
+    return frozenset(ident for ident, at in number.items() if at in both)
 
 
 def cycle_through_groups(definition: Definition) -> Cycle | None:

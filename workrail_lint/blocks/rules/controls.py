@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from workrail_lint.blocks.definition import Definition, Node, texts_of
+from workrail_lint.blocks.plan import bodies_in_themselves
 from workrail_lint.blocks.rules.base import ENGINES, BlockDocument
 from workrail_lint.blocks.rules.definition_graph import unknown_node
 from workrail_lint.blocks.rules.definition_shape import DefinitionRule
@@ -29,13 +30,14 @@ class ControlConfig(DefinitionRule):
     name = "control-config"
     severity = Severity.ERROR
     origin = ENGINES
-    summary = "A control node does not say how it steers, or names nodes that do not exist."
-    why = "The run can't go on from a condition without branches or a loop without a body."
+    summary = "A control node does not say how it steers, or names nodes that do not exist or that it can't run."
+    why = "The run can't go on from a condition without branches, or from a loop without a body or inside itself."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
+        endless = bodies_in_themselves(document.definition)
         for found in document.definition.nodes:
             if found.is_control:
-                for place, problem in _problems(found, document.definition):
+                for place, problem in _problems(found, document.definition, endless):
                     report(f"{found.pointer}/{place}", f"the control node {shown(found.id)}: {problem}")
 
     def examples(self) -> Iterator[Example]:
@@ -46,9 +48,19 @@ class ControlConfig(DefinitionRule):
         lost = {**_CONDITION, "falseBranchNodeId": "zz"}
         bad = workflow(control("a", "condition", conditionConfig=lost), *after, edges=links)
         yield Example(bad, good, path=WORKFLOW_PATH)
+        yield Example(
+            workflow(_loop("each", "each", "b"), *after, edges=[edge("each", "c")]),
+            workflow(_loop("each", "b"), *after, edges=[edge("each", "c")]),
+            path=WORKFLOW_PATH,
+        )
 
 
-def _problems(found: Node, definition: Definition) -> Iterator[tuple[str, str]]:
+def _loop(ident: str, *body: str) -> dict[str, Any]:
+    config = {"collectionVariable": "tasks", "itemVariable": "task", "bodyNodeIds": list(body)}
+    return control(ident, "forEach", forEachConfig=config)
+
+
+def _problems(found: Node, definition: Definition, endless: Collection[str]) -> Iterator[tuple[str, str]]:
     kind = found.control
     if kind is None:
         yield "config/blockType", f"'blockType' is none of {', '.join(members(ControlType))}"
@@ -60,6 +72,11 @@ def _problems(found: Node, definition: Definition) -> Iterator[tuple[str, str]]:
     for place, ident in _references(kind, found.settings(name)):
         if ident not in definition.by_id:
             yield f"config/{name}/{place}", unknown_node(ident, definition)
+        elif kind is ControlType.FOR_EACH and ident in endless and found.id in endless:
+            yield f"config/{name}/{place}", f"{shown(ident)} would run inside itself"
+        elif kind is ControlType.FOR_EACH and ident in definition.group_of:
+            group = definition.group_of[ident].id
+            yield f"config/{name}/{place}", f"{shown(ident)} is a lane of {shown(group)}, which runs it once for all"
 
 
 def _references(kind: ControlType, config: dict[str, Any]) -> Iterator[tuple[str, str]]:
