@@ -8,7 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workrail_lint.blocks.definition import Definition
 from workrail_lint.blocks.expressions import holds, parse_expression
+from workrail_lint.blocks.rules.samples import control, workflow
 from workrail_lint.result import Err, Ok
 
 VARIABLES: dict[str, Any] = {
@@ -143,3 +145,17 @@ def by_python(text: str) -> bool:
 @given(EXPRESSIONS)
 def test_logic_is_that_of_python(text: str) -> None:
     assert holds(text, VARIABLES) == by_python(text)
+
+
+def test_what_a_run_sets_by_itself_is_declared() -> None:
+    """A condition stores its value under its id, a loop its item, a sub-workflow what is mapped out of it."""
+    decide = {"expression": "true", "trueBranchNodeId": "each", "falseBranchNodeId": "sub"}
+    each = {"collectionVariable": "tasks", "itemVariable": "task", "bodyNodeIds": []}
+    inner = {"workflowId": "other", "outputMappings": {"result": "inner"}}
+    definition = workflow(
+        control("decide", "condition", conditionConfig=decide),
+        control("each", "forEach", forEachConfig=each),
+        control("sub", "subWorkflow", subWorkflowConfig=inner),
+        variables=[{"name": "tasks", "type": "array", "required": True}],
+    )
+    assert Definition(definition).declared == {"tasks", "decide", "task", "result"}

@@ -240,7 +240,10 @@ class Definition:
     def declared(self) -> frozenset[str]:
         """The names an expression may ask for."""
         names = [variable.get("name") for _, variable in self.variables]
-        names += [node.settings("forEachConfig").get("itemVariable") for node in self.nodes]
+        for node in self.nodes:
+            names.append(node.settings("forEachConfig").get("itemVariable"))
+            names += _object(node.settings("subWorkflowConfig").get("outputMappings"))
+            names += [node.id] if node.control is ControlType.CONDITION else []
         return frozenset(name for name in names if isinstance(name, str))
 
     @property
@@ -264,6 +267,10 @@ class Definition:
 
 def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _objects(value: object) -> list[tuple[int, dict[str, Any]]]:
