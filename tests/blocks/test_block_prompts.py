@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from workrail_lint.blocks.definition import Definition
 from workrail_lint.blocks.prompts import Difference, Part, Section, assemble, difference, joined, sections
-from workrail_lint.blocks.rules.samples import node, workflow
+from workrail_lint.blocks.rules.node_settings import prompt_fields
+from workrail_lint.blocks.rules.samples import control, node, workflow
 
 TEXTS = st.lists(st.sampled_from(["a", "b", " ", "\n", "\r\n", "\0", "\t"]), max_size=12).map("".join)
 LISTS = st.none() | st.lists(TEXTS, max_size=3)
@@ -102,3 +103,10 @@ def test_two_equal_sections_are_both_looked_for() -> None:
 def test_what_differs_is_always_told(order: list[Section], separator: str) -> None:
     recorded = separator.join(section.text for section in order)
     assert (difference(WHOLE, recorded) is None) == (recorded == joined(WHOLE))
+
+
+def test_a_control_node_has_no_prompt() -> None:
+    """What stands on one for people is no text of a prompt, however long."""
+    decide = control("decide", "condition") | {"description": "x" * 5000}
+    definition = Definition(workflow(decide, node("plan", prompt="Plan it.")))
+    assert [field.pointer for field in prompt_fields(definition)] == ["/nodes/1/config/systemPrompt"]

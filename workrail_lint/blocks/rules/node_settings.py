@@ -33,6 +33,8 @@ def prompt_fields(definition: Definition) -> Iterator[Field]:
     for at, rule in definition.rules:
         yield Field(rule, f"/rules/{at}", True)
     for found in definition.nodes:
+        if found.is_control:
+            continue
         for name in ("systemPromptPrefix", "systemPrompt"):
             text = found.config.get(name)
             if isinstance(text, str):
