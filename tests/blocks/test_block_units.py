@@ -257,6 +257,23 @@ def test_records_are_plain_json() -> None:
 
 # ---------------------------------------------------------------------------------------------- anything goes
 
+
+def test_a_lane_that_nothing_leads_to_ran_without_further_proof(tmp_path: Path) -> None:
+    """The definition alone says so; a lane behind a condition may have been skipped."""
+    first = lane("a", 1, "a.py")
+    result = {"mergeStrategy": "workspace", "blockOutputs": [first], "conflicts": []}
+    free = workflow(node("a", "coding"), node("b", "coding"), parallelGroups=[group("a", "b")])
+    led = workflow(
+        node("p"),
+        *(node(name, "coding") for name in "ab"),
+        edges=[edge("p", "a"), edge("p", "b", "on_failure")],
+        parallelGroups=[group("a", "b")],
+    )
+    for name, flow, expected in (("free", free, ["BC510"]), ("led", led, [])):
+        found = check_files(tmp_path / name, {WORKFLOW_PATH: flow, ".run/fan-in-g.json": result})
+        assert [finding.code for finding in found if finding.code.startswith("BC5")] == expected
+
+
 PARTS = {
     "a.workflow.json": (BlockKind.WORKFLOW, WORKFLOW),
     f".output/block-{examples.OUTPUT['blockId']}.json": (BlockKind.OUTPUT, examples.OUTPUT),

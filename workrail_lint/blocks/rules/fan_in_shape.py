@@ -154,8 +154,7 @@ class LaneOutputMissing(FanInRule):
         for file, group in results(unit):
             have = lane_ids(file.value)
             for ident in group.lanes:
-                ran = ident in unit.outputs or ident in unit.environments or ident in unit.prompts
-                if ran and ident not in have:
+                if ident in unit.ran and ident not in have:
                     report(file.path, "/blockOutputs", f"the lane {shown(ident)} ran, but its output is not here")
 
     def examples(self) -> Iterator[Example]:
