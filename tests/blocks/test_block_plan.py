@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from block_checks import check_text
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,7 +12,7 @@ from workrail_lint.blocks.definition import Definition
 from workrail_lint.blocks.environment import previous_block, restrictions_text
 from workrail_lint.blocks.ir import compile_definition, definition_hash
 from workrail_lint.blocks.limits import time_limit_ms
-from workrail_lint.blocks.plan import Lanes, cycle_through_groups, make_plan, nodes_of
+from workrail_lint.blocks.plan import Lanes, cycles_through_groups, make_plan, nodes_of
 from workrail_lint.blocks.rules.samples import control, edge, group, node, workflow
 from workrail_lint.blocks.transitions import isolation, node_runs
 from workrail_lint.blocks.vocabulary import BLOCK_TYPE_OF, AgentNodeType, Isolation, NodeStatus, members
@@ -82,11 +83,26 @@ def test_a_cycle_through_groups_alone() -> None:
     nodes = [node(name) for name in "abcd"]
     groups = [group("a", "b", ident="g1"), group("c", "d", ident="g2")]
     value = workflow(*nodes, edges=[edge("a", "c"), edge("d", "b")], parallelGroups=groups)
-    found = cycle_through_groups(Definition(value))
-    assert found is not None
+    (found,) = cycles_through_groups(Definition(value))
     assert sorted(found.ids) == ["g1", "g2"]
     assert isinstance(make_plan(Definition(value)), Err)
-    assert cycle_through_groups(Definition({**value, "parallelGroups": []})) is None
+    assert list(cycles_through_groups(Definition({**value, "parallelGroups": []}))) == []
+
+
+def test_every_cycle_through_a_group_is_told_beside_plain_ones() -> None:
+    groups = [group("a", "b", ident="g1"), group("d", "e", ident="g2"), group("h", "i", ident="g3")]
+    ways = [("a", "c"), ("c", "b"), ("d", "f"), ("f", "e"), ("x", "y"), ("y", "x"), ("h", "z"), ("z", "h")]
+    edges = [edge(*pair) for pair in ways]
+    value = workflow(*(node(name) for name in "abcdefhixyz"), edges=edges, parallelGroups=groups)
+    # The circle of h and z is one without the group, too.
+    assert [cycle.ids for cycle in cycles_through_groups(Definition(value))] == [("g1", "c"), ("g2", "f")]
+
+
+@given(graphs())
+def test_what_has_no_plan_has_a_finding(value: dict[str, Any]) -> None:
+    definition = Definition(value)
+    found = {finding.code for finding in check_text(value, "a.workflow.json")}
+    assert bool(found & {"BC312", "BC334", "BC335"}) == isinstance(make_plan(definition), Err)
 
 
 def test_an_edge_between_lanes_is_a_cycle_of_the_plan() -> None:

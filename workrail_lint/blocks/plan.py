@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from heapq import heapify, heappop, heappush
 from typing import NamedTuple
 
-from workrail_lint.blocks.definition import Definition, Node
+from workrail_lint.blocks.definition import Definition, Node, Transition
 from workrail_lint.result import Err, Ok
 
 
@@ -78,10 +78,11 @@ class Cycle(NamedTuple):
 
 def make_plan(definition: Definition) -> Ok[Plan] | Err[Cycle]:
     """The execution order of a definition; members that are damaged or unknown are left out."""
-    vertices, edges = _contracted(definition)
+    vertices, edges = _contracted(definition, definition.edges)
     order = topological_order(len(vertices), edges)
     if len(order) < len(vertices):
-        return Err(_cycle(vertices, edges, order))
+        circle = find_cycle(set(range(len(vertices))) - set(order), edges)
+        return Err(Cycle(tuple(_id_of(vertices[at]) for at in circle)))
     for node in definition.nodes:
         inside, between = _inside(definition, node)
         stuck = set(range(len(inside))) - set(topological_order(len(inside), between))
@@ -111,26 +112,33 @@ def bodies_in_themselves(definition: Definition) -> frozenset[str]:
     edges = [
         (number[node.id], number[ident]) for node in definition.by_id.values() for ident in node.body if ident in number
     ]
-    # What is left in both directions has a loop before it and one behind it.
-    inner = set(number.values()) - set(topological_order(len(number), edges))
-    back = [(target, source) for source, target in edges if source in inner and target in inner]
-    both = inner - set(topological_order(len(number), back))
-    return frozenset(ident for ident, at in number.items() if at in both)
+    around = _on_circles(len(number), edges)
+    return frozenset(ident for ident, at in number.items() if at in around)
 
 
-def cycle_through_groups(definition: Definition) -> Cycle | None:
-    """A circle that is only there because the lanes of a group count as one; None when there is none."""
+def cycles_through_groups(definition: Definition) -> Iterator[Cycle]:
+    """Circles that are only there because the lanes of a group count as one; no two share a node or a group."""
     number = {ident: at for at, ident in enumerate(definition.by_id)}
-    plain = [(number[edge.source], number[edge.target]) for edge in definition.edges]
-    if len(topological_order(len(number), plain)) < len(number):
-        return None
-    vertices, edges = _contracted(definition)
+    plain = {(number[edge.source], number[edge.target]): edge for edge in definition.edges}
+    around = _on_circles(len(number), plain)
+    without = [edge for (source, target), edge in plain.items() if not (source in around and target in around)]
+    vertices, edges = _contracted(definition, without)
     between = [(source, target) for source, target in edges if source != target]
-    order = topological_order(len(vertices), between)
-    return _cycle(vertices, between, order) if len(order) < len(vertices) else None
+    while stuck := set(range(len(vertices))) - set(topological_order(len(vertices), between)):
+        circle = find_cycle(stuck, between)
+        yield Cycle(tuple(_id_of(vertices[at]) for at in circle))
+        between = [pair for pair in between if not {*pair} & {*circle}]
 
 
-def _contracted(definition: Definition) -> tuple[list[Entry], list[tuple[int, int]]]:
+def _on_circles(count: int, edges: Iterable[tuple[int, int]]) -> set[int]:
+    """The vertices on circles or between two of them: what is left from both ends."""
+    pairs = list(edges)
+    behind = set(range(count)) - set(topological_order(count, pairs))
+    back = [(target, source) for source, target in pairs if source in behind and target in behind]
+    return behind - set(topological_order(count, back))
+
+
+def _contracted(definition: Definition, transitions: list[Transition]) -> tuple[list[Entry], list[tuple[int, int]]]:
     """The graph of a plan's entries: groups are one vertex, bodies of a forEach none."""
     vertex_of: dict[str, int] = {}
     vertices: list[Entry] = []
@@ -149,16 +157,14 @@ def _contracted(definition: Definition) -> tuple[list[Entry], list[tuple[int, in
     # A vertex is numbered when its first member is met, so its number orders as its smallest position does.
     edges = [
         (vertex_of[edge.source], vertex_of[edge.target])
-        for edge in definition.edges
+        for edge in transitions
         if edge.source in vertex_of and edge.target in vertex_of
     ]
     return vertices, edges
 
 
-def _cycle(vertices: list[Entry], edges: list[tuple[int, int]], order: list[int]) -> Cycle:
-    stuck = find_cycle(set(range(len(vertices))) - set(order), edges)
-    found = [vertices[at] for at in stuck]
-    return Cycle(tuple(entry.group if isinstance(entry, Lanes) else entry.node for entry in found))
+def _id_of(entry: Entry) -> str:
+    return entry.group if isinstance(entry, Lanes) else entry.node
 
 
 def topological_order(count: int, edges: Iterable[tuple[int, int]]) -> list[int]:

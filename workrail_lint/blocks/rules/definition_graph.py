@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from workrail_lint.documents.structure import Violation
 
 _LONGEST_CIRCLE = 12
-_MOST_CIRCLES = 20
+MOST_CIRCLES = 20
 
 
 def repeated(names: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
@@ -130,7 +130,7 @@ class WorkflowCycle(DefinitionRule):
         names = list(definition.by_id)
         number = {ident: at for at, ident in enumerate(names)}
         edges = {(number[edge.source], number[edge.target]): edge for edge in definition.edges}
-        for _ in range(_MOST_CIRCLES):
+        for _ in range(MOST_CIRCLES):
             left = set(range(len(names))) - set(topological_order(len(names), edges))
             if not left:
                 return

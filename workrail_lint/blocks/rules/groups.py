@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from workrail_lint.blocks.definition import Group
-from workrail_lint.blocks.plan import cycle_through_groups
+from workrail_lint.blocks.plan import cycles_through_groups
 from workrail_lint.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument
-from workrail_lint.blocks.rules.definition_graph import unknown_node, way
+from workrail_lint.blocks.rules.definition_graph import MOST_CIRCLES, unknown_node, way
 from workrail_lint.blocks.rules.definition_shape import DefinitionRule, meant, written
 from workrail_lint.blocks.rules.samples import WORKFLOW_PATH, control, edge, group, lanes, node, workflow
 from workrail_lint.blocks.vocabulary import MergeStrategy, members
@@ -155,8 +156,7 @@ class GroupCycle(DefinitionRule):
     why = "A group starts and ends as a whole, so that what lies between its lanes could never run."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        cycle = cycle_through_groups(document.definition)
-        if cycle is not None:
+        for cycle in islice(cycles_through_groups(document.definition), MOST_CIRCLES):
             involved = [item for item in document.definition.groups if item.id in cycle.ids]
             pointer = involved[0].pointer if involved else "/parallelGroups"
             circle = way((*cycle.ids, cycle.ids[0]))
