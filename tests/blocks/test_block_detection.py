@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from workrail_lint import check, check_text
 from workrail_lint.blocks.documents import BlockKind, detect, id_in_name
 from workrail_lint.blocks.rules.samples import output, workflow
 from workrail_lint.blocks.system import BlockSystem
@@ -94,3 +96,24 @@ def test_names_that_are_worth_a_look() -> None:
     assert system.may_claim(".run/prompt-a.txt")
     assert not system.may_claim("notes.txt")
     assert not system.may_claim(".run/notes.txt")
+
+
+def test_a_definition_may_speak_of_steps_and_a_workflow_of_nodes() -> None:
+    counted = workflow(variables=[{"name": "steps", "type": "number", "required": False}])
+    text = json.dumps(counted)
+    assert [finding.code for finding in check_text(text, "graph.json").findings] == ["BC304"]
+    assert detect("a.workflow.json", text.encode(), False) is BlockKind.WORKFLOW
+    nested = json.dumps({**json.loads(WORKRAIL), "about": {"nodes": [], "transitions": []}}).encode()
+    assert detect("a.workflow.json", nested, True) is None
+    assert detect("a.json", nested, True) is None
+
+
+def test_a_text_on_no_disk_is_judged_as_a_file_on_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where it would stand makes no difference."""
+    text = json.dumps(output("dev", "dev", deliverables={"blockType": "generic", "summary": "Done."}))
+    monkeypatch.chdir(tmp_path)
+    for name in ("block-dev.json", ".output/block-dev.json"):
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(text)
+        for report in (check_text(text, name), check([name])):
+            assert [(found.code, found.pointer) for found in report.findings] == [("BC203", "/deliverables/blockType")]

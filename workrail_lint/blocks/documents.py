@@ -94,7 +94,7 @@ def detect(path: str, data: bytes, named: bool) -> BlockKind | None:
     kind = kind_by_name(path)
     if kind is BlockKind.WORKFLOW:
         # WorkRail's own workflows may carry the same suffix; theirs have steps where these have nodes.
-        return kind if b'"nodes"' in data or b'"steps"' not in data else None
+        return None if b'"steps"' in data and not (b'"nodes"' in data and _has_members(data, "nodes")) else kind
     if kind is BlockKind.OUTPUT:
         return kind if named or split_path(path)[1] == OUTPUT_FOLDER or _looks_like_output(data, 1) else None
     if kind is not None:
@@ -103,7 +103,7 @@ def detect(path: str, data: bytes, named: bool) -> BlockKind | None:
         return None
     if (named or split_path(path)[1] == OUTPUT_FOLDER) and _looks_like_output(data, 2):
         return BlockKind.OUTPUT
-    if b'"nodes"' in data and b'"transitions"' in data and _has_graph(data):
+    if b'"nodes"' in data and b'"transitions"' in data and _has_members(data, "nodes", "transitions"):
         return BlockKind.WORKFLOW
     return None
 
@@ -112,14 +112,14 @@ def _looks_like_output(data: bytes, signs: int) -> bool:
     return sum(sign in data for sign in _OUTPUT_SIGNS) >= signs
 
 
-def _has_graph(data: bytes) -> bool:
-    """Whether the root really has nodes and transitions; words inside other values do not make a definition."""
+def _has_members(data: bytes, *names: str) -> bool:
+    """Whether the root really has members of these names; words inside other values do not make a definition."""
     from workrail_lint.documents.json_reader import read_json
 
     document = read_json(data)
     if not document.readable:
         return b'"steps"' not in data
-    return isinstance(document.value, dict) and document.value.keys() >= {"nodes", "transitions"}
+    return isinstance(document.value, dict) and document.value.keys() >= {*names}
 
 
 def is_rejected(name: str) -> bool:

@@ -14,16 +14,26 @@ from workrail_lint.rules.base import Rule
 class LazySystem:
     """Stands for a system until one of its files comes along.
 
-    A workflow never is a document of another system, so a file with steps is not offered to it unless its name asks.
+    A workflow never is a document of another system, so a file with steps is not offered to it unless its name or
+    another word in it asks.
     """
 
-    def __init__(self, name: str, module: str, cls: str, suffixes: tuple[str, ...], signs: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        name: str,
+        module: str,
+        cls: str,
+        suffixes: tuple[str, ...],
+        signs: tuple[str, ...],
+        word: bytes | None = None,
+    ) -> None:
         self.name = name
         self.suffixes = suffixes
         self.selection: Selection | None = None
         self._module = module
         self._cls = cls
         self._signs = signs  # parts of a path that make it worth asking
+        self._word = word  # what a document of the system holds beside its steps, if it may have any
 
     @cached_property
     def _system(self) -> Any:
@@ -42,12 +52,13 @@ class LazySystem:
         return path.endswith(self.suffixes) and (path.endswith(".json") or bool(self._system.may_claim(path)))
 
     def claims(self, path: str, data: bytes, named: bool) -> str | None:
-        if b'"steps"' in data and not any(sign in path for sign in self._signs):
-            return None
-        if not self.may_claim(path):
+        if (b'"steps"' in data and not self._is_asked_for(path, data)) or not self.may_claim(path):
             return None
         kind: str | None = self._system.claims(path, data, named)
         return kind
+
+    def _is_asked_for(self, path: str, data: bytes) -> bool:
+        return any(sign in path for sign in self._signs) or (self._word is not None and self._word in data)
 
     def check(self, path: str, data: bytes, kind: str, settings: Any) -> FileResult:
         result: FileResult = self._system.check(path, data, kind, settings)
@@ -87,6 +98,7 @@ def builtin_systems() -> list[System]:
             "BlockSystem",
             (".json", ".txt"),
             (".output", ".run", "block-", "/lanes/", ".workflow.json"),
+            b'"transitions"',
         ),
         WorkRailSystem(),
     ]
