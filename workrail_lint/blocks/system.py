@@ -34,21 +34,29 @@ class BlockSystem:
         return None if kind is None else kind.value
 
     def check(self, path: str, data: bytes, kind: str, settings: Any) -> FileResult:
-        return self.check_data(path, data, kind, settings)
+        return self._checked(path, data, kind, settings, alone=False)
 
     def check_data(self, path: str, data: bytes | str, kind: str, settings: Any) -> FileResult:
-        """The same for a text that is on no disk."""
-        from workrail_lint.blocks.check import check_document, read_document
+        """The same for a text that is on no disk, which is all there is of its unit."""
+        return self._checked(path, data, kind, settings, alone=True)
+
+    def _checked(self, path: str, data: bytes | str, kind: str, settings: Any, *, alone: bool) -> FileResult:
+        from workrail_lint.blocks.check import check_document, check_unit, read_document
         from workrail_lint.blocks.options import block_options
         from workrail_lint.blocks.records import record_of
+        from workrail_lint.blocks.units import Unit
         from workrail_lint.workrail.system import locate
 
-        document = read_document(path, data, BlockKind(kind), block_options(settings.options))
+        options = block_options(settings.options)
+        document = read_document(path, data, BlockKind(kind), options)
+        value = document.document.value if document.document.readable else None
+        record = record_of(document.kind, value)
         findings = check_document(document)
+        if alone:
+            findings += check_unit(Unit({path: record}, options))
         _span_whole_text(findings, document.document, document.kind)
         locate(findings, document.document, path, fingerprints=bool(settings.options.get("fingerprints")))
-        value = document.document.value if document.document.readable else None
-        return FileResult(findings, record_of(document.kind, value))
+        return FileResult(findings, record)
 
     def cross_check(self, records: dict[str, Any], settings: Any, complete: bool) -> list[Finding]:
         """What the files of a unit show together; files that were asked for by name stand alone."""
