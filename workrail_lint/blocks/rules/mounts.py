@@ -53,8 +53,14 @@ class MountSource(MountRule):
         report(violation.pointer, f"{written(violation.value)} {wanted}{known}")
         return True
 
+    def check_document(self, document: BlockDocument, report: Report) -> None:
+        path = document.value.get("localPath")
+        if document.value.get("source") == RepoSource.LOCAL.value and isinstance(path, str) and js.is_blank(path):
+            report("/localPath", f"{shown(path)} is no path")
+
     def examples(self) -> Iterator[Example]:
         yield Example(mount(localPath=...), mount(), path=MOUNT_PATH)
+        yield Example(mount(localPath=" "), mount(), path=MOUNT_PATH)
         remote: dict[str, Any] = {"source": "github", "githubUrl": "https://github.com/example/shop"}
         yield Example({**remote, "githubUrl": "http://github.com/example/shop"}, remote, path=MOUNT_PATH)
 
