@@ -81,6 +81,8 @@ def swapped(first: int, second: int) -> str:
         (joined(WHOLE).replace("- Be kind", "- Be quick"), Part.RULES, "text"),
         (joined(WHOLE).replace("You plan.", "You plan.\n\nHere is what came before."), Part.TASK, "extra"),
         (joined(WHOLE) + "\n\nP.S.", Part.CHECKLIST, "extra"),
+        (joined(WHOLE).replace("\n", "\r\n"), Part.RULES, "text"),
+        (joined(WHOLE[1:]).replace("\n", "\r\n"), Part.RULES, "missing"),
     ],
 )
 def test_differences(recorded: str, part: Part, how: str) -> None:

@@ -131,10 +131,10 @@ def _place(text: str, recorded: str, start: int) -> int:
 
 
 def _absent(section: Section, recorded: str) -> str:
-    """Whether a section that is not there word for word is there in some other wording."""
+    """Whether a section that is not there word for word is there in some other wording, or with other line ends."""
     heads = {Part.RESTRICTION: _RESTRICTION, Part.RULES: f"{_RULES}\n", Part.CHECKLIST: f"{_CHECKLIST}\n"}
     head = heads.get(section.part, section.text.partition("\n")[0])
-    return "text" if head in recorded else "missing"
+    return "text" if head in recorded.replace("\r\n", "\n") else "missing"
 
 
 def _surplus(text: str) -> str:
