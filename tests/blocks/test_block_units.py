@@ -258,6 +258,13 @@ def test_records_are_plain_json() -> None:
 # ---------------------------------------------------------------------------------------------- anything goes
 
 
+def test_records_without_an_output_folder_say_nothing_about_its_files(tmp_path: Path) -> None:
+    files = {WORKFLOW_PATH: CHAIN[WORKFLOW_PATH], ".run/env-b.json": environment("b", "1", "a")}
+    assert [finding.code for finding in check_files(tmp_path, files)] == ["BC304"]
+    (tmp_path / ".output").mkdir()
+    assert [finding.code for finding in check_folder(tmp_path)] == ["BC604", "BC304"]
+
+
 def test_a_lane_that_nothing_leads_to_ran_without_further_proof(tmp_path: Path) -> None:
     """The definition alone says so; a lane behind a condition may have been skipped."""
     first = lane("a", 1, "a.py")
@@ -272,6 +279,8 @@ def test_a_lane_that_nothing_leads_to_ran_without_further_proof(tmp_path: Path) 
     for name, flow, expected in (("free", free, ["BC510"]), ("led", led, [])):
         found = check_files(tmp_path / name, {WORKFLOW_PATH: flow, ".run/fan-in-g.json": result})
         assert [finding.code for finding in found if finding.code.startswith("BC5")] == expected
+    found = check_files(tmp_path / "none", {WORKFLOW_PATH: free, ".run/fan-in-g.json": {**result, "blockOutputs": {}}})
+    assert [finding.code for finding in found if finding.code.startswith("BC5")] == ["BC501"]
 
 
 PARTS = {

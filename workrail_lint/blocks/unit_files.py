@@ -90,7 +90,7 @@ def _unit(folder: str, known: dict[str, Mapping[str, Any]], options: BlockOption
     is_ours = workflow is not None or any(record["kind"] == BlockKind.OUTPUT.value for record in records.values())
     for path in links(records):
         records[path] = record_of(BlockKind.OUTPUT, None)
-    content = Folder(outputs, tuple(others) if is_ours else (), tuple(rejected))
+    content = Folder(outputs if os.path.isdir(outputs) else "", tuple(others) if is_ours else (), tuple(rejected))
     return Unit(records, options, folder=content, tree=tree, workflow=workflow)
 
 

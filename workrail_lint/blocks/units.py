@@ -44,7 +44,7 @@ class UnitFile(NamedTuple):
 class Folder(NamedTuple):
     """What else lies in the output folder."""
 
-    path: str = ""
+    path: str = ""  # empty when there is no such folder
     foreign: tuple[str, ...] = ()  # paths of files that have no place there
     rejected: tuple[str, ...] = ()  # paths of outputs that were set aside
 
