@@ -47,20 +47,24 @@ class Repository:
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing but the output folder differs from the head commit."""
-        seen = self._tried("status", "--porcelain", "--untracked-files=all", "--", ".", f":(exclude){OUTPUT_FOLDER}")
+        """Whether nothing but the output folder differs from the head commit; what git ignores counts as well."""
+        here = (".", f":(exclude){OUTPUT_FOLDER}")
+        seen = self._tried("status", "--porcelain", "--untracked-files=all", "--ignored=traditional", "--", *here)
         return seen.returncode == 0 and not seen.stdout.strip()
 
     def add_worktree(self, folder: str) -> None:
         self._git("worktree", "add", "--quiet", "--detach", folder, "HEAD")
 
     def forget_worktrees(self) -> None:
-        """Drop what is kept of worktrees whose folders are gone."""
+        """Drop what is kept of worktrees whose folders are gone, locked ones too."""
         self._tried("worktree", "prune", "--expire=now")
+        for folder in self.worktrees()[1:]:
+            if not os.path.lexists(folder):
+                self._tried("worktree", "remove", "--force", "--force", folder)
 
     def worktrees(self) -> list[str]:
         """The folders of all worktrees, the main one first."""
-        listed = self._git("worktree", "list", "--porcelain", "-z").split("\0")
+        listed = self._tried("worktree", "list", "--porcelain", "-z").stdout.split("\0")
         return [line.removeprefix("worktree ") for line in listed if line.startswith("worktree ")]
 
     def _tried(self, *arguments: str) -> subprocess.CompletedProcess[str]:

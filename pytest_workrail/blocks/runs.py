@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ from pytest_workrail.blocks.people import Slip
 from pytest_workrail.blocks.recording import findings_of, trace_of, write_records
 from pytest_workrail.blocks.setup import Setup
 from pytest_workrail.blocks.witnesses import witnessed
-from pytest_workrail.blocks.workspaces import remove_tree
+from pytest_workrail.blocks.workspaces import copy_tree, remove_tree
 from workrail_lint.blocks.check import check_trace
 from workrail_lint.blocks.run_vocabulary import Containers, EventType
 from workrail_lint.blocks.vocabulary import FailureMode, NodeStatus
@@ -95,7 +94,7 @@ def play(setup: Setup, scenario: str, keep: Path | None = None) -> BlockRun:
         files = {path: _text(bench.main.read(path)) for path in bench.main.files()}
         if keep is not None:
             write_records(bench, trace)
-            _keep(os.path.join(folder, WORKSPACE), keep)
+            copy_tree(os.path.join(folder, WORKSPACE), os.fspath(keep))
         slips = [*_unused_replies(bench), *bench.people.slips()]
         return BlockRun(trace, golden, tuple(findings), nodes, files, tuple(locks), tuple(slips))
 
@@ -110,10 +109,6 @@ def _text(data: bytes | None) -> str | None:
         return None if data is None else data.decode()
     except UnicodeDecodeError:
         return None
-
-
-def _keep(workspace: str, keep: Path) -> None:
-    shutil.copytree(workspace, keep, symlinks=True, dirs_exist_ok=True)
 
 
 @contextmanager

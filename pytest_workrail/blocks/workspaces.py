@@ -9,7 +9,7 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
 from workrail_lint.blocks.paths import (
@@ -84,14 +84,17 @@ class Workspace:
         data = other.read(path)
         if data is None:
             self.drop(path)
-        else:
-            self.put(path, data)
+        elif self.put(path, data):
+            # A script that can be run there can be run here.
+            mode = stat.S_IMODE(os.lstat(other.place(path)).st_mode)
+            os.chmod(self.place(path), mode | stat.S_IRUSR | stat.S_IWUSR)
 
-    def put(self, path: str, data: bytes) -> None:
-        """Write a file even where something else is in its way."""
-        if is_agents_path(path):
-            self.clear_way(path)
-            self.write(path, data)
+    def put(self, path: str, data: bytes) -> bool:
+        """Write a file even where something else is in its way; False when it is none that agents have."""
+        if not is_agents_path(path):
+            return False
+        self.clear_way(path)
+        return self.write(path, data)
 
     def drop(self, path: str) -> None:
         """Delete a file, or a link; never what lies behind one, and no folder."""
@@ -220,15 +223,29 @@ class Workspace:
 
     def share_outputs(self, other: Workspace) -> None:
         """Give another workspace a copy of the output folder."""
-        shutil.copytree(self.output_folder, other.output_folder, symlinks=True, dirs_exist_ok=True)
+        copy_tree(self.output_folder, other.output_folder)
 
     def copy_to(self, folder: str) -> None:
         """A copy of everything but git's own files; links stay links."""
 
-        def skipped(at: str, names: list[str]) -> list[str]:
-            return [name for name in names if name == GIT_FOLDER or (at == self.root and name == RUN_FOLDER)]
+        def is_skipped(at: str, name: str) -> bool:
+            return name == GIT_FOLDER or (at == self.root and name == RUN_FOLDER)
 
-        shutil.copytree(self.root, folder, symlinks=True, ignore=skipped)
+        copy_tree(self.root, folder, is_skipped)
+
+
+def copy_tree(source: str, target: str, is_skipped: Callable[[str, str], bool] = lambda at, name: False) -> None:
+    """Copy a folder. Links stay links; pipes, sockets and devices have no content that could be copied."""
+
+    def skipped(at: str, names: list[str]) -> list[str]:
+        return [name for name in names if is_skipped(at, name) or not _has_content(os.path.join(at, name))]
+
+    shutil.copytree(source, target, symlinks=True, ignore=skipped, dirs_exist_ok=True)
+
+
+def _has_content(place: str) -> bool:
+    mode = os.lstat(place).st_mode
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode)
 
 
 def remove_tree(folder: str) -> None:

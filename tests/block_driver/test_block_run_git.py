@@ -180,3 +180,63 @@ def test_a_worktree_that_was_damaged_is_removed_too(tmp_path: Path) -> None:
 def test_git_is_there() -> None:
     """Without it these tests would show nothing."""
     assert git.is_installed()
+
+
+def two_groups() -> dict[str, Any]:
+    first, second = group("a", "b", ident="g1"), group("c", "d", ident="g2")
+    edges = [edge("a", "c"), edge("b", "d")]
+    return workflow(*(node(name, "coding") for name in "abcd"), edges=edges, parallelGroups=[first, second])
+
+
+def test_a_worktree_that_a_lane_locked_is_gone_too(tmp_path: Path) -> None:
+    def locks(workspace: Path, **_: Any) -> None:
+        subprocess.run(["git", "worktree", "lock", str(workspace)], cwd=workspace, check=True)
+        (workspace / "a.py").write_text("a")
+
+    # Nothing is committed between the groups, so only the first one has worktrees.
+    made = run(two_groups(), {"a": locks}, repo={"files": {"x.py": "x"}, "git": "clean"}, keep=tmp_path / "kept")
+    assert [fan_in["isolation"] for fan_in in made.fan_ins] == ["git-worktree", "temp-copy"]
+    assert Repository(str(tmp_path / "kept")).worktrees() == [str(tmp_path / "kept")]
+
+
+def test_a_worktree_that_an_agent_made_for_itself_is_not_ours_to_remove(tmp_path: Path) -> None:
+    mine = tmp_path / "mine"
+
+    def adds(workspace: Path, **_: Any) -> None:
+        subprocess.run(["git", "worktree", "add", "--quiet", "--detach", str(mine)], cwd=workspace, check=True)
+
+    run(two_groups(), {"a": adds}, repo={"files": {"x.py": "x"}, "git": "clean"})
+    assert (mine / "x.py").read_text() == "x"
+
+
+def test_lanes_see_what_git_ignores() -> None:
+    """A worktree of the head commit would hide what an earlier block built."""
+    seen: list[str] = []
+
+    def looks(workspace: Path, **_: Any) -> None:
+        seen.append((workspace / "build" / "made.txt").read_text())
+
+    flow = workflow(
+        node("p", "coding"),
+        *(node(name, "coding") for name in "ab"),
+        edges=[edge("p", "a"), edge("p", "b")],
+        parallelGroups=[group("a", "b")],
+    )
+    repo = {"files": {".gitignore": "build/\n.output/\n"}, "git": "clean"}
+    made = run(flow, {"a": looks}, repo=repo, replies={"p": {"write": {"build/made.txt": "made"}}})
+    assert seen == ["made"]
+    assert made.fan_ins[0]["isolation"] == "temp-copy"
+    idle = run(flow, repo=repo)
+    assert idle.fan_ins[0]["isolation"] == "git-worktree"
+
+
+@pytest.mark.parametrize("state", ["clean", "none"])
+def test_a_script_stays_one(state: str, tmp_path: Path) -> None:
+    def writes(workspace: Path, **_: Any) -> None:
+        for name in ("new.sh", "old.sh"):
+            (workspace / name).write_text("#!/bin/sh\n")
+            (workspace / name).chmod(0o755)
+
+    lanes = workflow(*(node(name, "coding") for name in "ab"), parallelGroups=[group("a", "b")])
+    run(lanes, {"a": writes}, repo={"files": {"old.sh": "", "x.py": ""}, "git": state}, keep=tmp_path)
+    assert [os.access(tmp_path / name, os.X_OK) for name in ("new.sh", "old.sh", "x.py")] == [True, True, False]

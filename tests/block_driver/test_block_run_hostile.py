@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from block_runs import chain, data, lanes_of, node, run
+from block_runs import chain, data, edge, lanes_of, node, run
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -222,6 +222,23 @@ def test_files_that_nobody_may_read_do_not_stop_a_run() -> None:
 
 
 # -------------------------------------------------------------------------------------------------------- workspace
+
+
+@pytest.mark.parametrize("place", ["pipe", ".output/pipe"])
+def test_a_pipe_is_copied_to_no_lane(place: str, tmp_path: Path) -> None:
+    """It has no content; opening it would wait for somebody who never writes."""
+
+    def leaves(workspace: Path, **_: Any) -> None:
+        os.mkfifo(workspace / place)
+        (workspace / "a.py").write_text("a")
+
+    flow = lanes_of(node("b", "coding"), node("c", "coding"))
+    flow["nodes"].append(node("a", "coding"))
+    flow["transitions"] += [edge("a", "b"), edge("a", "c")]
+    made = run(flow, {"a": leaves}, keep=tmp_path / "kept")
+    assert made.execution_status == "completed"
+    assert made.files["a.py"] == "a"
+    assert not (tmp_path / "kept" / place).exists()
 
 
 def test_a_workspace_refuses_to_leave_itself(tmp_path: Path, outside: Path) -> None:
