@@ -20,13 +20,12 @@ from pytest_workrail.blocks.setup import Setup
 from pytest_workrail.blocks.witnesses import witnessed
 from pytest_workrail.blocks.workspaces import copy_tree, remove_tree
 from workrail_lint.blocks.check import check_trace
+from workrail_lint.blocks.limits import PERMUTED_LANES
 from workrail_lint.blocks.run_vocabulary import Containers, EventType
 from workrail_lint.blocks.vocabulary import FailureMode, NodeStatus
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding
 
-# Groups with more lanes have too many orders to try them all.
-MOST_PERMUTED = 4
 _MEMORY = "/dev/shm"
 _ROOM = 2**30
 
@@ -164,6 +163,6 @@ def _orders(setup: Setup, golden: dict[str, Any]) -> Iterator[Setup]:
     merges = [event["data"] for event in golden["events"] if event["type"] == EventType.FAN_IN.value]
     groups = {merge["groupId"]: merge["completionOrder"] for merge in merges}
     for group, lanes in groups.items():
-        if len(lanes) <= MOST_PERMUTED:
+        if len(lanes) <= PERMUTED_LANES:
             for order in permutations(lanes):
                 yield replace(setup, finish={group: order})

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from block_runs import chain, lanes_of, node
+from block_runs import chain, edge, lanes_of, node
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -83,6 +83,11 @@ def told(path: Path) -> list[tuple[str, str]]:
 
 
 GATED = workflow(node("plan"), gates=[GATE])
+ASKING = workflow(
+    *(node(name) for name in "ab"),
+    edges=[edge("a", "b", "expression", "go == true")],
+    variables=[{"name": "ready", "type": "boolean", "required": False}],
+)
 LANES = lanes_of(node("a", "coding"), node("b", "coding"), strategy="fail-on-conflict")
 
 
@@ -115,6 +120,17 @@ LANES = lanes_of(node("a", "coding"), node("b", "coding"), strategy="fail-on-con
         (LANES, {"conflicts": {"p": "c"}}, [("scenario-choice-mismatch", "/block/conflicts/p")]),
         (LANES, {"conflicts": {"p": "manual"}}, [("scenario-choice-mismatch", "/block/conflicts/p")]),
         (LANES, {"conflicts": {"p": "manual"}, "manual": {"p": ""}}, []),
+        (chain(node("a")), {"variables": {"goo": True}}, [("scenario-member-ignored", "/block/variables/goo")]),
+        (ASKING, {"variables": {"go": True, "ready": True}}, []),
+        (LANES, {"check": {"permutations": True}}, []),
+        *(
+            (flow, {"check": {"permutations": True}, **more}, [("scenario-checks-little", "/block/check/permutations")])
+            for flow, more in (
+                (chain(node("a")), {}),
+                (LANES, {"failureMode": "strict"}),
+                (lanes_of(*(node(name) for name in "abcde")), {}),
+            )
+        ),
     ],
 )
 def test_what_does_not_fit_is_told_before_anything_runs(
@@ -127,6 +143,21 @@ def test_expectations_name_nodes_that_are_there(write: Any) -> None:
     path = write(chain(node("a")), expect={"steps": ["a", "b"], "nodes": {"c": "failed"}}, golden=False)
     assert told(path) == [("scenario-step-unknown", "/expect/steps/1"), ("scenario-step-unknown", "/expect/nodes/c")]
     assert told(write(chain(node("a")), golden=False)) == [("scenario-checks-little", "/golden")]
+    conflicts = [{"conflictingFile": "p", "lanes": ["a", "c"]}]
+    path = write(LANES, expect={"applied": {"p": "c", "q": "manual"}, "conflicts": conflicts})
+    assert told(path) == [
+        ("scenario-step-unknown", "/expect/applied/p"),
+        ("scenario-step-unknown", "/expect/conflicts/0/lanes/1"),
+    ]
+
+
+def test_expectations_name_codes_that_there_are(write: Any) -> None:
+    blockers = ["BLOCK_FAILED", "BLOCK_FALED"]
+    path = write(chain(node("a")), expect={"blockers": blockers, "findings": ["BC616", {"code": "BC999"}]})
+    assert told(path) == [
+        ("scenario-choice-mismatch", "/expect/blockers/1"),
+        ("scenario-choice-mismatch", "/expect/findings/1"),
+    ]
 
 
 # --------------------------------------------------------------------------------------------------- after the run

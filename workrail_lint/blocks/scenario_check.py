@@ -9,11 +9,15 @@ from typing import Any, NamedTuple
 from workrail_lint.blocks.check import check_document, read_document
 from workrail_lint.blocks.definition import Definition
 from workrail_lint.blocks.documents import BlockKind
+from workrail_lint.blocks.expressions import parse_expression
+from workrail_lint.blocks.limits import PERMUTED_LANES
 from workrail_lint.blocks.merging import MANUAL
 from workrail_lint.blocks.options import BlockOptions
 from workrail_lint.blocks.paths import OUTPUT_FOLDER, is_agents_path
-from workrail_lint.blocks.run_vocabulary import ABORT, CONTINUE, NO_OUTPUT
-from workrail_lint.blocks.vocabulary import ControlType
+from workrail_lint.blocks.rules.definition_graph import expressions
+from workrail_lint.blocks.rules.registry import all_rules
+from workrail_lint.blocks.run_vocabulary import ABORT, CONTINUE, NO_OUTPUT, BlockerCode
+from workrail_lint.blocks.vocabulary import ControlType, FailureMode, members
 from workrail_lint.blocks.wording import shown
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding, Severity
@@ -134,6 +138,9 @@ def content_findings(value: dict[str, Any], definitions: Definitions) -> Iterato
     yield from _replies(block)
     yield from _answers(block, definitions)
     yield from _choices(block, definitions)
+    yield from _variables(block, definitions)
+    yield from _codes(value.get("expect", {}))
+    yield from _permutations(block, definitions)
     if value.get("golden") is False and not value.get("expect"):
         text = "without a golden and without expectations, only the end of the run is checked"
         yield scenario_finding("scenario-checks-little", "/golden", text)
@@ -165,6 +172,11 @@ def _named_nodes(value: dict[str, Any], nodes: list[str], groups: list[str]) -> 
     for member in ("nodes", "synthetic"):
         for node in expected.get(member, ()):
             yield child(f"/expect/{member}", node), node, nodes
+    for path, lane in expected.get("applied", {}).items():
+        yield child("/expect/applied", path), lane, [*nodes, MANUAL]
+    for at, conflict in enumerate(expected.get("conflicts", ())):
+        for number, lane in enumerate(conflict.get("lanes", ())):
+            yield child(f"/expect/conflicts/{at}/lanes", number), lane, nodes
 
 
 def _paths(block: dict[str, Any]) -> Iterator[Finding]:
@@ -262,3 +274,59 @@ def _choices(block: dict[str, Any], definitions: Definitions) -> Iterator[Findin
         elif choice == MANUAL and path not in texts:
             text = f"a manual choice needs the text of {path} in `manual`"
             yield scenario_finding("scenario-choice-mismatch", pointer, text)
+
+
+def _variables(block: dict[str, Any], definitions: Definitions) -> Iterator[Finding]:
+    """Values for variables that nothing in a definition asks for."""
+    from workrail_lint.suggest import nearest
+
+    known = {name for definition in definitions.all for name in _asked_for(definition)}
+    for name in block.get("variables", ()):
+        if name not in known:
+            meant = nearest(name, known)
+            hint = f". Did you mean {meant}?" if meant else ""
+            text = f"no definition declares the variable {shown(name)} or asks for it{hint}"
+            yield scenario_finding("scenario-member-ignored", child("/block/variables", name), text)
+
+
+def _asked_for(definition: Definition) -> Iterator[str]:
+    yield from definition.declared
+    for text, _ in expressions(definition):
+        parsed = parse_expression(text)
+        yield from () if isinstance(parsed, Err) else parsed.value.variables
+    for node in definition.nodes:
+        mapped = node.settings("subWorkflowConfig").get("inputMappings")
+        names = [node.settings("forEachConfig").get("collectionVariable")]
+        names += mapped.values() if isinstance(mapped, dict) else ()
+        yield from (name for name in names if isinstance(name, str))
+
+
+def _codes(expected: dict[str, Any]) -> Iterator[Finding]:
+    """Codes that nothing can have."""
+    from workrail_lint.suggest import nearest
+
+    known = {"blockers": members(BlockerCode), "findings": [rule.code for rule in all_rules()]}
+    for member, codes in known.items():
+        for at, item in enumerate(expected.get(member, ())):
+            code = item if isinstance(item, str) else item["code"]
+            if code not in codes:
+                meant = nearest(code, codes)
+                hint = f". Did you mean {meant}?" if meant else ""
+                text = f"none of the {member} of a run has the code {shown(code)}{hint}"
+                yield scenario_finding("scenario-choice-mismatch", child(f"/expect/{member}", at), text)
+
+
+def _permutations(block: dict[str, Any], definitions: Definitions) -> Iterator[Finding]:
+    if not block.get("check", {}).get("permutations"):
+        return
+    sizes = [len(group.lanes) for definition in definitions.all for group in definition.groups]
+    why = None
+    if block.get("failureMode") == FailureMode.STRICT.value:
+        why = "the run is strict, where lanes stop each other"
+    elif not sizes:
+        why = "there is no parallel group"
+    elif min(sizes) > PERMUTED_LANES:
+        why = f"every group has more than {PERMUTED_LANES} lanes"
+    if why is not None:
+        text = f"no other completion order is tried: {why}"
+        yield scenario_finding("scenario-checks-little", "/block/check/permutations", text)

@@ -79,8 +79,8 @@ class ChoiceMismatch(ScenarioRule):
     code = "SN004"
     name = "scenario-choice-mismatch"
     severity = Severity.ERROR
-    summary = "A declared need names a choice although it is none, or is one and does not say which."
-    why = "Only choices that nobody may assume stop a run, so each has to say which of them it is."
+    summary = "A choice, an answer or a code is none that can be given there, or a need does not say which."
+    why = "A run knows a closed set of them; what is none of it answers nothing and never comes up."
 
     def examples(self) -> Iterable[Example]:
         def declared(**members: str) -> dict[str, Any]:
@@ -136,7 +136,7 @@ class ChecksLittle(ScenarioRule):
     code = "SN007"
     name = "scenario-checks-little"
     severity = Severity.WARNING
-    summary = "A scenario has neither a golden nor any expectation."
+    summary = "A scenario has neither a golden nor any expectation, or asks for a comparison that compares nothing."
     why = "It passes as long as the run comes to its end; prompts, steps and outputs may change unnoticed."
 
     def examples(self) -> Iterable[Example]:
@@ -152,7 +152,7 @@ class MemberIgnored(ScenarioRule):
     code = "SN008"
     name = "scenario-member-ignored"
     severity = Severity.ERROR
-    summary = "A turn has a member that its kind of turn does not look at."
+    summary = "A scenario has a member, an answer or a variable that nothing in its run looks at."
     why = "Whoever wrote it expects something to happen that never does."
 
     def examples(self) -> Iterable[Example]:
