@@ -252,6 +252,29 @@ def test_what_depends_on_the_order_of_lanes_is_found_out() -> None:
     assert "block-order-pure" not in made.locks
 
 
+RETRIES = {"maxRetries": 1, "retryableExitCodes": [75]}
+
+
+@pytest.mark.parametrize(
+    ("config", "block"),
+    [
+        pytest.param({}, {}, id="both create a file"),
+        pytest.param({}, {"repo": {"files": {"p.py": ""}}}, id="nobody decides"),
+        pytest.param({}, {"repo": {"restrictions": ["src/**"]}, "enforce": "hook"}, id="writes are refused"),
+        pytest.param(RETRIES, {"replies": {"a#1": {"exit": 75}, "b#1": {"exit": 75}}}, id="lanes try again"),
+    ],
+)
+def test_what_lanes_tell_on_their_way_may_come_in_any_order(config: dict[str, Any], block: dict[str, Any]) -> None:
+    """Who is first decides in which order lanes are told about and named, and that is all that changes."""
+    writes = {lane: {"write": {"p.py": f"{lane}\n"}, "ticks": ticks} for lane, ticks in (("a", 2), ("b", 1))}
+    lanes = [node(lane, "coding", config=config) for lane in "ab"]
+    given = {**block, "replies": {**writes, **block.get("replies", {})}}
+    made = run(lanes_of(*lanes, strategy="fail-on-conflict"), check={"permutations": True}, **given)
+    assert len(made.trace["permutations"]) == 3
+    assert "BC714" not in made.codes
+    assert "block-order-pure" in made.locks
+
+
 def test_five_lanes_have_too_many_orders() -> None:
     made = run(lanes_of(*coders("abcde")), check={"permutations": True})
     assert len(made.trace["permutations"]) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import groupby
 from typing import Any
 
 from workrail_lint import js
@@ -25,6 +26,13 @@ _ORDER = (
     "findings",
     "locks",
 )
+# What lanes tell while they run, each in its own order; between lanes the completion order decides.
+_OF_LANES = ("lane_settled", "write_blocked", "node_retry", "node_retry_exhausted")
+# What names lanes in completion order, by member and code, and which members of it stay the same.
+_NAMES_LANES = {
+    "blockers": ("BLOCK_LANE_CONFLICT", ("code", "pointer")),
+    "findings": ("BC508", ("code", "severity", "file")),
+}
 # How far down a difference is named: a member of a step or event, an entry of a map.
 _DEPTH = {"steps": 3, "fanIns": 3, "events": 3, "plan": 2, "workspace": 2}
 
@@ -99,7 +107,20 @@ def _settled(golden: dict[str, Any], contested: frozenset[str]) -> dict[str, Any
         settled["events"] = _settled_events([item for _, item in objects(golden["events"])])
     if isinstance(golden.get("workspace"), dict):
         settled["workspace"] = _uncontested(golden["workspace"], contested)
+    for member, (code, same) in _NAMES_LANES.items():
+        if member in golden:
+            items = [item for _, item in objects(golden[member])]
+            plain = [_picked(item, same) if item.get("code") == code else item for item in items]
+            settled[member] = sorted(plain, key=_words)  # they stood in the order of what was taken away
     return settled
+
+
+def _words(item: dict[str, Any]) -> list[str]:
+    return [value for _, value in texts_of([item.get(name) for name in ("code", "file", "pointer", "message")])]
+
+
+def _picked(item: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
+    return {name: item.get(name) for name in names}
 
 
 def _uncontested(paths: dict[str, Any], contested: frozenset[str]) -> dict[str, Any]:
@@ -138,17 +159,15 @@ def _settled_events(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 clear = [_settled_conflict(found) for _, found in objects(data["conflicts"])]
                 kept["data"] = {**data, "conflicts": clear}
         settled.append(kept)
-    # Lanes settle next to each other; among themselves their order is the completion order.
-    start = 0
-    while start < len(settled):
-        end = start
-        while end < len(settled) and settled[end].get("type") == "lane_settled":
-            end += 1
-        settled[start:end] = sorted(settled[start:end], key=_lane)
-        start = max(end, start + 1)
-    return settled
+    # Nothing comes between what lanes tell, so it can be put together lane by lane.
+    told: list[dict[str, Any]] = []
+    for of_lanes, events_together in groupby(settled, lambda event: event.get("type") in _OF_LANES):
+        together = list(events_together)
+        told += sorted(together, key=_lane) if of_lanes else together
+    return told
 
 
 def _lane(event: dict[str, Any]) -> str:
     data = event.get("data")
-    return str(data.get("lane")) if isinstance(data, dict) else str(event.get("nodeId"))
+    lane = data.get("lane") if isinstance(data, dict) else None
+    return str(event.get("nodeId") if lane is None else lane)
