@@ -80,7 +80,8 @@ def test_long_texts_are_broken_and_not_cut() -> None:
     assert max(map(len, fitted(words, 30))) <= 30
     assert fitted("x" * 70, 30) == ["x" * 30, "x" * 30, "x" * 10]
     assert fitted("\u5b57" * 10, 8) == ["\u5b57" * 4, "\u5b57" * 4, "\u5b57" * 2]  # two columns each
-    assert fitted("word " * 500, 10)[-1] == "word word …"
+    assert fitted("mmmm", 4) == ["mm", "mm"]  # so are these, nearly
+    assert fitted("part " * 500, 10)[-1] == "part part …"
     assert fitted("", 10) == [""]
 
 

@@ -6,6 +6,8 @@ import unicodedata
 from html import escape
 
 _MOST_LINES = 6
+# Letters that take about twice the room of others.
+_BROAD = frozenset("mwMW@%")
 
 
 def clean(text: str) -> str:
@@ -46,4 +48,4 @@ def _pieces(word: str, columns: int) -> list[str]:
 
 
 def _width(text: str) -> int:
-    return sum(2 if unicodedata.east_asian_width(character) in "WF" else 1 for character in text)
+    return sum(2 if c in _BROAD or unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
