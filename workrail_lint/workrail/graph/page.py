@@ -11,10 +11,11 @@ from workrail_lint.workrail.graph.lines import markup
 
 _STYLE = (
     ":root{color-scheme:light dark}body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:75rem;"
-    "padding:0 1rem}code,.notes{color:GrayText}main{display:flex;flex-wrap:wrap;gap:2rem;align-items:flex-start}"
+    "padding:0 1rem;overflow-wrap:anywhere}code,.notes{color:GrayText}"
+    "main{display:flex;flex-wrap:wrap;gap:2rem;align-items:flex-start}"
     "main>svg{flex:none;max-width:100%;height:auto}section{flex:1 1 25rem;min-width:0}"
     "summary{cursor:pointer;font-weight:600}.loop{border-left:3px solid #1a7f37;padding-left:1rem;margin:.5rem 0}"
-    "pre{white-space:pre-wrap;overflow-wrap:anywhere;border:1px solid;border-color:GrayText;border-radius:6px;"
+    "pre{white-space:pre-wrap;border:1px solid;border-color:GrayText;border-radius:6px;"
     "padding:.75rem}ul{margin:.25rem 0}"
 )
 
