@@ -82,3 +82,23 @@ def test_a_text_on_no_disk_is_judged_for_its_delegations() -> None:
         assert finding.span is not None
         (finding,) = told(document, "delegation-unknown", engine_parity=parity)
         assert (finding.pointer, finding.severity) == (other, Severity.INFO)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        workflow(extensionPoints=[{"slotId": "slot\n\x1b[31m", "purpose": "Tells.", "default": "routine-x"}]),
+        workflow(
+            step(prompt="Run routine-x."),
+            extensionPoints=[{"slotId": "slot\n\x1b[31m", "purpose": "Tells.", "default": "routine-x"}],
+        ),
+        workflow(loop(step("inner", "{{other}}"), type="forEach", items="xs", count=..., itemVar="item\n\x1b[31m")),
+        workflow(step("inspect\x1b"), {**loop(), "body": "inspect"}),
+        workflow(capabilities={"terminal\n\x1b[31m": "required"}),
+        workflow(features=[{"id": "wr.features.x\x1b[31m", "config": {}}]),
+    ],
+)
+def test_what_an_author_wrote_can_not_steer_a_terminal(document: dict[str, Any]) -> None:
+    for finding in check_text(json.dumps(document), "workflows/example.json").findings:
+        assert finding.message.isprintable(), finding
+        assert finding.fix is None or finding.fix.title.isprintable(), finding

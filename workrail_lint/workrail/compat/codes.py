@@ -98,7 +98,7 @@ FEATURE_CONFIGS: dict[str, dict[str, tuple[str, ...]]] = {
 
 def quoted(text: str) -> str:
     """What an author wrote, inside a message of one line."""
-    line = " ".join(text.split())
+    line = "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in " ".join(text.split()))
     return f"`{line if len(line) <= SHOWN else line[:SHOWN] + '…'}`"
 
 

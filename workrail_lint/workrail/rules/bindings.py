@@ -392,7 +392,7 @@ class BindingHardcoded(_SlotRule):
         report(
             text.pointer,
             f"{label(step)}: {one_line(default)} is the default of slot {one_line(slot)}; "
-            f"write {_token(slot)} so that a project can bind something else",
+            f"write {one_line(_token(slot))[1:-1]} so that a project can bind something else",
             fix=use_token if text.text.count(default) == len(exact) else None,
         )
 

@@ -12,7 +12,7 @@ from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import ReplaceText, unsafe
 from workrail_lint.rules.base import Example
 from workrail_lint.suggest import nearest
-from workrail_lint.workrail.compiler.nodes import one_line
+from workrail_lint.workrail.compiler.nodes import listed, one_line
 from workrail_lint.workrail.rules.base import WorkflowRule
 from workrail_lint.workrail.rules.loop_facts import label, settings, variables
 from workrail_lint.workrail.rules.samples import loop, step, workflow
@@ -84,7 +84,7 @@ class LoopVariableUndefined(WorkflowRule):
                 if name in known or self._is_set(name, use.step, workflow):
                     continue
                 meant = nearest(name, own)
-                hint = f"did you mean {one_line(meant)}?" if meant else f"the loop's own are {', '.join(own)}"
+                hint = f"did you mean {one_line(meant)}?" if meant else f"the loop's own are {listed(own)}"
                 report(
                     use.pointer,
                     f"{label(use.step)}: {one_line(name)} in its {use.field} is set by nothing before it; {hint}",
@@ -137,7 +137,7 @@ class LoopVariableDocName(WorkflowRule):
     def _fix(pointer: str, name: str, actual: str, written: list[str]) -> Fix | None:
         spellings = dict.fromkeys(expression for expression in written if expression.startswith(name))
         changes = [ReplaceText(pointer, f"{{{{{old}}}}}", f"{{{{{actual}{old[len(name) :]}}}}}") for old in spellings]
-        return unsafe(f"use {actual}", *changes) if changes else None
+        return unsafe(f"use {one_line(actual)[1:-1]}", *changes) if changes else None
 
     def examples(self) -> Iterable[Example]:
         def each(prompt: str) -> dict[str, Any]:

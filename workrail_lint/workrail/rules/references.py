@@ -43,7 +43,7 @@ class LoopBodyMissingStep(WorkflowRule):
 
     def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
         ident = finding.details.get("suggestion")
-        return unsafe(f"name {ident}", Replace(finding.pointer, ident)) if isinstance(ident, str) else None
+        return unsafe(f"name {one_line(ident)}", Replace(finding.pointer, ident)) if isinstance(ident, str) else None
 
     def examples(self) -> Iterator[Example]:
         good = workflow(step("collect"), {**loop(), "body": "collect"})

@@ -155,7 +155,7 @@ class ExtensionPointUnused(WorkflowRule):
             hint = f"; did a prompt mean it by {one_line(meant)}?" if meant else ""
             report(
                 f"/extensionPoints/{index}/slotId",
-                f"no prompt uses the slot {one_line(slot)}, as {{{{wr.bindings.{slot}}}}} would{hint}",
+                f"no prompt uses the slot {one_line(slot)}, as {{{{wr.bindings.{one_line(slot)[1:-1]}}}}} would{hint}",
                 fix=unsafe("remove the extension point", Remove(place)),
             )
 
