@@ -102,3 +102,43 @@ def test_what_an_author_wrote_can_not_steer_a_terminal(document: dict[str, Any])
     for finding in check_text(json.dumps(document), "workflows/example.json").findings:
         assert finding.message.isprintable(), finding
         assert finding.fix is None or finding.fix.title.isprintable(), finding
+
+
+def routine(ident: str, **members: Any) -> dict[str, Any]:
+    made = {"id": "look", "title": "Look", "prompt": "Look around.", **members}
+    return {"id": ident, "name": ident, "description": "Looks.", "version": "1.0.0", "steps": [made]}
+
+
+def calling(name: str, **members: Any) -> dict[str, Any]:
+    call = {"templateId": f"wr.templates.routine.{name}"}
+    return workflow(step(), step("call", None, templateCall=call), **members)
+
+
+def test_the_slots_of_a_called_routine_are_used() -> None:
+    points = [{"slotId": "checker", "purpose": "Checks.", "default": "routine-check"}]
+    routines = [routine("routine-bound", prompt="Run {{wr.bindings.checker}}."), routine("routine-plain")]
+    assert told(calling("bound", extensionPoints=points), "extension-point-unused", routines=routines) == []
+    assert len(told(calling("plain", extensionPoints=points), "extension-point-unused", routines=routines)) == 1
+
+
+def test_what_a_routine_got_wrong_is_not_mended_in_its_caller() -> None:
+    dimension = {"id": "depth", "purpose": "How deep.", "levels": ["low", "high"]}
+    assessments = [{"id": "rating", "purpose": "Rates.", "dimensions": [dimension]}]
+    effect = {"kind": "require_followup", "guidance": "Look again."}
+    rated = {"assessmentConsequences": [{"when": {"anyEqualsLevel": "lo"}, "effect": effect}]}
+    routines = [
+        routine("routine-level", assessmentRefs=["rating"], **rated),
+        routine("routine-ref", assessmentRefs=["ratin"]),
+    ]
+    for name, found in (("level", "consequence-level-unknown"), ("ref", "assessment-ref-unknown")):
+        (finding,) = told(calling(name, assessments=assessments), found, routines=routines)
+        assert finding.pointer == "/steps/1/templateCall"
+        assert "Did you mean" in finding.message
+        assert finding.fix is None
+
+
+def test_tokens_that_stand_idle_in_guidance_are_not_moved_into_the_prompt() -> None:
+    (finding,) = told(workflow(step(guidance=["Use {{wr.x}}."])), "guidance-not-delivered")
+    assert finding.fix is None
+    (finding,) = told(workflow(step(guidance=["Use {{x}}."])), "guidance-not-delivered")
+    assert finding.fix is not None

@@ -6,10 +6,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from workrail_lint.findings import Fix, Severity
-from workrail_lint.findings.fix import Replace, unsafe
 from workrail_lint.rules.base import Example
-from workrail_lint.workrail.compiler.nodes import one_line
 from workrail_lint.workrail.rules.base import Workflow, WorkflowRule
+from workrail_lint.workrail.rules.prose import use_suggestion
 from workrail_lint.workrail.rules.samples import loop, step, workflow
 
 if TYPE_CHECKING:
@@ -35,13 +34,6 @@ def rated(*refs: str, **members: Any) -> dict[str, Any]:
     return step(
         "rate-it", "Rate the depth in a wr.assessment artifact.", assessmentRefs=list(refs or ("depth",)), **members
     )
-
-
-def _use_suggestion(finding: Finding) -> Fix | None:
-    suggestion = finding.details.get("suggestion")
-    if not isinstance(suggestion, str):
-        return None
-    return unsafe(f"use {one_line(suggestion)}", Replace(finding.pointer, suggestion))
 
 
 class AssessmentIdDuplicate(WorkflowRule):
@@ -112,7 +104,7 @@ class AssessmentRefUnknown(WorkflowRule):
     fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
-        return _use_suggestion(finding)
+        return use_suggestion(finding, workflow)
 
     def examples(self) -> Iterable[Example]:
         good = workflow(rated("depth"), assessments=[assessment("depth")])
@@ -145,7 +137,7 @@ class ConsequenceLevelUnknown(WorkflowRule):
     fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
-        return _use_suggestion(finding)
+        return use_suggestion(finding, workflow)
 
     def examples(self) -> Iterable[Example]:
         def waiting(level: str) -> dict[str, Any]:

@@ -15,21 +15,12 @@ from workrail_lint.workrail.compiler.nodes import did_you_mean, listed, one_line
 from workrail_lint.workrail.compiler.usage import builtin_uses
 from workrail_lint.workrail.rules import samples
 from workrail_lint.workrail.rules.base import Step, Workflow, WorkflowRule
-from workrail_lint.workrail.rules.prose import label, step_members, value_at
+from workrail_lint.workrail.rules.prose import label, step_members, use_suggestion, value_at
 
 if TYPE_CHECKING:
     from workrail_lint.workrail.catalog.catalog import Catalog
 
 GATE_KINDS = ("coordinator_eval", "human_approval")
-
-
-def use_suggestion(finding: Finding, workflow: Workflow) -> Fix | None:
-    """Replace the id at the finding's place by the nearest known one."""
-    suggestion = finding.details.get("suggestion")
-    authored = value_at(workflow.definition, finding.pointer)
-    if not isinstance(suggestion, str) or not isinstance(authored, str) or authored == suggestion:
-        return None
-    return unsafe(f"use {one_line(suggestion)}", Replace(finding.pointer, suggestion))
 
 
 def _blocks(**sections: Any) -> dict[str, Any]:

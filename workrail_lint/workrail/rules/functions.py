@@ -12,7 +12,7 @@ from workrail_lint.rules.base import Example, Report
 from workrail_lint.suggest import nearest
 from workrail_lint.workrail.compiler.nodes import listed, one_line
 from workrail_lint.workrail.rules.base import Step, Workflow, WorkflowRule
-from workrail_lint.workrail.rules.prose import label, step_members
+from workrail_lint.workrail.rules.prose import label, step_members, use_suggestion
 from workrail_lint.workrail.rules.samples import loop, step, workflow
 from workrail_lint.workrail.structural.functions import has_type, named_functions
 
@@ -73,13 +73,6 @@ def _calling(function: dict[str, Any], **args: Any) -> dict[str, Any]:
     return workflow(step(functionCalls=[{"name": "rank", "args": args}]), functionDefinitions=[function])
 
 
-def _use_suggestion(finding: Finding) -> Fix | None:
-    suggestion = finding.details.get("suggestion")
-    if not isinstance(suggestion, str):
-        return None
-    return unsafe(f"use {one_line(suggestion)}", Replace(finding.pointer, suggestion))
-
-
 class _DefinitionRule(WorkflowRule):
     """A rule that looks at every definition."""
 
@@ -109,7 +102,7 @@ class FunctionUnknown(WorkflowRule):
     fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
-        return _use_suggestion(finding)
+        return use_suggestion(finding, workflow)
 
     def examples(self) -> Iterable[Example]:
         def calling(name: str) -> dict[str, Any]:

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING
 
 from workrail_lint import js
 from workrail_lint.documents import pointer as pointers
+from workrail_lint.findings.fix import Replace, unsafe
 from workrail_lint.workrail.compiler.nodes import one_line, step_name
 
 if TYPE_CHECKING:
+    from workrail_lint.findings import Finding, Fix
     from workrail_lint.workrail.rules.base import Step, Text, Workflow
 
 _SHOWN = 60
@@ -221,6 +223,18 @@ def value_at(root: object, pointer: str) -> object:
         return pointers.resolve(root, pointer)
     except (KeyError, ValueError):
         return None
+
+
+def use_suggestion(finding: Finding, workflow: Workflow) -> Fix | None:
+    """Replace the name at the finding's place by the nearest known one.
+
+    What came out of a template stands in no text of this document: there the place is the whole call.
+    """
+    suggestion = finding.details.get("suggestion")
+    authored = value_at(workflow.definition, finding.pointer)
+    if not isinstance(suggestion, str) or not isinstance(authored, str) or authored == suggestion:
+        return None
+    return unsafe(f"use {one_line(suggestion)}", Replace(finding.pointer, suggestion))
 
 
 def is_text(value: object) -> bool:

@@ -128,6 +128,16 @@ def _called(data: dict[str, Any]) -> Iterator[str]:
         yield reference.removesuffix("()")
 
 
+def _called_prompts(workflow: Workflow) -> Iterator[str]:
+    """The prompts of the routines that are called: their tokens are resolved with the slots of the caller."""
+    for found in workflow.all_steps:
+        call = found.step.get("templateCall")
+        routine = workflow.catalog.templates.get(call.get("templateId", "")) if isinstance(call, dict) else None
+        for inner in routine.steps if routine is not None else ():
+            if isinstance(inner.get("prompt"), str):
+                yield inner["prompt"]
+
+
 class ExtensionPointUnused(WorkflowRule):
     code = "RF014"
     name = "extension-point-unused"
@@ -143,7 +153,8 @@ class ExtensionPointUnused(WorkflowRule):
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         points = _list(workflow.definition.get("extensionPoints"))
-        used = {match[1] for found in workflow.all_steps for text in found.texts for match in TOKEN.finditer(text.text)}
+        texts = [text.text for found in workflow.all_steps for text in found.texts]
+        used = {match[1] for text in (*texts, *_called_prompts(workflow)) for match in TOKEN.finditer(text)}
         slots = [point.get("slotId") if isinstance(point, dict) else None for point in points]
         for index, slot in enumerate(slots):
             if not isinstance(slot, str) or slot in used:
