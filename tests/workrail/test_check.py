@@ -61,15 +61,17 @@ def test_a_step_of_no_known_kind_is_not_asked_for_a_prompt(kind: object, expecte
     assert len(told(document, "prompt-source-missing")) == expected
 
 
-def test_a_repeated_id_says_where_it_was_first() -> None:
-    document = workflow(step("one"), step("two"), step("one"))
-    (finding,) = told(document, "step-id-duplicate")
-    assert finding.pointer == "/steps/2/id"
-    assert "step number 1" in finding.message
+def test_steps_that_share_an_id_name_each_other() -> None:
+    document = workflow(step("one"), step("two"), step("one"), step("one"))
+    found = told(document, "step-id-duplicate")
+    assert [finding.pointer for finding in found] == ["/steps/0/id", "/steps/2/id", "/steps/3/id"]
+    for finding, number in zip(found, (3, 1, 1), strict=True):
+        assert f"also used by step number {number};" in finding.message
     document = workflow(loop(step("one"), step("two"), step("two")))
-    (finding,) = told(document, "step-id-duplicate-body")
-    assert finding.pointer == "/steps/0/body/2/id"
-    assert "step number 2" in finding.message
+    found = told(document, "step-id-duplicate-body")
+    assert [finding.pointer for finding in found] == ["/steps/0/body/1/id", "/steps/0/body/2/id"]
+    for finding, number in zip(found, (3, 2), strict=True):
+        assert f"step number {number} of the body of loop 'again'" in finding.message
 
 
 def test_a_text_on_no_disk_is_judged_for_its_delegations() -> None:

@@ -16,18 +16,29 @@ _VIRTUAL = ("verification", "audit", "synthesis")
 
 
 def check_ids(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
-    for ident, pointer, number in repeated((node.step.get("id"), f"{node.pointer}/id") for node in nodes):
-        message = f"Step id {one_line(ident)} is already used by step number {number}; give each an id of its own"
+    for ident, pointer, number in _shared(nodes):
+        message = f"Step id {one_line(ident)} is also used by step number {number}; give each an id of its own"
         yield finding("step-id-duplicate", pointer, message)
     for loop in nodes:
-        body = loop.body or ()
-        for ident, pointer, number in repeated((node.step.get("id"), f"{node.pointer}/id") for node in body):
+        for ident, pointer, number in _shared(loop.body or ()):
             yield finding(
                 "step-id-duplicate-body",
                 pointer,
-                f"Step id {one_line(ident)} is already used by step number {number} of the body of loop "
+                f"Step id {one_line(ident)} is also used by step number {number} of the body of loop "
                 f"{one_line(loop.id)}; give each an id of its own",
             )
+
+
+def _shared(nodes: Nodes) -> Iterator[tuple[str, str, int]]:
+    """Every step whose id another one has too, since either may be the wrong one, and the number of the other."""
+    by_id: dict[str, list[Node]] = {}
+    for node in nodes:
+        if node.id:
+            by_id.setdefault(node.id, []).append(node)
+    for ident, sharing in by_id.items():
+        for node in sharing if len(sharing) > 1 else ():
+            other = sharing[0] if node is not sharing[0] else sharing[1]
+            yield ident, f"{node.pointer}/id", int(other.pointer.rpartition("/")[2]) + 1
 
 
 def check_references(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
