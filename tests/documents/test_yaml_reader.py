@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from workrail_lint import js
 from workrail_lint.documents import pointer as pointers
+from workrail_lint.documents.json_reader import MAX_DEPTH
 from workrail_lint.documents.yaml_reader import YamlDocument, read_yaml
 from workrail_lint.findings import Position, Span
 
@@ -270,7 +271,48 @@ def test_anchors_and_aliases() -> None:
     assert names(document) == ["yaml-anchor", "yaml-alias"]
     assert [document.text[p.start : p.end] for p in document.problems] == ["&it", "*it"]
     assert [p.pointer for p in document.problems] == ["/a", "/b"]
-    assert document.value == {"a": [1], "b": None, "c": 3}
+    assert document.value == {"a": [1], "b": [1], "c": 3}
+    assert document.value["a"] is not document.value["b"]
+    assert document.node("/b/0") is None  # nothing stands there but the alias
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("a: &x yes\nb: *x\n", {"a": "yes", "b": "yes"}),
+        ("a: &x 1\nb: &x 2\nc: *x\n", {"a": 1, "b": 2, "c": 2}),
+        ("a: &x [*x]\n", {"a": [None]}),
+        ("a: &x [1]\nb: &y [*x]\nc: *y\n", {"a": [1], "b": [[1]], "c": None}),  # one step and no further
+        ("a: &x {k: &y [1]}\nb: *x\nc: *y\n", {"a": {"k": [1]}, "b": {"k": [1]}, "c": [1]}),
+    ],
+)
+def test_what_an_alias_stands_for(text: str, value: object) -> None:
+    assert read_yaml(text).value == value
+
+
+def test_an_alias_of_nothing() -> None:
+    document, covered = only_problem("a: *it\n", "yaml-alias-unknown")
+    assert covered == "*it"
+    assert document.value == {"a": None}
+
+
+def test_aliases_have_a_budget() -> None:
+    part = ", ".join("x" * 99)
+    document = read_yaml(f"a: &a [{part}]\nb: [{', '.join(['*a'] * 5000)}]\n")
+    repeated = document.value["b"]  # type: ignore[index, call-overload]
+    assert repeated.count(None) == 4900
+
+
+def test_aliases_make_nothing_deeper() -> None:
+    half = MAX_DEPTH // 2
+    deep = f"{'[' * half}x{']' * half}"
+    document = read_yaml(f"- &a {deep}\n- {'[' * half}*a{']' * half}\n- *a\n")
+    assert document.readable
+    assert document.value[2] == document.value[0]  # type: ignore[index]
+    inner = document.value[1]  # type: ignore[index]
+    for _ in range(half):
+        (inner,) = inner
+    assert inner is None
 
 
 def test_nothing_expands() -> None:
@@ -280,9 +322,9 @@ def test_nothing_expands() -> None:
 
 
 def test_an_alias_as_a_key_leaves_the_member_out() -> None:
-    document = read_yaml("*it : 1\nb: 2\n")
-    assert names(document) == ["yaml-alias"]
-    assert document.value == {"b": 2}
+    document = read_yaml("a: &it x\n*it : 1\nb: 2\n")
+    assert names(document) == ["yaml-anchor", "yaml-alias"]
+    assert document.value == {"a": "x", "b": 2}
 
 
 def test_a_merge_key() -> None:
@@ -295,7 +337,8 @@ def test_a_merge_key() -> None:
 @pytest.mark.parametrize(
     ("text", "tag", "value"),
     [
-        ("- !!str 12\n", "!!str", 12),
+        ("- !!str 12\n", "!!str", "12"),
+        ("- !!int 12\n", "!!int", 12),
         ("- !mine {a: 1}\n", "!mine", {"a": 1}),
         ("- &x !!python/name:os.system 'y'\n", "!!python/name:os.system", "y"),
         ("- ! 12\n", "!", 12),

@@ -80,6 +80,15 @@ def test_replace(before: str, after: str | None) -> None:
     assert applied(before, edits.replace("t", read_yaml(before), "/a", "[y]")) == after
 
 
+@pytest.mark.parametrize("before", ["a: &x old\nb: *x\n", "a: [1, &x old]\nb: *x\n", "a: &x [old]\nb: *x\n"])
+def test_an_anchor_is_not_written_over(before: str) -> None:
+    document = read_yaml(before)
+    assert edits.respell("t", document, "/a", "new") is None
+    assert edits.replace("t", document, "/a", "[new]") is None
+    assert edits.replace_item("t", document, "/a", "new") is None
+    assert applied(before, edits.respell("t", document, "/b", "new")) == before.replace("*x", "new")
+
+
 def test_places_that_are_gone() -> None:
     document = read_yaml("a: [1]\n")
     assert edits.respell("t", document, "/b", "x") is None

@@ -52,6 +52,14 @@ def test_billion_laughs() -> None:
     assert "TC301" in [f.code for f in found]
 
 
+def test_an_alias_is_a_warning_and_no_more() -> None:
+    first, second = samples.task(goal="GOAL"), samples.task("T-002", goal="REPEATED")
+    plan = samples.tasks(first, second).replace("GOAL", "&g Build it").replace("REPEATED", "*g")
+    assert [f.code for f in lint_text(plan, samples.TASKS)] == ["TC005", "TC005"]
+    lost = plan.replace("&g ", "")
+    assert "TC001" in [f.code for f in lint_text(lost, samples.TASKS)]
+
+
 @pytest.mark.parametrize(
     ("text", "code"),
     [

@@ -1,14 +1,15 @@
 """YAML to a JSON-like value with positions, without the parts of YAML that make a file a riddle.
 
-PyYAML parses; its events are put together here, on a stack of our own, so that nothing can expand
-(aliases are refused), nothing can run (tags are refused) and nothing can recurse. Plain scalars mean
-what the YAML 1.2 core schema says; where a YAML 1.1 reader would see something else, that is reported.
+PyYAML parses; its events are put together here, on a stack of our own, so that nothing can explode
+(aliases are reported, and stand for plain parts only, within a budget), nothing can run (tags are
+refused) and nothing can recurse. Plain scalars mean what the YAML 1.2 core schema says; where a YAML
+1.1 reader would see something else, that is reported.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint import js
 from workrail_lint.documents import pointer as pointers
@@ -27,7 +28,10 @@ if TYPE_CHECKING:
 # Line breaks for YAML 1.1, and so for PyYAML, which folds them away; ordinary characters for YAML 1.2.
 _OLD_BREAK = re.compile("[\x85\u2028\u2029]")
 _SHOWN = 60
+# How many values all aliases of a file may stand for together.
+_MOST_REPEATED = 10_000
 _TAG = re.compile(r"!\S*")
+_TEXT_TAG = "tag:yaml.org,2002:str"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -35,8 +39,9 @@ class YamlDocument:
     """A YAML text, its value, and what was wrong with it.
 
     `value` is meaningful only while `readable` is true. What was refused but could be stepped over
-    leaves the rest readable: an alias reads as null, a tag is ignored, a merge key and a key that is a
-    collection are left out, and of several documents the first one counts.
+    leaves the rest readable: a tag is ignored, a merge key and a key that is a collection are left out,
+    and of several documents the first one counts. An alias reads as what it repeats; as null where that
+    is not known, has aliases in it, or would make the document far larger than its text.
     """
 
     __slots__ = ("_nodes", "problems", "readable", "source", "value")
@@ -78,13 +83,38 @@ def read_yaml(data: bytes | str, *, max_bytes: int | None = MAX_BYTES) -> YamlDo
     return document
 
 
+class _Part(NamedTuple):
+    """A finished value that an anchor marks."""
+
+    value: js.Json
+    size: int  # how many values it holds, with itself
+    height: int  # how many collections stand in each other
+
+
 class _Frame:
     """A collection that is still open."""
 
-    __slots__ = ("container", "end", "key", "key_span", "names", "pointer", "start", "wants_key")
+    __slots__ = (
+        "anchor",
+        "container",
+        "end",
+        "has_alias",
+        "height",
+        "key",
+        "key_span",
+        "names",
+        "pointer",
+        "size",
+        "start",
+        "wants_key",
+    )
 
-    def __init__(self, container: Any, pointer: str | None, start: int) -> None:
+    def __init__(self, container: Any, pointer: str | None, start: int, anchor: str | None) -> None:
         self.container = container
+        self.anchor = anchor
+        self.size = 1
+        self.height = 1
+        self.has_alias = False
         # None below something that was refused: there is no place in the value to speak of.
         self.pointer = pointer
         self.start = start
@@ -107,12 +137,15 @@ class _Frame:
 class _Builder:
     """Puts the events of one text together."""
 
-    __slots__ = ("_document", "_stack", "_text")
+    __slots__ = ("_document", "_parts", "_repeated", "_stack", "_text")
 
     def __init__(self, document: YamlDocument) -> None:
         self._document = document
         self._text = document.text
         self._stack: list[_Frame] = []
+        # By anchor; None while a part is open, and for one that may not be repeated.
+        self._parts: dict[str, _Part | None] = {}
+        self._repeated = 0
 
     def read(self) -> None:
         import yaml
@@ -187,14 +220,7 @@ class _Builder:
         import yaml
 
         if isinstance(event, yaml.AliasEvent):
-            start, end = _extent(event)
-            self._report(
-                "yaml-alias",
-                f"{_quoted(f'*{event.anchor}')} repeats another part of the file; write that part out here",
-                start,
-                end,
-            )
-            self._add(None, start, end)
+            self._take_alias(event)
         elif isinstance(event, yaml.ScalarEvent):
             self._take_scalar(event)
         elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
@@ -202,6 +228,24 @@ class _Builder:
         elif isinstance(event, yaml.MappingEndEvent | yaml.SequenceEndEvent):
             self._close(event)
         return True
+
+    def _take_alias(self, event: yaml.AliasEvent) -> None:
+        start, end = _extent(event)
+        name = event.anchor or ""
+        mark = _quoted(f"*{name}")
+        if name in self._parts:
+            what = f"{mark} repeats another part of the file; write that part out here"
+            self._report("yaml-alias", what, start, end)
+        else:
+            self._report("yaml-alias-unknown", f"{mark} repeats a part that nothing before it marks", start, end)
+        if self._stack:
+            self._stack[-1].has_alias = True
+        part = self._parts.get(name)
+        if part is None or len(self._stack) + part.height > MAX_DEPTH or self._repeated + part.size > _MOST_REPEATED:
+            self._add(None, start, end)
+            return
+        self._repeated += part.size
+        self._add(_copied(part.value), start, end, part.size, part.height)
 
     def _take_scalar(self, event: yaml.ScalarEvent) -> None:
         self._refuse_properties(event)
@@ -214,9 +258,11 @@ class _Builder:
             self._take_key(frame, event, start, end)
             return
         value: js.Json = _joined(event.value)
-        if event.style is None:
+        if event.style is None and event.tag != _TEXT_TAG:
             value = plain_value(event.value)
             self._remark(event.value, start, end)
+        if event.anchor is not None:
+            self._parts[event.anchor] = _Part(value, 1, 0)
         self._add(value, start, end)
 
     def _remark(self, text: str, start: int, end: int) -> None:
@@ -271,7 +317,9 @@ class _Builder:
             self._report("yaml-too-deep", f"the nesting is deeper than {MAX_DEPTH} levels", start, start + 1)
             return False
         pointer = self._stack[-1].next_pointer() if self._stack else ""
-        self._stack.append(_Frame(container, pointer, start))
+        self._stack.append(_Frame(container, pointer, start, event.anchor))
+        if event.anchor is not None:
+            self._parts[event.anchor] = None
         return True
 
     def _close(self, event: yaml.CollectionEndEvent) -> None:
@@ -287,9 +335,13 @@ class _Builder:
                 frame.start,
                 end,
             )
-        self._add(frame.container, frame.start, end)
+        if frame.has_alias and self._stack:
+            self._stack[-1].has_alias = True
+        elif frame.anchor is not None:
+            self._parts[frame.anchor] = _Part(frame.container, frame.size, frame.height)
+        self._add(frame.container, frame.start, end, frame.size, frame.height)
 
-    def _add(self, value: js.Json, start: int, end: int) -> None:
+    def _add(self, value: js.Json, start: int, end: int, size: int = 1, height: int = 0) -> None:
         """Put a finished value where it belongs."""
         if not self._stack:
             self._document.value = value
@@ -298,6 +350,8 @@ class _Builder:
             return
         frame = self._stack[-1]
         frame.end = max(frame.end, end)
+        frame.size += size
+        frame.height = max(frame.height, height + 1)
         if frame.wants_key:
             self._set_key(frame, None, start, end)
             return
@@ -353,6 +407,13 @@ def _extent(event: yaml.Event) -> tuple[int, int]:
     if start is None or end is None:
         raise AssertionError(f"an event without marks: {event!r}")
     return start.index, end.index
+
+
+def _copied(value: js.Json) -> js.Json:
+    """The same value again; collections stand in each other no deeper than the reader lets them."""
+    if isinstance(value, dict):
+        return {name: _copied(item) for name, item in value.items()}
+    return [_copied(item) for item in value] if isinstance(value, list) else value
 
 
 def _quoted(text: str) -> str:

@@ -5,6 +5,7 @@ A fix is offered only where the layout is plain enough to be sure of the result;
 
 from __future__ import annotations
 
+from workrail_lint.documents.json_reader import NodeSpan
 from workrail_lint.documents.pointer import child
 from workrail_lint.documents.yaml_reader import YamlDocument
 from workrail_lint.findings.fix import Fix, Respell, Safety
@@ -30,7 +31,7 @@ def yaml_list(values: list[str]) -> str:
 
 def respell(title: str, document: YamlDocument, pointer: str, value: str, *, unsafe: bool = False) -> Fix | None:
     """Write another text in the place of a scalar, in the quotes it has."""
-    node = document.node(pointer)
+    node = _plain_node(document, pointer)
     if node is None:
         return None
     raw = document.text[node.start : node.end]
@@ -45,7 +46,7 @@ def respell(title: str, document: YamlDocument, pointer: str, value: str, *, uns
 
 def replace(title: str, document: YamlDocument, pointer: str, text: str) -> Fix | None:
     """Put YAML text in the place of a value that follows its name; the new value stands on the name's line."""
-    node = document.node(pointer)
+    node = _plain_node(document, pointer)
     if node is None or node.name_end is None:
         return None
     between = document.text[node.name_end : node.start]
@@ -56,7 +57,7 @@ def replace(title: str, document: YamlDocument, pointer: str, text: str) -> Fix 
 
 def replace_item(title: str, document: YamlDocument, pointer: str, text: str) -> Fix | None:
     """Put YAML text in the place of an element of a list."""
-    node = document.node(pointer)
+    node = _plain_node(document, pointer)
     return None if node is None else _fix(title, Respell(node.start, node.end, text))
 
 
@@ -100,6 +101,14 @@ def replace_raw(title: str, text: str, start: int, end: int, old: str, new: str)
         edits.append(Respell(at, at + len(old), new))
         at = text.find(old, at + len(old), end)
     return Fix(title, Safety.SAFE, tuple(edits)) if edits else None
+
+
+def _plain_node(document: YamlDocument, pointer: str) -> NodeSpan | None:
+    """The place of a value that may be written anew; one with an anchor in it is needed elsewhere."""
+    node = document.node(pointer)
+    if node is None or any(p.name == "yaml-anchor" and node.start <= p.start < node.end for p in document.problems):
+        return None
+    return node
 
 
 def _fix(title: str, edit: Respell, unsafe: bool = False) -> Fix:

@@ -92,7 +92,7 @@ class YamlFeature(TeamRule):
     )
     why = (
         "Agents edit this file as text. What stands in another place, or means a boolean to one tool and a text to "
-        "the next, gets lost or changed; such values are not followed here either."
+        "the next, gets lost or changed. Tags, merge keys and further documents are not followed here either."
     )
 
     def examples(self) -> Iterator[Example]:
