@@ -8,9 +8,12 @@ from typing import Any
 
 from pytest_workrail.scenarios.faults import Fault
 from pytest_workrail.team.blockers import Blocker
+from pytest_workrail.team.golden import PACK
+from pytest_workrail.team.locks import lock_ids
 from pytest_workrail.team.result import TeamRun
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity
+from workrail_lint.suggest import nearest
 from workrail_lint.team import machine
 from workrail_lint.team.scenario import Expectations, ExpectedBlocker, TeamScenario
 from workrail_lint.team.vocabulary import DecisionStatus, WorkflowState
@@ -123,5 +126,9 @@ def _findings(expected: Expectations, run: TeamRun) -> Iterator[Fault]:
 
 def _locks(scenario: TeamScenario, run: TeamRun) -> Iterator[Fault]:
     for index, lock in enumerate(scenario.enforces or ()):
+        pointer = child("/enforces", index)
         if run.locks.get(lock) is False:
-            yield Fault(f"the run does not show that {lock} holds", child("/enforces", index))
+            yield Fault(f"the run does not show that {lock} holds", pointer)
+        elif lock.startswith(f"{PACK}-") and lock not in lock_ids():
+            meant = nearest(lock, lock_ids())
+            yield Fault(f"there is no lock {lock}" + (f"; did you mean {meant}?" if meant else ""), pointer)

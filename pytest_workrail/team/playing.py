@@ -25,7 +25,7 @@ from workrail_lint.project.run import order
 from workrail_lint.team import machine
 from workrail_lint.team.rules.registry import by_name
 from workrail_lint.team.scenario import Resume, Team, TeamScenario
-from workrail_lint.team.scenario_words import DEFAULT_SESSION
+from workrail_lint.team.scenario_words import DEFAULT_SESSION, CheckResult
 from workrail_lint.team.session import leads_out, list_files, plan_tasks
 from workrail_lint.team.vocabulary import (
     DecisionStatus,
@@ -235,3 +235,7 @@ def _problems(stage: Stage, halt: Halt | None) -> Iterator[Problem]:
             yield Problem(
                 child("/team/faults", index), f"write {fault.nth} of {fault.file} never came, so it did not fail"
             )
+    for check, results in (stage.team.checks or {}).items():
+        fails = CheckResult.FAIL in (results if isinstance(results, tuple) else (results,))
+        if fails and check not in stage.memory.check_runs:
+            yield Problem(child("/team/checks", check), f"{check} was never run, so it did not fail")

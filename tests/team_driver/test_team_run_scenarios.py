@@ -69,6 +69,32 @@ def test_the_shape_that_the_contract_shows(tmp_path: Path) -> None:
     assert json.loads(played.value.golden)["scenario"] == "a"
 
 
+@pytest.mark.parametrize(
+    ("pointer", "value", "at", "message"),
+    [
+        ("/team/checks", {"cmd: npm test": "fail"}, "/team/checks/cmd: npm test", "never run, so it did not fail"),
+        ("/team/checks", {"cmd: npm": ["pass", "fail"]}, "/team/checks/cmd: npm", "never run, so it did not fail"),
+        ("/enforces", ["team-jsononly"], "/enforces/0", "there is no lock team-jsononly; did you mean team-json-only?"),
+    ],
+)
+def test_what_is_said_and_never_happens(tmp_path: Path, pointer: str, value: Any, at: str, message: str) -> None:
+    path = tmp_path / "a.scenario.json"
+    path.write_text(json.dumps(changed(pointer, value)), encoding="utf-8")
+    played = play(path, "a.scenario.json")
+    assert isinstance(played, Ok)
+    (fault,) = played.value.faults
+    assert fault.pointer == at
+    assert message in fault.message
+
+
+def test_a_lock_of_ones_own_is_not_ours_to_judge(tmp_path: Path) -> None:
+    path = tmp_path / "a.scenario.json"
+    path.write_text(json.dumps(changed("/enforces", ["my-own-lock"])), encoding="utf-8")
+    played = play(path, "a.scenario.json")
+    assert isinstance(played, Ok)
+    assert played.value.faults == ()
+
+
 def test_what_ships_is_what_is_generated() -> None:
     assert main(["--check"]) == 0
 
@@ -133,6 +159,12 @@ def test_what_ships_is_what_is_generated() -> None:
         ("/team/corrections", [["Architect", "QA"]], "scenario-step-unknown", "/team/corrections/0"),
         ("/team/checks", {"npm test": "pass"}, "scenario-member-ignored", "/team/checks/npm test"),
         ("/team/checks", {"manual: look": "pass"}, "scenario-member-ignored", "/team/checks/manual: look"),
+        (
+            "/team/faults",
+            [{"op": "write", "file": "status.json", "nth": 2, "kind": kind} for kind in ("lost", "corrupt")],
+            "scenario-member-ignored",
+            "/team/faults/1",
+        ),
         ("/team/flags/sensitive", ["T1"], "scenario-step-unknown", "/team/flags/sensitive/0"),
         ("/team/repository", {"/etc/x": ""}, "scenario-step-unknown", "/team/repository/~1etc~1x"),
         ("/team/mode", "lean", "scenario-member-ignored", "/team/corrections"),

@@ -144,6 +144,11 @@ def _rest(team: dict[str, Any]) -> Iterator[Finding]:
     for check in team.get("checks", {}):
         if not is_check(check) or not check.startswith("cmd: "):
             yield _ignored(child(f"{_TEAM}/checks", check), "only commands are run; one begins with 'cmd: '")
+    faults = [(fault["file"], fault["nth"]) for fault in team.get("faults", ())]
+    for index, fault in enumerate(faults):
+        if fault in faults[:index]:
+            text = f"write {fault[1]} of {fault[0]} goes wrong already; a write fails in one way"
+            yield _ignored(child(f"{_TEAM}/faults", index), text)
     for index, task in enumerate(team.get("flags", {}).get("sensitive", ())):
         if not is_task_id(task):
             yield _unknown(child(f"{_TEAM}/flags/sensitive", index), f"{shown(task)} is no task")
