@@ -109,6 +109,11 @@ def test_a_check_from_inside_a_session_folder(tmp_path: Path) -> None:
     assert [(f.code, f.path) for f in lint_paths(tmp_path / FOLDER)] == [("TC410", "spec.md")]
 
 
+def test_our_own_cache_is_no_stray(tmp_path: Path) -> None:
+    write_files(tmp_path, samples.session({f"{samples.FOLDER}/.workrail-cache/0a.json": "{}"}))
+    assert lint_paths(tmp_path) == []
+
+
 def test_the_kind_of_every_name_is_one_of_ours() -> None:
     assert {kind.value for kind in TeamKind} >= {"team-status", "team-session", "team-trace"}
     assert TeamSystem().may_claim("a.json")

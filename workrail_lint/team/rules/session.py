@@ -7,6 +7,7 @@ from typing import Any
 
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity
+from workrail_lint.project.cache import FOLDER as CACHE
 from workrail_lint.rules.base import Example
 from workrail_lint.team import machine
 from workrail_lint.team.documents import ARTIFACTS, SIDE_FOLDERS, TeamKind, kind_by_name
@@ -342,7 +343,7 @@ class StrayFile(TeamRule):
 def _is_known(file: str) -> bool:
     """An artifact in its place, a side document in its folder, or a recorded exchange anywhere."""
     folder, _, name = file.rpartition("/")
-    if name in _IGNORED:
+    if name in _IGNORED or file.startswith(f"{CACHE}/"):
         return True
     kind = kind_by_name(file)
     if kind is None:
