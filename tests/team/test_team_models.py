@@ -16,11 +16,12 @@ from workrail_lint.documents.structure import compile_schema
 from workrail_lint.team.documents import TeamKind
 from workrail_lint.team.models import examples
 from workrail_lint.team.models.backlog import Acceptance, ChangeRequest, TaskBacklog
-from workrail_lint.team.models.exchange import AgentInput, AgentOutput, DispatchPlan
+from workrail_lint.team.models.exchange import AgentInput, AgentOutput, DispatchPlan, Specialist
 from workrail_lint.team.models.generate import KINDS, SCHEMAS, files, main
 from workrail_lint.team.models.packs import PACKS_FILE, packs
 from workrail_lint.team.models.status import SessionStatus
 from workrail_lint.team.rules import samples
+from workrail_lint.team.vocabulary import AgentName
 from workrail_lint.workrail.catalog.contracts import plain_schema, validate_artifact
 from workrail_lint.workrail.catalog.pack_schema import schema_problems
 
@@ -162,6 +163,13 @@ def test_gate_answers_have_a_form() -> None:
     with pytest.raises(ValidationError):
         SessionStatus.model_validate({**examples.STATUS, "completed_tasks": []})
     assert validator.violations({**examples.STATUS, "completed_tasks": []})
+
+
+def test_the_orchestrator_dispatches_everybody_but_itself() -> None:
+    assert {agent.value for agent in AgentName} - {agent.value for agent in Specialist} == {"Orchestrator"}
+    validator = compile_schema(KINDS["team-plan"]())
+    assert not validator.violations(samples.dispatch_plan("PLAN", "Planner"))
+    assert validator.violations(samples.dispatch_plan("PLAN", "Orchestrator"))
 
 
 def changed(value: Any, steps: list[int], how: str, new: Any) -> Any:

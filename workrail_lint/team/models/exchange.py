@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import Annotated, Literal
 
 from pydantic import Discriminator, Tag
@@ -184,10 +185,26 @@ class AgentOutput(Open):
     next: Next
 
 
-class DispatchItem(Open):
-    """One agent and its task; the Orchestrator never dispatches itself."""
+class Specialist(str, Enum):
+    """Who may be dispatched: every agent but the Orchestrator, which never dispatches itself."""
 
-    agent: OneOf[words.AgentName]
+    SPEC_AGENT = "SpecAgent"
+    ARCHITECT = "Architect"
+    PLANNER = "Planner"
+    DESIGNER = "Designer"
+    RESEARCHER = "Researcher"
+    CODER = "Coder"
+    REVIEWER = "Reviewer"
+    QA = "QA"
+    SECURITY = "Security"
+    INTEGRATOR = "Integrator"
+    DOCS = "Docs"
+
+
+class DispatchItem(Open):
+    """One agent and its task."""
+
+    agent: OneOf[Specialist]
     task: GivenTask
     project_type: OneOf[words.ProjectType]
 
