@@ -8,12 +8,13 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from pytest_workrail.lock_registry import shipped_registry
-from workrail_lint.team.machine import CORE_AGENTS, GATES, LEAN_FORBIDDEN, LIMITS
+from workrail_lint.team.machine import CORE_AGENTS, GATES, LEAN_FORBIDDEN, LIMITS, correction_of
 from workrail_lint.team.vocabulary import (
     META,
     NO_RESPONSE,
     REVIEW_STRATEGY_ID,
     AgentName,
+    CorrectionStatus,
     FixLoop,
     Mode,
     Strategy,
@@ -144,8 +145,7 @@ def _history_before_overwrite(w: Witness) -> bool:
 
 
 def _correction_once(w: Witness) -> bool:
-    gate = (w.started_with.get("gate_tracking") or {}).get("APPROVE_DESIGN") or {}
-    if not w.is_resumed or gate.get("correction_status") != "dispatched":
+    if not w.is_resumed or correction_of(w.started_with) is not CorrectionStatus.DISPATCHED:
         return False
     seen = next((e for e in w.events if e["event"] in ("dispatch", "correction", "ask", "blocker")), None)
     return seen is not None and seen["event"] != "dispatch"

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from pytest_workrail.team.blockers import Halt, TeamBlocker, about_state, report
+from pytest_workrail.team.blockers import Halt, TeamBlocker, about_state, report, unscripted
 from pytest_workrail.team.clock import EPOCH, Clock
 from pytest_workrail.team.golden import Normal, artifacts
 from pytest_workrail.team.locks import Witness, covered, lock_ids
@@ -63,10 +63,7 @@ def _played(model: TeamScenario, folder: Path, root: Path) -> TeamRun:
     name = session if is_session_name(session) else DEFAULT_SESSION
     mode = team.mode or _mode(team, files, started_with)
     stage = Stage(root, name, team, mode, Clock(_start(files)))
-    for path, text in (team.repository or {}).items():
-        stage.store.seed(path, text_bytes(text))
-    _lay_out(stage, team, files)
-    halt = orchestrate(stage)
+    halt = _lay_out(stage, team, files) or orchestrate(stage)
     return _result(model, stage, mode, started_with, halt)
 
 
@@ -127,14 +124,24 @@ def _times(value: Any) -> Iterator[str]:
             stack += item.values() if type(item) is dict else item
 
 
-def _lay_out(stage: Stage, team: Team, files: Files) -> None:
+def _lay_out(stage: Stage, team: Team, files: Files) -> Halt | None:
+    """Write what is there at the start. What can't be there is a slip of the scenario."""
     start = team.start
     times = (start.mtimes or {}) if isinstance(start, Resume) else {}
-    for file, data in files.items():
-        at = EPOCH.timestamp()
-        if file in times:
-            at = datetime.fromisoformat(times[file]).astimezone(UTC).timestamp()
-        stage.store.put(file, data, at)
+    pointer = ""
+    try:
+        for path, text in (team.repository or {}).items():
+            pointer = child("/team/repository", path)
+            stage.store.seed(path, text_bytes(text))
+        for file, data in files.items():
+            pointer = child("/team/start/mtimes", file)
+            at = datetime.fromisoformat(times[file]).astimezone(UTC) if file in times else EPOCH
+            pointer = child("/team/start/resume", file)
+            stage.store.put(file, data, at.timestamp())
+    except (ValueError, OverflowError, OSError) as problem:
+        reason = problem.strerror if isinstance(problem, OSError) else str(problem)
+        return unscripted(f"this can't be there at the start: {reason}", pointer)
+    return None
 
 
 # --------------------------------------------------------------------------------------------------- the end

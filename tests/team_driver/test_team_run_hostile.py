@@ -11,7 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from team_plays import APPROVED, SESSION, blockers, codes, folder, full, gates, played, resumed, status, tasks
 
+from pytest_workrail.team import run
 from pytest_workrail.team.clock import Clock
+from pytest_workrail.team.locks import lock_ids
 from pytest_workrail.team.store import FailingWrite, Store, with_task_status
 from workrail_lint.result import Err, Ok
 from workrail_lint.team.scenario_words import WriteFault
@@ -260,3 +262,32 @@ def test_the_answer_survives_anything_a_user_can_type() -> None:
     assert found.final_state == "DONE"
     assert found.artifacts["approve-design-history.jsonl"][0]["answer"] == answer
     assert found.golden_bytes.decode()
+
+
+@pytest.mark.parametrize(
+    ("team", "pointer"),
+    [
+        ({"start": {"resume": {"status.json": {}, "status.json/x": "y"}}}, "/team/start/resume/status.json~1x"),
+        ({"start": {"resume": {"status.json": {}, "../x": "y"}}}, "/team/start/resume/..~1x"),
+        ({"start": {"resume": {"status.json": {}, "a\0b": "y"}}}, "/team/start/resume/a\0b"),
+        ({"start": {"resume": {"status.json": {}, "x" * 300: "y"}}}, f"/team/start/resume/{'x' * 300}"),
+        (
+            {"start": {"resume": {"status.json": {}}, "mtimes": {"status.json": "soon"}}},
+            "/team/start/mtimes/status.json",
+        ),
+        ({"repository": {"src": "a file", "src/x": "y"}}, "/team/repository/src~1x"),
+        ({"repository": {"/etc/x": "y"}}, "/team/repository/~1etc~1x"),
+    ],
+)
+def test_what_can_not_be_there_at_the_start(team: dict[str, Any], pointer: str) -> None:
+    found = run(team)
+    assert [problem.pointer for problem in found.problems] == [pointer]
+    assert found.events == ()
+
+
+@pytest.mark.parametrize("tracking", ["x", 3, [], {"APPROVE_DESIGN": 1.5}])
+def test_locks_look_at_any_status(tracking: Any) -> None:
+    files = {"status.json": {"current_state": "APPROVE_DESIGN", "gate_tracking": tracking}}
+    locks = list(lock_ids())
+    found = run({"team": {"start": {"resume": files}}, "enforces": locks})
+    assert set(found.locks) == set(locks)

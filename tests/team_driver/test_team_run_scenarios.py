@@ -111,6 +111,12 @@ def test_what_ships_is_what_is_generated() -> None:
             "scenario-step-unknown",
             "/team/start/resume/..~1x",
         ),
+        (
+            "/team/start",
+            {"resume": {"status.json": {}, "status.json/x": ""}},
+            "scenario-step-unknown",
+            "/team/start/resume/status.json~1x",
+        ),
         ("/team/start", {"resume": STATUS, "as": "DONE"}, "scenario-member-ignored", "/team/start/as"),
         (
             "/team/start",

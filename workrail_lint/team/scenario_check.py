@@ -100,6 +100,9 @@ def _paths(pointer: str, files: dict[str, Any]) -> Iterator[Finding]:
         reason = machine_reason(path)
         if reason is not None:
             yield _unknown(child(pointer, path), f"{shown(path)} {reason}")
+        above = next((file for file in files if path.startswith(f"{file}/")), None)
+        if above is not None:
+            yield _unknown(child(pointer, path), f"{shown(path)} can't be there: {shown(above)} is a file")
 
 
 def _replies(replies: dict[str, Any]) -> Iterator[Finding]:
