@@ -407,6 +407,22 @@ def test_prose_around_an_output_does_not_hide_what_is_in_it() -> None:
     assert "TC532" in listed
 
 
+@pytest.mark.parametrize(
+    ("inline", "codes"),
+    [("x\n" * 80, []), ("x\n" * 79 + "x", []), ("x\n" * 81, ["TC547"]), (" ", ["TC547"]), (None, ["TC547"])],
+)
+def test_a_design_spec_has_at_most_80_lines_and_says_something(inline: str | None, codes: list[str]) -> None:
+    output = samples.agent_output("OK", {"notes": [], "design_spec_inline": inline, "design_spec_file": None})
+    assert found(output, samples.exchange("Designer", side="output")) == codes
+
+
+@pytest.mark.parametrize(("lines", "codes"), [(80, []), (81, ["TC536"])])
+def test_a_designer_may_write_80_lines_of_summary(lines: int, codes: list[str]) -> None:
+    artifacts = {"notes": [], "design_spec_inline": "One column."}
+    output = samples.agent_output("OK", artifacts, summary="A line.\n" * lines)
+    assert found(output, samples.exchange("Designer", side="output")) == codes
+
+
 def test_two_objects_are_no_reply() -> None:
     one = '{"status": "OK", "next": {}}'
     told = lint_text(f"{one}\n{one}", "x.output.json")

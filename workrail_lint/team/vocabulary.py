@@ -288,6 +288,11 @@ def is_text(value: object) -> TypeGuard[str]:
     return type(value) is str and not js.is_blank(value)
 
 
+def line_count(text: str) -> int:
+    """How many lines a text has; a line end behind the last one starts no further line."""
+    return text.removesuffix("\n").count("\n") + 1
+
+
 def is_task_id(value: object) -> TypeGuard[str]:
     return type(value) is str and _TASK_ID.fullmatch(value) is not None
 

@@ -24,6 +24,7 @@ from workrail_lint.team.vocabulary import (
     is_member,
     is_task_ref,
     is_text,
+    line_count,
     members_of,
     words,
 )
@@ -209,7 +210,7 @@ class OutputSummaryLength(TeamRule):
         if not is_text(summary):
             return
         if document.agent is A.DESIGNER:
-            lines = summary.count("\n") + 1
+            lines = line_count(summary)
             if lines > _DESIGN_LINES:
                 report("/summary", f"the summary has {lines} lines; at most {_DESIGN_LINES} are read")
         elif (count := sentence_count(summary)) > _SENTENCES:

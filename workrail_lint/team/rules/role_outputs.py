@@ -19,7 +19,9 @@ from workrail_lint.team.vocabulary import (
     ReviewSeverity,
     is_member,
     is_option_id,
+    is_text,
     items_of,
+    line_count,
     members_of,
     words,
 )
@@ -217,12 +219,13 @@ class DesignSpecDelivery(TeamRule):
             return
         artifacts = _artifacts(document)
         inline = artifacts.get("design_spec_inline")
-        if inline is None and artifacts.get("design_spec_file") is None:
+        is_inline = is_text(inline) or type(inline) not in (str, type(None))
+        if not is_inline and artifacts.get("design_spec_file") is None:
             report(
                 "/artifacts" if "artifacts" in document.value else "",
                 "there is neither design_spec_inline nor design_spec_file",
             )
-        elif type(inline) is str and (lines := inline.count("\n") + 1) > _LINES:
+        elif type(inline) is str and (lines := line_count(inline)) > _LINES:
             report(
                 "/artifacts/design_spec_inline",
                 f"the design spec has {lines} lines; with more than {_LINES} it is a file",
