@@ -52,6 +52,19 @@ def test_billion_laughs() -> None:
     assert "TC301" in [f.code for f in found]
 
 
+def test_places_in_the_history_are_those_of_the_file() -> None:
+    good = samples.history()
+    twice = good.replace('{"at"', '{"at": "", "at"')
+    (found,) = lint_text(good + good.replace("10:05", "10:06") + twice.replace("10:05", "10:07"), samples.HISTORY)
+    assert (found.code, found.pointer) == ("TC002", "/2/at")
+    assert "at line 3, column 2" in found.message
+    assert "at line 3, column 12" in found.message
+    assert found.span is not None
+    assert found.span.start.line == 3
+    (found,) = (f for f in lint_text(good + '{"at": x}\n', samples.HISTORY) if f.code == "TC601")
+    assert "line 2, column 8" in found.message
+
+
 def test_an_alias_is_a_warning_and_no_more() -> None:
     first, second = samples.task(goal="GOAL"), samples.task("T-002", goal="REPEATED")
     plan = samples.tasks(first, second).replace("GOAL", "&g Build it").replace("REPEATED", "*g")

@@ -11,7 +11,7 @@ from workrail_lint.findings.fix import Respell, safe
 from workrail_lint.team.documents import MARKDOWN, MAX_HISTORY_BYTES, TREES, TeamKind
 from workrail_lint.team.rules.registry import by_name
 from workrail_lint.team.vocabulary import Profile
-from workrail_lint.team.wording import type_name
+from workrail_lint.team.wording import in_line, type_name
 
 if TYPE_CHECKING:
     from workrail_lint.documents.problems import Problem
@@ -64,17 +64,19 @@ def finding(name: str, message: str, pointer: str = "", profile: Profile = Profi
 
 def reading_findings(kind: TeamKind, document: Any, profile: Profile) -> list[Finding]:
     """What is wrong with a text, and with a root that is no object."""
-    problems = [(problem, 0) for problem in document.problems]
+    found = [
+        _of_problem(problem, 0, kind, document, profile)
+        for problem in document.problems
+        if problem.name not in _LEFT_OUT
+    ]
     if kind is K.HISTORY:
         # What breaks a line is a matter of the line; a key written twice is the same slip everywhere.
         for line in document.lines:
-            inner = line.document.problems if line.document is not None else ()
-            problems += [(problem, line.start) for problem in inner if problem.name in _DUPLICATES]
-    found = [
-        _of_problem(problem, start, kind, document, profile)
-        for problem, start in problems
-        if problem.name not in _LEFT_OUT
-    ]
+            for problem in line.document.problems if line.document is not None else ():
+                if problem.name in _DUPLICATES:
+                    found.append(_of_problem(problem, line.start, kind, document, profile))
+                    found[-1].pointer = f"/{line.index}{problem.pointer}"
+                    found[-1].message = in_line(problem.message, line.index)
     if len(found) > _MOST:
         found[_MOST - 1].message += f" (and {len(found) - _MOST} more slips in this file)"
         del found[_MOST:]

@@ -69,6 +69,11 @@ def lacking(value: Mapping[str, object], name: str, owner: str) -> str:
     return f"'{name}' of {owner} must be a text, not {type_name(found)}"
 
 
+def in_line(message: str, index: int) -> str:
+    """What was said about a line read by itself, which is always line 1, as it is in the file."""
+    return message.replace("line 1, column ", f"line {index + 1}, column ")
+
+
 def no_check(entry: object) -> str:
     """Why an entry of acceptance_checks is no check."""
     if type(entry) is not str:

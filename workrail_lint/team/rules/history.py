@@ -14,7 +14,7 @@ from workrail_lint.team.rules import samples
 from workrail_lint.team.rules.base import DECIDED, FIXED, Document, Report, TeamRule
 from workrail_lint.team.session import read_artifact
 from workrail_lint.team.vocabulary import APPROVE_DESIGN_ID, CHANGES_REQUESTED, Moment, is_timestamp, moment
-from workrail_lint.team.wording import shown, type_name
+from workrail_lint.team.wording import in_line, shown, type_name
 
 _MEMBERS = ("at", "decision_id", "answer", "state_context")
 _GATE = {"decision_id": APPROVE_DESIGN_ID, "state_context": "APPROVE_DESIGN"}
@@ -40,7 +40,8 @@ class HistoryLineInvalid(TeamRule):
                 continue
             slips = [p for p in line.document.problems if p.name != "json-duplicate-key"]
             if slips:
-                report(f"/{line.index}", f"line {line.index + 1} is not JSON: {slips[0].message}")
+                said = in_line(slips[0].message, line.index)
+                report(f"/{line.index}", f"line {line.index + 1} is not JSON: {said}")
             elif type(line.value) is not dict:
                 report(f"/{line.index}", f"line {line.index + 1} holds {type_name(line.value)} instead of an object")
 
