@@ -258,6 +258,22 @@ def test_records_are_plain_json() -> None:
 # ---------------------------------------------------------------------------------------------- anything goes
 
 
+def test_a_branch_not_taken_is_no_gap(tmp_path: Path) -> None:
+    """A condition skips one of its branches, also when something else leads there, or nothing at all."""
+    decide = {"expression": "true", "trueBranchNodeId": "b", "falseBranchNodeId": "c"}
+    nodes = (node("a"), control("d", "condition", conditionConfig=decide), node("b"), node("c"), node("z"))
+    files = {
+        output_path("a"): output("a", "plan"),
+        output_path("b"): output("b", "plan"),
+        output_path("z"): output("z", "plan"),
+        ".run/env-z.json": environment("z", "4", "b"),
+    }
+    links = [edge("a", "d"), edge("d", "b"), edge("b", "z")]
+    for more in ([edge("a", "c"), edge("c", "z")], [edge("c", "z")]):
+        found = check_files(tmp_path, {WORKFLOW_PATH: workflow(*nodes, edges=[*links, *more]), **files})
+        assert [finding.code for finding in found] == ["BC304", "BC349"]
+
+
 def test_records_without_an_output_folder_say_nothing_about_its_files(tmp_path: Path) -> None:
     files = {WORKFLOW_PATH: CHAIN[WORKFLOW_PATH], ".run/env-b.json": environment("b", "1", "a")}
     assert [finding.code for finding in check_files(tmp_path, files)] == ["BC304"]

@@ -228,6 +228,13 @@ class Definition:
                     found.setdefault(ident, node)
         return found
 
+    @cached_property
+    def branches(self) -> frozenset[str]:
+        """The nodes that conditions choose between: each may be skipped, whatever leads to it."""
+        configs = [node.settings("conditionConfig") for node in self.nodes]
+        found = [config.get(member) for config in configs for member in ("trueBranchNodeId", "falseBranchNodeId")]
+        return frozenset(ident for ident in found if isinstance(ident, str))
+
     @property
     def gates(self) -> list[tuple[int, dict[str, Any]]]:
         return _objects(self.value.get("gates"))

@@ -147,7 +147,7 @@ class Unit:
 
     def _is_due(self, node: str, due: set[str]) -> bool:
         assert self.definition is not None
-        if self.definition.by_id[node].is_control or node in self.definition.body_of:
+        if not self._is_certain(node):
             return False
         for edge in self.definition.incoming[node]:
             if edge.kind == ConditionType.ALWAYS.value and (self.has_succeeded(edge.source) or edge.source in due):
@@ -156,15 +156,18 @@ class Unit:
                 return True
         return False
 
+    def _is_certain(self, node: str) -> bool:
+        """Whether transitions alone decide if a block ran: no loop and no condition has a say."""
+        definition = self.definition
+        assert definition is not None
+        decided_elsewhere = node in definition.body_of or node in definition.branches
+        return not definition.by_id[node].is_control and not decided_elsewhere
+
     @cached_property
     def ran(self) -> frozenset[str]:
         """The nodes that ran: those with a file or a record, those that are due, and those nothing leads to."""
         definition = self.definition
         if definition is None:
             return frozenset()
-        starts = [
-            ident
-            for ident, node in definition.by_id.items()
-            if not definition.incoming[ident] and not node.is_control and ident not in definition.body_of
-        ]
+        starts = [ident for ident in definition.by_id if not definition.incoming[ident] and self._is_certain(ident)]
         return frozenset([*self.outputs, *self.environments, *self.prompts, *self.due, *starts])

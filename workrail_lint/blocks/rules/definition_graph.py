@@ -164,7 +164,7 @@ class NodeDisconnected(DefinitionRule):
             return
         connected = {ident for edge in definition.transitions for ident in (edge.source, edge.target)}
         connected |= {ident for group in definition.groups for ident in group.lanes if len(group.lanes) > 1}
-        connected |= definition.body_of.keys() | _branches(definition)
+        connected |= definition.body_of.keys() | definition.branches
         for found in definition.nodes:
             if found.id and found.id not in connected:
                 report(found.pointer, f"no transition starts at {shown(found.id)} or leads to it")
@@ -176,13 +176,6 @@ class NodeDisconnected(DefinitionRule):
             workflow(*three, edges=[edge("a", "b"), edge("b", "c")]),
             path=WORKFLOW_PATH,
         )
-
-
-def _branches(definition: Definition) -> set[str]:
-    """The nodes that condition nodes lead to by their configuration."""
-    configs = [item.settings("conditionConfig") for item in definition.nodes]
-    found = [config.get(member) for config in configs for member in ("trueBranchNodeId", "falseBranchNodeId")]
-    return {ident for ident in found if isinstance(ident, str)}
 
 
 class ExpressionMissing(DefinitionRule):
