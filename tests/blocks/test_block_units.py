@@ -274,6 +274,18 @@ def test_a_branch_not_taken_is_no_gap(tmp_path: Path) -> None:
         assert [finding.code for finding in found] == ["BC304", "BC349"]
 
 
+def test_a_loop_that_comes_later_makes_nothing_due(tmp_path: Path) -> None:
+    each = control(
+        "each", "forEach", forEachConfig={"collectionVariable": "l", "itemVariable": "i", "bodyNodeIds": ["x"]}
+    )
+    first, flow = node("first"), [edge("x", "first"), edge("each", "z")]
+    done = {output_path(name): output(name, "plan") for name in "xz"}
+    before = workflow(first, each, node("x"), node("z"), edges=flow)
+    assert told(check_files(tmp_path, {WORKFLOW_PATH: before, **done})) == [("BC304", "")]
+    behind = workflow(each, node("x"), first, node("z"), edges=flow)
+    assert told(check_files(tmp_path, {WORKFLOW_PATH: behind, **done}))[0] == ("BC603", "")
+
+
 def test_records_without_an_output_folder_say_nothing_about_its_files(tmp_path: Path) -> None:
     files = {WORKFLOW_PATH: CHAIN[WORKFLOW_PATH], ".run/env-b.json": environment("b", "1", "a")}
     assert [finding.code for finding in check_files(tmp_path, files)] == ["BC304"]

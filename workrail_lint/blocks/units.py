@@ -141,15 +141,17 @@ class Unit:
             return frozenset()
         due: set[str] = set()
         for node in sorted(definition.by_id, key=lambda ident: plan.position.get(ident, -1)):
-            if node in plan.position and node not in self.outputs and self._is_due(node, due):
+            if node in plan.position and node not in self.outputs and self._is_due(node, due, plan):
                 due.add(node)
         return frozenset(due)
 
-    def _is_due(self, node: str, due: set[str]) -> bool:
+    def _is_due(self, node: str, due: set[str], plan: Plan) -> bool:
         assert self.definition is not None
         if not self._is_certain(node):
             return False
         for edge in self.definition.incoming[node]:
+            if plan.position.get(edge.source, -1) >= plan.position[node]:
+                continue  # it leads out of a loop that comes later, and had not settled yet
             if edge.kind == ConditionType.ALWAYS.value and (self.has_succeeded(edge.source) or edge.source in due):
                 return True
             if edge.kind == ConditionType.ON_SUCCESS.value and self.has_succeeded(edge.source):
