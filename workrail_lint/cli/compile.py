@@ -62,17 +62,12 @@ def _parser() -> Parser:
 
 
 def _compile_one(file: Workflow, args: argparse.Namespace, active: Settings) -> int:
-    compiled = _compiled(file, active)
-    if compiled is None:
-        return FINDINGS
     if args.explain:
-        from workrail_lint.cli.explain import explain
-
-        out(explain(compiled), end="")
-        return OK
-    data = _rendered(compiled, file.path, args)
-    if data is None:
+        return _explain(file, active)
+    made = _bytes(file, args, active)
+    if made is None:
         return FINDINGS
+    _, data = made
     if args.emit == "canonical":
         out_bytes(data)
     elif args.emit == "hash":
@@ -82,27 +77,54 @@ def _compile_one(file: Workflow, args: argparse.Namespace, active: Settings) -> 
     return OK
 
 
+def _explain(file: Workflow, active: Settings) -> int:
+    from workrail_lint.cli.explain import explain
+
+    if _is_studios(file):
+        raise UsageError(f"--explain is about workflows, and {printable(file.path)} is a definition of blocks")
+    compiled = _compiled(file, active)
+    if compiled is None:
+        return FINDINGS
+    out(explain(compiled), end="")
+    return OK
+
+
 def _compile_many(files: list[Workflow], args: argparse.Namespace, active: Settings) -> int:
     code = OK
     progress = Progress(len(files), "compiling")
     for done, file in enumerate(files, 1):
-        compiled = _compiled(file, active)
-        data = _rendered(compiled, file.path, args) if compiled else None
-        if compiled is None or data is None:
+        made = _bytes(file, args, active)
+        if made is None:
             code = FINDINGS
             continue
-        line = {
-            "path": file.path,
-            "workflowId": compiled.workflow_id,
-            "target": args.target,
-            "hash": digest(data),
-        }
+        ident, data = made
+        line = {"path": file.path, "workflowId": ident, "target": args.target, "hash": digest(data)}
         if args.target == "engine":
             line["mode"] = args.mode
         out(json.dumps(line, ensure_ascii=False))
         progress.step(done)
     progress.close()
     return code
+
+
+def _bytes(file: Workflow, args: argparse.Namespace, active: Settings) -> tuple[str, bytes] | None:
+    """The id of a workflow and the canonical bytes of the target, or None (and a report) when there are none."""
+    if _is_studios(file):
+        from workrail_lint.cli.compile_blocks import compiled_definition
+
+        return compiled_definition(file, active, args.target)
+    compiled = _compiled(file, active)
+    data = None if compiled is None else _rendered(compiled, file.path, args)
+    return None if compiled is None or data is None else (compiled.workflow_id, data)
+
+
+def _is_studios(file: Workflow) -> bool:
+    """Whether a file is a definition of blocks; most are told by a look for one word."""
+    if b'"nodes"' not in file.data:
+        return False
+    from workrail_lint.cli.compile_blocks import is_definition
+
+    return is_definition(file)
 
 
 def _compiled(file: Workflow, active: Settings) -> CompiledWorkflow | None:
