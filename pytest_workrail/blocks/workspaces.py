@@ -1,6 +1,7 @@
 """A workspace on the disk: files are written below its root and nowhere else.
 
 No link is followed, neither as the file itself nor as a folder on the way to it: where one stands, writing is refused.
+A file with a second name elsewhere is replaced, not written to.
 """
 
 from __future__ import annotations
@@ -71,6 +72,7 @@ class Workspace:
                     os.remove(self.place(path))
                 return True
             os.makedirs(os.path.dirname(self.place(path)), exist_ok=True)
+            _own(self.place(path))
             with open(self.place(path), "wb") as file:
                 file.write(data)
         except (OSError, ValueError):
@@ -258,6 +260,12 @@ def remove_tree(folder: str) -> None:
             if not os.path.islink(inner):
                 os.chmod(inner, stat.S_IRWXU)
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def _own(place: str) -> None:
+    """Let go of a file that has another name too: writing to it would change what stands there, wherever that is."""
+    if os.path.isfile(place) and os.lstat(place).st_nlink > 1:
+        os.remove(place)
 
 
 def _remove(place: str) -> None:

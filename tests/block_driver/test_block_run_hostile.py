@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -222,6 +223,26 @@ def test_files_that_nobody_may_read_do_not_stop_a_run() -> None:
 
 
 # -------------------------------------------------------------------------------------------------------- workspace
+
+
+def test_a_second_name_of_a_file_outside_is_no_way_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next block, and a merge, write a file of their own in its place."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))  # one file system, or there can be no second name
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    kept = tmp_path / "kept.txt"
+    kept.write_text("kept")
+
+    def ties(workspace: Path, **_: Any) -> None:
+        for name in ("next.py", "merged.py"):
+            os.link(kept, workspace / name)
+
+    flow = lanes_of(node("b", "coding"), node("c", "coding"))
+    flow["nodes"] += [node("a", "coding"), node("n", "coding")]
+    flow["transitions"] += [edge("a", "n"), edge("n", "b"), edge("n", "c")]
+    written = {"n": {"write": {"next.py": "n"}}, "b": {"write": {"merged.py": "b"}}}
+    made = run(flow, {"a": ties}, replies=written)
+    assert made.files == {"next.py": "n", "merged.py": "b"}
+    assert kept.read_text() == "kept"
 
 
 @pytest.mark.parametrize("place", ["pipe", ".output/pipe"])
