@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pytest_workrail.blocks.loading import setup_of
+from pytest_workrail.blocks.loading import setup_of, without_git
 from pytest_workrail.blocks.runs import BlockRun, play
 from pytest_workrail.blocks.setup import Agent
 from workrail_lint.blocks.definition import Definition
@@ -55,6 +55,7 @@ def run(
         raise ScenarioInvalid(definitions.error)
     found = content_findings(value, definitions.value)
     errors = [finding for finding in found if finding.severity is Severity.ERROR]
+    errors += without_git(value["block"])
     if errors:
         raise ScenarioInvalid(errors)
     setup = setup_of(value["block"], definitions.value, replies)

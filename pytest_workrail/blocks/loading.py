@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pytest_workrail.blocks import git
 from pytest_workrail.blocks.setup import EXECUTION, Agent, Repo, Setup, answer_of, reply_of
 from workrail_lint.blocks.run_vocabulary import Containers, Enforcement, GitState, Profile
 from workrail_lint.blocks.scenario_check import Definitions
 from workrail_lint.blocks.vocabulary import FailureMode
+from workrail_lint.findings import Finding, Severity
 
 
 def setup_of(block: Mapping[str, Any], definitions: Definitions, agents: Mapping[str, Agent] | None = None) -> Setup:
@@ -39,3 +41,12 @@ def setup_of(block: Mapping[str, Any], definitions: Definitions, agents: Mapping
         check.get("stateless", False),
         check.get("permutations", False),
     )
+
+
+def without_git(block: Mapping[str, Any]) -> list[Finding]:
+    """That a scenario wants a repository on a machine that can't make one."""
+    wanted = block.get("repo", {}).get("git", GitState.NONE.value)
+    if wanted == GitState.NONE.value or git.is_installed():
+        return []
+    text = f"a {wanted} repository needs git, which is not installed"
+    return [Finding("git-missing", "git-missing", Severity.ERROR, text, "/block/repo/git")]

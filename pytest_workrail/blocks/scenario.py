@@ -6,15 +6,13 @@ import os
 from pathlib import Path
 from typing import Any
 
-from pytest_workrail.blocks import git
 from pytest_workrail.blocks.expectations import unmet
 from pytest_workrail.blocks.golden import golden_text
-from pytest_workrail.blocks.loading import setup_of
+from pytest_workrail.blocks.loading import setup_of, without_git
 from pytest_workrail.blocks.log import told
 from pytest_workrail.blocks.runs import play as play_setup
 from pytest_workrail.scenarios.faults import Fault, Place, ScenarioFailure
 from pytest_workrail.scenarios.pack_run import PackRun
-from workrail_lint.blocks.run_vocabulary import GitState
 from workrail_lint.blocks.scenario_check import content_findings, load_definitions
 from workrail_lint.documents.json_reader import JsonDocument
 from workrail_lint.findings import Finding, Severity
@@ -38,7 +36,7 @@ def play(path: Path, file: str) -> Ok[PackRun] | Err[ScenarioFailure]:
     if isinstance(definitions, Err):
         return Err(ScenarioFailure(file, read.document, [_fault(finding) for finding in definitions.error]))
     wrong = [each for each in content_findings(value, definitions.value) if each.severity is Severity.ERROR]
-    faults = [*map(_fault, wrong), *_without_git(value["block"])]
+    faults = [_fault(finding) for finding in [*wrong, *without_git(value["block"])]]
     if faults:
         return Err(ScenarioFailure(file, read.document, faults))
     run = play_setup(setup_of(value["block"], definitions.value), scenario_name(value, path))
@@ -50,13 +48,6 @@ def play(path: Path, file: str) -> Ok[PackRun] | Err[ScenarioFailure]:
 def scenario_name(value: dict[str, Any], path: Path) -> str:
     """What goldens call a scenario."""
     return str(value.get("name", path.name.removesuffix(_ENDING)))
-
-
-def _without_git(block: dict[str, Any]) -> list[Fault]:
-    wanted = block.get("repo", {}).get("git", GitState.NONE.value)
-    if wanted == GitState.NONE.value or git.is_installed():
-        return []
-    return [Fault(f"a {wanted} repository needs git, which is not installed", "/block/repo/git")]
 
 
 def _fault(finding: Finding) -> Fault:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from block_runs import data, edge, group, node, run, workflow
 
-from pytest_workrail.blocks import git
+from pytest_workrail.blocks import ScenarioInvalid, git
 from pytest_workrail.blocks.git import Repository
 from pytest_workrail.blocks.runs import BlockRun
 from pytest_workrail.blocks.workspaces import remove_tree
@@ -180,6 +180,13 @@ def test_a_worktree_that_was_damaged_is_removed_too(tmp_path: Path) -> None:
 def test_git_is_there() -> None:
     """Without it these tests would show nothing."""
     assert git.is_installed()
+
+
+def test_without_git_a_run_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(ScenarioInvalid, match="a dirty repository needs git, which is not installed"):
+        run(workflow(node("a")), repo={"git": "dirty"})
+    assert run(workflow(node("a"))).execution_status == "completed"
 
 
 def two_groups() -> dict[str, Any]:
