@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, TypeAlias
 
 from workrail_lint.blocks.definition import Definition
@@ -83,7 +83,13 @@ def reply_of(value: Reply | Mapping[str, Any] | None) -> Reply:
     """A reply as a scenario writes it, or as an agent gives it back."""
     if isinstance(value, Reply):
         return value
+    if not isinstance(value, Mapping | None):
+        raise TypeError(f"an agent gives back a reply or nothing, not {value!r}")
     members = dict(value or {})
+    known = [each.name for each in fields(Reply)]
+    surplus = [name for name in members if name not in known]
+    if surplus:
+        raise TypeError(f"a reply has no {', '.join(map(repr, surplus))}; its members are {', '.join(known)}")
     if members.get("output") == NO_OUTPUT:
         members["output"] = None
     return Reply(**members)

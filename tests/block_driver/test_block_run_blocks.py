@@ -351,3 +351,12 @@ def test_the_hook_puts_back_links_and_folders_too(tmp_path: Path) -> None:
     stage.restore("docs", None)
     stage.restore("docs/link", kept)
     assert (tmp_path / "docs" / "link").readlink() == Path("x.md")
+
+
+@pytest.mark.parametrize(
+    ("reply", "message"),
+    [({"tick": 3}, "a reply has no 'tick'; its members are ticks, write,"), (3, "a reply or nothing, not 3")],
+)
+def test_an_agent_that_gives_back_something_else_is_told_what_a_reply_is(reply: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        run(chain(node("a")), {"a": lambda **_: reply})
