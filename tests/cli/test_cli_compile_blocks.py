@@ -62,3 +62,21 @@ def test_there_is_nothing_else_to_compile_it_to(run: Run, write: Any, option: tu
     ran = run("compile", "login.workflow.json", *option)
     assert (ran.code, ran.out) == (2, "")
     assert "login.workflow.json is a definition of blocks" in ran.err
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("graph", "login.workflow.json"),
+        ("diff", "a.json", "login.workflow.json"),
+        ("lock", "--update", "login.workflow.json"),
+    ],
+)
+def test_what_only_workflows_have_is_refused_in_a_word(
+    run: Run, write: Any, plain: dict[str, Any], command: tuple[str, ...]
+) -> None:
+    write("login.workflow.json", FLOW)
+    write("a.json", plain)
+    ran = run(*command)
+    assert (ran.code, ran.out) == (2, "")
+    assert "login.workflow.json is not a workflow but a definition of blocks" in ran.err

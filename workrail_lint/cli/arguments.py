@@ -107,8 +107,11 @@ class Workflow:
         self.data = data
 
 
-def workflow_files(paths: list[str], config: Config) -> list[Workflow]:
-    """The workflows that the paths name or hold. A named file that can't be read is an error."""
+def workflow_files(paths: list[str], config: Config, *, blocks: bool = False) -> list[Workflow]:
+    """The workflows that the paths name or hold. A named file that can't be read is an error.
+
+    `blocks` says that a named file may also be a definition of blocks.
+    """
     include, exclude = config.strings("include"), config.strings("exclude")
     found = discover(paths, include=include, exclude=exclude, root=config.root)
     for path, reason in found.problems:
@@ -119,14 +122,31 @@ def workflow_files(paths: list[str], config: Config) -> list[Workflow]:
         if isinstance(read, Err):
             raise UsageError(printable(read.error.message))
         if file.named:
-            _refuse_other_kind(file.path, read.value)
+            if not (blocks and is_of_blocks(file.path, read.value)):
+                _refuse_other_kind(file.path, read.value)
         elif not _is_workflow(file.path, read.value):
             continue
         workflows.append(Workflow(file.path, read.value))
     return workflows
 
 
+def is_of_blocks(path: str, data: bytes) -> bool:
+    """Whether a text is a definition of blocks; nearly all others are told by a look for one word."""
+    if b'"nodes"' not in data:
+        return False
+    from workrail_lint.blocks.documents import BlockKind, detect
+
+    # What comes without a name is told by its content.
+    return detect(path if path.endswith(".json") else "stdin.json", data, True) is BlockKind.WORKFLOW
+
+
+def refuse_blocks(path: str, data: bytes) -> None:
+    if is_of_blocks(path, data):
+        raise UsageError(f"{printable(path)} is not a workflow but a definition of blocks")
+
+
 def _refuse_other_kind(path: str, data: bytes) -> None:
+    refuse_blocks(path, data)
     kind = _kind(path, data)
     if kind not in (Kind.WORKFLOW, Kind.ROUTINE, Kind.UNKNOWN):
         raise UsageError(f"{printable(path)} is not a workflow but a {kind.value}")

@@ -8,7 +8,7 @@ import os
 import sys
 
 from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
-from workrail_lint.cli.arguments import Workflow, configuration, settings, workflow_files
+from workrail_lint.cli.arguments import Workflow, configuration, is_of_blocks, settings, workflow_files
 from workrail_lint.cli.output import Progress, err, out, out_bytes, printable
 from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.cli.reporting import report_errors
@@ -32,7 +32,7 @@ def main(arguments: list[str]) -> int:
     if args.paths == ["-"]:
         files = [Workflow(args.stdin_filename, sys.stdin.buffer.read())]
     else:
-        files = workflow_files(args.paths, config)
+        files = workflow_files(args.paths, config, blocks=True)
     if not files:
         err(f"workrail-lint: no workflow found in {', '.join(map(printable, args.paths))}")
         return NOTHING
@@ -80,7 +80,7 @@ def _compile_one(file: Workflow, args: argparse.Namespace, active: Settings) -> 
 def _explain(file: Workflow, active: Settings) -> int:
     from workrail_lint.cli.explain import explain
 
-    if _is_studios(file):
+    if is_of_blocks(file.path, file.data):
         raise UsageError(f"--explain is about workflows, and {printable(file.path)} is a definition of blocks")
     compiled = _compiled(file, active)
     if compiled is None:
@@ -109,22 +109,13 @@ def _compile_many(files: list[Workflow], args: argparse.Namespace, active: Setti
 
 def _bytes(file: Workflow, args: argparse.Namespace, active: Settings) -> tuple[str, bytes] | None:
     """The id of a workflow and the canonical bytes of the target, or None (and a report) when there are none."""
-    if _is_studios(file):
+    if is_of_blocks(file.path, file.data):
         from workrail_lint.cli.compile_blocks import compiled_definition
 
         return compiled_definition(file, active, args.target)
     compiled = _compiled(file, active)
     data = None if compiled is None else _rendered(compiled, file.path, args)
     return None if compiled is None or data is None else (compiled.workflow_id, data)
-
-
-def _is_studios(file: Workflow) -> bool:
-    """Whether a file is a definition of blocks; most are told by a look for one word."""
-    if b'"nodes"' not in file.data:
-        return False
-    from workrail_lint.cli.compile_blocks import is_definition
-
-    return is_definition(file)
 
 
 def _compiled(file: Workflow, active: Settings) -> CompiledWorkflow | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workrail_lint.blocks.documents import BlockKind, detect
+from workrail_lint.blocks.documents import BlockKind
 from workrail_lint.blocks.ir import compile_definition
 from workrail_lint.blocks.system import BlockSystem
 from workrail_lint.cli import UsageError
@@ -16,12 +16,6 @@ from workrail_lint.findings import Severity
 from workrail_lint.result import Ok
 from workrail_lint.workrail.canonical import canonical_bytes
 from workrail_lint.workrail.settings import Settings
-
-
-def is_definition(file: Workflow) -> bool:
-    """Whether a file is a definition of blocks, and no workflow. What comes without a name is told by its content."""
-    name = file.path if file.path.endswith(".json") else "stdin.json"
-    return detect(name, file.data, True) is BlockKind.WORKFLOW
 
 
 def compiled_definition(file: Workflow, active: Settings, target: str) -> tuple[str, bytes] | None:

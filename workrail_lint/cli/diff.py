@@ -7,7 +7,7 @@ import os
 import subprocess
 
 from workrail_lint.cli import FINDINGS, OK, USAGE, UsageError
-from workrail_lint.cli.arguments import configuration, settings
+from workrail_lint.cli.arguments import configuration, refuse_blocks, settings
 from workrail_lint.cli.output import Style, out, printable, uses_colour
 from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.cli.reporting import report_errors
@@ -80,6 +80,7 @@ def _outline(path: str, data: bytes, active: Settings) -> Outline | None:
             return outline(ir)
         except (KeyError, TypeError, AttributeError):
             raise UsageError(f"{printable(path)} is a damaged IR") from None
+    refuse_blocks(path, data)
     checked = check_document(data, path, active, None)
     if checked.compiled is None:
         report_errors(errors_of(checked, path))
