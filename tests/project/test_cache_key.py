@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import pytest
+
+from workrail_lint.project.cache import Cache
 from workrail_lint.project.planning import _cache_key
 from workrail_lint.workrail.catalog import Catalog, load_core
 from workrail_lint.workrail.catalog.extend import with_routines
@@ -55,3 +59,25 @@ def test_the_key_needs_no_contract_packs() -> None:
     base = Catalog(document, document["digest"], read)
     _cache_key(Settings(base.with_routine_entries([]), base_catalog=base), {})
     assert packs == []
+
+
+@pytest.mark.parametrize(
+    ("folder", "home"),
+    [
+        ("shop", "shop"),
+        ("shop/.output", "shop"),
+        ("shop/.run", "shop"),
+        ("shop/.agents-work/2026-03-01_login", "shop"),
+        (".output", "."),
+        ("my.output", "my.output"),
+    ],
+)
+def test_no_cache_lies_among_the_files_of_agents(
+    folder: str, home: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever checks such a folder would find the cache in it the next time, and be told that it is out of place."""
+    monkeypatch.chdir(tmp_path)
+    Path(folder).mkdir(parents=True)
+    cache = Cache(folder, "key")
+    assert cache.path is not None
+    assert Path(cache.path).parent.parent.resolve() == (tmp_path / home).resolve()

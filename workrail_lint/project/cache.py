@@ -15,6 +15,8 @@ from workrail_lint.findings.fix import Cut, Insert, Remove, Rename, Replace, Rep
 from workrail_lint.project.systems import FileResult
 
 FOLDER = ".workrail-cache"
+# Folders that agents keep their files in; whatever else lies there is a finding.
+_OF_AGENTS = (".output", ".run", ".agents-work")
 _FORMAT = 3
 
 
@@ -24,11 +26,18 @@ def content_key(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def _home(folder: str) -> str:
+    """The folder itself, or the nearest one above it that is none of the agents'."""
+    names = os.path.abspath(folder).split(os.sep)
+    first = next((at for at, name in enumerate(names) if name in _OF_AGENTS), None)
+    return folder if first is None else os.sep.join(names[:first]) or os.sep
+
+
 class Cache:
     """The results of one way of looking. `entries` maps a path to its content key and result."""
 
     def __init__(self, folder: str | None, key: str) -> None:
-        self.path = None if folder is None else os.path.join(folder, FOLDER, f"{key[:32]}.json")
+        self.path = None if folder is None else os.path.join(_home(folder), FOLDER, f"{key[:32]}.json")
         self.entries: dict[str, list[Any]] = {}
         self.changed = False
         if self.path is not None:
