@@ -151,12 +151,12 @@ Answer: TypeAlias = "str | Submit | Behaviour | Mapping[str, Any] | Action"
 def script_turns(answers: Mapping[str, Answer | Sequence[Answer]]) -> tuple[Turn, ...]:
     """The turns of a script as tests write it: by step id, one answer or several for one visit after the other.
 
-    An answer is a text (the notes), the name of a behaviour, an object with `notes`, `artifacts` and `context`, or an
-    action.
+    An answer is a text (the notes), a behaviour, an action, or an object: with `notes`, `artifacts` and `context`, or
+    with the name of a behaviour as `does` and `context`; `visit` and `repeats` are those of a turn.
     """
     __tracebackhide__ = True
     return tuple(
-        Turn(step_id, _action(answer), place=f"{step_id}[{number}]" if len(given) > 1 else step_id)
+        _turn(step_id, answer, f"{step_id}[{number}]" if len(given) > 1 else step_id)
         for step_id, answer_or_answers in answers.items()
         for given in [_listed(answer_or_answers)]
         for number, answer in enumerate(given)
@@ -167,17 +167,24 @@ def _listed(answers: Any) -> list[Any]:
     return list(answers) if isinstance(answers, list | tuple) else [answers]
 
 
-def _action(answer: Any) -> Action | Behave:
+def _turn(step_id: str, answer: Any, place: str) -> Turn:
     __tracebackhide__ = True
     if isinstance(answer, Behaviour):
-        return Behave(answer)
+        return Turn(step_id, Behave(answer), place=place)
     if isinstance(answer, str):
-        return Submit(answer)
+        return Turn(step_id, Submit(answer), place=place)
     if not isinstance(answer, Mapping):
-        return answer  # type: ignore[no-any-return]  # an action, as it stands
-    unknown = sorted(set(answer) - {"notes", "artifacts", "context", "does"})
+        return Turn(step_id, answer, place=place)  # an action, as it stands
+    return Turn(step_id, _action(answer), answer.get("visit"), bool(answer.get("repeats")), place)
+
+
+def _action(answer: Mapping[str, Any]) -> Submit | Behave:
+    __tracebackhide__ = True
+    known = ("does", "context") if "does" in answer else ("notes", "artifacts", "context")
+    unknown = sorted(set(answer) - {*known, "visit", "repeats"})
     if unknown:
-        raise TypeError(f"an answer has notes, artifacts, context and does, but no {', '.join(unknown)}")
+        beside = " beside does" if "does" in answer and unknown[0] in ("notes", "artifacts") else ""
+        raise TypeError(f"an answer has {', '.join(known)}, visit and repeats, but no {', '.join(unknown)}{beside}")
     if "does" in answer:
         return Behave(member_of(Behaviour, "behaviour", answer["does"]), answer.get("context"))
     artifacts = answer.get("artifacts", ())

@@ -59,8 +59,15 @@ def test_answers_of_a_step_are_used_in_order() -> None:
     assert (retried.ending.kind, retried.blockers) == ("complete", ("MISSING_REQUIRED_NOTES",))
 
 
-def test_turns_for_a_visit_come_before_turns_for_any() -> None:
-    turns = [Turn("work", Submit("any"), repeats=True), Turn("work", Submit("second"), visit=2)]
+@pytest.mark.parametrize(
+    "turns",
+    [
+        (Turn("work", Submit("any"), repeats=True), Turn("work", Submit("second"), visit=2)),
+        script_turns({"work": [{"notes": "any", "repeats": True}, {"notes": "second", "visit": 2}]}),
+    ],
+    ids=["turns", "script"],
+)
+def test_turns_for_a_visit_come_before_turns_for_any(turns: tuple[Turn, ...]) -> None:
     run = play(THRICE, Scripted(turns))
     notes = [output["notes"] for output in run.transcript.final["outputs"]]  # type: ignore[union-attr, index, call-overload]
     assert notes == ["any", "second", "any"]
@@ -123,6 +130,8 @@ def test_context_beside_a_behaviour() -> None:
 
 
 def test_answers_that_make_no_sense() -> None:
+    with pytest.raises(TypeError, match="but no notes beside does"):
+        script_turns({"one": {"does": "right", "notes": "x"}})
     with pytest.raises(TypeError, match="but no note"):
         script_turns({"one": {"note": "x"}})
     with pytest.raises(ValueError, match="wrong_kinds"):
