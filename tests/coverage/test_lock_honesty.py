@@ -146,6 +146,28 @@ DISHONEST = {
                 assert two() == number
         """,
     ),
+    "beside-its-condition": (
+        "asserted nothing",
+        """
+        def test_it():
+            if two() == 3: assert two() == 3
+            for number in []: assert two() == number
+            while two() == 3: assert two() == 3
+            def unused(): assert two() == 2
+        """,
+    ),
+    "unittest-constants": (
+        "asserted nothing",
+        """
+        import unittest
+
+        class TestIt(unittest.TestCase):
+            def test_it(self):
+                two()
+                self.assertTrue(True)
+                self.assertEqual(len("ab"), 2)
+        """,
+    ),
     "swallowed": (
         "asserted nothing",
         """
@@ -199,9 +221,9 @@ DISHONEST = {
     ),
 }
 # What only watching finds out: the expectation is there, but never met.
-WRITTEN_NOT_DONE = ("not-reached", "never-called", "empty-loop", "swallowed", "early-return")
+WRITTEN_NOT_DONE = ("not-reached", "never-called", "empty-loop", "beside-its-condition", "swallowed", "early-return")
 # What only watching finds: the expectation is not in the test itself.
-WRITTEN_ELSEWHERE = ("assert-in-a-helper", "assert-in-another-file", "state-machine")
+WRITTEN_ELSEWHERE = ("assert-in-a-helper", "assert-in-a-helper-of-one-line", "assert-in-another-file", "state-machine")
 HONEST = {
     "assert-statement": """
         def test_it():
@@ -213,6 +235,12 @@ HONEST = {
 
         def check(value):
             assert value == 2
+        """,
+    "assert-in-a-helper-of-one-line": """
+        def test_it():
+            check(two())
+
+        def check(value): assert value == 2
         """,
     "assert-in-another-file": """
         def test_it(check_two):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -88,9 +88,9 @@ class AssertionWatch:
             _noted.reset(token)
         found.asserted = found.asserted or bool(noted)
 
-    def _lines(self, file: str, item: pytest.Item) -> frozenset[int]:
-        """The lines of a file that count as expectations of a test."""
-        return self._reading(file).lines if self._side.holds(file, item) else frozenset()
+    def _lines(self, file: str, item: pytest.Item) -> Mapping[int, str | None]:
+        """The lines of a file that count as expectations of a test, with the function that has to execute them."""
+        return self._reading(file).lines if self._side.holds(file, item) else {}
 
     def _reading(self, file: str) -> FileReading:
         if file not in self._readings:
@@ -124,10 +124,10 @@ def _traced(lines: _Lines) -> Iterator[None]:
 class _Lines:
     """Notices when one of the lines that count is executed, and stops looking."""
 
-    def __init__(self, found: Found, lines_of: Callable[[str], frozenset[int]]) -> None:
+    def __init__(self, found: Found, lines_of: Callable[[str], Mapping[int, str | None]]) -> None:
         self._found = found
         self._lines_of = lines_of
-        self._lines: dict[str, frozenset[int]] = {}
+        self._lines: dict[str, Mapping[int, str | None]] = {}
 
     def entered(self, frame: FrameType, event: str, _: object) -> Any:
         """A function is called: its lines are of interest only if some of them count."""
@@ -141,7 +141,8 @@ class _Lines:
         return self._executed if lines else None
 
     def _executed(self, frame: FrameType, event: str, _: object) -> Any:
-        if event != "line" or frame.f_lineno not in self._lines[frame.f_code.co_filename]:
+        lines = self._lines[frame.f_code.co_filename]
+        if event != "line" or lines.get(frame.f_lineno, "") not in (None, frame.f_code.co_name):
             return self._executed
         self._found.asserted = True
         sys.settrace(None)

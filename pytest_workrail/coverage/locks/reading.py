@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from pytest_workrail.coverage.locks.vacuity import is_vacuous
+from pytest_workrail.coverage.locks.vacuity import is_vacuous, varies
 
 _EXPECTING = ("raises", "warns", "deprecated_call")
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -25,9 +25,21 @@ class FileReading:
             tree = ast.Module([], [])
         self._expecting = _expecting_names(tree)
         self._functions = {_first_line(node): node for node in ast.walk(tree) if isinstance(node, _Function)}
-        self.lines = frozenset(
-            line for node in ast.walk(tree) if isinstance(node, ast.stmt) for line in self._expectation_lines(node)
-        )
+        # By line, the function that has to execute it; None where the line itself tells.
+        self.lines: dict[int, str | None] = dict(self._found(tree, None))
+
+    def _found(self, node: ast.AST, around: ast.stmt | None) -> Iterator[tuple[int, str | None]]:
+        """The lines with expectations. One that shares its line with the block it is in is seen when the block is.
+
+        Then nobody knows whether it was met, unless the block is a function, whose frame has its name.
+        """
+        for part in ast.iter_child_nodes(node):
+            if isinstance(part, ast.stmt):
+                is_beside = around is not None and part.lineno == around.lineno
+                if not is_beside or isinstance(around, _Function):
+                    name = around.name if is_beside and isinstance(around, _Function) else None
+                    yield from ((line, name) for line in self._expectation_lines(part))
+            yield from self._found(part, part if isinstance(part, ast.stmt) else around)
 
     def is_certain(self, first_line: int) -> bool:
         """Whether the function that begins there can't come to its end without meeting an expectation."""
@@ -73,6 +85,8 @@ class FileReading:
         match node:
             case ast.Call(ast.Attribute(ast.Name("pytest"), name)) if name in _EXPECTING:
                 return True
+            case ast.Call(ast.Attribute(ast.Name("self"), name), arguments) if arguments:
+                return name.startswith("assert") and any(map(varies, arguments))
             case ast.Call(ast.Attribute(_, name)):
                 return name.startswith("assert")
             case ast.Call(ast.Name(name)):

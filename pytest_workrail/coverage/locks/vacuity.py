@@ -16,10 +16,10 @@ _PURE = frozenset({
 
 def is_vacuous(node: ast.expr) -> bool:
     """Whether an asserted expression can't fail: it names nothing that could vary, or is true by its form."""
-    return not _varies(node) or _holds(node)
+    return not varies(node) or _holds(node)
 
 
-def _varies(node: ast.expr) -> bool:
+def varies(node: ast.expr) -> bool:
     """Whether anything is named in it that comes from outside; what a comprehension names itself does not."""
     own = {name.id for name in ast.walk(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)}
     own |= {argument.arg for argument in ast.walk(node) if isinstance(argument, ast.arg)}
