@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_workrail.golden import diff, document, files, messages, pending
-from pytest_workrail.golden.keys import ENDING, PENDING
+from pytest_workrail.golden.keys import ENDING, PENDING, SCENARIO_ENDING, is_source, source_base
 from pytest_workrail.golden.modes import in_ci
 from pytest_workrail.golden.pending import Proposal
 from workrail_lint.cli import FINDINGS, NOTHING, OK, USAGE
@@ -76,7 +76,8 @@ def _parser() -> argparse.ArgumentParser:
             nargs="+" if decides else "*",
             default=None if decides else [os.curdir],
             metavar="PATH",
-            help="goldens or folders" + ("; '.' for all of them" if decides else " (default: .)"),
+            help="goldens, scenarios, test files or folders"
+            + ("; '.' for all of them" if decides else " (default: .)"),
         )
         command.add_argument("--json", action="store_true", help="answer with one JSON object")
         if name == "accept":
@@ -88,8 +89,16 @@ def _may_be_pending(path: Path) -> bool:
     return path.exists() or pending.pending_of(path).exists()
 
 
+def _goldens_of(path: Path) -> Path:
+    """Where the goldens of a scenario or a test file are; any other path stays what it is."""
+    if not is_source(path.name):
+        return path
+    base = Path(source_base(path.as_posix()))
+    return base.with_name(base.name + ENDING) if path.name.endswith(SCENARIO_ENDING) else base
+
+
 def _pending_files(paths: list[Path]) -> Iterator[Path]:
-    for path in paths:
+    for path in map(_goldens_of, paths):
         if path.is_dir():
             for folder, names in files.goldens_below([path], _SKIPPED_FOLDERS, ENDING + PENDING):
                 yield from (folder / name for name in names)

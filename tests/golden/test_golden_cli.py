@@ -63,6 +63,22 @@ class TestList:
             }
         ]
 
+    def test_by_the_test_or_scenario_that_owns_it(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        goldens = folder / "tests" / "__goldens__"
+        (goldens / "test_it.golden.json").write_bytes(OLD)
+        (goldens / "test_it.golden.json.pending").write_bytes(pending_bytes("t.scenario.json::it", OLD, NEW))
+        for name in ("test_it.py", "test_other.py", "test_it.scenario.json"):
+            (folder / "tests" / name).touch()
+        assert cli.main(["list", "tests/test_it.py"]) == 1
+        assert [line[-25:] for line in capsys.readouterr().out.splitlines()] == [
+            "it/a.golden.json: changed",
+            "it/b.golden.json: changed",
+        ]
+        assert cli.main(["accept", "tests/test_it.scenario.json"]) == 0
+        assert capsys.readouterr().out == "accepted tests/__goldens__/test_it.golden.json\n"
+        assert cli.main(["accept", "tests/test_other.py"]) == 3
+        assert cli.main(["accept", "tests/nowhere.scenario.json"]) == 2
+
     def test_nothing_is_pending(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         for name in ("a", "b"):
             pending_of(_golden(folder, name)).unlink()
