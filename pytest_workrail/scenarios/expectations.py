@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from enum import Enum
 from typing import Any
 
 from pytest_workrail.agents.scripted import Expectation
@@ -38,7 +39,7 @@ def unmet(scenario: model.Scenario, run: Run) -> tuple[Fault, ...]:
     if expected.context is not None:
         found += _context(expected.context, run)
     if expected.error is not None:
-        found += _error(expected.error, run)
+        found += _error(expected.error.value, run)
     return tuple(found)
 
 
@@ -81,13 +82,13 @@ def _list(
     wanted: Sequence[Any], actual: Sequence[Mapping[str, Any]], pointer: str, what: str, key: str
 ) -> Iterator[Fault]:
     """Objects in order: a name alone stands for its key, and of an object only the given members count."""
-    names = [each if isinstance(each, str) else str(getattr(each, key)) for each in wanted]
+    names = [(each if isinstance(each, Enum) else getattr(each, key)).value for each in wanted]
     found = list(_sequence(names, [str(each[key]) for each in actual], pointer, f"are the {what}"))
     if found:
         yield from found
         return
     for index, (one, other) in enumerate(zip(wanted, actual, strict=True)):
-        if isinstance(one, str):
+        if isinstance(one, Enum):
             continue
         for member, value in _given(one):
             shown = other.get(member)
@@ -146,12 +147,12 @@ def turn_expectation(expected: model.TurnExpectation) -> Expectation:
         kind = _kind(exchange)
         if expected.answer is not None and expected.answer.value != kind:
             return f"the answer is {kind}, not {expected.answer.value}"
-        if expected.code is not None and exchange.response.get("code") != expected.code:
+        if expected.code is not None and exchange.response.get("code") != expected.code.value:
             had = f"error {exchange.response['code']}" if exchange.is_error else "no error"
-            return f"the answer is {had}, not error {expected.code}"
-        if expected.blockers is not None and tuple(expected.blockers) != blocker_codes(exchange.response):
-            had = _listed(blocker_codes(exchange.response))
-            return f"the blockers are {had}, not {_listed(expected.blockers)}"
+            return f"the answer is {had}, not error {expected.code.value}"
+        wanted = None if expected.blockers is None else tuple(code.value for code in expected.blockers)
+        if wanted is not None and wanted != blocker_codes(exchange.response):
+            return f"the blockers are {_listed(blocker_codes(exchange.response))}, not {_listed(wanted)}"
         if expected.pending is not None and expected.pending != _pending(exchange):
             return f"the pending step is {_pending(exchange) or 'none'}, not {expected.pending}"
         return None

@@ -70,6 +70,9 @@ def test_codes_and_names_are_in_order() -> None:
         ('{"workflow": "a.json", "mode": "gided"}', "schema-enum", (1, 32)),
         ('{"workflow": "a.json",\n "agent": {"kind": "auto", "turn": []}}', "schema-unknown-member", (2, 28)),
         ('{"workflow": "a.json", "expect": {"blockers": [{"step": "x"}]}}', "schema-missing-member", (1, 48)),
+        ('{"workflow": "a.json", "expect": {"blockers": ["MISSING_NOTES"]}}', "schema-enum", (1, 48)),
+        ('{"workflow": "a.json", "expect": {"gaps": [{"detail": "missing_notes"}]}}', "schema-enum", (1, 55)),
+        ('{"workflow": "a.json", "expect": {"error": "NOT_THERE"}}', "schema-enum", (1, 44)),
         ("3", "json-root-not-object", (1, 1)),
     ],
 )
@@ -108,8 +111,8 @@ def test_every_place_that_names_a_step_is_looked_at(tmp_path: Path) -> None:
         "declares": [{"reason": "evaluation_error", "step": "x6"}],
         "expect": {
             "steps": ["one", "x7"],
-            "blockers": ["A", {"code": "A", "step": "x8"}],
-            "gaps": [{"detail": "a", "step": "x9"}],
+            "blockers": ["MISSING_REQUIRED_NOTES", {"code": "MISSING_REQUIRED_NOTES", "step": "x8"}],
+            "gaps": [{"detail": "missing_required_notes", "step": "x9"}],
             "outputs": {"x10": {}},
         },
     }
@@ -156,11 +159,11 @@ def test_everything_a_scenario_can_hold() -> None:
         "expect": {
             "status": "gated",
             "steps": ["a"],
-            "blockers": ["A", {"code": "B", "step": "a", "message": "m"}],
-            "gaps": ["a", {"detail": "b", "severity": "warning", "summary": "s"}],
+            "blockers": ["MISSING_CONTEXT_KEY", {"code": "INVARIANT_VIOLATION", "step": "a", "message": "m"}],
+            "gaps": ["needs_user_choice", {"detail": "evaluation_error", "severity": "warning", "summary": "s"}],
             "outputs": {"a": {"notes": "n", "artifacts": [1]}},
             "context": {"a": 1},
-            "error": "E",
+            "error": "TIMEOUT",
         },
         "agent": {
             "kind": "scripted",
@@ -170,7 +173,7 @@ def test_everything_a_scenario_can_hold() -> None:
                     "step": "a",
                     "does": "right",
                     "repeats": True,
-                    "expect": {"answer": "ok", "blockers": [], "code": "c"},
+                    "expect": {"answer": "ok", "blockers": [], "code": "NOT_FOUND"},
                 },
                 {"step": "a", "call": "inspect_workflow", "request": {"mode": "metadata"}},
                 {"step": "a", "prefers": {"mode": "guided", "risk": "balanced"}},

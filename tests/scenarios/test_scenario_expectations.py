@@ -101,7 +101,8 @@ def test_a_scenario_that_says_nothing_has_to_complete() -> None:
 
 PENDING = {"stepId": "two"}
 OK: dict[str, Any] = {"kind": "ok", "isComplete": False, "pending": PENDING}
-BLOCKED: dict[str, Any] = {**OK, "kind": "blocked", "blockers": {"blockers": [{"code": "A"}, {"code": "B"}]}}
+NOTES, LIMIT = "MISSING_REQUIRED_NOTES", "INVARIANT_VIOLATION"
+BLOCKED: dict[str, Any] = {**OK, "kind": "blocked", "blockers": {"blockers": [{"code": NOTES}, {"code": LIMIT}]}}
 ERROR: dict[str, Any] = {"code": "NOT_FOUND", "message": "m"}
 
 
@@ -111,13 +112,13 @@ ERROR: dict[str, Any] = {"code": "NOT_FOUND", "message": "m"}
         ({}, OK, None),
         ({"answer": "ok", "pending": "two"}, OK, None),
         ({"answer": "ok"}, {"workflows": []}, None),
-        ({"answer": "blocked", "blockers": ["A", "B"]}, BLOCKED, None),
+        ({"answer": "blocked", "blockers": [NOTES, LIMIT]}, BLOCKED, None),
         ({"answer": "gated"}, {"kind": "gate_checkpoint"}, None),
         ({"answer": "complete"}, {"kind": "ok", "isComplete": True, "pending": None}, None),
         ({"answer": "error", "code": "NOT_FOUND"}, ERROR, None),
         ({"answer": "blocked"}, OK, "the answer is ok, not blocked"),
-        ({"blockers": ["B"]}, BLOCKED, "the blockers are A, B, not B"),
-        ({"blockers": ["B"]}, OK, "the blockers are none, not B"),
+        ({"blockers": [LIMIT]}, BLOCKED, f"the blockers are {NOTES}, {LIMIT}, not {LIMIT}"),
+        ({"blockers": [LIMIT]}, OK, f"the blockers are none, not {LIMIT}"),
         ({"code": "TIMEOUT"}, ERROR, "the answer is error NOT_FOUND, not error TIMEOUT"),
         ({"code": "TIMEOUT"}, OK, "the answer is no error, not error TIMEOUT"),
         ({"pending": "one"}, OK, "the pending step is two, not one"),

@@ -18,10 +18,12 @@ from pytest_workrail.events.vocabulary import (
     Unexpected,
     UserOnlyDependency,
 )
+from pytest_workrail.protocol.errors import ErrorCode
 from pytest_workrail.run.transcript import Exchange, Transcript
 from pytest_workrail.scenarios.loading import Loaded, load_scenario
 from pytest_workrail.scenarios.playing import play
 from workrail_lint.result import Ok
+from workrail_lint.scenario import vocabulary
 from workrail_lint.scenario.system import ScenarioSystem
 from workrail_lint.scenario.vocabulary import AgentKind, Behaviour, CallName, FaultKind
 from workrail_lint.workrail.catalog.catalog import load_core
@@ -63,6 +65,15 @@ def test_every_golden_has_its_scenario() -> None:
 def test_every_blocker_code_is_shown() -> None:
     met = {code for transcript in transcripts().values() for visit in transcript.visits for code in visit.blockers}
     assert met == set(get_args(BlockerCode))
+
+
+def test_scenarios_can_expect_whatever_the_engine_says() -> None:
+    details = (ContractViolation, CapabilityMissing, UserOnlyDependency, Unexpected)
+    assert {code.value for code in vocabulary.BlockerCode} == set(get_args(BlockerCode))
+    assert {detail.value for detail in vocabulary.GapDetail} == {each for kind in details for each in get_args(kind)}
+    own, tokens, *bundles = get_args(ErrorCode)
+    assert bundles, "which no tool of a scenario answers with"
+    assert {code.value for code in vocabulary.ErrorCode} == {*get_args(own), *get_args(tokens)}
 
 
 def test_every_gap_reason_is_shown() -> None:

@@ -11,9 +11,12 @@ from workrail_lint.scenario.vocabulary import (
     AgentKind,
     AnswerKind,
     Behaviour,
+    BlockerCode,
     CallName,
     ChoiceKind,
+    ErrorCode,
     FaultKind,
+    GapDetail,
     HostReason,
     Mode,
     PersonDetail,
@@ -37,8 +40,10 @@ class TurnExpectation(Closed):
     """What has to come of one turn."""
 
     answer: Maybe[OneOf[AnswerKind]] = Field(None, description="The kind of answer.")
-    blockers: Maybe[Listed[FilledText]] = Field(None, description="The codes of the blockers, all of them in order.")
-    code: Maybe[FilledText] = Field(None, description="The code of the error.")
+    blockers: Maybe[Listed[OneOf[BlockerCode]]] = Field(
+        None, description="The codes of the blockers, all of them in order."
+    )
+    code: Maybe[OneOf[ErrorCode]] = Field(None, description="The code of the error.")
     pending: Maybe[FilledText] = Field(None, description="The step that is pending afterwards.")
 
 
@@ -219,7 +224,7 @@ Declaration = TypeAliasType(
 class ExpectedBlocker(Closed):
     """A blocker, as far as it matters."""
 
-    code: FilledText = Field(description="Its code.")
+    code: OneOf[BlockerCode] = Field(description="Its code.")
     step: Maybe[FilledText] = Field(None, description="The step it stopped.")
     message: Maybe[FilledText] = Field(None, description="A part of its message.")
 
@@ -227,7 +232,7 @@ class ExpectedBlocker(Closed):
 class ExpectedGap(Closed):
     """A gap, as far as it matters."""
 
-    detail: FilledText = Field(description="Its reason, such as missing_required_notes.")
+    detail: OneOf[GapDetail] = Field(description="Its reason, such as missing_required_notes.")
     step: Maybe[FilledText] = Field(None, description="The step that went on without it.")
     severity: Maybe[OneOf[Severity]] = Field(None, description="How much it matters.")
     summary: Maybe[FilledText] = Field(None, description="A part of its summary.")
@@ -241,9 +246,11 @@ class ExpectedOutput(Closed):
 
 
 Blocker = Annotated[
-    Annotated[FilledText, Tag("string")] | Annotated[ExpectedBlocker, Tag("object")], Discriminator(ByType())
+    Annotated[OneOf[BlockerCode], Tag("string")] | Annotated[ExpectedBlocker, Tag("object")], Discriminator(ByType())
 ]
-Gap = Annotated[Annotated[FilledText, Tag("string")] | Annotated[ExpectedGap, Tag("object")], Discriminator(ByType())]
+Gap = Annotated[
+    Annotated[OneOf[GapDetail], Tag("string")] | Annotated[ExpectedGap, Tag("object")], Discriminator(ByType())
+]
 
 
 class Expectations(Closed):
@@ -257,7 +264,7 @@ class Expectations(Closed):
         None, description="What steps handed in, by step id; of several visits, the last one."
     )
     context: Maybe[Context] = Field(None, description="Variables and their values at the end; null for one not set.")
-    error: Maybe[FilledText] = Field(None, description="The code of the error that the run ends with.")
+    error: Maybe[OneOf[ErrorCode]] = Field(None, description="The code of the error that the run ends with.")
 
 
 class Scenario(Closed):
