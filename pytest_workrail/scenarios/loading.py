@@ -49,7 +49,7 @@ def load_scenario(path: Path, file: str) -> Ok[Loaded] | Err[ScenarioFailure]:
 
     found = read.findings or [each for each in own_findings(read.value) if each.severity is Severity.ERROR]
     if found:
-        return failed(*map(_fault, found))
+        return failed(*(_fault(each, document) for each in found))
     sources = project_sources(os.fspath(path.parent))
     if isinstance(sources, Err):
         return failed(Fault(sources.error, ""))
@@ -59,12 +59,13 @@ def load_scenario(path: Path, file: str) -> Ok[Loaded] | Err[ScenarioFailure]:
     ir = compiled.value.ir
     unknown = list(workflow_findings(read.value, ir))
     if unknown:
-        return failed(*map(_fault, unknown))
+        return failed(*(_fault(each, document) for each in unknown))
     return Ok(Loaded(file, document, Scenario.model_validate(read.value), ir))
 
 
-def _fault(finding: Finding) -> Fault:
-    span = finding.span
+def _fault(finding: Finding, document: JsonDocument) -> Fault:
+    """What a check finds, at the place where it says so: about a member, its name."""
+    span = finding.span or document.locate(finding.pointer, finding.on_name)
     return Fault(finding.message, finding.pointer, None if span is None else Place(span.start.line, span.start.column))
 
 

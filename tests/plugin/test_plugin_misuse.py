@@ -20,7 +20,7 @@ BROKEN: dict[str, tuple[str | bytes, str]] = {
     "gone": ('{"workflow": "../workflows/nope.json"}', ":1:14: the workflow ../workflows/nope.json does not exist*"),
     "folder": ('{"workflow": "../workflows"}', ":1:14: the workflow ../workflows is a directory*"),
     "number": ('{"workflow": 7}', ":1:14: workflow must be a string, not 7*"),
-    "member": ("{" + WORKFLOW + ', "modus": 1}', ":*: unknown member 'modus'*"),
+    "member": ("{" + WORKFLOW + ', "modus": 1}', ":1:59: unknown member 'modus'*"),
     "choice": ("{" + WORKFLOW + ', "mode": "guidde"}', ":*Did you mean 'guided'?*"),
     "step": (
         "{" + WORKFLOW + ', "agent": {"kind": "auto", "turns": [{"step": "read-chnage", "does": "right"}]}}',
