@@ -12,6 +12,7 @@ from pytest_workrail.agents.choices import no_step
 from pytest_workrail.agents.moment import Agent, Moment, Opening
 from pytest_workrail.agents.opening import opening_context
 from pytest_workrail.agents.right import right_answer
+from pytest_workrail.engine.state import StepInstance
 from workrail_lint.js import Json
 from workrail_lint.result import Ok
 from workrail_lint.scenario.vocabulary import Behaviour
@@ -49,22 +50,28 @@ class Stubborn(Agent):
 class Erratic(Agent):
     """Does something else at every attempt, as chance decides, and the right thing when its patience is over.
 
-    A block that can't be retried makes it go back to the step and do it right.
+    A block that can't be retried makes it go back to the step and do it right. Where the right thing is refused, it
+    gives up.
     """
 
     def __init__(self, seed: int = 0, patience: int = 2) -> None:
         self._seed = seed
         self._patience = patience
+        self._done_right: set[StepInstance] = set()
 
     def begin(self, opening: Opening) -> dict[str, Json]:
+        self._done_right = set()
         return opening_context(opening)
 
     def act(self, moment: Moment) -> Action:
         if moment.refusal == "gated":
             return Stop("A gate is opened by somebody else.")
+        if moment.refusal is not None and moment.instance in self._done_right:
+            return Stop("The right answer was refused.")
         if moment.refusal == "terminal":
             return Rewind()
         if moment.attempt > self._patience or moment.refusal == "error":
+            self._done_right.add(moment.instance)
             return right_answer(moment)
         choices = possible(moment)
         at = fraction(self._seed, moment.step_id, moment.visit, moment.attempt)

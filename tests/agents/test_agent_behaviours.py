@@ -150,3 +150,17 @@ def test_erratic_agents_stop_at_gates() -> None:
     assert run.status in ("gated", "error")
     quiet = play(gated, Erratic(1, patience=1), preferences=Preferences("full_auto_never_stop"))
     assert quiet.status in ("complete", "complete_with_gaps")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_an_erratic_agent_gives_up_where_the_right_answer_is_refused(seed: int) -> None:
+    impossible = [
+        {"type": "contains", "value": "long enough", "message": "m"},
+        {"type": "length", "max": 3, "message": "m"},
+    ]
+    stuck = play(workflow(step("one", validationCriteria=impossible)), Erratic(seed), max_turns=50)
+    assert (stuck.ending.kind, stuck.status) == ("stopped", "blocked")
+    approved = workflow(step("one", requireConfirmation={"kind": "human_approval"}))
+    alone = Preferences("full_auto_stop_on_user_deps", "balanced")
+    waits = play(approved, Erratic(seed), profile="locked", preferences=alone, max_turns=50)
+    assert (waits.ending.kind, waits.blockers[-1]) == ("stopped", "USER_ONLY_DEPENDENCY")
