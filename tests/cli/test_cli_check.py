@@ -204,6 +204,21 @@ def test_exit_codes_for_what_is_not_there(run: Run, write: Any, tmp_path: Path) 
     assert run("check", "--jobs", "0").code == 2
 
 
+def test_nothing_unreadable_hides_among_workflows(run: Run, write: Any) -> None:
+    neat = json.dumps(CLEAN, indent=2)
+    for name, content in {"empty": b"", "cut": b"{", "wide": neat.encode("utf-16"), "list": b"[]"}.items():
+        write(f"workflows/{name}.json", content)
+        write(f"elsewhere/{name}.json", content)
+    write("workflows/other.json", '{"compilerOptions": {}}')
+    ran = run("check", "--output-format", "concise")
+    assert ran.code == 1
+    for name, rule in {"empty": "file-empty", "cut": "json-syntax", "wide": "json-invalid-utf8"}.items():
+        assert f"workflows/{name}.json:1:" in ran.out
+        assert rule in ran.out
+    assert "elsewhere" not in ran.out
+    assert "other" not in ran.out
+
+
 def test_cross_file_findings(run: Run, write: Any) -> None:
     from workrail_lint.workrail.rules.samples import parallel
 

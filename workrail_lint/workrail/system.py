@@ -49,7 +49,7 @@ class WorkRailSystem:
         if named:
             return Kind.WORKFLOW.value if not path.endswith((".md", ".yaml", ".jsonl", ".txt")) else None
         # Cheap signs only: whether a file that was merely found is a workflow shows when it is read.
-        return _MAYBE if b'"steps"' in data or (b'"id"' in data and may_be_ours(path, "")) else None
+        return _MAYBE if b'"steps"' in data or may_be_ours(path, "") else None
 
     def check(self, path: str, data: bytes, kind: str, settings: Settings) -> FileResult:
         return self._check(path, data, kind, settings, alone=False)
