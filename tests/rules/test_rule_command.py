@@ -7,9 +7,10 @@ import json
 import pytest
 
 from workrail_lint.cli import main
-from workrail_lint.rules.docs import families, index, page, rules
+from workrail_lint.rules.base import Status
+from workrail_lint.rules.docs import families, further, index, page, rules
 
-RULES = rules()
+RULES = tuple(sorted((*rules(), *further()), key=lambda rule: rule.code))
 
 
 @pytest.fixture(autouse=True)
@@ -59,6 +60,7 @@ def test_a_rule_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
         "why": rule.why,
         "fix": {"text": rule.fix, "safety": "safe"},
         "default": True,
+        "status": "checked",
     }
 
 
@@ -72,6 +74,19 @@ def test_all_rules(capsys: pytest.CaptureFixture[str]) -> None:
     assert listed["version"] == 1
     assert sorted(rule["code"] for rule in listed["rules"]) == [rule.code for rule in RULES]
     assert sorted(shown(capsys, "--output-format", "markdown")) == sorted(index(RULES))
+
+
+def test_what_no_program_can_check_is_told_as_advice(capsys: pytest.CaptureFixture[str]) -> None:
+    text = shown(capsys, "helper-output-is-evidence")
+    assert text.startswith("AU007 helper-output-is-evidence (info, advice that no program can check)\n")
+    assert "\nWhat it asks for\n" in text
+    assert "\nFix\n" not in text
+    planned = [rule for rule in further() if rule.status is Status.PLANNED]
+    assert [rule.code for rule in planned] == [f"AU10{number}" for number in range(1, 7)]
+    assert "(info, planned)" in shown(capsys, planned[0].code)
+    for rule in further():
+        assert rule.default_on is (rule.family == "CF")
+        assert all(text.endswith(".") and text.isprintable() for text in (rule.summary, rule.why))
 
 
 def test_a_family(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Rule
-from workrail_lint.rules.docs import families, rules
+from workrail_lint.rules.docs import families, further, rules
 
 RULES = rules()
 each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.code}-{rule.name}")
@@ -68,7 +68,7 @@ def test_facts_are_complete(rule: Rule) -> None:
 
 def test_codes_and_names_are_unique() -> None:
     for fact in ("code", "name"):
-        values = [getattr(rule, fact) for rule in RULES]
+        values = [getattr(rule, fact) for rule in (*RULES, *further())]
         assert sorted(set(values)) == sorted(values)
     assert not {rule.name for rule in RULES} & {rule.code for rule in RULES}
 

@@ -9,7 +9,7 @@ from workrail_lint.cli import OK, UsageError
 from workrail_lint.cli.output import Style, out, printable, uses_colour
 from workrail_lint.cli.parser import Parser
 from workrail_lint.findings import Severity
-from workrail_lint.rules.base import Rule
+from workrail_lint.rules.base import Rule, Status
 from workrail_lint.suggest import nearest
 
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
@@ -23,9 +23,9 @@ def main(arguments: list[str]) -> int:
     args = parser.parsed(arguments)
     if args is None:
         return OK
-    from workrail_lint.rules.docs import families, family_order, index, page, rules
+    from workrail_lint.rules.docs import families, family_order, further, index, page, rules
 
-    known = tuple(sorted(rules(), key=lambda rule: (family_order(rule.family), rule.code)))
+    known = tuple(sorted((*rules(), *further()), key=lambda rule: (family_order(rule.family), rule.code)))
     style = Style(uses_colour())
     if args.code is None or args.code.upper() in families():
         family = None if args.code is None else args.code.upper()
@@ -73,6 +73,7 @@ def rule_object(rule: Rule) -> dict[str, Any]:
         "why": rule.why,
         "fix": {"text": rule.fix, "safety": rule.fix_safety} if rule.fix_safety else None,
         "default": rule.default_on,
+        "status": rule.status.value,
     }
 
 
@@ -91,29 +92,36 @@ def _table(shown: list[Rule], titles: dict[str, str], style: Style) -> str:
             family = rule.family
             lines += ["", style(f"{family}  {titles.get(family, family)}", "bold")]
         level = style(rule.severity.value.ljust(7), _COLOURS[rule.severity])
-        lines.append(f"{rule.code}  {rule.name.ljust(width)}  {level}  {rule.fix_safety or '-'}".rstrip())
+        last = rule.fix_safety or ("-" if rule.status is Status.CHECKED else rule.status.value)
+        lines.append(f"{rule.code}  {rule.name.ljust(width)}  {level}  {last}")
     lines += ["", f"{len(shown)} rules; the last column is the safety of the fix. workrail-lint rule CODE tells more."]
     return "\n".join(lines[1:])
 
 
 def _explained(rule: Rule, titles: dict[str, str], style: Style) -> str:
-    from workrail_lint.rules.docs import fix_line, origin_line
+    from workrail_lint.rules.docs import fix_line, origin_line, state
     from workrail_lint.rules.example_files import as_shown, essentials, has_file, remarks, shown_files
 
     level = style(rule.severity.value, _COLOURS[rule.severity], "bold")
-    state = "" if rule.default_on else ", off unless it is selected by name"
+    off = "" if rule.default_on else f", {state(rule)}"
     lines = [
-        f"{style(f'{rule.code} {rule.name}', 'bold')} ({level}{state})",
+        f"{style(f'{rule.code} {rule.name}', 'bold')} ({level}{off})",
         f"Family: {titles.get(rule.family, rule.family)}",
     ]
-    for heading, text in (
+    sections = [
         ("What it finds", rule.summary),
         ("Why it is bad", rule.why),
         ("Fix", fix_line(rule).replace("`", "")),
         ("Origin", origin_line(rule).replace("`", "")),
-    ):
+    ]
+    if rule.status is not Status.CHECKED:
+        sections[:3] = [("What it asks for", rule.summary), ("Why", rule.why)]
+    for heading, text in sections:
         lines += ["", style(heading, "bold"), *_wrapped(text)]
-    example = essentials(next(iter(rule.examples())))
+    first = next(iter(rule.examples()), None)
+    if first is None:
+        return "\n".join(lines)
+    example = essentials(first)
     good = example.options.get("good_path") or example.path
     if has_file(example):
         lines += ["", style(f"Example ({example.path})", "bold"), *_source(as_shown(example.bad))]

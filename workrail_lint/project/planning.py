@@ -13,6 +13,7 @@ from workrail_lint.project.run import Plan
 from workrail_lint.project.selection import Selection, unknown_patterns
 from workrail_lint.project.suppression import CONFIGURATION_RULES, Suppressions, parse_suppressions
 from workrail_lint.result import Err, Ok
+from workrail_lint.rules.base import Rule
 from workrail_lint.version import VERSION
 from workrail_lint.workrail.canonical import canonical_hash
 from workrail_lint.workrail.settings import Settings
@@ -57,8 +58,14 @@ def make_plan(settings: Settings, config: Config, request: Request) -> Ok[Plan] 
             return loaded
         system.further = tuple(loaded.value.rules)
         systems = [*loaded.value.systems, *systems]
+
+    def every_rule() -> list[Rule]:
+        from workrail_lint.rules.guidelines import GUIDELINES
+
+        return [*(rule for known in systems for rule in known.rules()), *CONFIGURATION_RULES, *GUIDELINES]
+
     selection = Selection(
-        lambda: [rule for known in systems for rule in known.rules()] + list(CONFIGURATION_RULES),
+        every_rule,
         root=config.root,
         **choice,
     )

@@ -13,6 +13,8 @@ from workrail_lint.project.selection import Selection, pattern_matches
 from workrail_lint.result import Err, Ok
 from workrail_lint.rules.base import Example, Rule
 
+FAMILY = "CF"
+TITLE = "Configuration"
 _DATE = Pattern(r"\d{4}-\d{2}-\d{2}")
 _MEMBERS = {"place", "codes", "reason", "expires"}
 

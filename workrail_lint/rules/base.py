@@ -7,6 +7,7 @@ result, does not load in the tests.
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 from workrail_lint.findings import Fix, Severity
@@ -49,6 +50,14 @@ class Report(Protocol):
         """`original` says that pointer and fix speak of the document as written, not of its normalized form."""
 
 
+class Status(str, Enum):
+    """Whether a rule is looked for."""
+
+    CHECKED = "checked"
+    DOCUMENTATION = "documentation"  # advice that no program can check
+    PLANNED = "planned"
+
+
 class Rule:
     """The facts of a rule. Subclasses of a document system add the hooks their walk calls.
 
@@ -65,6 +74,7 @@ class Rule:
     fix: ClassVar[str] = ""  # what the fix does, "" when there is none
     fix_safety: ClassVar[str] = ""  # "safe", "unsafe" or ""
     default_on: ClassVar[bool] = True
+    status: ClassVar[Status] = Status.CHECKED
 
     def examples(self) -> Iterable[Example]:
         """At least one document that triggers the rule, beside one that does not."""

@@ -11,9 +11,10 @@ import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
+from typing import assert_never
 
 from workrail_lint.cli.output import printable
-from workrail_lint.rules.base import Example, Rule
+from workrail_lint.rules.base import Example, Rule, Status
 from workrail_lint.rules.example_files import as_shown, essentials, fixtures, has_file, remarks, shown_files
 from workrail_lint.words import counted
 
@@ -37,16 +38,27 @@ def rules() -> tuple[Rule, ...]:
     return tuple(sorted((rule for system in known_systems() for rule in system.rules()), key=lambda rule: rule.code))
 
 
+def further() -> tuple[Rule, ...]:
+    """What no document can show: rules about the configuration, and those that no program can check."""
+    from workrail_lint.project.suppression import CONFIGURATION_RULES
+    from workrail_lint.rules.guidelines import GUIDELINES
+
+    return (*CONFIGURATION_RULES, *GUIDELINES)
+
+
 @cache
 def families() -> dict[str, str]:
     """The two letters of each family, and what it is about."""
     from workrail_lint.blocks.rules import registry as blocks
+    from workrail_lint.project import suppression
+    from workrail_lint.rules import guidelines
     from workrail_lint.scenario import rules as scenarios
     from workrail_lint.team.rules import registry as team
     from workrail_lint.workrail.rules import registry as workflows
 
     registered = {**workflows.FAMILIES, scenarios.FAMILY: (scenarios.TITLE, ()), **team.FAMILIES}
-    return {letters: title for letters, (title, _) in registered.items()} | {blocks.FAMILY: blocks.TITLE}
+    titles = {letters: title for letters, (title, _) in registered.items()} | {blocks.FAMILY: blocks.TITLE}
+    return {**titles, suppression.FAMILY: suppression.TITLE, guidelines.FAMILY: guidelines.TITLE}
 
 
 def family_order(family: str) -> tuple[int, str]:
@@ -63,21 +75,40 @@ def page_name(rule: Rule) -> str:
 
 
 def page(rule: Rule) -> str:
-    """The page of a rule, always with the same headings."""
+    """The page of a rule, always with the same headings; only a rule that no document shows has no example."""
     examples = list(map(essentials, rule.examples()))
     fix = fix_line(rule)
+    shown = [
+        "## Example\n\n" + "\n\n".join([*(_shown_bad(example) for example in examples), *_whole(rule)]),
+        "## Use instead\n\n" + "\n\n".join(dict.fromkeys(map(_shown_good, examples))),
+    ]
     parts = [
         f"# {rule.code}: {rule.name}",
         f"Severity **{rule.severity.value}** · family {families().get(rule.family, rule.family)} · fix {fix_word(rule)}"
-        + ("" if rule.default_on else " · off unless it is selected by name"),
-        f"## What it finds\n\n{rule.summary}",
-        f"## Why it is bad\n\n{rule.why}",
-        "## Example\n\n" + "\n\n".join([*(_shown_bad(example) for example in examples), *_whole(rule)]),
-        "## Use instead\n\n" + "\n\n".join(dict.fromkeys(map(_shown_good, examples))),
+        + ("" if rule.default_on else f" · {state(rule)}"),
+        *(
+            (f"## What it finds\n\n{rule.summary}", f"## Why it is bad\n\n{rule.why}")
+            if rule.status is Status.CHECKED
+            else (f"## What it asks for\n\n{rule.summary}", f"## Why\n\n{rule.why}")
+        ),
+        *(shown if examples else ()),
         f"## Fix\n\n{fix}" + "".join(f"\n\n{shown}" for shown in dict.fromkeys(map(_shown_fixed, examples)) if shown),
         f"## Origin\n\n{origin_line(rule)}",
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def state(rule: Rule) -> str:
+    """Why a rule is off."""
+    match rule.status:
+        case Status.CHECKED:
+            return "off unless it is selected by name"
+        case Status.DOCUMENTATION:
+            return "advice that no program can check"
+        case Status.PLANNED:
+            return "planned"
+        case _:  # pragma: no cover - the enum is closed
+            assert_never(rule.status)
 
 
 def fix_word(rule: Rule) -> str:
@@ -104,6 +135,7 @@ _ORIGINS = {
     "lock": "a design rule that must hold for every workflow",
     "doc": "the engine's documentation",
     "product": "added by this linter",
+    "planned": "announced for the authoring guide, and not yet in force",
 }
 
 
@@ -197,9 +229,10 @@ def index(shown: Iterable[Rule]) -> str:
 
 
 def _row(rule: Rule) -> str:
-    level = rule.severity.value + ("" if rule.default_on else " (off)")
+    off = "off" if rule.status is Status.CHECKED else rule.status.value
+    level = rule.severity.value + ("" if rule.default_on else f" ({off})")
     origin, summary = (printable(text).replace("|", "\\|") for text in (rule.origin, rule.summary))
-    link = f"[{rule.code}]({page_name(rule)})"
+    link = f"[{rule.code}]({page_name(rule)})" if any(rule.examples()) else rule.code
     return f"| {link} | `{rule.name}` | {level} | {origin} | {rule.fix_safety or '-'} | {summary} |"
 
 
@@ -210,7 +243,7 @@ def generated() -> dict[str, bytes]:
     """Path to content for everything that is generated, relative to the root of the repository."""
     shown = rules()
     files = {f"{PAGES}/{page_name(rule)}": page(rule).encode() for rule in shown}
-    files[f"{PAGES}/README.md"] = index(shown).encode()
+    files[f"{PAGES}/README.md"] = index((*shown, *further())).encode()
     for rule in shown:
         files |= {f"{FIXTURES}/{path}": data for path, data in fixtures(rule).items()}
     return files
