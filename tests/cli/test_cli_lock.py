@@ -84,6 +84,17 @@ def test_paths_limit_what_is_looked_at(run: Run, write: Any, two: Any) -> None:
     assert run("lock", "--check").code == 0
 
 
+def test_a_folder_is_pinned_by_its_own_configuration(run: Run, write: Any, plain: dict[str, Any]) -> None:
+    routine = {**plain, "id": "routine-own", "steps": [step("inner")]}
+    call = step("call-it", None, templateCall={"templateId": "wr.templates.routine.own"})
+    write("part/workflows/a.json", {**plain, "steps": [step("first"), call]})
+    write("part/own/routine-own.json", routine)
+    write("part/workrail-lint.toml", 'routines = "own"\nexclude = ["own"]\n')
+    assert run("compile", "part/workflows/a.json", "--emit", "hash").code == 0
+    assert run("lock", "--update", "part").code == 0
+    assert run("lock", "--check", "part").code == 0
+
+
 @pytest.mark.parametrize(
     ("content", "part"),
     [

@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> int:
     args = _parser().parsed(arguments)
     if args is None:
         return OK
-    config = configuration(args)
+    config = configuration(args, args.paths[0])
     active = settings(args, config)
     root = os.path.dirname(os.path.abspath(args.file))
     files = workflow_files(args.paths, config)
