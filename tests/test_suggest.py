@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,3 +33,18 @@ def test_distance_is_symmetric_and_zero_only_for_equal(a: str, b: str) -> None:
 
 def test_swapped_neighbours_are_one_edit() -> None:
     assert edit_distance("abcd", "abdc", 3) == 1
+
+
+@given(st.text("abc", min_size=1, max_size=8), st.text("abc", min_size=1, max_size=8))
+def test_among_many_one_edit_is_enough_to_be_found(a: str, b: str) -> None:
+    many = [f"{number:06}-other" for number in range(400)]
+    assert nearest(a, [b, *many]) == (b if edit_distance(a, b, 2) == 1 else None)
+
+
+def test_many_names_and_long_ones_take_no_time() -> None:
+    many = [f"step-{number:05}" for number in range(5000)]
+    started = time.perf_counter()
+    for number in range(200):
+        nearest_id(f"step-{number:05}x", many)
+    assert nearest("x" * 100_000, ["x" * 99_999]) is None
+    assert time.perf_counter() - started < 5

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
+# Among more names than this only those one edit away are looked for, and longer names are never compared: a document
+# may hold thousands of either, and each of its mistakes asks for a suggestion.
+_MANY = 300
+_LONG = 200
 
-def nearest(name: str, known: Iterable[str], limit: int = 2) -> str | None:
+
+def nearest(name: str, known: Iterable[str], limit: int = 2, many: int = _MANY) -> str | None:
     """The only known name within `limit` edits (or the closest one); None when nothing is near.
 
     A tie between two different names is no suggestion: guessing wrong is worse than saying nothing.
     """
+    if len(name) > _LONG:
+        return None
+    candidates = list(known)
+    if len(candidates) > many:
+        candidates, limit = sorted(_one_edit_away(name).intersection(candidates)), 1
     best: list[str] = []
     best_distance = limit + 1
-    for candidate in known:
+    for candidate in candidates:
         if abs(len(candidate) - len(name)) > limit or candidate == name:
             continue
         distance = edit_distance(name, candidate, limit)
@@ -20,7 +30,27 @@ def nearest(name: str, known: Iterable[str], limit: int = 2) -> str | None:
             best, best_distance = [candidate], distance
         elif distance == best_distance and distance <= limit and candidate not in best:
             best.append(candidate)
+            if distance == 1:
+                return None
     return best[0] if len(best) == 1 else None
+
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-."
+
+
+def _one_edit_away(name: str) -> set[str]:
+    """Everything that one edit makes of a name, with the letters ids are made of: looking those up beats comparing."""
+    letters = {*_LETTERS, *name}
+    made: set[str] = set()
+    for at in range(len(name) + 1):
+        start, end = name[:at], name[at:]
+        made.update(start + letter + end for letter in letters)
+        if end:
+            made.add(start + end[1:])
+            made.update(start + letter + end[1:] for letter in letters)
+        if len(end) > 1:
+            made.add(start + end[1] + end[0] + end[2:])
+    return made
 
 
 def hint(name: str, known: Collection[str], what: str = "known") -> str:
@@ -33,7 +63,7 @@ def nearest_id(name: str, known: Iterable[str]) -> str | None:
     """Like `nearest`, but for dotted or hyphenated ids: also one that only lacks or mistakes its prefix."""
     candidates = list(known)
     found = nearest(name, candidates, max(2, len(name) // 8))
-    if found is not None:
+    if found is not None or len(candidates) > _MANY:
         return found
     tail = _tail(name)
     same_tail = [candidate for candidate in candidates if _tail(candidate) == tail]

@@ -134,6 +134,6 @@ def unknown_patterns(rules: Iterable[Rule], patterns: Iterable[str]) -> list[str
         if pattern == ALL or any(_names(rule, [pattern]) for rule in known):
             continue
         names = [rule.name for rule in known] + [rule.code for rule in known]
-        suggestion = pattern.upper() if pattern.upper() in names else nearest(pattern, names)
+        suggestion = pattern.upper() if pattern.upper() in names else nearest(pattern, names, many=len(names))
         problems.append(f"no rule matches {pattern!r}" + (f"; did you mean {suggestion!r}?" if suggestion else ""))
     return problems
