@@ -82,7 +82,7 @@ def bindings_file(args: argparse.Namespace, config: Config) -> str | None:
         return str(args.bindings)
     if args.bindings_dir is None and (configured := config.file("bindings")):
         return configured
-    default = os.path.join(args.bindings_dir or os.curdir, BINDINGS_FILE)
+    default = os.path.join(args.bindings_dir or os.path.relpath(config.root), BINDINGS_FILE)
     return default if os.path.isfile(default) else None
 
 

@@ -13,9 +13,9 @@ from workrail_lint.cli.output import err, printable
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.project.builtin import SUFFIXES
 from workrail_lint.project.config import Config
-from workrail_lint.project.discovery import Discovery, discover
 from workrail_lint.project.planning import Request, make_plan
-from workrail_lint.project.run import Outcome, Plan, default_jobs, run
+from workrail_lint.project.projects import Project, projects
+from workrail_lint.project.run import Checked, Outcome, Plan, default_jobs, merged, run
 from workrail_lint.result import Err
 from workrail_lint.words import counted
 
@@ -50,52 +50,75 @@ def _refuse_nonsense(args: Namespace) -> None:
 
 def _deciding_files(args: Namespace) -> list[str]:
     """The files besides the documents that decide what is found; none while the configuration is broken."""
-    start = args.paths[0] if args.paths else os.curdir
     try:
-        config = configuration(args, start)
+        configs = [project.config for project in _projects(args)]
     except UsageError:
-        config = Config(os.curdir, path=args.config)
-    given = [args.catalog, args.routines, args.baseline, bindings_file(args, config), config.path]
-    return [path for path in (*given, *map(config.file, ("catalog", "routines", "baseline"))) if path is not None]
+        configs = [Config(os.curdir, path=args.config)]
+    deciding = [args.catalog, args.routines, args.baseline]
+    for config in configs:
+        deciding += [bindings_file(args, config), config.path]
+        deciding += map(config.file, ("catalog", "routines", "baseline"))
+    return [path for path in deciding if path is not None]
 
 
 def _run(args: Namespace) -> int:
-    paths = args.paths or [os.curdir]
-    start = args.stdin_filename or paths[0] if paths == ["-"] else paths[0]
-    config = configuration(args, os.curdir if start == "-" else start)
-    args.strict = args.strict or config.flag("strict")
-    plan = _plan(args, config, paths)
-    if paths == ["-"]:
-        from workrail_lint.cli.stdin import check_stdin, diff_stdin
-
-        data = sys.stdin.buffer.read()
-        if args.diff:
-            return FINDINGS if diff_stdin(args, plan, data) and not args.exit_zero else OK
-        outcome, discovery = check_stdin(args, plan, data)
-    else:
-        discovery = discover(
-            paths,
-            include=config.strings("include"),
-            exclude=config.strings("exclude"),
-            root=config.root,
-            suffixes=SUFFIXES,
-        )
-        _refuse_missing(discovery, paths)
+    if args.paths == ["-"]:
+        return _run_stdin(args)
+    checked = []
+    changed = 0
+    for project in _projects(args):
+        plan = _plan(args, project.config, complete=project.is_whole)
         if args.fix or args.diff:
             from workrail_lint.cli.fix import fix_files
 
-            changed, outcome = fix_files(discovery, plan, unsafe=args.unsafe_fixes, write=args.fix)
-            if args.diff:
-                return FINDINGS if changed and not args.exit_zero else OK
+            result = fix_files(project.discovery, plan, unsafe=args.unsafe_fixes, write=args.fix)
+            changed += result.changed
+            checked.append(Checked(result.outcome, plan, _is_strict(args, project.config)))
         else:
-            outcome = run(discovery, plan)
+            checked.append(Checked(run(project.discovery, plan), plan, _is_strict(args, project.config)))
+    if args.diff:
+        return FINDINGS if changed and not args.exit_zero else OK
+    return _conclude(args, checked)
+
+
+def _run_stdin(args: Namespace) -> int:
+    from workrail_lint.cli.stdin import check_stdin, diff_stdin
+
+    config = configuration(args, args.stdin_filename or os.curdir)
+    plan = _plan(args, config, complete=False)
+    data = sys.stdin.buffer.read()
+    if args.diff:
+        return FINDINGS if diff_stdin(args, plan, data) and not args.exit_zero else OK
+    return _conclude(args, [Checked(check_stdin(args, plan, data), plan, _is_strict(args, config))])
+
+
+def _conclude(args: Namespace, checked: list[Checked]) -> int:
+    """Report what was found and say how it went."""
+    outcome = merged([each.outcome for each in checked])
     if not outcome.files and not outcome.findings:
-        err(f"workrail-lint: no document found in {', '.join(map(printable, paths))}")
+        err(f"workrail-lint: no document found in {', '.join(map(printable, args.paths or [os.curdir]))}")
         return OK if args.exit_zero else NOTHING
     if args.write_baseline:
         return _write_baseline(args.write_baseline, outcome)
-    _report(args, outcome, plan)
-    return OK if args.exit_zero else exit_code(outcome.findings, args.strict)
+    _report(args, outcome, checked)
+    codes = [exit_code(each.outcome.findings, each.strict) for each in checked]
+    return OK if args.exit_zero else max(codes)
+
+
+def _projects(args: Namespace) -> list[Project]:
+    """What is to be checked, by the configurations that hold for it."""
+    paths = args.paths or [os.curdir]
+    fixed = configuration(args, paths[0]) if args.config or args.isolated else None
+    found = projects(paths, lambda path: fixed or configuration(args, path), SUFFIXES, nested=fixed is None)
+    for project in found:
+        for path, reason in project.problems:
+            if path in paths:
+                raise UsageError(f"{printable(path)} {reason}")
+    return found
+
+
+def _is_strict(args: Namespace, config: Config) -> bool:
+    return bool(args.strict) or config.flag("strict")
 
 
 def exit_code(findings: list[Finding], strict: bool) -> int:
@@ -104,13 +127,7 @@ def exit_code(findings: list[Finding], strict: bool) -> int:
     return FINDINGS if any(finding.severity in failing for finding in findings) else OK
 
 
-def _refuse_missing(discovery: Discovery, paths: list[str]) -> None:
-    for path, reason in discovery.problems:
-        if path in paths:
-            raise UsageError(f"{printable(path)} {reason}")
-
-
-def _plan(args: Namespace, config: Config, paths: list[str]) -> Plan:
+def _plan(args: Namespace, config: Config, *, complete: bool) -> Plan:
     baseline = args.baseline or config.file("baseline")
     request = Request(
         _split(args.select),
@@ -119,9 +136,9 @@ def _plan(args: Namespace, config: Config, paths: list[str]) -> Plan:
         baseline=None if args.write_baseline else baseline,
         fingerprints=bool(args.write_baseline or baseline or args.output_format in ("sarif", "gitlab")),
         # Fixing needs the fixes themselves, which the cache does not keep.
-        use_cache=not (args.no_cache or args.fix or args.diff or paths == ["-"]),
+        use_cache=not (args.no_cache or args.fix or args.diff or args.paths == ["-"]),
         jobs=args.jobs or default_jobs(),
-        complete=any(os.path.isdir(path) for path in paths),
+        complete=complete,
     )
     chosen = settings(args, config, parity=args.engine_parity)
     if args.agent:
@@ -149,7 +166,7 @@ def _write_baseline(path: str, outcome: Outcome) -> int:
     return OK
 
 
-def _report(args: Namespace, outcome: Outcome, plan: Plan) -> None:
+def _report(args: Namespace, outcome: Outcome, checked: list[Checked]) -> None:
     clean = not outcome.findings and not outcome.accepted
     if clean and args.output_format in ("text", "concise") and not args.output_file and not args.statistics:
         if args.output_format == "text":
@@ -157,4 +174,4 @@ def _report(args: Namespace, outcome: Outcome, plan: Plan) -> None:
         return
     from workrail_lint.cli.report import write_report
 
-    write_report(args, outcome, plan)
+    write_report(args, outcome, checked)

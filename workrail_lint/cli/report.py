@@ -7,7 +7,7 @@ import sys
 
 from workrail_lint.cli import UsageError
 from workrail_lint.cli.output import out, printable
-from workrail_lint.project.run import Outcome, Plan
+from workrail_lint.project.run import Checked, Outcome
 from workrail_lint.report import render, render_statistics
 from workrail_lint.report.data import ReportData
 from workrail_lint.report.sources import Sources
@@ -15,8 +15,8 @@ from workrail_lint.report.terminal import terminal_of
 from workrail_lint.version import VERSION
 
 
-def write_report(args: argparse.Namespace, outcome: Outcome, plan: Plan) -> None:
-    text = (render_statistics if args.statistics else render)(args.output_format, report_data(args, outcome, plan))
+def write_report(args: argparse.Namespace, outcome: Outcome, checked: list[Checked]) -> None:
+    text = (render_statistics if args.statistics else render)(args.output_format, report_data(args, outcome, checked))
     if args.output_file is None:
         out(text, end="")
         return
@@ -28,19 +28,19 @@ def write_report(args: argparse.Namespace, outcome: Outcome, plan: Plan) -> None
         raise UsageError(f"{printable(args.output_file)} can't be written ({error.strerror})") from None
 
 
-def report_data(args: argparse.Namespace, outcome: Outcome, plan: Plan) -> ReportData:
+def report_data(args: argparse.Namespace, outcome: Outcome, checked: list[Checked]) -> ReportData:
     terminal = terminal_of(None if args.output_file is not None else sys.stdout)
     sources = _sources(args)
     return ReportData(
         sources.reported(outcome.findings),
         accepted=sources.reported(outcome.accepted),
         suppressed=sources.reported((f for f, _ in outcome.suppressed), {id(f): why for f, why in outcome.suppressed}),
-        has_baseline=plan.baseline is not None,
+        has_baseline=any(each.plan.baseline is not None for each in checked),
         sources=sources,
-        rules={rule.name: rule for system in plan.systems for rule in system.rules()},
+        rules={rule.name: rule for each in checked for system in each.plan.systems for rule in system.rules()},
         files=len(outcome.files),
         version=VERSION,
-        strict=args.strict,
+        strict=any(each.strict for each in checked),
         colour=terminal.colour,
         link=terminal.link,
         width=terminal.width,

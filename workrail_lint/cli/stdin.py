@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from workrail_lint.project.discovery import Discovery
 from workrail_lint.project.run import Outcome, Plan, settled
 
 
-def check_stdin(args: argparse.Namespace, plan: Plan, data: bytes) -> tuple[Outcome, Discovery]:
+def check_stdin(args: argparse.Namespace, plan: Plan, data: bytes) -> Outcome:
     """Check the bytes under the name they were given; nothing else of the project is looked at."""
     name = _name(args)
     args.stdin_data = data  # the report shows frames of this text, whatever stands on disk under that name
@@ -16,8 +15,8 @@ def check_stdin(args: argparse.Namespace, plan: Plan, data: bytes) -> tuple[Outc
         kind = system.claims(name, data, True)
         if kind is not None:
             result = system.check_data(name, data, kind, plan.settings)
-            return settled(result.findings, [name], plan), Discovery([], [])
-    return Outcome([], [], [], []), Discovery([], [])
+            return settled(result.findings, [name], plan)
+    return Outcome([], [], [], [])
 
 
 def diff_stdin(args: argparse.Namespace, plan: Plan, data: bytes) -> bool:

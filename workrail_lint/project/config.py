@@ -7,6 +7,7 @@ with a suggestion, never ignored: a misspelt `ignore` would silently change what
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from typing import Any
 
 from workrail_lint.result import Err, Ok
@@ -111,16 +112,22 @@ def find_config(start: str) -> Ok[Config] | Err[str]:
     """The configuration that holds for a file or folder: the nearest one above it."""
     folder = _folder(start)
     while True:
-        own = os.path.join(folder, OWN_FILE)
-        if os.path.isfile(own):
+        own = config_file(folder)
+        if own is not None:
             return load_config(own)
-        shared = os.path.join(folder, SHARED_FILE)
-        if _mentions_table(shared):
-            return load_config(shared)
         above = os.path.dirname(folder)
         if above == folder:
             return Ok(unconfigured(start))
         folder = above
+
+
+def config_file(folder: str, names: Collection[str] = (OWN_FILE, SHARED_FILE)) -> str | None:
+    """The configuration that stands in a folder. `names` are those of its files, where they are known already."""
+    own = os.path.join(folder, OWN_FILE)
+    if OWN_FILE in names and os.path.isfile(own):
+        return own
+    shared = os.path.join(folder, SHARED_FILE)
+    return shared if SHARED_FILE in names and _mentions_table(shared) else None
 
 
 def unconfigured(start: str) -> Config:
@@ -139,7 +146,7 @@ def _mentions_table(path: str) -> bool:
     try:
         with open(path, "rb") as file:
             text = file.read(1_000_000)
-    except OSError:
+    except (OSError, ValueError):
         return False
     return any(spelled in text for spelled in (b"tool.workrail-lint", b'tool."workrail-lint"', b"tool.'workrail-lint'"))
 

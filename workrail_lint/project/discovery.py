@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
@@ -37,6 +37,7 @@ class Discovery(NamedTuple):
 
     files: list[Found]
     problems: list[tuple[str, str]]
+    apart: list[str]  # folders that were not looked into, because they are for somebody else
 
 
 def discover(
@@ -46,14 +47,17 @@ def discover(
     exclude: list[str] | None = None,
     root: str = os.curdir,
     suffixes: tuple[str, ...] = (".json",),
+    is_apart: Callable[[str, list[str]], bool] | None = None,
 ) -> Discovery:
     """Expand paths; patterns are seen from `root`, the folder of the configuration they stand in.
 
-    Symbolic links to folders are not followed, so a link can't make the walk endless.
+    Symbolic links to folders are not followed, so a link can't make the walk endless. `is_apart` says of a folder
+    further down, by the names of its files, that it is not to be looked into.
     """
-    wanted = _Wanted(include or [], exclude or [], root, suffixes)
+    wanted = _Wanted(include or [], exclude or [], root, suffixes, is_apart)
     files: dict[str, Found] = {}
     problems: list[tuple[str, str]] = []
+    apart: list[str] = []
     for path in paths:
         try:
             is_folder = os.path.isdir(path)
@@ -63,11 +67,11 @@ def discover(
         if not exists:
             problems.append((path, "does not exist"))
         elif is_folder:
-            for found in _walk(path, wanted, problems):
+            for found in _walk(path, wanted, problems, apart):
                 files.setdefault(os.path.normpath(found), Found(found, False))
         else:
             files[os.path.normpath(path)] = Found(path, True)
-    return Discovery([files[key] for key in sorted(files)], problems)
+    return Discovery([files[key] for key in sorted(files)], problems, apart)
 
 
 class _Wanted(NamedTuple):
@@ -77,6 +81,7 @@ class _Wanted(NamedTuple):
     exclude: list[str]
     root: str
     suffixes: tuple[str, ...]
+    is_apart: Callable[[str, list[str]], bool] | None
 
     def folder(self, path: str) -> bool:
         return not matches(path, self.root, self.exclude)
@@ -87,18 +92,25 @@ class _Wanted(NamedTuple):
         return not self.include or matches(path, self.root, self.include)
 
 
-def _walk(root: str, wanted: _Wanted, problems: list[tuple[str, str]]) -> Iterator[str]:
+def _walk(root: str, wanted: _Wanted, problems: list[tuple[str, str]], apart: list[str]) -> Iterator[str]:
+    def shown(path: str) -> str:
+        return path if root != os.curdir else os.path.relpath(path)
+
     def cannot_list(error: OSError) -> None:
         problems.append((str(error.filename), f"can't be listed ({error.strerror})"))
 
     for folder, folders, names in os.walk(root, onerror=cannot_list):
+        if folder != root and wanted.is_apart is not None and wanted.is_apart(folder, names):
+            apart.append(shown(folder))
+            folders.clear()
+            continue
         folders[:] = sorted(
             name for name in folders if name not in SKIPPED_FOLDERS and wanted.folder(os.path.join(folder, name))
         )
         for name in sorted(names):
             path = os.path.join(folder, name)
             if wanted.file(path):
-                yield path if root != os.curdir else os.path.relpath(path)
+                yield shown(path)
 
 
 def matches(path: str, root: str, patterns: list[str]) -> bool:

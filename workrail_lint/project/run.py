@@ -92,6 +92,26 @@ def settled(found: list[Finding], files: list[str], plan: Plan) -> Outcome:
     return Outcome(kept, files, accepted, suppressed)
 
 
+class Checked(NamedTuple):
+    """A project that was looked at: what came out, by which plan, and whether warnings fail it."""
+
+    outcome: Outcome
+    plan: Plan
+    strict: bool
+
+
+def merged(outcomes: list[Outcome]) -> Outcome:
+    """What was found in several projects, as one."""
+    if len(outcomes) == 1:
+        return outcomes[0]
+    return Outcome(
+        sorted((finding for each in outcomes for finding in each.findings), key=order),
+        [file for each in outcomes for file in each.files],
+        [finding for each in outcomes for finding in each.accepted],
+        [entry for each in outcomes for entry in each.suppressed],
+    )
+
+
 def order(finding: Finding) -> tuple[str, int, int, str, str]:
     """By path, position, code."""
     start = (finding.span.start.line, finding.span.start.column) if finding.span else (0, 0)
