@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 
 # Among more names than this only those one edit away are looked for, and longer names are never compared: a document
 # may hold thousands of either, and each of its mistakes asks for a suggestion.
-_MANY = 300
+_MANY = 100
 _LONG = 200
 
 

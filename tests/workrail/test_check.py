@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -144,3 +146,36 @@ def test_tokens_that_stand_idle_in_guidance_are_not_moved_into_the_prompt() -> N
     assert finding.fix is None
     (finding,) = told(workflow(step(guidance=["Use {{x}}."])), "guidance-not-delivered")
     assert finding.fix is not None
+
+
+def _many_slots(number: int) -> dict[str, Any]:
+    points = [{"slotId": f"x{n:05}", "purpose": "Something.", "default": "it"} for n in range(number)]
+    steps = [step(f"part-{n}", f"Look at {{{{wr.bindings.y{n:05}}}}}.") for n in range(number)]
+    return workflow(*steps, extensionPoints=points)
+
+
+def _many_loops(number: int) -> dict[str, Any]:
+    return workflow(*({**loop(ident=f"part-{n}"), "body": "nowhere"} for n in range(number)))
+
+
+def _many_functions(number: int) -> dict[str, Any]:
+    functions = [{"name": f"f{n:05}", "definition": "Does something."} for n in range(number)]
+    steps = [step(f"part-{n}", functionCalls=[{"name": f"other{n}", "args": {}}]) for n in range(number)]
+    return workflow(*steps, functionDefinitions=functions)
+
+
+@pytest.mark.parametrize("made", [_many_slots, _many_loops, _many_functions])
+def test_many_mistakes_among_many_names_take_no_more_than_their_share(
+    made: Callable[[int], dict[str, Any]],
+) -> None:
+    """What every mistake is compared with must not be gone through for each of them."""
+
+    def seconds(number: int) -> float:
+        text = json.dumps(made(number))
+        start = time.process_time()
+        assert len(check_text(text).errors) >= number
+        return time.process_time() - start
+
+    seconds(10)  # loads what is needed
+    few, many = min(seconds(400), seconds(400)), seconds(1600)
+    assert many < 9 * few, (few, many)  # four times as many of both: 16 times as long if each meets each

@@ -71,7 +71,7 @@ def resolve_bindings(
         try:
             step = _resolve_step(node.step, resolve)
         except _UnknownSlot as unknown:
-            errors.append(_unknown(node, unknown, list(defaults)))
+            errors.append(_unknown(node, unknown, defaults))
             return node
         return node if step is node.step else node.with_step(step)
 
@@ -146,7 +146,7 @@ def _resolve_blocks(blocks: Step, resolve: Any) -> Step:
     return {**blocks, **changes} if changes else blocks
 
 
-def _unknown(node: Node, unknown: _UnknownSlot, declared: list[str]) -> Finding:
+def _unknown(node: Node, unknown: _UnknownSlot, declared: dict[str, str]) -> Finding:
     slot = unknown.slot
     hint, details = did_you_mean(slot, declared)
     known = f"Declared slots: {listed(declared)}" if declared else "The workflow declares no extension points"

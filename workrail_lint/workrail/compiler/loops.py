@@ -24,19 +24,26 @@ class Loop:
 class LoopIndex:
     """The loops by id, every step by id, and the ids that run only inside a loop."""
 
-    __slots__ = ("body_ids", "by_id", "loops")
+    __slots__ = ("body_ids", "by_id", "caller_ids", "loops")
 
     def __init__(self) -> None:
         self.by_id: dict[str, Node] = {}
         self.loops: dict[str, Loop] = {}
         self.body_ids: set[str] = set()
+        self.caller_ids: set[str | None] = set()  # of template calls that are gone, since they were expanded
+
+    def add(self, node: Node) -> None:
+        """Take a step in, unless its id is taken: that was reported by C7 or is reported here."""
+        if node.id not in self.by_id:
+            self.by_id[node.id] = node
+            self.caller_ids.add(_caller_id(node))
 
 
 def resolve_loops(nodes: Nodes, workflow_id: str) -> tuple[LoopIndex, list[Finding]]:
     index = LoopIndex()
     errors: list[Finding] = []
     for node in nodes:
-        index.by_id.setdefault(node.id, node)  # a repeated id was reported by C7
+        index.add(node)
     for node in nodes:
         if not node.is_loop:
             continue
@@ -63,7 +70,7 @@ def _inline_body(node: Node, index: LoopIndex, workflow_id: str, errors: list[Fi
                     f"{inner.pointer}/id" if inner.origin is None else inner.place,
                 )
             )
-        index.by_id.setdefault(inner.id, inner)
+        index.add(inner)
     return node.body or ()
 
 
@@ -73,7 +80,7 @@ def _referenced_body(node: Node, index: LoopIndex, errors: list[Finding]) -> Nod
         return ()
     pointer = f"{node.pointer}/body"
     target = index.by_id.get(body_id)
-    if target is None and any(_caller_id(known) == body_id for known in index.by_id.values()):
+    if target is None and body_id in index.caller_ids:
         message = (
             f"Loop {one_line(node.id)}: the body names the template call {one_line(body_id)}, whose id is gone once it "
             "is expanded; put the call inline in the loop's body"
@@ -81,7 +88,8 @@ def _referenced_body(node: Node, index: LoopIndex, errors: list[Finding]) -> Nod
         errors.append(compile_error("LOOP_BODY_MISSING", "loop-body-ref-template", "C11", node, message, pointer))
         return ()
     if target is None:
-        hint, details = did_you_mean(body_id, [known for known in index.by_id if known != node.id])
+        own = node.id
+        hint, details = did_you_mean(body_id, [known for known in index.by_id if known != own])
         errors.append(
             compile_error(
                 "LOOP_BODY_MISSING",

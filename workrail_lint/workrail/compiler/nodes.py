@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.suggest import nearest_id
 
 Step = dict[str, Any]
+_LISTED = 30
 
 
 class Injection:
@@ -162,14 +163,17 @@ def one_line(text: object) -> str:
     return f"'{shown}'"
 
 
-def listed(names: object) -> str:
-    known = [one_line(name)[1:-1] for name in names]  # type: ignore[attr-defined]
-    return ", ".join(known) if known else "(none)"
+def listed(names: Iterable[object]) -> str:
+    """Known names inside a message; of very many only the first, or each of many findings would repeat them all."""
+    known = list(names)
+    shown = [one_line(name)[1:-1] for name in known[:_LISTED]]
+    more = f" and {len(known) - _LISTED} more" if len(known) > _LISTED else ""
+    return f"{', '.join(shown)}{more}" if shown else "(none)"
 
 
-def did_you_mean(name: str, known: object) -> tuple[str, dict[str, object]]:
+def did_you_mean(name: str, known: Iterable[object]) -> tuple[str, dict[str, object]]:
     """The sentence and the details that suggest the nearest known id."""
-    found = nearest_id(name, [str(item) for item in known])  # type: ignore[attr-defined]
+    found = nearest_id(name, map(str, known))
     if found is None:
         return "", {}
     return f" Did you mean {one_line(found)}?", {"suggestion": found}

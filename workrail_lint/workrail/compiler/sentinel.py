@@ -41,17 +41,18 @@ class _Authored(NamedTuple):
 
 def scan_tokens(nodes: Nodes, definition: dict[str, Any], overrides: dict[str, str]) -> list[Finding]:
     """One error for each step whose prompt still holds a token."""
+    slots = _Slots(definition.get("extensionPoints"), overrides)
     return [
-        _unresolved(node, prompt, definition, overrides)
+        _unresolved(node, prompt, definition, slots)
         for node in walk(nodes)
         if isinstance(prompt := node.step.get("prompt"), str) and SENTINEL in prompt
     ]
 
 
-def _unresolved(node: Node, prompt: str, definition: dict[str, Any], overrides: dict[str, str]) -> Finding:
+def _unresolved(node: Node, prompt: str, definition: dict[str, Any], slots: _Slots) -> Finding:
     token = _first_token(prompt) or _UNTERMINATED
     where = "loop body step" if node.loop_id is not None else "top-level step"
-    cause = _cause(node, definition, overrides) or _Cause("token-unresolved", _whole(node), "is never resolved")
+    cause = _cause(node, definition, slots) or _Cause("token-unresolved", _whole(node), "is never resolved")
     finding = compile_error(
         "UNRESOLVED_TOKEN",
         cause.name,
@@ -86,7 +87,7 @@ def _whole(node: Node) -> str:
     return node.place if _from_template(node) else f"{node.pointer}/{node.prompt_member}"
 
 
-def _cause(node: Node, definition: dict[str, Any], overrides: dict[str, str]) -> _Cause | None:
+def _cause(node: Node, definition: dict[str, Any], slots: _Slots) -> _Cause | None:
     """The first authored text whose token survives; None when only a builtin can have brought it in."""
     try:
         step = pointers.resolve(definition, node.pointer)
@@ -95,7 +96,6 @@ def _cause(node: Node, definition: dict[str, Any], overrides: dict[str, str]) ->
     if not isinstance(step, dict):
         return None
     texts = _arguments(step, node.pointer) if _from_template(node) else _authored(step, node.pointer)
-    slots = _Slots(definition.get("extensionPoints"), overrides)
     for authored in texts:
         if SENTINEL in authored.text:
             cause = _judge(authored, slots)

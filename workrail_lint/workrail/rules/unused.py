@@ -156,12 +156,12 @@ class ExtensionPointUnused(WorkflowRule):
         texts = [text.text for found in workflow.all_steps for text in found.texts]
         used = {match[1] for text in (*texts, *_called_prompts(workflow)) for match in TOKEN.finditer(text)}
         slots = [point.get("slotId") if isinstance(point, dict) else None for point in points]
+        strays = used.difference(slot for slot in slots if isinstance(slot, str))
         for index, slot in enumerate(slots):
             if not isinstance(slot, str) or slot in used:
                 continue
             # The last one takes the whole member with it: an empty list would only be left over.
             place = "/extensionPoints" if len(points) == 1 else f"/extensionPoints/{index}"
-            strays = [name for name in used if name not in slots]
             meant = nearest(slot, strays) if len(strays) <= _FEW else None
             hint = f"; did a prompt mean it by {one_line(meant)}?" if meant else ""
             report(

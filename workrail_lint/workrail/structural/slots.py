@@ -18,7 +18,7 @@ def check_slots(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
     for slot, pointer, number in repeated(pairs):
         message = f"Slot {one_line(slot)} is already declared by extension point number {number}"
         yield finding("extension-slot-duplicate", pointer, message)
-    declared = list(declared_slots(points))
+    declared = declared_slots(points)
     for node in steps_of(nodes):
         if not uses_bindings(node.step):
             continue
@@ -27,7 +27,7 @@ def check_slots(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
                 yield from _check_text(node, text, pointer, declared, bool(points))
 
 
-def _check_text(node: Node, text: str, pointer: str, declared: list[str], has_points: bool) -> Iterator[Finding]:
+def _check_text(node: Node, text: str, pointer: str, declared: dict[str, str], has_points: bool) -> Iterator[Finding]:
     if not has_points:
         # With nothing declared the engine looks for the bare prefix, even of a malformed token.
         yield finding(
