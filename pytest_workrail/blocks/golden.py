@@ -9,20 +9,9 @@ from typing import Any
 
 from pytest_workrail.blocks.bench import WORKSPACE
 from workrail_lint.blocks import paths
+from workrail_lint.blocks.comparison import TRACE_MEMBERS
 from workrail_lint.findings import Finding
 
-_MEMBERS = (
-    "pack",
-    "scenario",
-    "plan",
-    "steps",
-    "fanIns",
-    "events",
-    "outputFolder",
-    "workspace",
-    "executionStatus",
-    "blockers",
-)
 _STEP = ("node", "stepIndex", "env", "prompt", "promptSha256", "output", "synthetic", "nodeStatus", "detected")
 _FAN_IN = ("group", "isolation", "completionOrder", "result", "applied")
 _TS, _EXECUTION, _TELEMETRY, _ABSOLUTE = "«TS»", "«EXEC1»", "«TELEMETRY_URL»", "«ABS»"
@@ -34,7 +23,7 @@ _ABSOLUTE_PATH = re.compile(r"/[^\s/]\S*|[A-Za-z]:[\\/]\S*")
 def golden_of(trace: dict[str, Any], findings: list[Finding], locks: list[str], folder: str) -> dict[str, Any]:
     """A trace without what differs from run to run. `folder` is the temporary one that the run had."""
     places = _Places(folder)
-    made: dict[str, Any] = places.hidden({name: trace[name] for name in _MEMBERS})
+    made: dict[str, Any] = places.hidden({name: trace[name] for name in TRACE_MEMBERS})
     made["steps"] = [_step(step) for step in made["steps"]]
     made["events"] = [_event(event) for event in made["events"]]
     made["fanIns"] = [_fan_in(item) for item in made["fanIns"]]

@@ -12,7 +12,8 @@ from workrail_lint.blocks.merging import CONFLICT_EVENT, clashes, created_collis
 from workrail_lint.blocks.traces import FanIn, Problem, Trace, objects
 from workrail_lint.blocks.wording import shown
 
-_ORDER = (
+# The members of a golden that a run tells itself; what is judged about it comes behind.
+TRACE_MEMBERS = (
     "pack",
     "scenario",
     "plan",
@@ -23,9 +24,8 @@ _ORDER = (
     "workspace",
     "executionStatus",
     "blockers",
-    "findings",
-    "locks",
 )
+_ORDER = (*TRACE_MEMBERS, "findings", "locks")
 # What lanes tell while they run, each in its own order; between lanes the completion order decides.
 _OF_LANES = ("lane_settled", "write_blocked", "node_retry", "node_retry_exhausted")
 # What names lanes in completion order, by member and code, and which members of it stay the same.

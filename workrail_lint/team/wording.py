@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from workrail_lint.suggest import nearest
 from workrail_lint.team.vocabulary import CHECK_PREFIXES
+from workrail_lint.words import listed as listed
 
 _LONGEST = 60
 _LONGEST_MESSAGE = 500
@@ -26,12 +27,6 @@ def one_line(message: str) -> str:
 
 def _clean(text: str) -> str:
     return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
-
-
-def listed(words: Iterable[str], last: str = "and") -> str:
-    """`a, b and c`."""
-    *head, tail = list(words) or [""]
-    return f"{', '.join(head)} {last} {tail}" if head else tail
 
 
 def type_name(value: object) -> str:
