@@ -32,6 +32,7 @@ def files(ident: str, name: str) -> dict[str, str]:
         f"tests/{stem}.scenario.json": _json(_scenario(stem)),
         "workrail-lint.toml": _CONFIG,
         ".pre-commit-config.yaml": _HOOKS,
+        ".gitignore": _IGNORED,
     }
 
 
@@ -115,6 +116,11 @@ def _scenario(stem: str) -> dict[str, Any]:
         "expect": {"status": "complete"},
     }
 
+
+_IGNORED = """\
+# Changes of goldens that wait for a decision: workrail-golden list
+*.golden.json.pending
+"""
 
 _CONFIG = """\
 # workrail-lint: what is checked, and how. Paths are relative to this file.
