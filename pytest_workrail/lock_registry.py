@@ -1,6 +1,7 @@
 """The lock registry: what must stay true, each with an id that tests claim.
 
-The models are the source of `locks.schema.json`; `python -m pytest_workrail.lock_registry` writes it anew.
+The models are the source of what `workrail-lint schema lock-registry` prints; `python -m pytest_workrail.lock_registry`
+writes it anew.
 """
 
 from __future__ import annotations
@@ -15,13 +16,14 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from workrail_lint.result import Err, Ok
+from workrail_lint.schemas import schema_path
 
 Part: TypeAlias = Literal["static", "engine", "architecture"]
 NonEmpty: TypeAlias = Annotated[str, Field(min_length=1)]
 
 _FOLDER = Path(__file__).parent
 REGISTRY_FILE = _FOLDER / "locks.json"
-SCHEMA_FILE = _FOLDER / "locks.schema.json"
+SCHEMA_FILE = Path(schema_path("lock-registry"))
 _HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*$", re.MULTILINE)
 
 
@@ -147,7 +149,7 @@ def _anchor(title: str) -> str:
 def schema_text() -> str:
     """The JSON Schema of a registry, as it is shipped."""
     schema = Registry.model_json_schema(by_alias=True)
-    return json.dumps({"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}, indent=2) + "\n"
+    return json.dumps({"$schema": "http://json-schema.org/draft-07/schema#", **schema}, indent=2) + "\n"
 
 
 if __name__ == "__main__":

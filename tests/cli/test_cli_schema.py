@@ -28,7 +28,7 @@ def shown(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 def test_the_kinds_are_those_of_all_systems(capsys: pytest.CaptureFixture[str]) -> None:
     listed = shown(capsys).splitlines()
-    assert listed == sorted({*workflows.KINDS, *team.SCHEMAS, *blocks.SCHEMAS})
+    assert listed == sorted({*workflows.KINDS, *team.SCHEMAS, *blocks.SCHEMAS, "lock-registry"})
     assert {kind.value for kind in set(TeamKind) - NO_TEAM_SCHEMA} <= set(listed)
     assert {kind.value for kind in set(BlockKind) - NO_BLOCK_SCHEMA} <= set(listed)
 
@@ -38,6 +38,10 @@ def test_every_schema_is_one_that_editors_understand(kind: str, capsys: pytest.C
     schema = json.loads(shown(capsys, kind))
     assert schema["$schema"] == "http://json-schema.org/draft-07/schema#"
     jsonschema.Draft7Validator.check_schema(schema)
+
+
+def test_a_routine_has_the_schema_of_a_workflow(capsys: pytest.CaptureFixture[str]) -> None:
+    assert shown(capsys, "routine") == shown(capsys, "workflow")
 
 
 @pytest.mark.parametrize(("asked", "meant"), [("team-staus", "team-status"), ("studio-outptu", "studio-output")])

@@ -53,7 +53,7 @@ def test_ours_is_sound() -> None:
 
 def test_the_schema_is_the_model() -> None:
     assert SCHEMA_FILE.read_text("utf-8") == schema_text()
-    validator = jsonschema.Draft202012Validator(json.loads(schema_text()))
+    validator = jsonschema.Draft7Validator(json.loads(schema_text()))
     validator.validate(json.loads(REGISTRY_FILE.read_text("utf-8")))
 
 

@@ -8,6 +8,9 @@ from workrail_lint.cli.parser import Parser
 from workrail_lint.schemas import kinds, schema_path
 from workrail_lint.suggest import nearest
 
+# Kinds that have no schema of their own.
+_SHARED = {"routine": "workflow"}
+
 
 def main(arguments: list[str]) -> int:
     parser = Parser("schema", "The JSON Schema of a document kind, generated from the models; or the list of kinds.")
@@ -16,14 +19,15 @@ def main(arguments: list[str]) -> int:
     if args is None:
         return OK
     known = kinds()
+    asked = _SHARED.get(args.kind, args.kind)
     if args.kind is None:
         for kind in known:
             out(kind)
         return OK
-    if args.kind not in known:
+    if asked not in known:
         suggestion = nearest(args.kind, known)
         hint = f"; did you mean '{suggestion}'?" if suggestion else ""
         raise UsageError(f"no schema for '{args.kind}'{hint} (known: {', '.join(known)})")
-    with open(schema_path(args.kind), encoding="utf-8") as file:
+    with open(schema_path(asked), encoding="utf-8") as file:
         out(file.read(), end="")
     return OK
