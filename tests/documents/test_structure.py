@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -297,7 +298,10 @@ def test_any_schema_of_the_dialect_means_what_it_means_elsewhere(schema: dict[st
     schema = {**schema, "definitions": TREE["definitions"]}
     found = violations(schema, value)
     assert jsonschema_rs.Draft7Validator(schema).is_valid(value) == (not found), found
-    assert jsonschema.Draft7Validator(schema).is_valid(value) == (not found), found
+    text = json.dumps(value, ensure_ascii=False)
+    # It has Python's patterns: \w knows more letters there than in ECMAScript, and $ looks past a line end.
+    if r"\\w" not in json.dumps(schema) or (text.isascii() and r"\n" not in text):
+        assert jsonschema.Draft7Validator(schema).is_valid(value) == (not found), found
 
 
 @settings(max_examples=200, deadline=None)
