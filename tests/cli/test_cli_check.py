@@ -150,6 +150,7 @@ def test_baseline_survives_reformatting_and_moves(run: Run, write: Any) -> None:
     sarif = json.loads(run("check", "--baseline", "baseline.json", "--output-format", "sarif").out)
     states = {result.get("baselineState") for result in sarif["runs"][0]["results"]}
     assert states == {"new", "unchanged"}
+    assert "baseline: nope.json does not exist; make it with" in run("check", "--baseline", "nope.json").err
     for bad in ("{}", "[", '{"baselineVersion": 9, "entries": []}'):
         write("baseline.json", bad)
         assert run("check", "--baseline", "baseline.json").code == 2
@@ -358,7 +359,7 @@ def test_plugins_are_loaded_only_when_configured(
     assert "XX001 team-name-missing" in ran.out
     assert run("check", "--ignore", "XX").code == 0
     write("workrail-lint.toml", 'plugins = ["no_such_module"]\n')
-    assert "can't be imported" in run("check").err
+    assert "can't be imported: No module named 'no_such_module'; install it" in run("check").err
     write("bad_rules.py", PLUGIN.replace("XX001", "LP001"))
     write("workrail-lint.toml", 'plugins = ["bad_rules"]\n')
     assert "taken" in run("check").err

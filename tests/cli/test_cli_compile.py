@@ -168,7 +168,11 @@ def test_unknown_catalog_and_routines(run: Run, write: Any, plain: dict[str, Any
     for option in ("--catalog", "--routines"):
         ran = run("compile", "a.json", option, "nope")
         assert ran.code == 2, option
+        assert f"{option}: " in ran.err
         assert "nope" in ran.err
+        write("workrail-lint.toml", f'{option[2:]} = "gone"\n')
+        assert f"workrail-lint: {option[2:]}: " in run("compile", "a.json").err, "the setting is named"
+        write("workrail-lint.toml", "")
     write("cat.json", '{"catalogFormat": 99}')
     assert run("compile", "a.json", "--catalog", "cat.json").code == 2
 

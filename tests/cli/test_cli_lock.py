@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from typing import Any
 
@@ -125,6 +126,16 @@ def test_missing_lockfile(run: Run, two: Any) -> None:
     ran = run("lock", "--check")
     assert ran.code == 2
     assert "lock --update" in ran.err
+
+
+def test_a_lockfile_further_up_is_pointed_out(run: Run, two: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run("lock", "--update").code == 0
+    monkeypatch.chdir("workflows")
+    ran = run("lock", "--check")
+    assert ran.code == 2
+    assert f"there is {os.path.join('..', 'workrail.lock.json')}: run this there, or name it with --file" in ran.err
+    assert "--update" not in ran.err, "a second lockfile is not what is wanted"
+    assert run("lock", "--check", "--file", "../workrail.lock.json").code == 0
 
 
 def test_nothing_is_written_when_a_workflow_does_not_compile(run: Run, write: Any, two: Any, tmp_path: Any) -> None:

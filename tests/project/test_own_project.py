@@ -28,4 +28,4 @@ def test_schemas_are_not_taken_for_what_they_describe(
     monkeypatch.chdir(ROOT)
     folders = ["workrail_lint/schemas", "workrail_lint/blocks/schemas", "workrail_lint/team/schemas"]
     assert main(["check", "--no-cache", "--isolated", *folders]) == 3
-    assert "no document found" in capsys.readouterr().err
+    assert f"no document found in {', '.join(folders)}; name a file" in capsys.readouterr().err

@@ -33,16 +33,16 @@ def settings(args: argparse.Namespace, config: Config, *, parity: bool = False, 
     """The catalog, routines and bindings a command works with."""
     base = resolve_catalog(_path(args.catalog) or _path(config.file("catalog")))
     if isinstance(base, Err):
-        raise UsageError(first_line(base.error, args.catalog or "catalog"))
+        raise UsageError(_named("catalog", args.catalog, base.error))
     remarks: list[Finding] = []
     catalog = resolve_catalog(base.value, _path(args.routines) or _path(config.file("routines")), remarks)
     if isinstance(catalog, Err):
-        raise UsageError(first_line(catalog.error, args.routines or "routines"))
+        raise UsageError(_named("routines", args.routines, catalog.error))
     for remark in remarks:
         err(f"workrail-lint: {printable(remark.path)}: {printable(remark.message)}")
     bindings = resolve_bindings(_path(bindings_file(args, config)))
     if isinstance(bindings, Err):
-        raise UsageError(first_line(bindings.error, "bindings"))
+        raise UsageError(_named("bindings", args.bindings or args.bindings_dir, bindings.error))
     compat = config.text("compat")
     return Settings(
         catalog.value,
@@ -84,6 +84,11 @@ def bindings_file(args: argparse.Namespace, config: Config) -> str | None:
         return configured
     default = os.path.join(args.bindings_dir or os.path.relpath(config.root), BINDINGS_FILE)
     return default if os.path.isfile(default) else None
+
+
+def _named(key: str, option: str | None, findings: list[Finding]) -> str:
+    """A problem with a file that the command line or the configuration names, and which of them does."""
+    return f"{'--' if option else ''}{key}: {first_line(findings, option or key)}"
 
 
 def first_line(findings: list[Finding], subject: str) -> str:

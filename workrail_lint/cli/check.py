@@ -96,7 +96,8 @@ def _conclude(args: Namespace, checked: list[Checked]) -> int:
     """Report what was found and say how it went."""
     outcome = merged([each.outcome for each in checked])
     if not outcome.files and not outcome.findings:
-        err(f"workrail-lint: no document found in {', '.join(map(printable, args.paths or [os.curdir]))}")
+        where = ", ".join(map(printable, args.paths or [os.curdir]))
+        err(f"workrail-lint: no document found in {where}; name a file or folder, or start one with workrail-lint init")
         return OK if args.exit_zero else NOTHING
     if args.write_baseline:
         return _write_baseline(args.write_baseline, outcome)

@@ -29,6 +29,8 @@ from workrail_lint.workrail.lockfile import (
 from workrail_lint.workrail.settings import Settings
 from workrail_lint.workrail.sources import read_file
 
+_MAKE = "make it with workrail-lint lock --update"
+
 
 def main(arguments: list[str]) -> int:
     args = _parser().parsed(arguments)
@@ -102,7 +104,9 @@ def _has_hash(compiled: CompiledWorkflow, path: str) -> bool:
 def _existing(path: str, *, must_exist: bool) -> Lockfile | None:
     if not os.path.lexists(path):
         if must_exist:
-            raise UsageError(f"{printable(path)} does not exist; make it with workrail-lint lock --update")
+            above = _above(path)
+            advice = f"there is {printable(above)}: run this there, or name it with --file" if above else _MAKE
+            raise UsageError(f"{printable(path)} does not exist; {advice}")
         return None
     read = read_file(path)
     if isinstance(read, Err):
@@ -111,6 +115,16 @@ def _existing(path: str, *, must_exist: bool) -> Lockfile | None:
     if isinstance(parsed, Err):
         raise UsageError(f"{printable(path)} can't be used: {parsed.error}")
     return parsed.value
+
+
+def _above(path: str) -> str | None:
+    """The nearest lockfile in a folder further up: most likely the one that is meant."""
+    folder, name = os.path.split(os.path.abspath(path))
+    while folder != (parent := os.path.dirname(folder)):
+        folder = parent
+        if os.path.isfile(found := os.path.join(folder, name)):
+            return os.path.relpath(found)
+    return None
 
 
 def _update(path: str, active: Settings, compiled: dict[str, CompiledWorkflow], failed: set[str], scope: _Scope) -> int:

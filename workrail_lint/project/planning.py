@@ -153,7 +153,8 @@ def _suppressions(config: Config, selection: Selection) -> Ok[Suppressions | Non
 def _baseline(path: str) -> Ok[Baseline | None] | Err[str]:
     read = read_file(path)
     if isinstance(read, Err):
-        return Err(read.error.message)
+        advice = "" if os.path.lexists(path) else "; make it with workrail-lint check --write-baseline"
+        return Err(f"baseline: {read.error.message}{advice}")
     parsed = parse_baseline(read.value)
     if isinstance(parsed, Err):
         return Err(f"{path} can't be used as a baseline: {parsed.error}")

@@ -57,7 +57,7 @@ def load_plugins(names: list[str], taken: list[Rule]) -> Ok[Plugins] | Err[str]:
         try:
             manager.register(import_module(name), name)
         except ImportError as error:
-            return Err(f"plugin {name!r} can't be imported: {error}")
+            return Err(f"plugin {name!r} can't be imported: {error}; install it, or put its folder on PYTHONPATH")
         except Exception as error:  # a plugin is foreign code: whatever it raises is told, not shown as our crash
             return Err(f"plugin {name!r} failed while it was loaded: {type(error).__name__}: {error}")
     try:

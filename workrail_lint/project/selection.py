@@ -135,5 +135,6 @@ def unknown_patterns(rules: Iterable[Rule], patterns: Iterable[str]) -> list[str
             continue
         names = [rule.name for rule in known] + [rule.code for rule in known]
         suggestion = pattern.upper() if pattern.upper() in names else nearest(pattern, names, many=len(names))
-        problems.append(f"no rule matches {pattern!r}" + (f"; did you mean {suggestion!r}?" if suggestion else ""))
+        advice = f"did you mean {suggestion!r}?" if suggestion else "workrail-lint rule lists all"
+        problems.append(f"no rule matches {pattern!r}; {advice}")
     return problems

@@ -268,6 +268,14 @@ def test_several_passes_report_in_one_run() -> None:
     }
 
 
+def test_a_routine_nobody_knows_may_be_ones_own() -> None:
+    (own,) = errors(workflow(step(), call("wr.templates.routine.sweep-the-yard")))
+    assert own.message.endswith("; routines of your own are known by --routines DIR or the setting routines")
+    for other in ("wr.templates.routine.argz", "elsewhere"):
+        (error,) = errors(workflow(step(), call(other)))
+        assert "of your own" not in error.message
+
+
 def test_author_text_in_messages_stays_on_one_line() -> None:
     (error,) = errors(workflow(step("a\nb", None, templateCall={"templateId": "x\x1b[31m"})))
     assert "\n" not in error.message

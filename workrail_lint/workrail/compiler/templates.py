@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from workrail_lint import js
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding
-from workrail_lint.workrail.catalog.routine import PLACEHOLDER
+from workrail_lint.workrail.catalog.routine import PLACEHOLDER, TEMPLATE_PREFIX
 from workrail_lint.workrail.compiler.nodes import (
     Node,
     Nodes,
@@ -166,13 +166,15 @@ def _unknown_template(node: Node, template_id: str, catalog: Catalog) -> Finding
             f"{node.pointer}/templateCall/templateId",
             details={"cause": "RECURSIVE_ROUTINE", "routineId": recursive[0]},
         )
+    is_routine = template_id.startswith(TEMPLATE_PREFIX) and not hint
+    own = "; routines of your own are known by --routines DIR or the setting routines" if is_routine else ""
     return compile_error(
         "UNKNOWN_TEMPLATE",
         "template-id-token" if "{{" in template_id else "template-unknown",
         _PASS,
         node,
         f"{step_label(node)}: unknown template {one_line(template_id)}.{hint} "
-        f"Known templates: {listed(catalog.templates)}",
+        f"Known templates: {listed(catalog.templates)}{own}",
         f"{node.pointer}/templateCall/templateId",
         details=details,
     )
