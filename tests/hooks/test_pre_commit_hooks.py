@@ -87,6 +87,8 @@ def test_the_manifest_is_one_for_pre_commit() -> None:
         ("routines/a.json", {"workrail-lint", "workrail-lint-fix", "workrail-lock"}),
         (".workrail/bindings.json", {"workrail-lint", "workrail-lint-fix", "workrail-lock"}),
         ("workrail.lock.json", {"workrail-lock"}),
+        ("workrail-lint.toml", {"workrail-lock"}),
+        ("pyproject.toml", {"workrail-lock"}),
         ("workflows/__goldens__/a.golden.json", {"workrail-lock"}),
         *((path, {"workrail-lint", "workrail-lint-fix"}) for path in DOCUMENTS),
         ("package.json", set()),
