@@ -358,8 +358,13 @@ def test_plugins_are_loaded_only_when_configured(
     assert ran.code == 1
     assert "XX001 team-name-missing" in ran.out
     assert run("check", "--ignore", "XX").code == 0
+    assert "Nobody knows whom to ask." in run("rule", "XX001").out
+    assert "XX001  team-name-missing" in run("rule", "xx").out
     write("workrail-lint.toml", 'plugins = ["no_such_module"]\n')
     assert "can't be imported: No module named 'no_such_module'; install it" in run("check").err
+    looked_up = run("rule", "LP001")
+    assert looked_up.code == 0, "our own rules can be looked up all the same"
+    assert "can't be imported" in looked_up.err
     write("bad_rules.py", PLUGIN.replace("XX001", "LP001"))
     write("workrail-lint.toml", 'plugins = ["bad_rules"]\n')
     assert "taken" in run("check").err

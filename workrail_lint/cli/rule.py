@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import textwrap
 from typing import Any
 
 from workrail_lint.cli import OK, UsageError
-from workrail_lint.cli.output import Style, out, printable, uses_colour
+from workrail_lint.cli.output import Style, err, out, printable, uses_colour
 from workrail_lint.cli.parser import Parser
 from workrail_lint.findings import Severity
+from workrail_lint.result import Err, Ok
 from workrail_lint.rules.base import Rule, Status
 from workrail_lint.suggest import nearest
 
@@ -25,9 +27,10 @@ def main(arguments: list[str]) -> int:
         return OK
     from workrail_lint.rules.docs import families, family_order, further, index, page, rules
 
-    known = tuple(sorted((*rules(), *further()), key=lambda rule: (family_order(rule.family), rule.code)))
+    ours = (*rules(), *further())
+    known = tuple(sorted((*ours, *_brought(ours)), key=lambda rule: (family_order(rule.family), rule.code)))
     style = Style(uses_colour())
-    if args.code is None or args.code.upper() in families():
+    if args.code is None or args.code.upper() in {*families(), *(rule.family for rule in known)}:
         family = None if args.code is None else args.code.upper()
         shown = [rule for rule in known if family in (None, rule.family)]
         match args.output_format:
@@ -47,6 +50,24 @@ def main(arguments: list[str]) -> int:
         case _:
             out(_explained(rule, families(), style))
     return OK
+
+
+def _brought(ours: tuple[Rule, ...]) -> list[Rule]:
+    """The rules of the plugins that the configuration of this folder names."""
+    from workrail_lint.project.config import find_config
+
+    found = find_config(os.curdir)
+    names = found.value.strings("plugins") if isinstance(found, Ok) else []
+    if not names:
+        return []
+    from workrail_lint.project.plugins import load_plugins
+
+    loaded = load_plugins(names, list(ours))
+    if isinstance(loaded, Err):
+        # Our own rules can be looked up all the same.
+        err(f"workrail-lint: {printable(loaded.error)}")
+        return []
+    return [*loaded.value.rules, *(rule for system in loaded.value.systems for rule in system.rules())]
 
 
 def _named(asked: str, known: tuple[Rule, ...]) -> Rule:
