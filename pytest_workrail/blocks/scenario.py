@@ -11,11 +11,11 @@ from pytest_workrail.blocks.golden import golden_text
 from pytest_workrail.blocks.loading import setup_of, without_git
 from pytest_workrail.blocks.log import told
 from pytest_workrail.blocks.runs import play as play_setup
-from pytest_workrail.scenarios.faults import Fault, Place, ScenarioFailure
+from pytest_workrail.scenarios.faults import Fault, ScenarioFailure, fault_of
 from pytest_workrail.scenarios.pack_run import PackRun
 from workrail_lint.blocks.scenario_check import content_findings, load_definitions
 from workrail_lint.documents.json_reader import JsonDocument
-from workrail_lint.findings import Finding, Severity
+from workrail_lint.findings import Severity
 from workrail_lint.result import Err, Ok
 from workrail_lint.scenario.check import read_scenario
 from workrail_lint.workrail.sources import read_file
@@ -30,13 +30,17 @@ def play(path: Path, file: str) -> Ok[PackRun] | Err[ScenarioFailure]:
         return Err(ScenarioFailure(file, JsonDocument(""), [Fault(data.error.message, "")]))
     read = read_scenario(data.value)
     if read.findings:
-        return Err(ScenarioFailure(file, read.document, [_fault(finding) for finding in read.findings]))
+        return Err(
+            ScenarioFailure(file, read.document, [fault_of(finding, read.document) for finding in read.findings])
+        )
     value = read.value
     definitions = load_definitions(value["block"], os.fspath(path.parent))
     if isinstance(definitions, Err):
-        return Err(ScenarioFailure(file, read.document, [_fault(finding) for finding in definitions.error]))
+        return Err(
+            ScenarioFailure(file, read.document, [fault_of(finding, read.document) for finding in definitions.error])
+        )
     wrong = [each for each in content_findings(value, definitions.value) if each.severity is Severity.ERROR]
-    faults = [_fault(finding) for finding in [*wrong, *without_git(value["block"])]]
+    faults = [fault_of(finding, read.document) for finding in [*wrong, *without_git(value["block"])]]
     if faults:
         return Err(ScenarioFailure(file, read.document, faults))
     run = play_setup(setup_of(value["block"], definitions.value), scenario_name(value, path))
@@ -48,8 +52,3 @@ def play(path: Path, file: str) -> Ok[PackRun] | Err[ScenarioFailure]:
 def scenario_name(value: dict[str, Any], path: Path) -> str:
     """What goldens call a scenario."""
     return str(value.get("name", path.name.removesuffix(_ENDING)))
-
-
-def _fault(finding: Finding) -> Fault:
-    span = finding.span
-    return Fault(finding.message, finding.pointer, None if span is None else Place(span.start.line, span.start.column))

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from pytest_workrail.run.result import Run
 from pytest_workrail.run.telling import told
 from workrail_lint.documents.json_reader import JsonDocument
+from workrail_lint.findings import Finding
 
 
 class Place(NamedTuple):
@@ -23,6 +24,12 @@ class Fault(NamedTuple):
     message: str
     pointer: str
     place: Place | None = None
+
+
+def fault_of(finding: Finding, document: JsonDocument) -> Fault:
+    """What a check finds, at the place where it says so: about a member, its name."""
+    span = finding.span or document.locate(finding.pointer, finding.on_name)
+    return Fault(finding.message, finding.pointer, None if span is None else Place(span.start.line, span.start.column))
 
 
 def place_of(document: JsonDocument, pointer: str) -> Place:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from pytest_workrail.scenarios.faults import Fault, Place, ScenarioFailure
+from pytest_workrail.scenarios.faults import Fault, ScenarioFailure, fault_of
 from workrail_lint.documents.json_reader import JsonDocument
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.project.config import find_config
@@ -49,7 +49,7 @@ def load_scenario(path: Path, file: str) -> Ok[Loaded] | Err[ScenarioFailure]:
 
     found = read.findings or [each for each in own_findings(read.value) if each.severity is Severity.ERROR]
     if found:
-        return failed(*(_fault(each, document) for each in found))
+        return failed(*(fault_of(each, document) for each in found))
     sources = project_sources(os.fspath(path.parent))
     if isinstance(sources, Err):
         return failed(Fault(sources.error, ""))
@@ -59,14 +59,8 @@ def load_scenario(path: Path, file: str) -> Ok[Loaded] | Err[ScenarioFailure]:
     ir = compiled.value.ir
     unknown = list(workflow_findings(read.value, ir))
     if unknown:
-        return failed(*(_fault(each, document) for each in unknown))
+        return failed(*(fault_of(each, document) for each in unknown))
     return Ok(Loaded(file, document, Scenario.model_validate(read.value), ir))
-
-
-def _fault(finding: Finding, document: JsonDocument) -> Fault:
-    """What a check finds, at the place where it says so: about a member, its name."""
-    span = finding.span or document.locate(finding.pointer, finding.on_name)
-    return Fault(finding.message, finding.pointer, None if span is None else Place(span.start.line, span.start.column))
 
 
 def _compile_fault(finding: Finding, value: dict[str, Any], folder: Path) -> Fault:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from pytest_workrail.scenarios.faults import Fault, Place, ScenarioFailure
+from pytest_workrail.scenarios.faults import Fault, ScenarioFailure, fault_of
 from pytest_workrail.scenarios.pack_run import PackRun
 from pytest_workrail.team.expectations import unmet
 from pytest_workrail.team.playing import run
 from workrail_lint.documents.json_reader import JsonDocument
-from workrail_lint.findings import Finding, Severity
+from workrail_lint.findings import Severity
 from workrail_lint.result import Err, Ok
 from workrail_lint.scenario.check import read_scenario
 from workrail_lint.team.scenario import TeamScenario
@@ -29,7 +29,7 @@ def play(path: Path, file: str) -> Ok[PackRun] | Err[ScenarioFailure]:
     folder = os.fspath(path.parent)
     found = read.findings or [each for each in findings(read.value, folder) if each.severity is Severity.ERROR]
     if found:
-        return Err(ScenarioFailure(file, read.document, [_fault(each) for each in found]))
+        return Err(ScenarioFailure(file, read.document, [fault_of(each, read.document) for each in found]))
     scenario = TeamScenario.model_validate({**read.value, "name": read.value.get("name") or _name(path)})
     played = run(scenario, folder=path.parent)
     problems = [Fault(problem.message, problem.pointer) for problem in played.problems]
@@ -40,8 +40,3 @@ def play(path: Path, file: str) -> Ok[PackRun] | Err[ScenarioFailure]:
 
 def _name(path: Path) -> str:
     return path.name.removesuffix(_ENDING)
-
-
-def _fault(finding: Finding) -> Fault:
-    span = finding.span
-    return Fault(finding.message, finding.pointer, None if span is None else Place(span.start.line, span.start.column))

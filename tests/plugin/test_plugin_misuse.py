@@ -21,6 +21,8 @@ BROKEN: dict[str, tuple[str | bytes, str]] = {
     "folder": ('{"workflow": "../workflows"}', ":1:14: the workflow ../workflows is a directory*"),
     "number": ('{"workflow": 7}', ":1:14: workflow must be a string, not 7*"),
     "member": ("{" + WORKFLOW + ', "modus": 1}', ":1:59: unknown member 'modus'*"),
+    "team": ('{"team": {}, "modus": 1}', ":1:14: unknown member 'modus'*"),
+    "block": ('{"block": {"workflow": "a.workflow.json"}, "modus": 1}', ":1:44: unknown member 'modus'*"),
     "choice": ("{" + WORKFLOW + ', "mode": "guidde"}', ":*Did you mean 'guided'?*"),
     "step": (
         "{" + WORKFLOW + ', "agent": {"kind": "auto", "turns": [{"step": "read-chnage", "does": "right"}]}}',
