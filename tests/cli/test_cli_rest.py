@@ -134,6 +134,14 @@ def test_init_makes_a_workflow_that_compiles(run: Run, tmp_path: Any) -> None:
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
 
 
+def test_init_tells_to_pin_the_workflows_that_were_there(run: Run, write: Any) -> None:
+    assert "lock --update" not in run("init", "alone").out
+    write("workflows/old.json", "{}")
+    ran = run("init")
+    assert "lock --update" in ran.out
+    assert "pre-commit install" in ran.out
+
+
 @pytest.mark.parametrize("ident", ["plain", "wr.mine", "Team.Report", "a.b.c", "x" * 40 + "." + "y" * 40])
 def test_init_refuses_bad_ids(run: Run, ident: str, tmp_path: Any) -> None:
     assert run("init", "--id", ident).code == 2

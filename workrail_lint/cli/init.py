@@ -28,8 +28,10 @@ def main(arguments: list[str]) -> int:
     # Pins what was just made; what a project has already is pinned by its people.
     is_new = scaffold.workflow_path(args.id) in created
     pinned = _created(args.directory, scaffold.lockfile(args.id, args.name)) if is_new else set()
+    folder = os.path.join(args.directory, os.path.dirname(scaffold.workflow_path(args.id)))
+    is_pinned = bool(pinned) and len(os.listdir(folder)) == 1
     out("\nnext:")
-    for command, purpose in _next_steps(args.directory, bool(pinned)):
+    for command, purpose in _next_steps(args.directory, is_pinned):
         out(f"  {command:<29} # {purpose}")
     return OK
 
@@ -39,8 +41,9 @@ def _next_steps(directory: str, is_pinned: bool) -> Iterator[tuple[str, str]]:
         yield f"cd {shlex.quote(directory)}", "into the new project"
     yield "workrail-lint check .", "finds what is wrong, before anything runs"
     if not is_pinned:
-        yield "workrail-lint lock --update", "pins the hashes that the hook verifies"
+        yield "workrail-lint lock --update", "pins the hashes of all workflows, which the hook verifies"
     yield "pytest --workrail-golden=new", "runs the scenario and writes its golden; comes with workrail-lint[pytest]"
+    yield "pre-commit install", "switches the hooks on, in a git repository"
 
 
 def _created(directory: str, files: dict[str, str]) -> set[str]:
