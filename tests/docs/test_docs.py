@@ -9,12 +9,16 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 import yaml
 from doc_blocks import Block, blocks, commands, missing
 
+from pytest_workrail.api import Options, Sources
+from pytest_workrail.fixture import Workrail
+from pytest_workrail.run.result import Run
 from workrail_lint.cli import COMMANDS
 from workrail_lint.project.config import _KEYS, CHOICES, load_config
 from workrail_lint.report import FORMATS
@@ -211,6 +215,14 @@ def test_the_formats_page_has_every_format() -> None:
         *FORMATS,
         "Statistics",
     ]
+
+
+def test_the_testing_page_has_everything_a_test_can_ask_for() -> None:
+    text = page("testing-workflows")
+    public = {name for kind in (Workrail, Run) for name in vars(kind) if not name.startswith("_")}
+    inner = {each.name for each in fields(Run)}
+    for name in (public - inner) | set(Options.__annotations__) | set(Sources.__annotations__):
+        assert re.search(rf"`{name}[`(]", text), name
 
 
 def test_the_editor_reads_our_lines(folder: Path) -> None:
