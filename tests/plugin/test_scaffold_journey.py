@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -63,8 +64,10 @@ def test_init_then_check_then_pytest(shell: Shell) -> None:
 def test_the_steps_that_init_names_work(shell: Shell) -> None:
     told = shell("workrail-lint init sub --id team.one")
     steps = [line.partition("#")[0].strip() for line in told.partition("next:\n")[2].splitlines()]
-    assert steps == ["cd sub", "workrail-lint check .", "pytest --workrail-golden=new"]
-    assert "1 written" in shell(" && ".join(steps))
+    assert steps == ["cd sub", "workrail-lint check .", "pytest --workrail-golden=new", "pre-commit install"]
+    assert "1 written" in shell(" && ".join(steps[:-1]))
+    if shutil.which("git") and importlib.util.find_spec("pre_commit"):
+        assert "pre-commit installed" in shell(f"git init -q sub && cd sub && {steps[-1]}")
 
 
 def test_a_lockfile_that_is_there_stays_as_it_is(shell: Shell) -> None:
