@@ -37,17 +37,23 @@ def probe_capability(step: dict[str, Any]) -> str | None:
 
 
 def observation_issues(step: dict[str, Any], artifact: Mapping[str, Json], pack: ContractPack) -> tuple[str, ...]:
-    """What is wrong with an observation made at a step: its pack, and what only the step can tell."""
+    """What keeps an observation from being recorded at a step: its pack, and where probes are made."""
     issues = pack.issues(dict(artifact))
     if issues:
         return issues
-    probed = probe_capability(step)
-    if probed is not None and artifact["capability"] != probed:
-        return (f'capability: Invalid literal value, expected "{probed}"',)
     provenance = artifact["provenance"]
-    if probed is None and isinstance(provenance, dict) and provenance["kind"] == "probe_step":
+    is_probe = isinstance(provenance, dict) and provenance["kind"] == "probe_step"
+    if is_probe and probe_capability(step) != artifact["capability"]:
         return ("provenance.kind: A probe_step observation can be made only at the probe step of its capability",)
     return ()
+
+
+def contract_issues(step: dict[str, Any], artifact: Mapping[str, Json], pack: ContractPack) -> tuple[str, ...]:
+    """What keeps an observation from being the one a step asks for: a probe wants that of its own capability."""
+    probed = probe_capability(step)
+    if probed is not None and artifact.get("capability") != probed and not pack.issues(dict(artifact)):
+        return (f'capability: Invalid literal value, expected "{probed}"',)
+    return observation_issues(step, artifact, pack)
 
 
 def observations(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from pytest_workrail.engine.assessments import RecordedAssessment, assess, followups
-from pytest_workrail.engine.capabilities import observation_issues
+from pytest_workrail.engine.capabilities import contract_issues
 from pytest_workrail.engine.conditions import Context
 from pytest_workrail.engine.criteria import TIME_LIMIT_SECONDS, Validation, evaluate_criteria
 from pytest_workrail.engine.index import IrIndex
@@ -205,7 +205,7 @@ class OutputJudge:
         if pack.ref == LOOP_CONTROL and loop_path:
             return loop_control_issues(artifact, pack, loop_path[-1].loop_id, self._profile.loop_id)
         if pack.ref == CAPABILITY_OBSERVATION:
-            return observation_issues(step, artifact, pack)
+            return contract_issues(step, artifact, pack)
         return pack.issues(artifact)
 
 

@@ -103,6 +103,16 @@ def test_observations_that_do_not_pass(made: Any, artifact: Any) -> None:
     assert observations(made, [artifact], PACKS[CAPABILITY_OBSERVATION]) == ((), (0,))
 
 
+def test_a_probe_records_what_it_learns_about_another_capability() -> None:
+    tried = _seen("available", "attempted_use", capability="delegation", result="success")
+    seen, failed = observations(PROBE, [PROBED, tried], PACKS[CAPABILITY_OBSERVATION])
+    assert [(each.artifact_index, each.capability) for each in seen] == [(0, "web_browsing"), (1, "delegation")]
+    assert failed == ()
+    judge = OutputJudge(IrIndex(workflow(PROBE)), REFERENCE)
+    assert judge.judge(PROBE, (), Submission(None, (PROBED, tried)), {}).requirement == Satisfied()
+    assert isinstance(judge.judge(PROBE, (), Submission(None, (tried, PROBED)), {}).requirement, Invalid)
+
+
 def test_the_contract_of_a_probe_demands_its_own_capability() -> None:
     judge = OutputJudge(IrIndex(workflow(PROBE)), REFERENCE)
     assert judge.judge(PROBE, (), Submission(None, (PROBED,)), {}).requirement == Satisfied()
