@@ -263,9 +263,28 @@ def stored_artifacts(artifacts: Sequence[Json], attempt_id: str) -> Ok[tuple[Sto
     """The artifacts of a submission in the order they are appended; an error names one that has no canonical form."""
     stored: list[StoredArtifact] = []
     for index, artifact in enumerate(artifacts):
+        if _is_circular(artifact):
+            return Err(f"artifact {index} can't be stored: it contains itself")
         try:
             raw = canonical_bytes(artifact)
         except CanonicalError as error:
             return Err(f"artifact {index} can't be stored: {error}")
         stored.append(StoredArtifact(artifact_output_id(attempt_id, index), digest(raw), len(raw), artifact))
     return Ok(tuple(sorted(stored, key=lambda output: collation_key(output.sha256))))
+
+
+def _is_circular(root: object) -> bool:
+    """Whether a value contains itself. Python callers can build such a value, and no encoder ends with it."""
+    around: set[int] = set()
+    stack: list[tuple[object, bool]] = [(root, False)]
+    while stack:
+        value, is_left = stack.pop()
+        if is_left:
+            around.discard(id(value))
+        elif isinstance(value, dict | list | tuple):
+            if id(value) in around:
+                return True
+            around.add(id(value))
+            stack.append((value, True))
+            stack.extend((item, False) for item in (value.values() if isinstance(value, dict) else value))
+    return False

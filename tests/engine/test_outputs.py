@@ -261,3 +261,11 @@ class TestStoredArtifacts:
 
     def test_what_has_no_canonical_form_is_an_error(self) -> None:
         assert not stored_artifacts([1, float("inf")], "a").is_ok
+
+    def test_one_that_contains_itself_is_refused_and_one_that_repeats_itself_is_not(self) -> None:
+        circular: dict[str, Any] = {"a": []}
+        circular["a"].append(circular)
+        assert stored_artifacts([1, circular], "a").error == "artifact 1 can't be stored: it contains itself"
+        shared = [1]
+        (stored,) = stored_artifacts([{"a": shared, "b": [shared, shared]}], "a").value
+        assert stored.byte_length == len('{"a":[1],"b":[[1],[1]]}')
