@@ -6,11 +6,12 @@ aliases are ever part of a bundle.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Literal, TypeAlias
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationError
 
 from pytest_workrail.events.fields import Digest, SessionId, SnapshotRef, WorkflowHash
 from pytest_workrail.events.ids import SnapshotRef as Ref
@@ -73,10 +74,18 @@ class _Session(Wire):
     pinned_workflows: dict[WorkflowHash, JsonObject]
 
 
+def _moment(text: str) -> str:
+    try:
+        datetime.datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError("must be a moment as ISO 8601 writes it") from None
+    return text
+
+
 class _Bundle(Wire):
     bundle_schema_version: Literal[1] = 1
     bundle_id: NonEmpty
-    exported_at: NonEmpty
+    exported_at: Annotated[str, AfterValidator(_moment)]
     producer: Producer
     integrity: _Integrity
     session: _Session

@@ -254,6 +254,7 @@ REFUSED = {
     "later version": (put(2, "bundleSchemaVersion"), VERSION),
     "version as text": (put("1", "bundleSchemaVersion"), VERSION),
     "no version": (drop(["bundleSchemaVersion"]), FORMAT),
+    "no moment of export": (put("yesterday", "exportedAt"), FORMAT),
     "empty id": (put("", "bundleId"), FORMAT),
     "no producer": (drop(["producer"]), FORMAT),
     "no entries": (put([], "integrity", "entries"), FORMAT),
