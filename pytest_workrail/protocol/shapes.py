@@ -215,7 +215,8 @@ def _suggestions(shape: Shape, given: list[str]) -> list[Json]:
             "kind": "unknown_key",
             "provided": name,
             "didYouMean": intended,
-            "similarity": js.number(f"{likeness:.2f}"),
+            # Half a hundredth rounds up, as everywhere; Python's own rounding goes to the even digit.
+            "similarity": js.number(f"{int(likeness * 100 + 0.5) / 100:.2f}"),
         }
         for likeness, name, intended in meant[:_MAX_SUGGESTIONS]
     ]
@@ -231,8 +232,9 @@ def _meant(name: str, shape: Shape) -> tuple[float, str, str] | None:
     """The member an unknown name stands for, if it is near enough to one."""
     if name in shape.aliases:
         return 1.0, name, shape.aliases[name]
-    best = max((_likeness(name, known), known) for known in shape.schema["properties"])
-    return (best[0], name, best[1]) if best[0] >= _ENOUGH_ALIKE else None
+    closest = max(shape.schema["properties"], key=lambda known: _likeness(name, known))
+    likeness = _likeness(name, closest)
+    return (likeness, name, closest) if likeness >= _ENOUGH_ALIKE else None
 
 
 def _likeness(one: str, other: str) -> float:

@@ -101,6 +101,13 @@ def test_unknown_members_are_matched_with_known_ones() -> None:
     assert missing == ["goal", "workflowId", "workspacePath"]
 
 
+def test_likeness_rounds_half_up() -> None:
+    shown: Any = read_continue({"continueToken": "x", "inzentxy": 1}).error.to_json()
+    assert shown["details"]["suggestions"] == [
+        {"kind": "unknown_key", "provided": "inzentxy", "didYouMean": "intent", "similarity": 0.63}
+    ]
+
+
 def test_the_template_shows_every_member() -> None:
     shown: Any = read_start({}).error.to_json()
     assert shown["details"]["correctTemplate"] == {
