@@ -11,14 +11,17 @@ import re
 
 from pytest_workrail.events.ids import AttemptId, NodeId, RunId, SessionId
 from pytest_workrail.events.payloads import ObservationKey
+from pytest_workrail.events.vocabulary import MAX_DEDUPE_KEY_LENGTH
 
 _PLAIN = re.compile(r"[a-z0-9_:>-]+")
 
 
 def _part(text: str) -> str:
     """A component written by an author: as it is when a key may hold it, else a digest of it."""
-    if _PLAIN.fullmatch(text):
-        return text
+    return text if _PLAIN.fullmatch(text) else _shortened(text)
+
+
+def _shortened(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
@@ -75,9 +78,16 @@ def assessment_recorded(session: SessionId, node: NodeId, attempt: AttemptId, as
 def consequence_applied(
     session: SessionId, node: NodeId, attempt: AttemptId, assessment: str, dimension: str, occurrence: int
 ) -> str:
-    """One per consequence; from the second on the same dimension on, numbered."""
-    key = f"assessment_consequence_applied:{session}:{node}:{attempt}:{_part(assessment)}:{_part(dimension)}"
-    return key if occurrence == 1 else f"{key}:{occurrence}"
+    """One per consequence; from the second on the same dimension on, numbered.
+
+    Two names of the greatest length that authors may use are too long for one key.
+    """
+    opening = f"assessment_consequence_applied:{session}:{node}:{attempt}"
+    ending = "" if occurrence == 1 else f":{occurrence}"
+    key = f"{opening}:{_part(assessment)}:{_part(dimension)}{ending}"
+    if len(key) <= MAX_DEDUPE_KEY_LENGTH:
+        return key
+    return f"{opening}:{_shortened(assessment)}:{_shortened(dimension)}{ending}"
 
 
 def preferences_changed(session: SessionId, run: RunId, node: NodeId, change: str) -> str:

@@ -172,6 +172,14 @@ def test_the_order_of_artifacts_does_not_depend_on_the_submission(pen):
     assert len(orders) == 1
 
 
+def test_the_longest_names_of_authors_fit_a_key():
+    fits = keys.consequence_applied(S, N, A, "q" * 64, "d" * 60, 1)
+    assert fits.endswith(f":{'q' * 64}:{'d' * 60}")
+    longer = [keys.consequence_applied(S, N, A, "q" * 64, each * 64, count) for each in "de" for count in (1, 2)]
+    assert len(set(longer)) == 4
+    assert all(len(key) < 256 and key.startswith(f"assessment_consequence_applied:{S}:{N}:{A}:") for key in longer)
+
+
 def test_a_block(pen):
     twice = [made("assessment_consequence_applied")] * 2
     appended = plan.block_plan(
