@@ -61,6 +61,17 @@ def standing_gate(
     return required_gate(step, context)
 
 
+def reports_confirmation(step: dict[str, Any], context: Context, profile: Profile) -> bool:
+    """Whether the pending step is shown as one to be confirmed. Of parallel steps only a person's word counts."""
+    if step["type"] != "parallel":
+        return required_gate(step, context) is not None
+    match profile.confirmation:
+        case Confirmation.INTENT_ONLY:
+            return False
+        case Confirmation.USER_DEPENDENCY:
+            return needs_person(step, context)
+
+
 def waits_for_confirmation(requires_confirmation: bool, preferences: Preferences, profile: Profile) -> bool:
     """Whether the agent is told to wait for a person before it goes on with the pending step."""
     match profile.confirmation:

@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_workrail.engine import slots
 from pytest_workrail.engine.conditions import Context
-from pytest_workrail.engine.confirmation import required_gate
+from pytest_workrail.engine.confirmation import reports_confirmation, required_gate
 from pytest_workrail.engine.functions import functions_block
 from pytest_workrail.engine.guidance import fixed_members
 from pytest_workrail.engine.index import IrIndex
@@ -72,8 +72,7 @@ class PromptRenderer:
         loop = self._index.innermost_loop(instance)
         context = render_context(loop, instance.loop_path, situation.context)
         gate = required_gate(step, context)
-        is_parallel = step["type"] == "parallel"
-        if is_parallel:
+        if step["type"] == "parallel":
             parts: list[PromptPart | None] = [PromptPart(None, parallel_prompt(step, context))]
         else:
             parts = self._step_parts(step, instance, loop, context, situation)
@@ -86,7 +85,7 @@ class PromptRenderer:
             step.get("agentRole"),
             step.get("modelTier"),
             gate,
-            gate is not None and not is_parallel,
+            reports_confirmation(step, context, self._profile),
         )
 
     def functions(self, instance: StepInstance) -> str:

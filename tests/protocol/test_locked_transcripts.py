@@ -237,6 +237,24 @@ def test_a_tolerant_risk_policy_warns_of_an_unknown_capability() -> None:
     assert gap["severity"] == "warning"
 
 
+@pytest.mark.parametrize(
+    ("confirmation", "intent"),
+    [(True, "await_user_confirmation"), ({"kind": "coordinator_eval"}, "perform_pending_then_continue")],
+)
+def test_a_parallel_step_waits_for_a_person_and_for_nobody_else(confirmation: Any, intent: str) -> None:
+    fan_out = {
+        "id": "fan-out",
+        "type": "parallel",
+        "title": "Fan out",
+        "notesOptional": True,
+        "requireConfirmation": confirmation,
+        "parallelDelegations": [{"workflowId": "test.other"}],
+    }
+    bench = locked(workflow("parallel", fan_out, quiet("rest")))
+    assert bench.start(preferences={"autonomy": "full_auto_stop_on_user_deps"})["nextIntent"] == intent
+    assert bench.advance("CT1")["kind"] == ("blocked" if confirmation is True else "ok")
+
+
 def test_an_approval_that_only_a_person_can_give() -> None:
     bench = locked(workflow("approval", quiet("risky", requireConfirmation=True), quiet("rest")))
     started = bench.start(preferences={"autonomy": "full_auto_stop_on_user_deps"})
