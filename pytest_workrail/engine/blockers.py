@@ -246,8 +246,13 @@ def _fix(reason: Reason, fixes: FixContext) -> str:
 def _with_guidance(opening: str, reason: MissingRequiredOutput | InvalidRequiredOutput, fixes: FixContext) -> str:
     ref = reason.contract_ref
     pack = fixes.packs.get(ref)
+    if pack is None and not ref.startswith("wr.contracts."):
+        return (
+            f"Call {fixes.tool} again with the retry token and, in `output.notesMarkdown`, notes that meet the "
+            "criteria of this step."
+        )
     if pack is None:
-        return opening if ref.startswith("wr.contracts.") else "Write notes that meet the criteria of this step."
+        return opening
     fixed = fixes.fixed if reason.loop is None else {"loopId": reason.loop.loop_id}
     return "\n".join([opening, *(f"- {line}" for line in contract_guidance(ref, pack, fixed))])
 

@@ -337,6 +337,13 @@ class TestFixes:
                 assert fact in fix
         assert "complete_step" in self._fix(MissingRequiredOutput(REF), FixContext(PACKS, is_autonomous=True))
 
+    def test_criteria_are_met_by_notes(self) -> None:
+        for reason in (MissingRequiredOutput("wr.validationCriteria"), InvalidRequiredOutput("wr.validationCriteria")):
+            fix = self._fix(reason)
+            for fact in ("continue_workflow", "retry token", "output.notesMarkdown", "criteria"):
+                assert fact in fix
+            assert "output.artifacts" not in fix
+
     def test_decisions_name_their_loop(self) -> None:
         reason = MissingRequiredOutput("wr.contracts.loop_control")
         assert '"refine"' in self._fix(reason, FixContext(PACKS, fixed={"loopId": "refine"}))
