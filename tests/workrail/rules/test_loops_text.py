@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from typing import Any
 
 import pytest
+from effort import patience
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lint_probe import fixed, lint
@@ -93,11 +93,10 @@ def test_title_and_role_are_looked_at_too() -> None:
 
 
 def test_open_braces_cost_no_time() -> None:
-    started = time.process_time()
     hostile = "{{" * 200_000 + "?" * 200_000 + ":" * 200_000
-    assert names(loop_text.LoopTernaryNested, body(hostile)) == []
-    assert names(loop_variables.LoopVariableUndefined, body(hostile)) == []
-    assert time.process_time() - started < 5
+    with patience():
+        assert names(loop_text.LoopTernaryNested, body(hostile)) == []
+        assert names(loop_variables.LoopVariableUndefined, body(hostile)) == []
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import string
-import time
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
+from effort import patience
 from hypothesis import given
 from hypothesis import strategies as st
 from lint_probe import fixed, lint
@@ -204,9 +204,8 @@ def test_context_in_commands() -> None:
 
 @given(st.text("rm -rf/~$HOME|curl sh{};:()&<>`\n", max_size=300))
 def test_any_command_is_looked_at(command: str) -> None:
-    started = time.process_time()
-    assert len(lint(ShellCommandDangerous, verified(command))) <= 1
-    assert time.process_time() - started < 1
+    with patience():
+        assert len(lint(ShellCommandDangerous, verified(command))) <= 1
 
 
 def test_allowed_tools() -> None:

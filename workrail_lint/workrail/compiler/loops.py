@@ -88,8 +88,7 @@ def _referenced_body(node: Node, index: LoopIndex, errors: list[Finding]) -> Nod
         errors.append(compile_error("LOOP_BODY_MISSING", "loop-body-ref-template", "C11", node, message, pointer))
         return ()
     if target is None:
-        own = node.id
-        hint, details = did_you_mean(body_id, [known for known in index.by_id if known != own])
+        hint, details = did_you_mean(body_id, index.by_id.keys() - {node.id})
         errors.append(
             compile_error(
                 "LOOP_BODY_MISSING",

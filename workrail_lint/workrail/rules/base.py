@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint.documents.pointer import child
 from workrail_lint.rules.base import Report, Rule
+from workrail_lint.workrail.compiler.bindings import declared_slots
 from workrail_lint.workrail.compiler.loops import LOOP_CONTROL
 
 if TYPE_CHECKING:
@@ -238,6 +239,11 @@ class Workflow:
     @cached_property
     def step_ids(self) -> set[str]:
         return {step.id for step in self.all_steps}
+
+    @cached_property
+    def slots(self) -> dict[str, str]:
+        """The declared binding slots, each with its default."""
+        return declared_slots(self.definition.get("extensionPoints"))
 
     @cached_property
     def by_pointer(self) -> dict[str, Step]:

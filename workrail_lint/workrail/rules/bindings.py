@@ -10,7 +10,7 @@ from workrail_lint.findings import Finding, Fix, Severity
 from workrail_lint.findings.fix import Insert, Replace, ReplaceText, unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.suggest import nearest
-from workrail_lint.workrail.compiler.bindings import TOKEN, declared_slots
+from workrail_lint.workrail.compiler.bindings import TOKEN
 from workrail_lint.workrail.compiler.ir import workflow_kind
 from workrail_lint.workrail.compiler.nodes import one_line
 from workrail_lint.workrail.compiler.sentinel import SENTINEL
@@ -131,7 +131,7 @@ class BindingSlotUndeclared(WorkflowRule):
         text = value_at(workflow.definition, finding.pointer)
         if not isinstance(suggestion, str) or not isinstance(text, str):
             return None
-        declared = declared_slots(workflow.definition.get("extensionPoints"))
+        declared = workflow.slots
         wrong = dict.fromkeys(match[1] for match in TOKEN.finditer(text) if match[1] not in declared)
         meant = [slot for slot in wrong if nearest(slot, declared) == suggestion]
         operations = [ReplaceText(finding.pointer, _token(slot), _token(suggestion)) for slot in meant]
@@ -234,7 +234,7 @@ class BindingOverrideUnknownSlot(WorkflowRule):
         return isinstance(workflow.bindings, dict) and isinstance(workflow.bindings.get(workflow.id), dict)
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
-        declared = declared_slots(workflow.definition.get("extensionPoints"))
+        declared = workflow.slots
         place = "/extensionPoints" if "extensionPoints" in workflow.definition else ""
         for slot in project_overrides(workflow.bindings, workflow.id).overrides:
             if slot not in declared:

@@ -11,7 +11,7 @@ from workrail_lint.documents.pointer import parent
 from workrail_lint.findings import Finding, Fix, Severity
 from workrail_lint.findings.fix import Replace, ReplaceText, unsafe
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.workrail.compiler.bindings import TOKEN, declared_slots
+from workrail_lint.workrail.compiler.bindings import TOKEN
 from workrail_lint.workrail.compiler.nodes import one_line
 from workrail_lint.workrail.rules import samples
 from workrail_lint.workrail.rules.base import Step, Text, Workflow, WorkflowRule
@@ -38,12 +38,11 @@ SLOTS = [{"slotId": "checker", "purpose": "Who checks the result.", "default": "
 
 def normalized_tokens(text: str, workflow: Workflow) -> list[tuple[str, str]]:
     """The ill-spelled binding tokens of a text, each with its right spelling, for slots that are declared."""
-    declared = declared_slots(workflow.definition.get("extensionPoints"))
     found: dict[str, str] = {}
     for match in _WHOLE().finditer(text):
         spelled = "{{" + re.sub(_SPACE, "", match[1]).lower() + "}}"
         slot = TOKEN.fullmatch(spelled)
-        if slot is not None and slot[1] in declared and spelled != match[0]:
+        if slot is not None and slot[1] in workflow.slots and spelled != match[0]:
             found[match[0]] = spelled
     return list(found.items())
 
@@ -78,8 +77,7 @@ class TokenInPart(WorkflowRule):
         text = value_at(workflow.definition, finding.pointer)
         if not isinstance(value, list) or len(value) != 1 or not isinstance(text, str):
             return None
-        declared = declared_slots(workflow.definition.get("extensionPoints"))
-        if any(match[1] not in declared for match in TOKEN.finditer(text)):
+        if any(match[1] not in workflow.slots for match in TOKEN.finditer(text)):
             return None
         return unsafe("write it as a plain string", Replace(parent(part), text))
 

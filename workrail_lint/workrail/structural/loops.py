@@ -58,8 +58,7 @@ def _referenced_body(loop: Node, by_id: dict[str, Node]) -> Iterator[Finding]:
         return
     target = by_id.get(body_id)
     if target is None:
-        own = loop.id
-        suggestion = nearest(body_id, [known for known in by_id if known != own])
+        suggestion = nearest(body_id, by_id.keys() - {loop.id})
         hint = f" Did you mean {one_line(suggestion)}?" if suggestion else ""
         yield finding(
             "loop-body-missing-step",
