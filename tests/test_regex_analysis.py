@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import time
 import warnings
 from collections.abc import Callable
 from re import _parser as sre_parser  # type: ignore[attr-defined]
 from typing import Any
 
 import pytest
+from effort import patience
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -402,17 +402,15 @@ def test_total(pattern: str, flags: str) -> None:
     ],
 )
 def test_hostile_patterns_are_over_quickly(pattern: str) -> None:
-    started = time.process_time()
-    analyze(pattern)
-    why_slow(pattern)
-    assert time.process_time() - started < 2
+    with patience():
+        analyze(pattern)
+        why_slow(pattern)
 
 
 def test_validity_is_decided_quickly() -> None:
-    started = time.process_time()
-    for pattern in (r"[\s\S]" * 2_000, r"\p{L}" * 2_000, r"[^\p{L}a]" * 1_000, "(?<a>" * 2_000):
-        why_invalid(pattern, "iu")
-    assert time.process_time() - started < 3
+    with patience():
+        for pattern in (r"[\s\S]" * 2_000, r"\p{L}" * 2_000, r"[^\p{L}a]" * 1_000, "(?<a>" * 2_000):
+            why_invalid(pattern, "iu")
 
 
 def test_longest() -> None:

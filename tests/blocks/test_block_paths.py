@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
+from effort import patience
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -74,10 +74,9 @@ def test_globs_agree_with_a_regular_expression(pattern: str, path: str) -> None:
 
 
 def test_a_hostile_pattern_is_not_slow() -> None:
-    start = time.process_time()
-    assert not glob_matches("**/" * 84 + "x", "/".join(["a"] * 2000))
-    assert not glob_matches("*a" * 120 + "b", "a" * 2000)
-    assert time.process_time() - start < 2
+    with patience():
+        assert not glob_matches("**/" * 84 + "x", "/".join(["a"] * 2000))
+        assert not glob_matches("*a" * 120 + "b", "a" * 2000)
 
 
 @pytest.mark.parametrize(

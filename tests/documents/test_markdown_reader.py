@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
+from effort import patience
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -107,6 +106,5 @@ def test_nothing_is_lost(text: str) -> None:
     ["# a" + " " * 300_000 + "b", "[" * 300_000, "[a](" * 80_000, "_" * 300_000, "# " + "#" * 300_000, "<!--" * 80_000],
 )
 def test_time_is_linear(text: str) -> None:
-    start = time.process_time()
-    read_markdown(text)
-    assert time.process_time() - start < 2
+    with patience():
+        read_markdown(text)
