@@ -161,3 +161,13 @@ def test_a_misspelt_token_explains_an_unused_slot() -> None:
         workflow(step(prompt="Run {{wr.bindings.fnal_check}}."), extensionPoints=[point("final_check")]),
     )
     assert "'fnal_check'" in finding.message
+    assert finding.fix is None  # the token is to be mended, and it needs the slot
+
+
+@pytest.mark.parametrize("token", ["{{ wr.bindings.check }}", "{{WR.bindings.Check}}", "{{wr.bindings.check"])
+def test_a_slot_that_an_ill_spelled_token_means_is_not_removed(token: str) -> None:
+    document = workflow(step(prompt=f"Run {token} now."), extensionPoints=[point("check"), point("other")])
+    meant, other = lint(ExtensionPointUnused, document)
+    assert "did a prompt mean it" in meant.message
+    assert meant.fix is None
+    assert other.fix is not None

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
+from workrail_lint import js
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import Remove, unsafe
 from workrail_lint.patterns import Pattern
@@ -18,6 +20,7 @@ from workrail_lint.workrail.rules.prose import author_text, step_members
 from workrail_lint.workrail.rules.samples import step, workflow
 
 _WORD = Pattern(r"[A-Za-z_][A-Za-z0-9_]*")
+_ALMOST_TOKEN = Pattern(rf"\{{\{{[{js.WHITESPACE_CLASS}]*wr\.bindings\.([^{js.WHITESPACE_CLASS}{{}}]+)", re.IGNORECASE)
 _FEW = 20  # tokens without a slot, among which one can have been meant
 
 
@@ -138,6 +141,12 @@ def _called_prompts(workflow: Workflow) -> Iterator[str]:
                 yield inner["prompt"]
 
 
+def _ill_spelled(texts: list[str]) -> dict[str, str]:
+    """The slots that tokens would use, were it not for spaces, capital letters or a missing end; each with a token."""
+    found = (match for text in texts if "{{" in text for match in _ALMOST_TOKEN.finditer(text))
+    return {match[1].lower(): match[0] for match in found}
+
+
 class ExtensionPointUnused(WorkflowRule):
     code = "RF014"
     name = "extension-point-unused"
@@ -145,7 +154,7 @@ class ExtensionPointUnused(WorkflowRule):
     origin = "product"
     summary = "An extension point is declared and no token uses it."
     why = "A project that binds the slot would expect something to change, and nothing does."
-    fix = "Remove the declaration."
+    fix = "Remove the declaration, unless a misspelt token seems to mean it."
     fix_safety = "unsafe"
 
     def applies(self, workflow: Workflow) -> bool:
@@ -153,21 +162,23 @@ class ExtensionPointUnused(WorkflowRule):
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         points = _list(workflow.definition.get("extensionPoints"))
-        texts = [text.text for found in workflow.all_steps for text in found.texts]
-        used = {match[1] for text in (*texts, *_called_prompts(workflow)) for match in TOKEN.finditer(text)}
+        texts = [text.text for found in workflow.all_steps for text in found.texts] + [*_called_prompts(workflow)]
+        used = {match[1] for text in texts for match in TOKEN.finditer(text)}
         slots = [point.get("slotId") if isinstance(point, dict) else None for point in points]
         strays = used.difference(slot for slot in slots if isinstance(slot, str))
+        ill_spelled = _ill_spelled(texts)
         for index, slot in enumerate(slots):
             if not isinstance(slot, str) or slot in used:
                 continue
             # The last one takes the whole member with it: an empty list would only be left over.
             place = "/extensionPoints" if len(points) == 1 else f"/extensionPoints/{index}"
-            meant = nearest(slot, strays) if len(strays) <= _FEW else None
+            meant = ill_spelled.get(slot) or (nearest(slot, strays) if len(strays) <= _FEW else None)
             hint = f"; did a prompt mean it by {one_line(meant)}?" if meant else ""
             report(
                 f"/extensionPoints/{index}/slotId",
                 f"no prompt uses the slot {one_line(slot)}, as {{{{wr.bindings.{one_line(slot)[1:-1]}}}}} would{hint}",
-                fix=unsafe("remove the extension point", Remove(place)),
+                # It is the token that wants mending where one means the slot, and that needs the declaration.
+                fix=None if meant else unsafe("remove the extension point", Remove(place)),
             )
 
     def examples(self) -> Iterator[Example]:
