@@ -125,6 +125,9 @@ def test_a_synthesis_keeps_its_contract() -> None:
         [step("x" * 60, verification={})],
         [step(verification={}, title="T" * 125)],
         [{**loop(ident="again"), "body": "fan-out"}, parallel()],
+        # Their own findings bring these into the prompt first; no generated step shows them.
+        [step(verification={"prompt": "Check it.", "command": "make test"})],
+        [step(audit={"prompt": "Audit it.", "rubric": ["Every claim has a source."]})],
     ],
 )
 def test_no_fix_where_an_explicit_step_would_not_do(steps: list[dict[str, Any]]) -> None:

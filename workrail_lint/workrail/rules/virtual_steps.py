@@ -86,8 +86,8 @@ class AuditRubricIgnored(WorkflowRule):
         return "audit" in step_members(workflow)
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
-        audit = _config(step, "audit")
-        if audit is None or not js.truthy(audit.get("prompt")) or not audit.get("rubric"):
+        audit = _hidden_rubric(step)
+        if audit is None:
             return
         report(
             step.at("audit", "rubric"),
@@ -103,6 +103,12 @@ class AuditRubricIgnored(WorkflowRule):
             samples.step(audit={"prompt": "Audit the report.\n\nRubric:\n- Every claim has a source."})
         )
         yield Example(samples.workflow(samples.step(audit=both)), good, good)
+
+
+def _hidden_rubric(step: Step) -> dict[str, Any] | None:
+    """The audit of a step, when its own prompt keeps the rubric from being shown."""
+    audit = _config(step, "audit")
+    return audit if audit is not None and js.truthy(audit.get("prompt")) and audit.get("rubric") else None
 
 
 def _rubric_appended(step: Step, audit: dict[str, Any]) -> Fix | None:
@@ -145,17 +151,15 @@ class VerificationCommandIgnored(WorkflowRule):
         return "verification" in step_members(workflow)
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
-        config = _config(step, "verification")
-        if config is None:
+        command = _hidden_command(step)
+        if command is None:
             return
-        prompt, command = config.get("prompt"), config.get("command")
-        if not is_text(command) or not isinstance(prompt, str) or not prompt or str(command) in prompt:
-            return
+        prompt: str = step.step["verification"]["prompt"]
         text = f"{prompt.rstrip()}\n\n{_FENCE}bash\n{command}\n{_FENCE}"
         shown = unsafe("append the command to the prompt", Replace(step.at("verification", "prompt"), text))
         report(
             step.at("verification", "command"),
-            f"{label(step)}: the command {quoted(str(command))} is not shown, because the verification has a prompt of "
+            f"{label(step)}: the command {quoted(command)} is not shown, because the verification has a prompt of "
             "its own; put the command into the prompt",
             fix=shown if len(text) <= _MAX_CONFIG_PROMPT else None,
         )
@@ -166,6 +170,15 @@ class VerificationCommandIgnored(WorkflowRule):
 
         good = verified("Run the tests.\n\n```bash\nmake test\n```")
         yield Example(verified("Run the tests."), good, good)
+
+
+def _hidden_command(step: Step) -> str | None:
+    """The command of a step's verification, when its own prompt is shown instead and does not contain it."""
+    config = _config(step, "verification") or {}
+    prompt, command = config.get("prompt"), config.get("command")
+    if not isinstance(command, str) or js.is_blank(command) or not isinstance(prompt, str) or not prompt:
+        return None
+    return None if command in prompt else command
 
 
 class SynthesisConfigEmpty(WorkflowRule):
@@ -193,7 +206,7 @@ class VirtualStepNotRenderable(WorkflowRule):
         "The public engine compiles the generated step but looks its prompt up in the source, finds nothing and stops "
         "the run with prompt_render_failed. Our own runs are not affected, so there it is only advice."
     )
-    fix = "Replace the blocks by explicit steps with the same text."
+    fix = "Replace the blocks by explicit steps with the same text, once all of it is in their prompts."
     fix_safety = "unsafe"
 
     def applies(self, workflow: Workflow) -> bool:
@@ -228,6 +241,8 @@ def _explicit(step: Step, workflow: Workflow, blocks: list[str]) -> Fix | None:
     """Steps behind this one that say what the generated ones would have said."""
     if step.loop is None and step.pointer in workflow.loop_of:
         return None  # a referenced body is this one step; a step behind it would not be in the loop
+    if _hidden_rubric(step) is not None or _hidden_command(step) is not None:
+        return None  # what no generated step shows would be gone for good; its own finding brings it into the prompt
     taken = {known.id for known in workflow.all_steps}
     nodes, errors = expand_virtual((Node(step.step, step.pointer),), workflow.id)
     operations: list[Operation] = [Remove(step.at(block)) for block in blocks]
