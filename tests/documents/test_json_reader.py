@@ -155,6 +155,24 @@ def test_the_cut_of_a_repeated_member_leaves_the_winner() -> None:
     assert document.locate("/a").start.line == 3  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ('{"a":1/* x */}', '{"a":1}'),
+        ('{"a":1/* x */ ,"b":2}', '{"a":1 ,"b":2}'),
+        ("[1/* x */2]", None),  # as one number it would be another value
+        ("[tru/**/e]", None),
+        ("[1/**//**/2]", None),
+    ],
+)
+def test_removing_a_comment_never_joins_what_it_keeps_apart(text: str, kept: str | None) -> None:
+    comments = [problem for problem in read_json(text).problems if problem.name == "json-comment"]
+    removes = [cut for problem in comments for cut in problem.removes]
+    assert bool(removes) == (kept is not None)
+    for start, end in removes:
+        assert text[:start] + text[end:] == kept
+
+
 def test_hundred_thousand_brackets_are_one_finding() -> None:
     for text in ("[" * 100_000, '{"a":' * 100_000):
         for parity in (False, True):

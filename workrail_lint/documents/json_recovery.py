@@ -26,8 +26,11 @@ _LINE = re.compile(r"[^\n\r]*")
 _SINGLE_QUOTED = re.compile(r"'((?:[^'\\\n\r]|\\.)*)'")
 _LITERALS: dict[str, js.Json] = {"true": True, "false": False, "null": None}
 _NON_FINITE = {"NaN", "Infinity", "-Infinity", "+Infinity"}
-# The one object of a workflow whose members are rendered in their order.
-_ORDERED = "/outputRequired"
+# The objects of a workflow whose members keep their order on the way to an agent: outputs in a prompt, and what
+# the design form writes as an object where the shipping form has a list.
+_ORDERED = re.compile(r".*/outputRequired|.*/output/hints|/extensionPoints", re.DOTALL)
+# What two tokens that a comment keeps apart would run together with.
+_GLUE = re.compile(r"[\w.+$/-]")
 
 
 class _GiveUp(Exception):  # noqa: N818 - control flow inside this module
@@ -270,7 +273,8 @@ class _Parser:
             else:
                 return
             self.at = end
-            self.slip("json-comment", "JSON has no comments", start, end, cut=True)
+            glued = start > 0 and _GLUE.match(self.text, start - 1) and _GLUE.match(self.text, end)
+            self.slip("json-comment", "JSON has no comments", start, end, cut=not glued)
 
     def peek(self) -> str:
         return self.text[self.at : self.at + 1]
@@ -324,6 +328,7 @@ class _Parser:
         if not frame.is_object or len(frame.members) == sum(map(len, frame.members.values())):
             return
         starts = sorted(start for found in frame.members.values() for start, _ in found)
+        self.forget_numbers(frame, starts)
         for name, found in frame.members.items():
             if len(found) == 1:
                 continue
@@ -336,7 +341,7 @@ class _Parser:
                 following = starts[bisect_right(starts, loser)]
                 # The member keeps the place of its first occurrence. Where agents see the order of members, a
                 # cut must not move it behind the others.
-                moves = frame.pointer.endswith(_ORDERED) and following != last
+                moves = following != last and _ORDERED.fullmatch(frame.pointer) is not None
                 self.out.problems.append(
                     Problem(
                         "json-duplicate-key",
@@ -348,3 +353,16 @@ class _Parser:
                         removes=() if moves else ((loser, following),),
                     )
                 )
+
+    def forget_numbers(self, frame: _Frame, starts: list[int]) -> None:
+        """The numbers of members that lose are no part of the value."""
+        winners = {found[-1][0] for found in frame.members.values()}
+        numbers = self.out.numbers
+        first = bisect_right(numbers, frame.start, key=_start)
+        numbers[first:] = [
+            number for number in numbers[first:] if starts[bisect_right(starts, number.start) - 1] in winners
+        ]
+
+
+def _start(number: NumberLexeme) -> int:
+    return number.start

@@ -113,6 +113,18 @@ def test_removing_a_losing_member_never_moves_a_rendered_output() -> None:
     assert JsonDuplicateKey.fix_safety == "safe"
 
 
+def test_removing_a_losing_member_never_moves_an_item_of_a_list_made_from_an_object() -> None:
+    hints = '{"steps": [{"output": {"hints": {"a": "1", "b": "2", "a": "3"}}}]}'
+    points = '{"extensionPoints": {"a": {}, "b": {}, "a": {}}}'
+    assert [problem.removes for text in (hints, points) for problem in read_json(text).problems] == [(), ()]
+
+
+def test_numbers_of_losing_members_are_nobodys() -> None:
+    text = spelled('1e400, "equals": {"deep": 1e400}, "equals": 1e3')
+    assert lint(NumberNotFinite, text) == []
+    assert [finding.pointer for finding in lint(NumberNoncanonical, text)] == [PLACE]
+
+
 def test_repeated_names_are_shown_on_one_line_and_span_exactly() -> None:
     text = '{"a\\n\\u001b": 1, "a\\n\\u001b": 2}'
     (problem,) = read_json(text).problems

@@ -112,7 +112,7 @@ class JsonComment(WorkflowRule):
     origin = "load"
     summary = "The text holds a comment."
     why = "JSON has no comments; the engine refuses the whole file for one."
-    fix = "Remove the comment."
+    fix = "Remove the comment, unless two words or numbers would become one."
     fix_safety = "safe"
 
     def examples(self) -> Iterator[Example]:
