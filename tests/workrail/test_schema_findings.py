@@ -208,6 +208,7 @@ def test_unknown_members_point_at_the_name() -> None:
         (workflow(loop(maxIterations=1e400)), "must be a number that a double can hold"),
         (workflow(step(guidance=None)), "leave the member out"),
         (workflow(step(agentRole="dev")), "has 3 characters; it needs at least 10"),
+        (workflow(step(functionReferences=["my score"])), r"(^[a-zA-Z_][a-zA-Z0-9_]*\(\)$)"),
         (workflow(step(titel="again")), "Did you mean 'title', which is there already?"),
         (workflow(Name="again"), "Did you mean 'name', which is there already?"),
         (workflow({**loop(), "type": "lop"}), "Did you mean 'loop'?"),

@@ -152,7 +152,7 @@ def _step(violation: Violation, place: Place) -> Told | None:
     if violation.keyword == "pattern" and place.path.startswith("functionReferences["):
         name = violation.value
         suggestion = f"{name}()" if re.fullmatch(r"[a-zA-Z_][a-zA-Z0-9_]*", name) else None
-        text = f"{place.path} must be a function name followed by (), not {shown(name)}"
+        text = f"{place.path} must be a function name followed by () ({violation.expected}), not {shown(name)}"
         return Told("schema-pattern", text + did_you_mean(suggestion), suggestion)
     return None
 
