@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from workrail_lint.findings import Fix, Severity
@@ -174,6 +175,8 @@ class StepIdPattern(WorkflowRule):
         renamed = workflow.by_pointer.get(place)
         if renamed is None or not isinstance(new, str) or new in workflow.step_ids:
             return None
+        if _first_to_become(workflow).get(new, finding) is not finding:
+            return None  # of two ids that would become one, only one can
         return unsafe(f"rename it to {new}", *_step_rename(renamed, new, workflow))
 
     def examples(self) -> Iterator[Example]:
@@ -182,6 +185,13 @@ class StepIdPattern(WorkflowRule):
             workflow(step("plan-it"), {**loop(), "body": "plan-it"}),
             workflow(step("plan-it"), {**loop(), "body": "plan-it"}),
         )
+
+
+@lru_cache(maxsize=1)
+def _first_to_become(workflow: Workflow) -> dict[object, Finding]:
+    """The new ids that are suggested, each with the first finding that does."""
+    found = [finding for finding in workflow.found if finding.name == StepIdPattern.name]
+    return {finding.details.get("suggestion"): finding for finding in reversed(found)}
 
 
 def _step_rename(renamed: Step, new: str, workflow: Workflow) -> Iterator[Operation]:

@@ -58,7 +58,9 @@ def _referenced_body(loop: Node, by_id: dict[str, Node]) -> Iterator[Finding]:
         return
     target = by_id.get(body_id)
     if target is None:
-        suggestion = nearest(body_id, by_id.keys() - {loop.id})
+        # Neither a loop nor a step that a template takes the place of could be the body.
+        fitting = [ident for ident, node in by_id.items() if not node.is_loop and "templateCall" not in node.step]
+        suggestion = nearest(body_id, fitting)
         hint = f" Did you mean {one_line(suggestion)}?" if suggestion else ""
         yield finding(
             "loop-body-missing-step",
