@@ -154,6 +154,11 @@ def test_a_near_miss_is_suggested() -> None:
     assert "Did you mean 'demo.review'?" in finding.message
 
 
+def test_the_workflow_itself_is_never_what_was_meant() -> None:
+    (finding,) = registry_findings([entry("a.json", "demo.one", "demo.onne")])["a.json"]
+    assert (finding.name, "Did you mean" in finding.message) == ("delegation-unknown", False)
+
+
 def test_circles_are_told_where_they_can_be_cut() -> None:
     entries = [
         entry("a.json", "demo.a", "demo.b"),

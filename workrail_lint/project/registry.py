@@ -171,7 +171,7 @@ class _Registry:
             text = f"the workflow {one_line(entry.id)} delegates to itself"
             return self._finding("delegation-self", pointer, text)
         if target not in self.by_id:
-            return None if target in self.bundled else self._unknown(pointer, target)
+            return None if target in self.bundled else self._unknown(entry, pointer, target)
         circle = _way_back(entry.id, target, circular)
         if circle is None:
             return None
@@ -180,8 +180,10 @@ class _Registry:
         shown = " -> ".join(one_line(ident)[1:-1] for ident in circle)
         return self._finding("delegation-cycle", pointer, f"delegation in a circle: {shown}")
 
-    def _unknown(self, pointer: str, target: str) -> Finding:
+    def _unknown(self, entry: Entry, pointer: str, target: str) -> Finding:
         suggestion = self._nearest(target)
+        if suggestion == entry.id:
+            suggestion = None  # nobody means to delegate to the workflow itself
         hint = f" Did you mean {one_line(suggestion)}?" if suggestion else ""
         # Bundled workflows are there at run time even when only a project's own were looked at.
         judged = self.complete and (self.has_bundled_source or not identity.is_reserved(target))
