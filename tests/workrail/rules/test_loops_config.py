@@ -64,6 +64,15 @@ def test_counts_that_fit_or_do_not_count(config: dict[str, Any]) -> None:
     assert names(loop_config.LoopCountExceedsMax, loop(**config)) == []
 
 
+def test_without_a_type_no_member_is_said_to_be_ignored() -> None:
+    assert names(loop_config.LoopMemberIgnored, loop(type=..., items="files")) == []
+
+
+def test_a_count_below_one_runs_one_round() -> None:
+    (finding,) = lint(loop_config.LoopCountFraction, workflow(loop(count=0.5)))
+    assert "runs 1 round;" in finding.message
+
+
 def test_members_of_every_type_are_known() -> None:
     everything: dict[str, Any] = {"count": 1, "items": "x", "itemVar": "i", "indexVar": "j", "condition": WHEN}
     everything["conditionSource"] = {"kind": "context_variable", "condition": WHEN}

@@ -130,6 +130,23 @@ def test_the_text_that_shows_one_side_is_named() -> None:
     ]
 
 
+def test_a_synthesis_that_decides_is_held_to_the_same() -> None:
+    def synthesized(prompt: str, **contract: bool) -> dict[str, Any]:
+        output = {"contractRef": LOOP_CONTROL, **contract}
+        return parallel(synthesis={"prompt": prompt, "outputContract": output})
+
+    one_sided = synthesized("Output decision: continue", required=False)
+    assert names(loop_wording.LoopDecisionOneSided, controlled_loop(one_sided)) == ["/steps/0/body/0/synthesis/prompt"]
+    assert names(loop_exit.LoopExitOptional, controlled_loop(one_sided)) == [
+        "/steps/0/body/0/synthesis/outputContract/required"
+    ]
+    sound = controlled_loop(synthesized("Continue while findings are open, else stop."))
+    assert names(loop_wording.LoopDecisionOneSided, sound) == names(loop_exit.LoopExitOptional, sound) == []
+    # By name the synthesis is left outside, where it decides nothing.
+    apart = ({**controlled_loop(), "body": "fan-out"}, one_sided)
+    assert names(loop_wording.LoopDecisionOneSided, *apart) == names(loop_exit.LoopExitOptional, *apart) == []
+
+
 @pytest.mark.parametrize(
     "prompt",
     [

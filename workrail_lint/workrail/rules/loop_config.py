@@ -11,6 +11,7 @@ from workrail_lint.documents.pointer import resolve
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import Insert, Remove, Replace, unsafe
 from workrail_lint.rules.base import Example
+from workrail_lint.words import counted
 from workrail_lint.workrail.compiler.loops import LOOP_CONTROL
 from workrail_lint.workrail.compiler.nodes import one_line
 from workrail_lint.workrail.rules.base import WorkflowRule
@@ -201,8 +202,8 @@ class LoopCountFraction(WorkflowRule):
         if settings(loop).get("type") == "for" and isinstance(count, float) and not count.is_integer() and count > 0:
             report(
                 loop.at("loop", "count"),
-                f"Loop {one_line(loop.id)}: a count of {js.number_text(count)} runs {math.ceil(count)} rounds; "
-                "write the whole number that is meant",
+                f"Loop {one_line(loop.id)}: a count of {js.number_text(count)} runs "
+                f"{counted(math.ceil(count), 'round')}; write the whole number that is meant",
             )
 
     def examples(self) -> Iterable[Example]:
@@ -288,7 +289,8 @@ class LoopMemberIgnored(WorkflowRule):
         config = settings(loop)
         kind = config.get("type")
         for member, owners in _OWNERS.items():
-            if member in config and kind not in owners:
+            # Without a type nothing says which settings are meant.
+            if member in config and kind is not None and kind not in owners:
                 pointer = loop.at("loop", member)
                 report(
                     pointer,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import Remove, unsafe
@@ -112,15 +112,18 @@ class LoopExitOptional(WorkflowRule):
     fix_safety = "unsafe"
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
-        contract = step.step.get("outputContract")
-        if not isinstance(contract, dict) or contract.get("required") is not False or not step.decides_loop:
-            return
-        if step.pointer in workflow.loop_of and not step.calls_template:
-            pointer = step.at("outputContract", "required")
+        if "outputContract" in step.step and step.decides_loop:
+            if step.pointer in workflow.loop_of and not step.calls_template:
+                self._judge(step, step.step["outputContract"], step.at("outputContract"), report)
+        elif step.loop is not None and step.kind == "parallel" and synthesis_contract(step) == LOOP_CONTROL:
+            self._judge(step, step.step["synthesis"]["outputContract"], step.at("synthesis", "outputContract"), report)
+
+    def _judge(self, step: Step, contract: dict[str, Any], pointer: str, report: Report) -> None:
+        if contract.get("required") is False:
             report(
-                pointer,
+                f"{pointer}/required",
                 f"{label(step)}: its decision is optional, and a missing one lets the loop go on; remove required",
-                fix=unsafe("make the decision binding", Remove(pointer)),
+                fix=unsafe("make the decision binding", Remove(f"{pointer}/required")),
             )
 
     def examples(self) -> Iterable[Example]:

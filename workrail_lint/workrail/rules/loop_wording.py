@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
+from workrail_lint.workrail.compiler.loops import LOOP_CONTROL
 from workrail_lint.workrail.compiler.nodes import one_line
 from workrail_lint.workrail.rules.base import WorkflowRule
-from workrail_lint.workrail.rules.loop_facts import label
+from workrail_lint.workrail.rules.loop_facts import label, synthesis_contract
 from workrail_lint.workrail.rules.samples import controlled_loop, decision, loop, step, workflow
 
 if TYPE_CHECKING:
@@ -44,15 +45,14 @@ class LoopDecisionOneSided(WorkflowRule):
     )
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
-        if "outputContract" not in step.step or not step.decides_loop:
+        texts = _decision_texts(step)
+        if not texts:
             return
-        if step.calls_template or step.kind != "standard":
-            return
-        lowered = step.prompt.lower()
+        lowered = "\n".join(text.text for text in texts).lower()
         said = [side for side, stem in _STEMS.items() if stem in lowered]
         if len(said) == 1 and "{{wr." not in lowered:
             missing = "stop" if said == ["continue"] else "continue"
-            place = next(text for text in step.prompt_texts if _STEMS[said[0]] in text.text.lower())
+            place = next(text for text in texts if _STEMS[said[0]] in text.text.lower())
             report(
                 place.pointer, f"{label(step)}: speaks of {said[0]} but never of {missing}; say when to choose which"
             )
@@ -61,9 +61,9 @@ class LoopDecisionOneSided(WorkflowRule):
         sides = {side for side, _ in shown}
         if len(sides) == 1 and not any(alternative for _, alternative in shown):
             # Found in one piece, an example may still be spread over two texts.
-            texts = (text.pointer for text in step.prompt_texts if _example().search(text.text.lower()))
+            places = (text.pointer for text in texts if _example().search(text.text.lower()))
             report(
-                next(texts, step.pointer),
+                next(places, step.pointer),
                 f"{label(step)}: the example artifact always decides {sides.pop()}; write "
                 "`continue` | `stop` there, or show one of each",
             )
@@ -75,6 +75,15 @@ class LoopDecisionOneSided(WorkflowRule):
         both = 'Continue while findings are open, else stop: {"kind":"wr.loop_control","decision":"continue | stop"}'
         yield Example(bad=decided("Hand in a wr.loop_control artifact with decision continue."), good=decided(both))
         yield Example(bad=decided(both.replace(" | stop", "")), good=decided(both))
+
+
+def _decision_texts(step: Step) -> list[Text]:
+    """What asks for the loop's decision: a step's prompt, or that of the synthesis of a parallel step."""
+    if step.kind == "standard" and "outputContract" in step.step and step.decides_loop:
+        return [] if step.calls_template else step.prompt_texts
+    if step.kind == "parallel" and step.loop is not None and synthesis_contract(step) == LOOP_CONTROL:
+        return [text for text in step.texts if text.field == "synthesis"]
+    return []
 
 
 # Every vague wording has one of these words in it, and few other texts do.
