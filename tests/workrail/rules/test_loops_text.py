@@ -224,6 +224,11 @@ def test_outputs_and_templates_can_set_a_variable() -> None:
     assert names(loop_variables.LoopVariableUndefined, contract, body("{{verdict}}")) == []
 
 
+def test_the_one_whose_title_speaks_of_an_analysis_is_named() -> None:
+    (found,) = lint(loop_text.LoopPatternProgressive, workflow({**loop(), "title": "Analysis"}))
+    assert (found.pointer, found.message.partition(":")[0]) == ("/steps/0/title", "Loop 'again'")
+
+
 def test_old_names_are_replaced_in_every_form() -> None:
     document = workflow(each("{{item}} is {{item.name}} at {{_index}}, {{ item }}"))
     found = lint(loop_variables.LoopVariableDocName, document)
@@ -245,6 +250,19 @@ def test_old_names_are_replaced_in_every_form() -> None:
 def test_old_names_may_be_declared(config: dict[str, Any], prompt: str, count: int) -> None:
     assert len(names(loop_variables.LoopVariableDocName, each(prompt, **config))) == count
     assert names(loop_variables.LoopVariableUndefined, each(prompt, **config)) == []
+
+
+def test_old_names_are_seen_wherever_the_run_puts_values_in() -> None:
+    fragment = {"id": "more", "text": "Also {{item}}.", "when": {"var": "goal"}}
+    blocks = {"goal": "Read {{item}}.", "verify": [[{"kind": "text", "text": "{{item}} was read."}]]}
+    inner = step("inner-step", None, promptBlocks=blocks, promptFragments=[fragment], guidance=["Mind {{item}}."])
+    document = loop(inner, type="forEach", count=..., items="files")
+    base = "/steps/0/body/0"
+    assert names(loop_variables.LoopVariableDocName, document) == [
+        f"{base}/promptBlocks/goal",
+        f"{base}/promptBlocks/verify/0/0/text",
+        f"{base}/promptFragments/0/text",
+    ]
 
 
 def test_an_old_name_that_a_step_sets_is_a_variable_like_any_other() -> None:

@@ -235,12 +235,16 @@ class LoopPatternProgressive(WorkflowRule):
         first = loop.body[0]
         text, place = _body_text(first)
         is_sign = any(word in text for word in ("analysis", "Step 1", "Structure"))
-        titles = (found.at("title") for found in (loop, first) if "analysis" in js.lower(found.step.get("title", "")))
-        pointer = next(titles, place if is_sign else None)
-        if pointer is not None:
+        signs = [
+            (found, found.at("title")) for found in (loop, first) if "analysis" in js.lower(found.step.get("title", ""))
+        ]
+        if is_sign:
+            signs.append((first, place))
+        if signs:
+            found, pointer = signs[0]
             report(
                 pointer,
-                f"{label(first)}: reads like a task that changes from round to round; if so, give each round a step "
+                f"{label(found)}: reads like a task that changes from round to round; if so, give each round a step "
                 "with a runCondition",
             )
 

@@ -14,6 +14,7 @@ from workrail_lint.rules.base import Example
 from workrail_lint.suggest import nearest
 from workrail_lint.workrail.compiler.nodes import listed, one_line
 from workrail_lint.workrail.rules.base import WorkflowRule
+from workrail_lint.workrail.rules.context_tokens import SUBSTITUTED_FIELDS
 from workrail_lint.workrail.rules.loop_facts import label, settings, variables
 from workrail_lint.workrail.rules.samples import loop, step, workflow
 from workrail_lint.workrail.rules.variables import expressions, origins_of
@@ -33,6 +34,7 @@ _DOCUMENTED = {
     "index": "index",
 }
 _ALWAYS_KNOWN = ("context", "workflowId")
+# Where the engine looks for variables that nothing sets.
 _FIELDS = ("prompt", "title", "agentRole")
 
 
@@ -46,26 +48,21 @@ class _Use(NamedTuple):
 
     step: Step
     field: str
-    text: str
+    pointer: str
     expressions: dict[str, list[str]]  # by the name they start with
 
-    @property
-    def pointer(self) -> str:
-        return self.step.at(self.field)
 
-
-def _uses(loop: Step, workflow: Workflow) -> Iterator[_Use]:
+def _uses(loop: Step, workflow: Workflow, fields: tuple[str, ...]) -> Iterator[_Use]:
     """The texts of a body that take in variables; a referenced body is part of its loop."""
     for inner in workflow.body_of(loop):
-        for field in _FIELDS:
-            text = inner.step.get(field)
-            if isinstance(text, str) and "{{" in text:
+        for text in inner.texts:
+            if text.field in fields and "{{" in text.text:
                 named: dict[str, list[str]] = {}
-                for expression in expressions(text):
+                for expression in expressions(text.text):
                     match = _leading_name().match(js.trim(expression))
                     if match and match[0] != "wr":
                         named.setdefault(match[0], []).append(expression)
-                yield _Use(inner, field, text, named)
+                yield _Use(inner, text.field, text.pointer, named)
 
 
 class LoopVariableUndefined(WorkflowRule):
@@ -79,7 +76,7 @@ class LoopVariableUndefined(WorkflowRule):
     def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
         config, own = settings(loop), [variable for variable in variables(loop) if variable]
         known = {*own, *_ALWAYS_KNOWN, *_DOCUMENTED, config.get("items"), config.get("count")}
-        for use in _uses(loop, workflow):
+        for use in _uses(loop, workflow, _FIELDS):
             for name in use.expressions:
                 if name in known or self._is_set(name, use.step, workflow):
                     continue
@@ -120,7 +117,7 @@ class LoopVariableDocName(WorkflowRule):
     def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
         own = variables(loop)
         old = _DOCUMENTED.keys() - {*own, settings(loop).get("items")}
-        for use in _uses(loop, workflow):
+        for use in _uses(loop, workflow, (*SUBSTITUTED_FIELDS, "agentRole")):
             for name, written in use.expressions.items():
                 # These are everyday words, so only one that is marked as a name counts as mentioned.
                 if name not in old or origins_of(workflow).known_at(f"`{name}`", use.step):
