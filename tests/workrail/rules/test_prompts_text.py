@@ -261,6 +261,12 @@ def test_boilerplate_in_one_step_or_in_short_sentences_is_none() -> None:
     assert places(prompt_repetition.PromptBoundaryBoilerplate, *short) == []
 
 
+@pytest.mark.parametrize("mark", "!?")
+def test_a_repeated_sentence_may_end_in_any_mark(mark: str) -> None:
+    steps = [step(f"step-{n}", f"Part {n}{mark} {SENTENCE}{mark}{' Go.' * n}") for n in range(3)]
+    assert places(prompt_repetition.PromptBoundaryBoilerplate, *steps) == ["/steps/0/prompt"]
+
+
 def test_sentences_shared_by_the_same_steps_are_told_together() -> None:
     steps = [step(f"step-{n}", f"{SENTENCE}.\n{SENTENCE} one.\nPart {n}") for n in range(3)]
     (found,) = lint(prompt_repetition.PromptBoundaryBoilerplate, workflow(*steps))

@@ -155,7 +155,8 @@ def _sentences(text: str, at_least: int) -> list[str]:
     found: list[str] = []
     for line in text.split("\n"):
         if len(line) >= at_least:
-            found += [piece.strip(" .") for piece in line.split(". ") if len(piece) >= at_least]
+            plain = line.replace("! ", ". ").replace("? ", ". ")
+            found += [piece.strip(" .!?") for piece in plain.split(". ") if len(piece) >= at_least]
     return found
 
 
