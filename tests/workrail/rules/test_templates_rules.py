@@ -115,6 +115,13 @@ def test_tokens_in_a_template_id(template: str, count: int) -> None:
     assert len(places(templates.TemplateIdToken, step(), call(template))) == count
 
 
+def test_an_unknown_template_with_a_token_says_why() -> None:
+    found = check_text(json.dumps(workflow(step(), call("{{wr.bindings.a}}"))), "workflows/a.json").findings
+    (finding,) = [finding for finding in found if finding.name.startswith("template-")]
+    assert (finding.name, "never resolved" in finding.message) == ("template-id-token", True)
+    assert SIMULATION in finding.message
+
+
 def routine_findings(*steps: dict[str, Any], is_routine: bool = True, **members: Any) -> list[Finding]:
     document = workflow(*steps, **members)
     return [finding for rule in routines.RULES for finding in lint(rule, document, is_routine=is_routine)]

@@ -168,9 +168,12 @@ def _unknown_template(node: Node, template_id: str, catalog: Catalog) -> Finding
         )
     is_routine = template_id.startswith(TEMPLATE_PREFIX) and not hint
     own = "; routines of your own are known by --routines DIR or the setting routines" if is_routine else ""
+    has_token = "{{" in template_id
+    if has_token:
+        hint = " Its token is never resolved, because templates are expanded before bindings."
     return compile_error(
         "UNKNOWN_TEMPLATE",
-        "template-id-token" if "{{" in template_id else "template-unknown",
+        "template-id-token" if has_token else "template-unknown",
         _PASS,
         node,
         f"{step_label(node)}: unknown template {one_line(template_id)}.{hint} "
