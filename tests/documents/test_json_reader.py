@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from hypothesis import example, given
@@ -123,6 +124,38 @@ def test_hopeless_text_gives_one_problem(text: str, name: str) -> None:
     assert names(document) == [name]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{'a':1}",
+        "['a']",
+        "{a:1}",
+        "[01]",
+        "[+1]",
+        "[.5]",
+        '["a\tb"]',
+        '["a\nb"]',
+        '["\\x"]',
+        '["a',
+        "[1 /* x",
+        "[1 2]",
+        "[1",
+        "{} x",
+        "[tru]",
+        "[,]",
+        "{,}",
+        '{"a" 1}',
+        '{"a"=1}',
+    ],
+)
+def test_every_syntax_message_says_what_was_expected(text: str) -> None:
+    messages = [problem.message for problem in read_json(text).problems if problem.name == "json-syntax"]
+    assert messages
+    for message in messages:
+        assert re.match(r"line 1, column \d+: expected ", message)
+        assert message.isprintable()
+
+
 def test_syntax_message_gives_line_column_and_expectation() -> None:
     document = read_json('{\n  "a" 1\n}')
     assert document.problems[0].message == "line 2, column 7: expected ':' after the member name, found '1'"
@@ -140,7 +173,7 @@ def test_syntax_message_gives_line_column_and_expectation() -> None:
 )
 def test_an_unknown_escape_is_shown_where_it_stands(string: str, escape: str, column: int) -> None:
     (problem,) = read_json(f'{{"a":\n{string}}}').problems
-    assert problem.message == f"line 2, column {column}: a string holds an escape that JSON does not know: {escape}"
+    assert problem.message == f"line 2, column {column}: expected an escape that JSON knows, found {escape}"
 
 
 def test_the_cut_of_a_repeated_member_leaves_the_winner() -> None:

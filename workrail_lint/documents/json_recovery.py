@@ -162,7 +162,7 @@ class _Parser:
         if char == '"':
             value: js.Json = self.string()
         elif char == "'" and (match := _SINGLE_QUOTED.match(self.text, start)):
-            self.syntax("strings are written in double quotes", start, match.end(), once=True)
+            self.syntax("expected a string in double quotes, found single ones", start, match.end(), once=True)
             value, self.at = match[1].replace("\\'", "'"), match.end()
         else:
             value = self.word(pointer)
@@ -197,16 +197,16 @@ class _Parser:
     def bad_string(self, start: int, error: JSONDecodeError) -> None:
         at = error.pos
         if error.msg.startswith("Unterminated"):
-            self.fail("the string that starts here is never closed", start, start + 1)
+            self.fail("expected '\"' at the end of the string that starts here", start, start + 1)
         if error.msg.startswith("Invalid control"):
             shown = f"U+{ord(self.text[at]):04X}"
-            hint = "; write \\n" if self.text[at] in "\r\n" else ""
-            self.fail(f"a string holds the raw control character {shown}{hint}", at, at + 1)
+            escape = json.dumps(self.text[at])[1:-1]
+            self.fail(f"expected {escape} inside the string, found the raw control character {shown}", at, at + 1)
         # The C scanner points at the backslash before a bad letter, and behind the one before a bad `u`.
         at = self.text.rindex("\\", start, at + 1)
         escape = self.text[at : at + (6 if self.text[at + 1] == "u" else 2)].partition('"')[0]
         shown = "".join(c if c.isprintable() else f"U+{ord(c):04X}" for c in escape)
-        self.fail(f"a string holds an escape that JSON does not know: {shown}", at, at + len(escape))
+        self.fail(f"expected an escape that JSON knows, found {shown}", at, at + len(escape))
 
     def member_name(self) -> str:
         char = self.peek()
@@ -214,11 +214,11 @@ class _Parser:
             return self.string()
         start = self.at
         if char == "'" and (match := _SINGLE_QUOTED.match(self.text, start)):
-            self.syntax("member names are written in double quotes", start, match.end(), once=True)
+            self.syntax("expected member names in double quotes", start, match.end(), once=True)
             self.at = match.end()
             return match[1]
         if match := _BARE_NAME.match(self.text, start):
-            self.syntax("member names are written in double quotes", start, match.end(), once=True)
+            self.syntax("expected member names in double quotes", start, match.end(), once=True)
             self.at = match.end()
             return match[0]
         self.fail(f"expected a member name in double quotes, found {self.shown()}")
@@ -255,7 +255,7 @@ class _Parser:
         if lower in ("true", "false", "null"):
             return f"expected a value, found {word}; JSON writes {lower}"
         if word[0] in "+-.0123456789":
-            return f"{word} is not a JSON number"
+            return f"expected a number as JSON writes it, found {word}"
         return f"expected a value, found {word}; text must stand in double quotes"
 
     def space(self) -> None:
@@ -268,7 +268,7 @@ class _Parser:
             elif self.text.startswith("/*", start):
                 close = self.text.find("*/", start + 2)
                 if close == -1:
-                    self.fail("the comment that starts here is never closed", start, start + 2)
+                    self.fail("expected */ at the end of the comment that starts here", start, start + 2)
                 end = close + 2
             else:
                 return
