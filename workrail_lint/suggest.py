@@ -26,6 +26,8 @@ def nearest(name: str, known: Iterable[str], limit: int = 2, many: int = _MANY) 
         if abs(len(candidate) - len(name)) > limit or candidate == name:
             continue
         distance = edit_distance(name, candidate, limit)
+        if distance == max(len(name), len(candidate)):
+            continue  # short names with nothing in common
         if distance < best_distance:
             best, best_distance = [candidate], distance
         elif distance == best_distance and distance <= limit and candidate not in best:
