@@ -74,6 +74,8 @@ def parse(text: str, max_depth: int, most_slips: int = FEW_SLIPS) -> Parsed:
         parser.out.complete = True
     except _GiveUp:
         pass
+    if parser.lost:
+        parser.forget_lost_numbers()
     return parser.out
 
 
@@ -88,6 +90,7 @@ class _Parser:
         self.frames: list[_Frame] = []
         self.deep_reported = False
         self.habits: set[str] = set()
+        self.lost: list[tuple[int, int]] = []  # from where to where members stand that a later one replaces
 
     # -- the main loop ---------------------------------------------------------------------------
 
@@ -328,7 +331,9 @@ class _Parser:
         if not frame.is_object or len(frame.members) == sum(map(len, frame.members.values())):
             return
         starts = sorted(start for found in frame.members.values() for start, _ in found)
-        self.forget_numbers(frame, starts)
+        self.lost += [
+            (loser, starts[bisect_right(starts, loser)]) for found in frame.members.values() for loser, _ in found[:-1]
+        ]
         for name, found in frame.members.items():
             if len(found) == 1:
                 continue
@@ -354,15 +359,15 @@ class _Parser:
                     )
                 )
 
-    def forget_numbers(self, frame: _Frame, starts: list[int]) -> None:
+    def forget_lost_numbers(self) -> None:
         """The numbers of members that lose are no part of the value."""
-        winners = {found[-1][0] for found in frame.members.values()}
-        numbers = self.out.numbers
-        first = bisect_right(numbers, frame.start, key=_start)
-        numbers[first:] = [
-            number for number in numbers[first:] if starts[bisect_right(starts, number.start) - 1] in winners
-        ]
-
-
-def _start(number: NumberLexeme) -> int:
-    return number.start
+        lost = sorted(self.lost)
+        kept: list[NumberLexeme] = []
+        at, end = 0, -1  # numbers and losers are both in the order of the text; losers may stand inside others
+        for number in self.out.numbers:
+            while at < len(lost) and lost[at][0] < number.start:
+                end = max(end, lost[at][1])
+                at += 1
+            if number.start >= end:
+                kept.append(number)
+        self.out.numbers = kept
