@@ -351,6 +351,21 @@ def workrail_lint_rules():
 """
 
 
+def test_under_parity_nothing_makes_an_error_of_what_the_engine_accepts(
+    run: Run, write: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("our_parity_rules.py", PLUGIN)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    settings = '[severity]\nloop-context-controlled = "error"\nstep-id-duplicate = "error"\n'
+    write("workrail-lint.toml", f'plugins = ["our_parity_rules"]\n{settings}')
+    write("workflows/example.json", WARNED)
+    assert run("check", "--output-format", "concise").out.count(": error ") == 2
+    ran = run("check", "--engine-parity", "--output-format", "concise")
+    assert (ran.code, ran.out.count(": error "), ran.out.count(": warning ")) == (0, 0, 2)
+    write("workflows/example.json", {**WARNED, "steps": WARNED["steps"] * 2})
+    assert run("check", "--engine-parity").code == 1, "what the engine rejects stays an error"
+
+
 def test_plugins_are_loaded_only_when_configured(
     run: Run, write: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -107,7 +107,9 @@ class Selection:
         wanted = self.severities.get(finding.name)
         if wanted is None or (finding.phase in _FIXED_PHASES and finding.severity is Severity.ERROR):
             return finding
-        finding.severity = wanted
+        # Under engine parity only what the engine rejects is an error.
+        is_capped = wanted is Severity.ERROR and "atMost" in finding.details
+        finding.severity = Severity(finding.details["atMost"]) if is_capped else wanted
         return finding
 
 

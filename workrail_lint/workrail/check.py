@@ -222,6 +222,8 @@ def _settled(found: list[Finding], settings: Settings) -> list[Finding]:
         if finding.name.startswith("compat-"):
             finding.details["compat"] = finding.name
             finding.name = _DESIGN_FORM
+        if settings.parity and not _engine_rejects(finding):
+            cap(finding)
         rule = rules.get(finding.name)
         if rule is None and finding.phase is Phase.LINT:
             continue  # a plugin's rule, which spoke for itself
@@ -229,9 +231,14 @@ def _settled(found: list[Finding], settings: Settings) -> list[Finding]:
         if finding.code != rule.code:
             finding.details["compileCode"] = finding.code
             finding.code = rule.code
-        if settings.parity and finding.severity is Severity.ERROR and not _engine_rejects(finding):
-            finding.severity = Severity.WARNING
     return found
+
+
+def cap(finding: Finding) -> None:
+    """Make of a finding a warning at most, whatever a project would like."""
+    finding.details["atMost"] = Severity.WARNING.value
+    if finding.severity is Severity.ERROR:
+        finding.severity = Severity.WARNING
 
 
 def _engine_rejects(finding: Finding) -> bool:

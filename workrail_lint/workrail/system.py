@@ -131,9 +131,11 @@ def _locate_again(findings: list[Finding], path: str) -> None:
 
 
 def _cap(findings: list[Finding]) -> None:
+    from workrail_lint.workrail.check import cap
+
     for finding in findings:
-        if finding.severity is Severity.ERROR and not finding.details.get("engine"):
-            finding.severity = Severity.WARNING
+        if not finding.details.get("engine"):
+            cap(finding)
 
 
 def _is_workflow(path: str, document: JsonDocument) -> bool:
