@@ -15,12 +15,14 @@ def check_loops(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
     by_id: dict[str, Node] = {}
     for node in nodes:
         by_id.setdefault(node.id, node)
+    # Neither a loop nor a step that a template takes the place of could be a body.
+    fitting = {ident for ident, node in by_id.items() if not node.is_loop and "templateCall" not in node.step}
     body_ids: set[str] = set()
     for loop in (node for node in nodes if node.is_loop):
         yield from _source(loop)
         if isinstance(loop.step.get("body"), str):
             body_ids.add(loop.step["body"])
-            yield from _referenced_body(loop, by_id)
+            yield from _referenced_body(loop, by_id, fitting)
         body_ids.update(inner.id for inner in loop.body or ())
     for node in nodes:
         if node.id in body_ids and js.truthy(node.step.get("runCondition")):
@@ -50,7 +52,7 @@ def _source(loop: Node) -> Iterator[Finding]:
         )
 
 
-def _referenced_body(loop: Node, by_id: dict[str, Node]) -> Iterator[Finding]:
+def _referenced_body(loop: Node, by_id: dict[str, Node], fitting: set[str]) -> Iterator[Finding]:
     body_id: str = loop.step["body"]
     pointer = f"{loop.pointer}/body"
     if body_id == "":
@@ -58,8 +60,6 @@ def _referenced_body(loop: Node, by_id: dict[str, Node]) -> Iterator[Finding]:
         return
     target = by_id.get(body_id)
     if target is None:
-        # Neither a loop nor a step that a template takes the place of could be the body.
-        fitting = [ident for ident, node in by_id.items() if not node.is_loop and "templateCall" not in node.step]
         suggestion = nearest(body_id, fitting)
         hint = f" Did you mean {one_line(suggestion)}?" if suggestion else ""
         yield finding(
