@@ -188,6 +188,13 @@ def test_suggestions(document: Any, suggestion: str | None) -> None:
     assert (f"Did you mean '{suggestion}'?" in finding.message) == (suggestion is not None)
 
 
+def test_the_id_of_a_loop_in_the_design_form_is_not_taken_for_its_settings() -> None:
+    bent = {name: value for name, value in loop().items() if name not in ("id", "loop")}
+    told = [finding for finding in found(workflow({**bent, "loopId": "again"})) if finding.pointer.endswith("/loopId")]
+    assert ["design form" in finding.message for finding in told] == [True]
+    assert "suggestion" not in told[0].details
+
+
 def test_unknown_members_point_at_the_name() -> None:
     assert single(workflow(step(zzz=1))).on_name
     assert single(conditional({"zzz": 1})).on_name

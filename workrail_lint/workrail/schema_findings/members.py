@@ -64,6 +64,8 @@ def elsewhere(name: str, shape: str) -> str | None:
         return "inside `loop` of a loop step"
     if shape in STEP_SHAPES and name in members("Workflow"):
         return "at the top level of the workflow"
+    if shape == "LoopStep" and name == "loopId":
+        return "to the design form; the shipping form writes `id`"
     if shape == "LoopConfig" and name in members("LoopStep"):
         return "on the loop step itself, next to `loop`"
     if shape == "Workflow":

@@ -48,9 +48,11 @@ def missing(violation: Violation, place: Place) -> Told:
 def unknown(violation: Violation, place: Place) -> Told:
     """A member that the object does not know, with what was probably meant."""
     name, present = place.member, place.parent or {}
-    suggestion = nearest_member(name, [known for known in violation.expected if known not in present])
     text = f"unknown member {shown(name)}{place.inside}"
     home = elsewhere(name, violation.shape)
+    suggestion = (
+        nearest_member(name, [known for known in violation.expected if known not in present]) if not home else None
+    )
     if home is not None:
         text += f"; it belongs {home}"
     elif suggestion is not None:
