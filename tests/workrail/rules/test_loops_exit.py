@@ -195,3 +195,7 @@ def test_the_title_of_a_loop_can_be_vague_too() -> None:
 
 def test_vague_words_outside_loops_are_no_exits() -> None:
     assert names(loop_wording.LoopVagueExit, step(prompt="Continue until it feels done.")) == []
+
+
+def test_a_contract_on_a_loop_itself_is_for_the_schema_to_refuse() -> None:
+    assert names(loop_exit.LoopControlOutsideLoop, {**controlled_loop(), "outputContract": CONTRACT}) == []

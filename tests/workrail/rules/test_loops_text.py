@@ -286,3 +286,9 @@ def test_an_old_name_that_a_step_sets_is_a_variable_like_any_other() -> None:
 )
 def test_items_that_must_be_objects(made: dict[str, Any], count: int) -> None:
     assert len(names(loop_variables.LoopForEachItemShape, made)) == count
+
+
+def test_a_fragment_joins_after_the_run_has_looked_at_the_items() -> None:
+    fragment = {"id": "more", "text": "Also {{currentItem.name}}.", "when": {"var": "goal"}}
+    made = loop(step("inner-step", promptFragments=[fragment]), type="forEach", count=..., items="files")
+    assert names(loop_variables.LoopForEachItemShape, made) == []

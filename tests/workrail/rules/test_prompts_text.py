@@ -397,3 +397,7 @@ def test_names_that_span_lines_do_not_break_a_message() -> None:
     steps = [step(f"step\n{n}", long) for n in range(3)]
     (found,) = lint(prompt_repetition.PromptBoundaryBoilerplate, workflow(*steps))
     assert "\n" not in found.message
+
+
+def test_guidance_of_a_loop_is_for_the_schema_to_refuse() -> None:
+    assert lint(prompt_fragments.GuidanceNotDelivered, workflow({**loop(), "guidance": ["Prefer evidence."]})) == []

@@ -148,7 +148,7 @@ class LoopControlOutsideLoop(WorkflowRule):
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         if workflow.is_routine or step.calls_template:
             return
-        if "outputContract" in step.step and step.decides_loop:
+        if step.kind == "standard" and "outputContract" in step.step and step.decides_loop:
             self._judge(step, workflow.loop_of.get(step.pointer), step.at("outputContract"), True, workflow, report)
         elif step.kind == "parallel" and synthesis_contract(step) == LOOP_CONTROL:
             removable = bool(step.step["synthesis"].get("prompt"))

@@ -164,7 +164,8 @@ class LoopForEachItemShape(WorkflowRule):
             return
         for inner in workflow.body_of(loop):
             for text in inner.prompt_texts:
-                if f"{{{{{item}." in text.text:
+                # Fragments join the prompt later than the run looks at it.
+                if f"{{{{{item}." in text.text and text.field != "fragment":
                     items = settings(loop).get("items")
                     report(
                         text.pointer,

@@ -159,7 +159,7 @@ class GuidanceNotDelivered(WorkflowRule):
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         guidance = step.step.get("guidance")
-        if guidance and not step.calls_template:
+        if guidance and step.kind == "standard" and not step.calls_template:
             report(
                 step.at("guidance"),
                 f"{label(step)}: no agent reads guidance in token-based execution; move it into the prompt",
