@@ -11,6 +11,7 @@ from workrail_lint.documents.pointer import child
 from workrail_lint.documents.problems import Problem
 from workrail_lint.findings import Finding
 from workrail_lint.workrail.compiler.nodes import one_line
+from workrail_lint.workrail.identity import is_valid
 from workrail_lint.workrail.project_bindings import drifted
 
 _SLOT = re.compile(r"[a-z][a-z0-9_]{1,63}")
@@ -39,7 +40,8 @@ def _refuses(problem: Problem) -> bool:
 def check_bindings(content: object, workflow_ids: Collection[str] = (), pinned: Pinned | None = None) -> list[Finding]:
     """What is wrong with the content of a bindings file.
 
-    `workflow_ids` are the workflows the project is known to have; a member that can't be a slot counts as one too.
+    `workflow_ids` are the workflows the project is known to have; a member with a dot counts as one too, and so does
+    one that can be a workflow and no slot.
     `pinned` gives, by workflow, the overrides that a run was started with.
     """
     if not isinstance(content, dict):
@@ -53,7 +55,7 @@ def check_bindings(content: object, workflow_ids: Collection[str] = (), pinned: 
 
 
 def _is_workflow(name: str, workflow_ids: Collection[str]) -> bool:
-    return name in workflow_ids or not _SLOT.fullmatch(name)
+    return name in workflow_ids or "." in name or (is_valid(name) and not _SLOT.fullmatch(name))
 
 
 def _member(name: str, value: object, workflow_ids: Collection[str]) -> Iterator[Finding]:

@@ -44,6 +44,13 @@ def names(content: Any, *workflow_ids: str) -> list[tuple[str, str]]:
         ({"slot": "x", "other": "y"}, [("bindings-flat-format", "")]),
         ({"slot": "x", "demo.y": "z"}, [("bindings-section-invalid", "/demo.y"), ("bindings-flat-format", "")]),
         ({"slot": "x", "other": 3}, [("bindings-value-not-string", "/other")]),
+        # Too short for a workflow, or with characters that no workflow id has.
+        ({"a": "x"}, [("bindings-flat-format", "")]),
+        ({"a": "x", "demo.y": {}}, [("bindings-mixed-format", "/a")]),
+        ({"a": 3}, [("bindings-value-not-string", "/a")]),
+        ({"My slot": "x"}, [("bindings-flat-format", "")]),
+        ({"old-review": "x"}, [("bindings-section-invalid", "/old-review")]),
+        ({"Demo.X": "x"}, [("bindings-section-invalid", "/Demo.X")]),
     ],
 )
 def test_formats(content: Any, expected: list[tuple[str, str]]) -> None:
