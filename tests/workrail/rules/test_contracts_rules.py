@@ -107,6 +107,17 @@ def test_optional(required: bool | None, count: int) -> None:
     assert len(lint(ContractOptional, workflow(step(outputContract=contract)))) == count
 
 
+def test_an_optional_contract_of_a_synthesis() -> None:
+    made = parallel(synthesis={"outputContract": {**VERDICT, "required": False}})
+    (finding,) = lint(ContractOptional, workflow(step(), made))
+    assert finding.pointer == "/steps/1/synthesis/outputContract/required"
+
+
+def test_what_nothing_can_satisfy_is_not_said_to_pass_with_nothing() -> None:
+    contract = {"contractRef": "wr.contracts.differentiation_handoff", "required": False}
+    assert lint(ContractOptional, workflow(step(outputContract=contract))) == []
+
+
 def test_an_optional_decision_is_left_to_the_loop_rules() -> None:
     body = decision()
     body["outputContract"] = {**body["outputContract"], "required": False}
@@ -185,6 +196,11 @@ def test_examples_are_read_from_any_text(text: str) -> None:
         ("Include `summary`. Put the rest into your notes.", ["summary"]),
         ("The `summary` says it all.", []),
         ("include summary", []),
+        ('Include "decision" and "summary".', ["decision", "summary"]),
+        ("Set `decision`, `loopId`, and the `summary`.", ["decision", "loopId", "summary"]),
+        ("Provide `decision` as well as a short `summary`", ["decision", "summary"]),
+        ("Include `decision`. The `summary` is for people.", ["decision"]),
+        ("Include `decision` before `summary` is written.", ["decision"]),
     ],
 )
 def test_instructions(text: str, names: list[str]) -> None:
@@ -201,6 +217,7 @@ def deciding(prompt: str) -> dict[str, Any]:
         'Continue or stop; include "summary".',
         'Hand in {"kind":"wr.loop_control","decision":"continue | stop","reason":"why"}.',
         "Continue or stop. Include a `verdict`.",
+        'In the artifact, include "decision" and "summary".',
     ],
 )
 def test_hints_that_break_the_contract(prompt: str) -> None:
@@ -224,6 +241,19 @@ def test_hints_that_do_not(prompt: str) -> None:
 def test_findings_of_a_verdict_are_open() -> None:
     example = '{"kind":"wr.review_verdict","verdict":"clean","findings":[{"severity":"nit","file":"a"}]}'
     assert lint(ContractUnknownFieldHint, workflow(step(prompt=example, outputContract=VERDICT))) == []
+
+
+@pytest.mark.parametrize(
+    ("prompt", "count"),
+    [
+        ("Hand in a wr.coordinator_result with `prUrl`.", 1),
+        ("Emit wr.coordinator_result with `outcome`, `summary` and `prUrl` set.", 1),
+        ("Emit wr.coordinator_result with `outcome` and `summary`.", 0),
+        ("Emit wr.coordinator_result. Compare it with `prUrl`.", 0),
+    ],
+)
+def test_instructions_for_coordinator_results(prompt: str, count: int) -> None:
+    assert len(lint(CoordinatorResultShape, workflow(step(prompt=prompt)))) == count
 
 
 def test_coordinator_results_outside_of_steps() -> None:

@@ -11,14 +11,19 @@ from workrail_lint.patterns import Pattern
 _MAX_LENGTH = 4000
 _MAX_BACK = 400
 _NEAR = 80
+_LIST = 240  # as far back a list of names may begin
 _SENTENCE_END = Pattern(r"[.!?\n]")
 # A string, a brace or bracket, or a bare name before a colon.
 _PIECE = Pattern(r'"((?:[^"\\\n]|\\.)*)"|\'([^\'\n]*)\'|([{}\[\]])|([A-Za-z_$][\w$]*)\??(?=\s*:)')
 _COLON = Pattern(r"\s*:")
-# What stands before a quoted name that the agent is told to set, as in `include a "summary"`.
+# What stands before a quoted name that the agent is told to set, as in `include a "summary"`: an order or an artifact
+# `with` something, and the names of the list that come before this one.
+_ARTICLES = r"(?:(?:a|an|the|its|your|also|short|brief)\s+){0,2}"
 _ORDER = Pattern(
-    r"\b(?:include|includes|including|add|adding|provide|attach|set|fill in)\s+"
-    r"(?:(?:a|an|the|its|your|also|short|brief)\s+){0,2}\Z",
+    r"(?:\b(?:include|includes|including|add|adding|provide|attach|set|fill in)"
+    r"|\bwr\.\w+[\"'`]?\s+(?:artifact\s+)?(?:with|that has|containing))\s+"
+    rf"{_ARTICLES}(?:[\"'`][A-Za-z_]\w{{1,40}}[\"'`]"
+    rf"(?:\s*,(?:\s*and)?\s|\s+(?:and|as well as|plus)\s)\s*{_ARTICLES})*\Z",
     re.I,
 )
 _QUOTED = Pattern(r"([\"'`])([A-Za-z_]\w{1,40})\1")
@@ -74,8 +79,8 @@ def _members(text: str, opening: int) -> list[str]:
 def instructed_members(text: str) -> Iterator[str]:
     """The quoted names that a text tells the agent to put into its answer, as far as no other place is named."""
     for match in _QUOTED.finditer(text):
-        before, after = text[max(0, match.start() - _NEAR) : match.start()], text[match.end() : match.end() + _NEAR]
-        if _ORDER.search(before) and not _ELSEWHERE.search(before) and not _ELSEWHERE.search(_same_sentence(after)):
+        before, after = text[max(0, match.start() - _LIST) : match.start()], text[match.end() : match.end() + _NEAR]
+        if _ORDER.search(before) and not _ELSEWHERE.search(f"{before[-_NEAR:]} {_same_sentence(after)}"):
             yield match[2]
 
 

@@ -198,15 +198,25 @@ class ContractOptional(WorkflowRule):
     )
 
     def applies(self, workflow: Workflow) -> bool:
-        return "outputContract" in step_members(workflow)
+        return not step_members(workflow).isdisjoint(("outputContract", "synthesis"))
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
-        output = step.step.get("outputContract")
-        if not judged(step) or not isinstance(output, dict) or output.get("required") is not False:
+        # What an optional decision does to the loop is a finding of its own.
+        if judged(step) and not (step.decides_loop and step.pointer in workflow.loop_of):
+            self._judge(step, step.step.get("outputContract"), "outputContract", workflow, report)
+        synthesis = step.step.get("synthesis")
+        if step.kind == "parallel" and isinstance(synthesis, dict):
+            self._judge(step, synthesis.get("outputContract"), "synthesis/outputContract", workflow, report)
+
+    def _judge(self, step: Step, output: object, place: str, workflow: Workflow, report: Report) -> None:
+        if not isinstance(output, dict) or output.get("required") is not False:
             return
-        if step.decides_loop and step.pointer in workflow.loop_of:
-            return  # what that does to the loop is a finding of its own
-        report(step.at("outputContract", "required"), f"{label(step)}: passes without any output; drop required: false")
+        contract = workflow.catalog.contracts.get(str(output.get("contractRef")))
+        if contract is None or contract.runtime_validated:  # what nothing satisfies does not pass with nothing
+            what = "the synthesis passes" if step.kind == "parallel" else "passes"
+            report(
+                f"{step.pointer}/{place}/required", f"{label(step)}: {what} without any output; drop required: false"
+            )
 
     def examples(self) -> Iterable[Example]:
         yield Example(
