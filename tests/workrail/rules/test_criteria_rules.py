@@ -51,6 +51,13 @@ def test_verdicts_become_findings_with_numbers_and_advice() -> None:
     assert "Finding \\d+:" in finding.message
 
 
+def test_the_class_of_every_rule_is_named() -> None:
+    flags = [rule("contains", value=value) for value in ("done", "ok", "ready", "passed", "no issues")]
+    many = [*flags, rule("length", min=5), rule("regex", pattern="status: ok")]
+    (finding,) = lint(evidence.CriteriaFlagOnly, checked(many))
+    assert "(5 times contains FLAG, length VACUOUS, regex FLAG; score 0, " in finding.message
+
+
 def test_advice_fits_the_step() -> None:
     def advice(title: str) -> str:
         (finding,) = lint(evidence.CriteriaTriviallySatisfiable, checked([rule("contains", value="pear")], title=title))

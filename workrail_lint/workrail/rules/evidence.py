@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -76,10 +77,9 @@ class _EvidenceRule(WorkflowRule):
 
 
 def _measured(judgement: Judgement) -> str:
-    leaves = judgement.leaves
-    shown = [f"{leaf.rule['type']} {leaf.leaf_class.value}" for leaf in leaves[:_SHOWN_LEAVES]]
-    if len(leaves) > _SHOWN_LEAVES:
-        shown.append(f"{len(leaves) - _SHOWN_LEAVES} more")
+    shown = [f"{leaf.rule['type']} {leaf.leaf_class.value}" for leaf in judgement.leaves]
+    if len(shown) > _SHOWN_LEAVES:  # there are few kinds, however many rules
+        shown = [f"{count} times {kind}" if count > 1 else kind for kind, count in Counter(shown).items()]
     return f"{', '.join(shown)}; score {judgement.score}, {judgement.cheap} characters can be enough"
 
 
