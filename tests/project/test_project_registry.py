@@ -205,6 +205,42 @@ def test_a_delegation_is_in_a_circle_exactly_when_its_target_leads_back(graph: l
         assert told == expected
 
 
+def test_a_delegation_stays_in_its_workspace() -> None:
+    """Two workspaces that use the same ids are not taken for one."""
+    found = registry_findings(
+        [
+            entry("one/workflows/a.json", "demo.a", "demo.b"),
+            entry("one/workflows/b.json", "demo.b"),
+            entry("two/workflows/a.json", "demo.a"),
+            entry("two/workflows/b.json", "demo.b", "demo.a"),
+        ],
+        complete=True,
+    )
+    assert found == {}
+
+
+def test_both_sources_of_a_workspace_make_a_circle() -> None:
+    found = registry_findings(
+        [
+            entry("one/workflows/a.json", "demo.a", "demo.b"),
+            entry("one/.workrail/workflows/b.json", "demo.b", "demo.a"),
+            entry("two/workflows/b.json", "demo.b"),
+        ],
+        complete=True,
+    )
+    assert names(found) == {
+        "one/workflows/a.json": ["delegation-cycle"],
+        "one/.workrail/workflows/b.json": ["delegation-cycle"],
+    }
+
+
+def test_what_a_workspace_lacks_is_looked_for_in_the_others() -> None:
+    found = registry_findings(
+        [entry("flows/a.json", "demo.a", "demo.b"), entry("more/b.json", "demo.b", "demo.a")], complete=True
+    )
+    assert names(found) == {"flows/a.json": ["delegation-cycle"], "more/b.json": ["delegation-cycle"]}
+
+
 def test_a_large_circle_is_shown_in_part() -> None:
     ring = [entry(f"{i:02}.json", f"demo.c{i}", f"demo.c{(i + 1) % 40}") for i in range(40)]
     (finding,) = registry_findings(ring, complete=True)["00.json"]

@@ -16,11 +16,14 @@ from workrail_lint.workrail import identity
 from workrail_lint.workrail.compiler.nodes import one_line
 from workrail_lint.workrail.identity import Variant
 
-_Graph = dict[str, set[str]]
+# A workflow is known by its workspace and its id: workspaces may use the same ids.
+_Node = tuple[str, str]
+_Graph = dict[_Node, set[_Node]]
 _SHOWN = 3  # of a list of other files or ids
 _MANY = 2000  # ids
 _LONG = 12  # circle of delegations
 _OWN_FOLDER = ".workrail"
+_OWN_SOURCE = f"{_OWN_FOLDER}/{identity.SOURCE_FOLDER}"
 
 
 class Delegation(NamedTuple):
@@ -42,6 +45,12 @@ class Entry(NamedTuple):
     def root(self) -> str:
         """The source the file belongs to; a file that is in none is only met by those beside it."""
         return identity.source_root(self.path) or self.path.replace("\\", "/").rpartition("/")[0]
+
+    @property
+    def node(self) -> _Node:
+        """Itself among all others; the two sources of a workspace are one place."""
+        root = self.root
+        return root.removesuffix(_OWN_SOURCE) + identity.SOURCE_FOLDER if root.endswith(_OWN_SOURCE) else root, self.id
 
     @property
     def variant(self) -> Variant:
@@ -114,8 +123,10 @@ class _Registry:
         self.has_bundled_source = any(entry.source_kind == "bundled" for entry in entries)
         self._suggestions: dict[str, str | None] = {}
         self.by_id: dict[str, list[Entry]] = {}
+        self.nodes: dict[str, set[_Node]] = {}
         for entry in entries:
             self.by_id.setdefault(entry.id, []).append(entry)
+            self.nodes.setdefault(entry.id, set()).add(entry.node)
 
     def findings(self) -> Iterator[tuple[str, Finding]]:
         yield from self._duplicates()
@@ -157,7 +168,11 @@ class _Registry:
     # -------------------------------------------------------------------------------------------- delegation
 
     def _delegations(self) -> Iterator[tuple[str, Finding]]:
-        targets = {ident: {d.target for e in sharing for d in e.delegations} for ident, sharing in self.by_id.items()}
+        targets: _Graph = {}
+        for entry in self.entries:
+            found = targets.setdefault(entry.node, set())
+            for delegation in entry.delegations:
+                found |= self._meant(entry, delegation.target)
         circular = _circular_part(targets)
         for entry in self.entries:
             for delegation in entry.delegations:
@@ -172,13 +187,20 @@ class _Registry:
             return self._finding("delegation-self", pointer, text)
         if target not in self.by_id:
             return None if target in self.bundled else self._unknown(entry, pointer, target)
-        circle = _way_back(entry.id, target, circular)
+        ways = (_way_back(entry.node, meant, circular) for meant in sorted(self._meant(entry, target)))
+        circle = next((way for way in ways if way is not None), None)
         if circle is None:
             return None
         if len(circle) > _LONG:
             circle = [*circle[:4], "...", *circle[-2:]]
         shown = " -> ".join(one_line(ident)[1:-1] for ident in circle)
         return self._finding("delegation-cycle", pointer, f"delegation in a circle: {shown}")
+
+    def _meant(self, entry: Entry, target: str) -> set[_Node]:
+        """The workflows an id can stand for: that of the same workspace, or else those of the others."""
+        nodes = self.nodes.get(target, set())
+        own = (entry.node[0], target)
+        return {own} if own in nodes else nodes
 
     def _unknown(self, entry: Entry, pointer: str, target: str) -> Finding:
         suggestion = self._nearest(target)
@@ -260,7 +282,7 @@ def _circular_part(targets: _Graph) -> _Graph:
     """What is left of a graph without everything that only leads into circles or out of them."""
     left = {ident: {target for target in found if target in targets} for ident, found in targets.items()}
     for _ in range(2):
-        sources: dict[str, set[str]] = {ident: set() for ident in left}
+        sources: _Graph = {ident: set() for ident in left}
         for ident, found in left.items():
             for target in found:
                 sources[target].add(ident)
@@ -277,20 +299,20 @@ def _circular_part(targets: _Graph) -> _Graph:
     return left
 
 
-def _way_back(start: str, target: str, graph: _Graph) -> list[str] | None:
+def _way_back(start: _Node, target: _Node, graph: _Graph) -> list[str] | None:
     """The shortest way from a target back to where it was delegated from, as ids; None when there is none."""
     if start not in graph or target not in graph:
         return None
-    before: dict[str, str] = {target: start}
+    before: dict[_Node, _Node] = {target: start}
     queue = [target]
-    for ident in queue:
-        for following in sorted(graph[ident]):
+    for node in queue:
+        for following in sorted(graph[node]):
             if following == start:
-                way = [start, ident]
+                way = [start, node]
                 while way[-1] != target:
                     way.append(before[way[-1]])
-                return [start, *reversed(way[1:]), start]
+                return [ident for _, ident in (start, *reversed(way[1:]), start)]
             if following not in before:
-                before[following] = ident
+                before[following] = node
                 queue.append(following)
     return None
