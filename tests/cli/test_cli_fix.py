@@ -49,6 +49,15 @@ def shown(rule: Rule, *options: str) -> list[str]:
     return ["check", "--no-cache", "--jobs", "1", "--select", rule.code, "--exit-zero", *options, "."]
 
 
+def test_nothing_is_lost_where_two_members_come_to_one_name(folder: Path) -> None:
+    made = {**step(prompt=None), "promt": "Describe the first half.", "prompts": "Describe the second half."}
+    save(folder, {"workflows/example.json": workflow(made)})
+    assert main(["check", "--no-cache", "--fix", "--unsafe-fixes", "--exit-zero", "."]) == 0
+    (mended,) = json.loads(contents(folder)["workflows/example.json"])["steps"]
+    assert mended["prompt"] == "Describe the first half."
+    assert mended["prompts"] == "Describe the second half."
+
+
 @pytest.mark.parametrize(("rule", "example"), SHOWN)
 def test_a_shown_fix_is_what_the_command_does(rule: Rule, example: Example, folder: Path) -> None:
     files = {**side_files(example), example.path: as_bytes(example.bad)}

@@ -44,6 +44,11 @@ def test_rename_touches_only_the_name() -> None:
     assert edited(Rename("/id", "ident")) == TEXT.replace('"id"', '"ident"')
 
 
+def test_a_name_is_given_once() -> None:
+    assert fix_edits(read_json(TEXT), unsafe("test", Rename("/nested/x", "y"))) == ()
+    assert fix_edits(read_json(TEXT), unsafe("test", Rename("/nested/x", "x"))) == ()
+
+
 def test_remove_first_middle_last_and_only() -> None:
     assert edited(Remove("/id")) == TEXT.replace('"id": "a",\n  ', "")
     assert edited(Remove("/list/1")) == TEXT.replace("[1, 2, 3]", "[1, 3]")

@@ -159,6 +159,8 @@ class Editor:
                 node = self.document.node(pointer)
                 if node is None or node.name_start is None or node.name_end is None:
                     return None
+                if self.document.node(renamed(operation)) not in (None, node):
+                    return None  # of two members with one name only the last would count
                 return Edit(node.name_start, node.name_end, json_text(name))
             case Replace(pointer, value):
                 node = self.document.node(pointer)
@@ -260,6 +262,11 @@ class Editor:
 
 
 # --------------------------------------------------------------------------------------------------- operations
+
+
+def renamed(operation: Rename) -> str:
+    """The pointer of a member once it has its new name."""
+    return pointers.child(pointers.parent(operation.pointer), operation.name)
 
 
 def _from_the_end(operations: tuple[Operation, ...]) -> list[Operation]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from workrail_lint.documents.json_edit import Editor, apply_fixes
+from workrail_lint.documents.json_edit import Editor, apply_fixes, renamed
 from workrail_lint.documents.json_reader import MANY_SLIPS, read_json
-from workrail_lint.documents.pointer import parent
-from workrail_lint.findings import Finding, Safety
+from workrail_lint.documents.pointer import child
+from workrail_lint.findings import Finding, Fix, Safety
 from workrail_lint.findings.fix import Insert, Rename
 
 # Most texts are mended in one round, and a second one finds nothing left. A fix may open the way for another one;
@@ -43,26 +43,30 @@ def fix_once(text: str, findings: Iterable[Finding], *, unsafe: bool) -> Fixed:
     if not wanted:
         return Fixed(text, [])
     editor = Editor(read_json(text, parity=True, max_bytes=None, most_slips=MANY_SLIPS))
-    possible = [(f, edits) for f in _apart(wanted) if f.fix is not None and (edits := editor.edits(f.fix))]
+    given: set[str] = set()
+    possible = [
+        (f, edits)
+        for f in wanted
+        if f.fix is not None and (edits := editor.edits(f.fix)) and _are_new_names(f.fix, given)
+    ]
     changed, done = apply_fixes(text, [edits for _, edits in possible])
     return Fixed(changed, [finding for (finding, _), is_done in zip(possible, done, strict=True) if is_done])
 
 
-def _apart(findings: list[Finding]) -> Iterator[Finding]:
-    """The findings without those whose fixes would give an object a member that the fix of another one gives it.
+def _are_new_names(fix: Fix, given: set[str]) -> bool:
+    """Whether a fix gives no member a name that another fix gives its neighbour; `given` collects them.
 
-    Of two misspellings of one name only one can be renamed; the other is for the author to decide.
+    Of two misspellings of one name only one can be mended; the other is for the author to decide.
     """
-    given: set[tuple[str, str]] = set()
-    for finding in findings:
-        named = {
-            (parent(operation.pointer) if isinstance(operation, Rename) else operation.pointer, operation.name)
-            for operation in (finding.fix.operations if finding.fix is not None else ())
-            if isinstance(operation, Rename | Insert) and operation.name is not None
-        }
-        if given.isdisjoint(named):
-            given |= named
-            yield finding
+    names = {
+        renamed(operation) if isinstance(operation, Rename) else child(operation.pointer, operation.name)
+        for operation in fix.operations
+        if isinstance(operation, Rename | Insert) and operation.name is not None
+    }
+    if not given.isdisjoint(names):
+        return False
+    given |= names
+    return True
 
 
 def is_wanted(finding: Finding, *, unsafe: bool) -> bool:

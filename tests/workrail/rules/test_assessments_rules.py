@@ -92,6 +92,14 @@ def test_an_unsafe_id_is_renamed_everywhere() -> None:
     assert mended["steps"][1]["body"][0]["assessmentRefs"] == ["gate-one"]
 
 
+def test_two_unsafe_ids_that_come_to_one_are_told_apart() -> None:
+    names = ("Gate One", "gate one")
+    asked = rated(*names, assessmentConsequences=[consequence("low", name) for name in names])
+    first, second = lint(AssessmentIdUnsafe, workflow(asked, assessments=[assessment(name) for name in names]))
+    assert first.fix is not None
+    assert second.fix is None
+
+
 def test_an_unsafe_id_without_consequences_harms_nobody() -> None:
     assert lint(AssessmentIdUnsafe, workflow(rated("Gate One"), assessments=[assessment("Gate One")])) == []
 

@@ -37,6 +37,33 @@ def prompt(text: str) -> dict[str, Any]:
     return workflow(step(prompt=text))
 
 
+def required(*names: str) -> dict[str, Any]:
+    return workflow(step(prompt=None, promptBlocks={"goal": "Look.", "outputRequired": dict.fromkeys(names, "text")}))
+
+
+def rating(*levels: str, more: str = "effort") -> dict[str, Any]:
+    dimensions = [{"id": ident, "purpose": "P", "levels": list(levels)} for ident in ("depth", more)]
+    return workflow(
+        step(assessmentRefs=["look"]), assessments=[{"id": "look", "purpose": "P", "dimensions": dimensions}]
+    )
+
+
+@pytest.mark.parametrize(
+    ("rule", "document"),
+    [
+        (UnicodeBidiControl, required("answer", "ans\u202ewer")),
+        (UnicodeInvisible, rating("low", "lo\u200bw")),
+        (UnicodeInvisible, rating("low", "high", more="dep\u200bth")),
+        (UnicodeNotNfc, required("caf\u00e9", "cafe\u0301")),
+        (UnicodeNotNfc, rating("caf\u00e9", "cafe\u0301")),
+    ],
+)
+def test_no_fix_takes_a_name_that_a_neighbour_has(rule: Any, document: Any) -> None:
+    found = lint(rule, document)
+    assert found
+    assert {finding.fix for finding in found} == {None}
+
+
 @pytest.mark.parametrize("char", [*"\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069\u200e\u200f\u061c"])
 def test_bidi(char: str) -> None:
     document = prompt(f"a{char}b{char}")

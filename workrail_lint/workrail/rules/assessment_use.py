@@ -175,6 +175,7 @@ class AssessmentIdUnsafe(_AssessmentRule):
             slug = re.sub(r"[^a-z0-9_-]+", "-", ident.lower()).strip("-")
             fix = None
             if slug and slug not in taken:
+                taken.append(slug)  # two ids may come to the same
                 fix = unsafe(f"call it {slug}", *_renamed(workflow, index, ident, slug))
             report(
                 f"/assessments/{index}/id",

@@ -12,11 +12,13 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, ClassVar
 
+from workrail_lint.documents import pointer as pointers
 from workrail_lint.findings import Fix, Severity
 from workrail_lint.findings.fix import Rename, Replace, unsafe
 from workrail_lint.patterns import Pattern
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.workrail.rules.base import Workflow, WorkflowRule
+from workrail_lint.workrail.rules.prose import value_at
 from workrail_lint.workrail.rules.samples import step, workflow
 
 BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
@@ -112,11 +114,24 @@ def code_points(text: str) -> str:
     return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
 
 
-def removal(value: str, cleaned: str, pointer: str, is_name: bool) -> Fix | None:
-    """Put a cleaned text in the place of another; None where that would leave nothing, or nothing writable."""
-    if not cleaned or not _is_writable(cleaned):
+def respelled(title: str, text: str, pointer: str, is_name: bool, workflow: Workflow) -> Fix | None:
+    """Put another spelling in the place of a text; None where that leaves nothing, nothing writable, or no difference
+    to a neighbour that it has to be told apart from."""
+    if not text or not _is_writable(text) or _is_taken(text, pointer, is_name, workflow.document.value):
         return None
-    return unsafe("remove them", Rename(pointer, cleaned) if is_name else Replace(pointer, cleaned))
+    return unsafe(title, Rename(pointer, text) if is_name else Replace(pointer, text))
+
+
+def _is_taken(text: str, pointer: str, is_name: bool, root: object) -> bool:
+    """Whether a member, an item or the id of an element beside it is called that already."""
+    place = pointers.parent(pointer)
+    beside = value_at(root, place)
+    if is_name:
+        return isinstance(beside, dict) and text in beside
+    if isinstance(beside, list):
+        return text in beside
+    elements = value_at(root, pointers.parent(place)) if pointer.endswith("/id") else None
+    return isinstance(elements, list) and any(isinstance(item, dict) and item.get("id") == text for item in elements)
 
 
 def _is_writable(text: str) -> bool:
@@ -142,7 +157,7 @@ class CharacterRule(WorkflowRule):
             report(
                 pointer,
                 f"{what} holds {code_points(bad)}, {self.says}",
-                fix=removal(value, cleaned, pointer, is_name) if self.fix else None,
+                fix=respelled("remove them", cleaned, pointer, is_name, workflow) if self.fix else None,
                 on_name=is_name,
             )
 

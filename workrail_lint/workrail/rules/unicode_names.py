@@ -8,7 +8,6 @@ from typing import Any
 
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity
-from workrail_lint.findings.fix import Rename, Replace, unsafe
 from workrail_lint.patterns import Pattern
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.workrail.compiler.nodes import one_line
@@ -16,7 +15,7 @@ from workrail_lint.workrail.rules import samples
 from workrail_lint.workrail.rules.base import Step, Text, Workflow, WorkflowRule
 from workrail_lint.workrail.rules.prose import has_braces, label
 from workrail_lint.workrail.rules.samples import workflow
-from workrail_lint.workrail.rules.unicode import code_points, kinds_in
+from workrail_lint.workrail.rules.unicode import code_points, kinds_in, respelled
 from workrail_lint.workrail.rules.variables import expressions
 from workrail_lint.workrail.rules.walk import conditions_of
 
@@ -118,7 +117,7 @@ class UnicodeNotNfc(WorkflowRule):
                 report(
                     pointer,
                     f"the name {one_line(name)} is written with separate accents; compare it in its composed form",
-                    fix=unsafe("compose it", Rename(pointer, composed) if is_key else Replace(pointer, composed)),
+                    fix=respelled("compose it", composed, pointer, is_key, workflow),
                     on_name=is_key,
                 )
 
