@@ -155,6 +155,14 @@ def test_an_unused_slot_is_removed_and_the_last_one_takes_the_list_along() -> No
     assert fixed(finding, alone) == as_text(workflow(step()))
 
 
+@pytest.mark.parametrize("token", ["{{wr.bindings.fnal_check}}", "{{wr.bindings.final_check", "{{wr.bindings.other}}"])
+def test_a_slot_that_some_token_may_mean_is_not_removed(token: str) -> None:
+    (finding,) = lint(
+        ExtensionPointUnused, workflow(step(prompt=f"Run {token} now."), extensionPoints=[point("final_check")])
+    )
+    assert finding.fix is None
+
+
 def test_a_misspelt_token_explains_an_unused_slot() -> None:
     (finding,) = lint(
         ExtensionPointUnused,

@@ -13,7 +13,7 @@ from workrail_lint.findings.fix import Remove, unsafe
 from workrail_lint.patterns import Pattern
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.suggest import nearest
-from workrail_lint.workrail.compiler.bindings import TOKEN
+from workrail_lint.workrail.compiler.bindings import PREFIX, TOKEN
 from workrail_lint.workrail.compiler.nodes import one_line
 from workrail_lint.workrail.rules.base import Workflow, WorkflowRule
 from workrail_lint.workrail.rules.prose import author_text, step_members
@@ -154,7 +154,7 @@ class ExtensionPointUnused(WorkflowRule):
     origin = "product"
     summary = "An extension point is declared and no token uses it."
     why = "A project that binds the slot would expect something to change, and nothing does."
-    fix = "Remove the declaration, unless a misspelt token seems to mean it."
+    fix = "Remove the declaration, unless some token names no slot and may mean this one."
     fix_safety = "unsafe"
 
     def applies(self, workflow: Workflow) -> bool:
@@ -162,11 +162,15 @@ class ExtensionPointUnused(WorkflowRule):
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         points = _list(workflow.definition.get("extensionPoints"))
-        texts = [text.text for found in workflow.all_steps for text in found.texts] + [*_called_prompts(workflow)]
-        used = {match[1] for text in texts for match in TOKEN.finditer(text)}
+        texts = [text.text for found in workflow.all_steps for text in found.texts]
+        tokens = [match[1] for text in texts for match in TOKEN.finditer(text)]
+        called = list(_called_prompts(workflow))
+        used = {*tokens, *(match[1] for text in called for match in TOKEN.finditer(text))}
+        # A token that is not finished, names no slot, or stands in a step too broken to be read may mean this one.
+        all_understood = len(tokens) >= workflow.document.text.count(PREFIX)
         slots = [point.get("slotId") if isinstance(point, dict) else None for point in points]
         strays = used.difference(slot for slot in slots if isinstance(slot, str))
-        ill_spelled = _ill_spelled(texts)
+        ill_spelled = _ill_spelled([*texts, *called])
         for index, slot in enumerate(slots):
             if not isinstance(slot, str) or slot in used:
                 continue
@@ -178,7 +182,9 @@ class ExtensionPointUnused(WorkflowRule):
                 f"/extensionPoints/{index}/slotId",
                 f"no prompt uses the slot {one_line(slot)}, as {{{{wr.bindings.{one_line(slot)[1:-1]}}}}} would{hint}",
                 # It is the token that wants mending where one means the slot, and that needs the declaration.
-                fix=None if meant else unsafe("remove the extension point", Remove(place)),
+                fix=unsafe("remove the extension point", Remove(place))
+                if all_understood and not strays and not meant
+                else None,
             )
 
     def examples(self) -> Iterator[Example]:
