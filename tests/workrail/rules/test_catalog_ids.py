@@ -43,6 +43,16 @@ def test_names_of_host_objects_are_unknown_refs_without_a_fix(ref: str) -> None:
     assert found.fix is None
 
 
+@pytest.mark.parametrize(
+    "beside", [{"id": "wr.features.memory_context", "config": {}}, {"id": "wr.features.nowhere"}, 3, None]
+)
+def test_an_unknown_feature_is_named_in_its_own_place(beside: Any) -> None:
+    blocks = step(prompt=None, promptBlocks={"goal": "Find the cause."})
+    document = workflow(blocks, features=[beside, "wr.features.capabilites"])
+    found = [finding for finding in check_text(json.dumps(document)).findings if finding.name == "feature-unknown"]
+    assert [f.pointer for f in found if "'wr.features.capabilites'" in f.message] == ["/features/1"]
+
+
 def test_an_id_that_lacks_only_its_prefix_is_found() -> None:
     document = workflow(step(outputContract={"contractRef": "review_verdict"}))
     (found,) = reported(document, "contract-unknown")

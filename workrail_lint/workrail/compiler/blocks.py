@@ -58,16 +58,17 @@ def feature_ids(features: object) -> list[str]:
 
 
 def apply_features(
-    nodes: Nodes, features: list[str], catalog: Catalog, authored: list[str] | None = None
+    nodes: Nodes, features: list[str], catalog: Catalog, authored: object = None
 ) -> tuple[Nodes, list[Finding]]:
     """C3: append each feature's texts, in the given order, to the steps that have prompt blocks.
 
-    `authored` is the list as it was written, when that is not the order in which the texts go in.
+    `authored` is the list as it was written, when that is not the order in which the texts go in; it may hold what is
+    no id.
     """
     errors = [
         _unknown_feature(ident, index, catalog)
-        for index, ident in enumerate(authored or features)
-        if ident not in catalog.features
+        for index, ident in enumerate(authored if isinstance(authored, list) else features)
+        if isinstance(ident, str) and ident not in catalog.features
     ]
     if errors or not features:
         return nodes, errors

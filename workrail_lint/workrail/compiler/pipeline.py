@@ -41,7 +41,7 @@ def resolve(
     nodes, bound, found = resolve_bindings(nodes, definition.get("extensionPoints"), overrides)
     errors += found
     ordered = sorted(set(features)) if sort_features else features
-    nodes, unknown_features = apply_features(nodes, ordered, catalog, features)
+    nodes, unknown_features = apply_features(nodes, ordered, catalog, definition.get("features"))
     errors += unknown_features
     nodes, found = resolve_refs(nodes, catalog, budgeted=sort_features)
     errors += found

@@ -38,7 +38,8 @@ class FeatureUnknown(WorkflowRule):
     fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
-        if value_at(workflow.definition, finding.pointer) in workflow.catalog.features:
+        authored = value_at(workflow.definition, finding.pointer)
+        if isinstance(authored, str) and authored in workflow.catalog.features:
             return None
         return use_suggestion(finding, workflow)
 
