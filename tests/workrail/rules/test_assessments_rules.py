@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from lint_probe import fixed, lint
 
+from workrail_lint import check_text
 from workrail_lint.workrail.rules.assessment_use import (
     AssessmentIdUnsafe,
     AssessmentLevelCase,
@@ -77,6 +78,22 @@ def test_a_level_the_assessment_lacks_is_no_consequence() -> None:
     asked = rated("depth", "breadth", assessmentConsequences=[consequence("low")])
     (finding,) = lint(AssessmentNoConsequence, workflow(asked, assessments=narrow))
     assert finding.pointer == "/steps/0/assessmentRefs/0"
+
+
+@pytest.mark.parametrize(
+    ("levels", "mended"),
+    [
+        (["lov", "high"], [True]),
+        (["low", "lov"], [False]),
+        (["lov", "Low"], [True, False]),
+        (["lov", "hihg"], [True] * 2),
+    ],
+)
+def test_a_level_is_mended_unless_another_consequence_waits_for_it(levels: list[str], mended: list[bool]) -> None:
+    asked = rated(assessmentConsequences=[consequence(level) for level in levels])
+    found = check_text(json.dumps(workflow(asked, assessments=[assessment()]))).findings
+    unknown = [finding for finding in found if finding.name == "consequence-level-unknown"]
+    assert [finding.fix is not None for finding in unknown] == mended
 
 
 def test_an_unsafe_id_is_renamed_everywhere() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from lint_probe import as_text, fixed, lint
 
+from workrail_lint import check_text
 from workrail_lint.findings import Severity
 from workrail_lint.workrail.rules.references import (
     ReferenceAuthoringOnly,
@@ -161,6 +162,16 @@ def test_a_slot_that_some_token_may_mean_is_not_removed(token: str) -> None:
         ExtensionPointUnused, workflow(step(prompt=f"Run {token} now."), extensionPoints=[point("final_check")])
     )
     assert finding.fix is None
+
+
+def test_a_slot_that_a_broken_step_uses_is_not_removed() -> None:
+    document = workflow(
+        step(),
+        {**step("second-step", "Run {{wr.bindings.final_check}}."), "title": ["A", "step"]},
+        extensionPoints=[point("final_check")],
+    )
+    found = check_text(as_text(document)).findings
+    assert {finding.fix for finding in found if finding.name == "extension-point-unused"} <= {None}
 
 
 def test_a_misspelt_token_explains_an_unused_slot() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from workrail_lint.findings import Fix, Severity
 from workrail_lint.rules.base import Example
 from workrail_lint.workrail.rules.base import Workflow, WorkflowRule
-from workrail_lint.workrail.rules.prose import use_suggestion
+from workrail_lint.workrail.rules.prose import use_suggestion, value_at
 from workrail_lint.workrail.rules.samples import loop, step, workflow
 
 if TYPE_CHECKING:
@@ -137,6 +137,21 @@ class ConsequenceLevelUnknown(WorkflowRule):
     fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+        place, is_own, _ = finding.pointer.partition("/when/anyEqualsLevel")
+        holder, _, index = place.rpartition("/")
+        consequences = value_at(workflow.definition, holder)
+        if not is_own or not isinstance(consequences, list):
+            return None  # it came out of a template
+        meant = {found.pointer: found.details.get("suggestion") for found in workflow.found if found.name == self.name}
+        triggers = [_trigger(item) for item in consequences]
+        scope, position = triggers[int(index)][1], int(index)
+        mended = [
+            (meant.get(f"{holder}/{at}/when/anyEqualsLevel"), scope)
+            for at, (_, scope) in enumerate(triggers[:position])
+        ]
+        # The same trigger twice would be another error.
+        if (finding.details.get("suggestion"), scope) in (*triggers, *mended):
+            return None
         return use_suggestion(finding, workflow)
 
     def examples(self) -> Iterable[Example]:
@@ -146,6 +161,12 @@ class ConsequenceLevelUnknown(WorkflowRule):
         good = waiting("low")
         yield Example(waiting("lov"), good, good)
         yield Example(waiting("middling"), good)
+
+
+def _trigger(item: object) -> tuple[object, object]:
+    """What a consequence waits for: a level, and the assessment it is for."""
+    when = item.get("when") if isinstance(item, dict) else None
+    return (when.get("anyEqualsLevel"), when.get("forAssessment")) if isinstance(when, dict) else (None, None)
 
 
 class ConsequenceForUnknown(WorkflowRule):
