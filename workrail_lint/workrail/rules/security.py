@@ -131,13 +131,13 @@ _DANGEROUS = tuple(
     for pattern, meaning in (
         (rf"\brm\s+(?:-\S+\s+)*{_RECURSIVE}\s+(?:-\S+\s+)*{_ROOTS}", "deletes more than the workspace"),
         (r"--no-preserve-root\b", "deletes more than the workspace"),
-        (rf"{_FETCH}[^;&\n]{{0,400}}\|\s*{_SHELL}", "runs what it downloads"),
+        (rf"{_FETCH}(?:[^;&\n\\]|&(?!&)|\\[^;&]){{0,400}}\|\s*{_SHELL}", "runs what it downloads"),
         (rf"\b(?:sh|bash|zsh|eval|source)\b[^;\n]{{0,40}}(?:\$\(|<\(|`)\s*{_FETCH}", "runs what it downloads"),
         (r"\b(?:iwr|irm|Invoke-\w+)\b[^;\n]{0,400}\|\s*(?:iex|Invoke-Expression)\b", "runs what it downloads"),
         (r"\bmkfs(?:\.\w+)?\b", "formats a disk"),
         (r">\s*/dev/(?:sd|nvme|hd|vd|disk)", "writes to a disk"),
         (r"\bdd\b[^;&|\n]{0,200}\bof=/dev/(?:sd|nvme|hd|vd|disk)", "writes to a disk"),
-        (r":\s*\(\s*\)\s*\{\s*:\s*\|\s*:\s*&\s*\}\s*;\s*:", "starts processes without end"),
+        (r"(:|\b\w{1,40})\s*\(\s*\)\s*\{\s*\1\s*\|\s*\1\s*&\s*\}\s*;?\s*\1", "starts processes without end"),
         (rf"\bch(?:mod|own)\s+(?:-\S+\s+)*{_RECURSIVE}\s+\S+\s+{_ROOTS}", "changes the rights of the whole system"),
     )
 )

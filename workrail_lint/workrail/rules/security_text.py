@@ -71,7 +71,7 @@ def looks_random(token: str) -> bool:
     """Whether a token is likely a secret: no hash, no UUID, no name made of words, no placeholder."""
     if len(token) < _LEAST or len(token) > 500 or _HASH.fullmatch(token) or _UUID.search(token):
         return False
-    if _PLACEHOLDER.search(token) or sum(char.isdigit() for char in token) < 3:
+    if _PLACEHOLDER.search(token) or sum(char.isdigit() for char in token) < _LEAST_RARE:
         return False
     mixed = token.lower() != token and token.upper() != token
     letters = (_LOWER_WORD if mixed else _LONG_WORD).findall(token)
@@ -84,13 +84,14 @@ def looks_random_hex(token: str) -> bool:
     """The same for what else would be taken for a hash."""
     if not _HEX.fullmatch(token) or _PLACEHOLDER.search(token):
         return False
-    return sum(char.isdigit() for char in token) >= 3 and _entropy(token) >= 3
+    return sum(char.isdigit() for char in token) >= _LEAST_RARE and _entropy(token) >= 3
 
 
 _HEX = Pattern(rf"[0-9a-f]{{{_LEAST},500}}|[0-9A-F]{{{_LEAST},500}}")
 
 
 _SHORTEST = 20
+_LEAST_RARE = 3
 _ROW = b"t" * _SHORTEST
 
 
@@ -125,8 +126,8 @@ def _suspicious(text: str) -> bool:
     while start >= 0:
         end = rows.find(b" ", start)
         end = end if end >= 0 else len(rows)
-        # Names have few capitals and digits, credentials have many.
-        if rare.count(b"r", start, end) >= 5:
+        # Names have few capitals and digits, credentials have some: no kind has less than these.
+        if rare.count(b"r", start, end) >= _LEAST_RARE:
             token = data[start:end].decode("ascii")
             if _MARKED.search(token) or looks_random(token) or looks_random_hex(token):
                 return True
@@ -235,6 +236,8 @@ def _override(words: tuple[str, ...], *pattern: str, before: int = 0) -> tuple[S
     return Search(words, "".join(pattern), before), Pattern("".join(pattern))
 
 
+# What makes an order to wait of an order to stop.
+_NOT_YET = r"(?![^.\n]{0,60}\b(?:until|before|unless|yet|if|while|when|again|twice|more)\b)"
 _OVERRIDES = (
     _override(
         ("ignore", "disregard", "forget"),
@@ -249,8 +252,15 @@ _OVERRIDES = (
     _override(
         ("continue_workflow",),
         r"(?:do not|don't|never|avoid|skip|without) (?:call|calling|use|using|invoke|invoking) (?:the )?[`\"']?",
-        r"continue_workflow\b(?![^.\n]{0,60}\b(?:until|before|unless|yet|if|while|when|again|twice|more)\b)",
+        r"continue_workflow\b",
+        _NOT_YET,
         before=30,
+    ),
+    _override(
+        ("continu",),
+        r"(?:do not|don't|never|avoid|skip|without) continu(?:e|ing) (?:with )?(?:the|this) workflow\b",
+        _NOT_YET,
+        before=8,
     ),
 )
 
