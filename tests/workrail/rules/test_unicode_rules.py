@@ -81,6 +81,7 @@ def test_bidi(char: str) -> None:
         ("a\u2060\u2061\u2062\u2063\u2064\u180eb", "ab"),
         ("a\u200db", "ab"),
         ("a\u200cb", "ab"),
+        ("\U0001f642\u200d\u2194\ufe0f a\u200bb", "\U0001f642\u200d\u2194\ufe0f ab"),
         (f"{WOMAN}\u200d{LAPTOP} a\u200db", f"{WOMAN}\u200d{LAPTOP} ab"),
         (f"{WOMAN}\u200d", WOMAN),
         (f"{WOMAN}\u200c{LAPTOP}", f"{WOMAN}{LAPTOP}"),

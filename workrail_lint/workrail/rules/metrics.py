@@ -28,7 +28,7 @@ class MetricsProfileMissing(WorkflowRule):
         if "metricsProfile" in workflow.definition or workflow.is_routine:
             return False
         text = workflow.document.text
-        return any(word in text for word in ("ommit", "ull request", "PR", "icket", "review_verdict"))
+        return any(word in text for word in ("ommit", "ull request", "PR", "icket", "eview"))
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         for found in workflow.all_steps:
@@ -57,13 +57,14 @@ def _profile_of(step: Step) -> str | None:
 @cache
 def _deliveries() -> re.Pattern[str]:
     made = (
-        r"\b(?:creat|open|rais|fil|publish|writ|draft|generat)\w* "
-        r"(?:(?:an?|the|one|all|each|every|new|final|jira|github) ){0,3}"
+        r"\b(?:creat|open|rais|fil|publish|writ|draft|generat|post|submit)\w* "
+        r"(?:(?:an?|the|your|one|all|each|every|new|final|jira|github) ){0,3}"
     )
     committed = r"\bgit commit\b|\bcommit (?:the|your|all|these|each|every) (?:\w+ )?(?:changes?|slices?|work|files?)\b"
     return re.compile(
         rf"(?P<coding>{committed}|{made}(?:pull requests?|merge requests?|PRs?|MRs?)\b)"
-        rf"|(?P<ticket>{made}(?:tickets?|user stories)\b)",
+        rf"|(?P<ticket>{made}(?:tickets?|user stories)\b)"
+        rf"|(?P<review>{made}(?:(?:code|pull request|PR|MR) )?reviews?\b(?! (?:plan|process|checklist|guide|step)))",
         re.IGNORECASE,
     )
 
@@ -156,7 +157,7 @@ class ModelIdHardcoded(WorkflowRule):
 
 
 # Few, since each is a look through the whole text; without the first letter where it may be a capital.
-_VENDORS = ("laude-", "gpt-", "GPT-", "emini-", "lama", "istral-", "-mini")
+_VENDORS = ("laude-", "gpt-", "GPT-", "Gpt-", "emini-", "lama", "LaMA", "istral-", "-mini")
 
 
 @cache

@@ -244,7 +244,8 @@ def _in_emoji(char: str) -> bool:
     import unicodedata
 
     code = ord(char)
-    return code == 0xFE0F or 0x1F3FB <= code <= 0x1F3FF or unicodedata.category(char) == "So"
+    # U+2194 is a sign of mathematics by its category, and what a head that is shaken is joined with.
+    return code in (0xFE0F, 0x2194) or 0x1F3FB <= code <= 0x1F3FF or unicodedata.category(char) == "So"
 
 
 class UnicodeTagChars(CharacterRule):
