@@ -49,6 +49,22 @@ def shown(rule: Rule, *options: str) -> list[str]:
     return ["check", "--no-cache", "--jobs", "1", "--select", rule.code, "--exit-zero", *options, "."]
 
 
+def test_an_override_is_told_once_and_removed_where_it_stands(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    point = {"slotId": "checker", "purpose": "Who checks the result.", "default": "routine-check"}
+    used = workflow(step(prompt="Run {{wr.bindings.checker}} on the result."), extensionPoints=[point])
+    overrides = {"demo.example": {"checker": "", "cheker": "routine-look"}, "demo.elsewhere": {"any": "x"}}
+    save(folder, {"workflows/example.json": used, ".workrail/bindings.json": overrides})
+    select = ("--select", "binding-override-empty,binding-override-unknown-slot", "--output-format", "concise")
+    for where, expected in ((".", ".workrail/bindings.json"), ("workflows", "workflows/example.json")):
+        main(["check", "--no-cache", *select, where])
+        shown = capsys.readouterr().out.splitlines()[:2]
+        assert [line.partition(":")[0] for line in shown] == [expected] * 2
+        assert {word for line in shown for word in line.split() if word.startswith("BD0")} == {"BD005", "BD006"}
+    main(["check", "--no-cache", "--fix", "--unsafe-fixes", *select, "."])
+    mended = json.loads(contents(folder)[".workrail/bindings.json"])
+    assert mended == {"demo.example": {}, "demo.elsewhere": {"any": "x"}}
+
+
 def test_nothing_is_lost_where_two_members_come_to_one_name(folder: Path) -> None:
     made = {**step(prompt=None), "promt": "Describe the first half.", "prompts": "Describe the second half."}
     save(folder, {"workflows/example.json": workflow(made)})

@@ -18,6 +18,7 @@ from workrail_lint.project.projects import Project, projects
 from workrail_lint.project.run import Checked, Outcome, Plan, default_jobs, merged, run
 from workrail_lint.result import Err
 from workrail_lint.words import counted
+from workrail_lint.workrail.settings import BINDINGS_CHECKED
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -67,7 +68,7 @@ def _run(args: Namespace) -> int:
     checked = []
     changed = 0
     for project in _projects(args):
-        plan = _plan(args, project.config, complete=project.is_whole)
+        plan = _plan(args, project.config, complete=project.is_whole, project=project)
         if args.fix or args.diff:
             from workrail_lint.cli.fix import fix_files
 
@@ -128,7 +129,7 @@ def exit_code(findings: list[Finding], strict: bool) -> int:
     return FINDINGS if any(finding.severity in failing for finding in findings) else OK
 
 
-def _plan(args: Namespace, config: Config, *, complete: bool) -> Plan:
+def _plan(args: Namespace, config: Config, *, complete: bool, project: Project | None = None) -> Plan:
     baseline = args.baseline or config.file("baseline")
     request = Request(
         _split(args.select),
@@ -144,6 +145,9 @@ def _plan(args: Namespace, config: Config, *, complete: bool) -> Plan:
     chosen = settings(args, config, parity=args.engine_parity)
     if args.agent:
         chosen.options["team-agent"] = args.agent
+    if project is not None and chosen.bindings is not None:
+        bindings = os.path.abspath(bindings_file(args, config) or "")
+        chosen.options[BINDINGS_CHECKED] = any(os.path.abspath(f.path) == bindings for f in project.discovery.files)
     plan = make_plan(chosen, config, request)
     if isinstance(plan, Err):
         raise UsageError(printable(plan.error))

@@ -17,7 +17,7 @@ from workrail_lint.project.systems import FileResult
 FOLDER = ".workrail-cache"
 # Folders that agents keep their files in; whatever else lies there is a finding.
 _OF_AGENTS = (".output", ".run", ".agents-work")
-_FORMAT = 3
+_FORMAT = 4
 
 
 def content_key(data: bytes) -> str:

@@ -9,8 +9,10 @@ from typing import Any
 from workrail_lint.documents.json_reader import JsonDocument, read_json
 from workrail_lint.documents.pointer import child
 from workrail_lint.documents.problems import Problem
-from workrail_lint.findings import Finding
-from workrail_lint.workrail.compiler.nodes import one_line
+from workrail_lint.findings import Finding, Phase
+from workrail_lint.findings.fix import Remove, unsafe
+from workrail_lint.suggest import nearest
+from workrail_lint.workrail.compiler.nodes import listed, one_line
 from workrail_lint.workrail.identity import is_valid
 from workrail_lint.workrail.project_bindings import drifted
 
@@ -65,6 +67,8 @@ def _member(name: str, value: object, workflow_ids: Collection[str]) -> Iterator
             if not isinstance(override, str):
                 message = f"Section {one_line(name)}: the value of slot {one_line(slot)} is no string; it is skipped"
                 yield _finding("bindings-value-not-string", child(pointer, slot), message)
+            elif not override:
+                yield _empty(slot, child(pointer, slot), f"Section {one_line(name)}: slot")
     elif _is_workflow(name, workflow_ids):
         message = f"The section of workflow {one_line(name)} must be an object of slots; it is ignored"
         yield _finding("bindings-section-invalid", pointer, message)
@@ -82,10 +86,51 @@ def _format(content: dict[str, Any], workflow_ids: Collection[str]) -> Iterator[
             "Without sections these slots are set for every workflow; put them under the id of the one they are for"
         )
         yield _finding("bindings-flat-format", "", message)
+        yield from (_empty(name, child("", name), "Slot") for name in flat if not content[name])
     elif any(isinstance(value, dict) for value in content.values()):
         for name in flat:
             message = f"Slot {one_line(name)} stands beside sections, so it is ignored; put it into the sections"
             yield _finding("bindings-mixed-format", child("", name), message)
+
+
+def _empty(slot: str, pointer: str, what: str) -> Finding:
+    message = f"{what} {one_line(slot)} is set to nothing, which counts; remove the entry to get the default back"
+    found = _finding("binding-override-empty", pointer, message)
+    found.fix = unsafe("remove the entry", Remove(pointer))
+    return found
+
+
+def sections_of(content: object) -> dict[str, list[str]]:
+    """The slots that a bindings file sets, by the workflow whose section they stand in."""
+    members = content.items() if isinstance(content, dict) else ()
+    return {
+        name: [slot for slot, override in section.items() if isinstance(override, str)]
+        for name, section in members
+        if isinstance(section, dict)
+    }
+
+
+def unknown_slots(sections: Mapping[str, list[str]], declared: Mapping[str, Collection[str]]) -> list[Finding]:
+    """The entries of a bindings file for slots that their workflow, as far as it is `declared`, does not have."""
+    found: list[Finding] = []
+    for workflow_id, slots in sections.items():
+        known = declared.get(workflow_id)
+        for slot in slots if known is not None else ():
+            if known is None or slot in known:
+                continue
+            meant = nearest(slot, known)
+            hint = f" Did you mean {one_line(meant)}?" if meant else ""
+            pointer = child(child("", workflow_id), slot)
+            unknown = _finding(
+                "binding-override-unknown-slot",
+                pointer,
+                f"The workflow {one_line(workflow_id)} does not declare slot {one_line(slot)}.{hint} Declared slots: "
+                f"{listed(sorted(known))}",
+            )
+            unknown.phase, unknown.on_name = Phase.REGISTRY, True
+            unknown.fix = unsafe("remove the entry", Remove(pointer))
+            found.append(unknown)
+    return found
 
 
 def _drift(content: dict[str, Any], workflow_id: str, overrides: dict[str, str]) -> Iterator[Finding]:
@@ -102,7 +147,7 @@ def _drift(content: dict[str, Any], workflow_id: str, overrides: dict[str, str])
 
 
 def _finding(name: str, pointer: str, message: str) -> Finding:
-    from workrail_lint.workrail.rules.bindings_file import RULES
+    from workrail_lint.workrail.rules.registry import by_name
 
-    rule = next(rule for rule in RULES if rule.name == name)
+    rule = by_name()[name]
     return Finding(rule.code, name, rule.severity, message, pointer)

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
 
 # The names of the compatibility policies; what they do is in `compat`.
 REJECT, NORMALIZE = "reject", "normalize"
+# The option that says that the bindings file is among the files looked at: what is wrong in it is told there.
+BINDINGS_CHECKED = "bindings-checked"
 
 
 class Settings:

@@ -81,7 +81,10 @@ class WorkRailSystem:
         checked = check_document(document, path, settings, self._rules(), is_routine=in_routines_folder(path))
         locate(checked.findings, document, path, fingerprints=bool(settings.options.get("fingerprints")))
         entry = entry_of(path, document.value, source_kind(path, settings))
-        record = None if entry is None else [entry.id, entry.source_kind, [list(item) for item in entry.delegations]]
+        record = None
+        if entry is not None:
+            slots = _declared_slots(document.value)
+            record = [entry.id, entry.source_kind, [list(item) for item in entry.delegations], slots]
         # Whether a reference resolves is a matter of the disk, which no content key can speak for.
         on_disk = settings.workspace is not None and isinstance(document.value, dict) and "references" in document.value
         return FileResult(checked.findings, record, cacheable=not on_disk)
@@ -96,8 +99,10 @@ class WorkRailSystem:
         return self._rule_set
 
     def cross_check(self, records: dict[str, Any], settings: Settings, complete: bool) -> list[Finding]:
-        """Ids and delegations over all files; `complete` when a whole project was looked at."""
-        by_path = _among_themselves(records, settings, complete)
+        """Ids, delegations and bindings over all files; `complete` when a whole project was looked at."""
+        workflows = {path: record for path, record in records.items() if isinstance(record, list)}
+        by_path = _among_themselves(workflows, settings, complete)
+        by_path.update(_bindings_for(workflows, {p: r for p, r in records.items() if isinstance(r, dict)}))
         for path, findings in by_path.items():
             _locate_again(findings, path)
         return [finding for findings in by_path.values() for finding in findings]
@@ -105,19 +110,41 @@ class WorkRailSystem:
 
 def _among_themselves(records: dict[str, Any], settings: Settings, complete: bool) -> dict[str, list[Finding]]:
     """What the records of workflows show about each other, by path; the findings have no spans yet."""
-    if len(records) == 1 and all(not d and not i.startswith("wr.") for i, _, d in records.values()):
+    if len(records) <= 1 and all(not d and not i.startswith("wr.") for i, _, d, _ in records.values()):
         return {}  # one workflow that refers to no other has nobody to clash with
     from workrail_lint.project.registry import Delegation, Entry, registry_findings
 
     entries = [
         Entry(path, ident, kind, tuple(Delegation(*item) for item in delegations))
-        for path, (ident, kind, delegations) in records.items()
+        for path, (ident, kind, delegations, _) in records.items()
     ]
     by_path = registry_findings(entries, bundled_ids=settings.bundled_ids, complete=complete)
     if settings.parity:
         for findings in by_path.values():
             _cap(findings)
     return by_path
+
+
+def _bindings_for(workflows: dict[str, Any], bindings: dict[str, Any]) -> dict[str, list[Finding]]:
+    """What bindings files say about workflows that were looked at too, by path of the bindings file."""
+    if not bindings:
+        return {}
+    from workrail_lint.workrail.bindings_check import unknown_slots
+
+    declared: dict[str, set[str]] = {}
+    for ident, _, _, slots in workflows.values():
+        declared.setdefault(ident, set()).update(slots)
+    return {path: found for path, record in bindings.items() if (found := unknown_slots(record["sections"], declared))}
+
+
+def _declared_slots(document: object) -> list[str]:
+    """The slots of a workflow as it was written, in either form."""
+    points = document.get("extensionPoints") if isinstance(document, dict) else None
+    if not isinstance(points, list):
+        return list(points) if isinstance(points, dict) else []
+    from workrail_lint.workrail.compiler.bindings import declared_slots
+
+    return list(declared_slots(points))
 
 
 def _locate_again(findings: list[Finding], path: str) -> None:
@@ -176,12 +203,12 @@ def _value_hash(document: JsonDocument, pointer: str) -> str:
 
 
 def _check_bindings(path: str, data: bytes | str) -> FileResult:
-    from workrail_lint.workrail.bindings_check import check_bindings_text
+    from workrail_lint.workrail.bindings_check import check_bindings_text, sections_of
 
     document, findings = check_bindings_text(data)
     _settle(findings)
     locate(findings, document, path)
-    return FileResult(findings)
+    return FileResult(findings, {"sections": sections_of(document.value)} if document.readable else None)
 
 
 def _check_catalog(path: str, data: bytes | str) -> FileResult:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workrail_lint.findings import Severity
-from workrail_lint.workrail.bindings_check import check_bindings, check_bindings_text
+from workrail_lint.workrail.bindings_check import check_bindings, check_bindings_text, unknown_slots
 from workrail_lint.workrail.project_bindings import Drift, drifted, project_overrides
 
 JSON = st.recursive(
@@ -44,6 +44,9 @@ def names(content: Any, *workflow_ids: str) -> list[tuple[str, str]]:
         ({"slot": "x", "other": "y"}, [("bindings-flat-format", "")]),
         ({"slot": "x", "demo.y": "z"}, [("bindings-section-invalid", "/demo.y"), ("bindings-flat-format", "")]),
         ({"slot": "x", "other": 3}, [("bindings-value-not-string", "/other")]),
+        ({"demo.x": {"slot": ""}}, [("binding-override-empty", "/demo.x/slot")]),
+        ({"slot": ""}, [("bindings-flat-format", ""), ("binding-override-empty", "/slot")]),
+        ({"slot": "", "demo.x": {}}, [("bindings-mixed-format", "/slot")]),  # not used, so that it does no harm
         # Too short for a workflow, or with characters that no workflow id has.
         ({"a": "x"}, [("bindings-flat-format", "")]),
         ({"a": "x", "demo.y": {}}, [("bindings-mixed-format", "/a")]),
@@ -60,6 +63,21 @@ def test_formats(content: Any, expected: list[tuple[str, str]]) -> None:
 def test_a_workflow_of_the_project_may_be_named_like_a_slot() -> None:
     assert names({"review": "x"}) == [("bindings-flat-format", "")]
     assert names({"review": "x"}, "review") == [("bindings-section-invalid", "/review")]
+
+
+@pytest.mark.parametrize(
+    ("sections", "places"),
+    [
+        ({"demo.x": ["one", "two"]}, ["/demo.x/two"]),
+        ({"demo.none": ["one"]}, ["/demo.none/one"]),
+        ({"demo.elsewhere": ["two"]}, []),
+        ({"demo.x": ["a/b"]}, ["/demo.x/a~1b"]),
+    ],
+)
+def test_slots_that_a_workflow_does_not_declare(sections: dict[str, list[str]], places: list[str]) -> None:
+    found = unknown_slots(sections, {"demo.x": {"one", "three"}, "demo.none": set()})
+    assert [finding.pointer for finding in found] == places
+    assert {finding.name for finding in found} <= {"binding-override-unknown-slot"}
 
 
 def test_codes_and_severities_are_those_of_the_rules() -> None:

@@ -84,11 +84,11 @@ FIXABLE = [param for param in EXAMPLES if param.values[1].fixed is not None]
 
 
 @pytest.mark.parametrize(("rule", "example"), FIXABLE)
-def test_the_fix_gives_what_is_shown(rule: WorkflowRule, example: Example) -> None:
+def test_the_fix_gives_what_is_shown(rule: WorkflowRule, example: Example, tmp_path: Path) -> None:
     text = as_bytes(example.bad).decode("utf-8", "surrogatepass")
 
     def findings_of(current: str) -> list[Finding]:
-        found = check_text(current, example.path, **arguments(example)).findings
+        found = findings(current, example, tmp_path)
         return [finding for finding in found if finding.name == rule.name]
 
     (fix,) = {finding.fix.safety for finding in findings_of(text) if finding.fix is not None}

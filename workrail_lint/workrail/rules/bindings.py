@@ -14,10 +14,11 @@ from workrail_lint.workrail.compiler.bindings import TOKEN
 from workrail_lint.workrail.compiler.ir import workflow_kind
 from workrail_lint.workrail.compiler.nodes import one_line
 from workrail_lint.workrail.compiler.sentinel import SENTINEL
-from workrail_lint.workrail.project_bindings import project_overrides
+from workrail_lint.workrail.project_bindings import FILE, project_overrides
 from workrail_lint.workrail.rules import samples
 from workrail_lint.workrail.rules.base import Step, Text, Workflow, WorkflowRule
 from workrail_lint.workrail.rules.prose import Pattern, is_reported, label, listing, quoted, value_at
+from workrail_lint.workrail.settings import BINDINGS_CHECKED
 
 if TYPE_CHECKING:
     from workrail_lint.workrail.catalog.routine import Routine
@@ -202,9 +203,11 @@ class BindingOverrideEmpty(_SlotRule):
     origin = "product"
     summary = "The project overrides a slot by an empty text."
     why = "An empty override counts: the token disappears from the prompt and the default is not used."
+    fix = "Remove the entry from the bindings file, when that is looked at too."
+    fix_safety = "unsafe"
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
-        if workflow.bindings is None:
+        if workflow.bindings is None or workflow.options.get(BINDINGS_CHECKED):
             return
         for slot in slots_of(workflow):
             if slot.overridden and not slot.value:
@@ -216,6 +219,8 @@ class BindingOverrideEmpty(_SlotRule):
 
     def examples(self) -> Iterable[Example]:
         document = _using("{{wr.bindings.checker}}", point())
+        good: dict[str, Any] = {"demo.example": {"checker": "routine-inspect"}}
+        yield Example({"demo.example": {"checker": ""}}, good, {"demo.example": {}}, path=FILE)
         yield Example(
             document, _using("the checker", point("other")), options={"bindings": {"demo.example": {"checker": ""}}}
         )
@@ -228,8 +233,12 @@ class BindingOverrideUnknownSlot(WorkflowRule):
     origin = "product"
     summary = "The project overrides a slot that the workflow does not declare."
     why = "The override has no effect; most often the slot was renamed or is misspelled."
+    fix = "Remove the entry from the bindings file, when that is looked at too."
+    fix_safety = "unsafe"
 
     def applies(self, workflow: Workflow) -> bool:
+        if workflow.options.get(BINDINGS_CHECKED):
+            return False
         # Without sections the file is meant for all workflows, and need not fit this one.
         return isinstance(workflow.bindings, dict) and isinstance(workflow.bindings.get(workflow.id), dict)
 
@@ -248,6 +257,14 @@ class BindingOverrideUnknownSlot(WorkflowRule):
                 )
 
     def examples(self) -> Iterable[Example]:
+        known: dict[str, Any] = {"checker": "routine-inspect"}
+        yield Example(
+            {"demo.example": {**known, "cheker": "routine-look"}},
+            {"demo.example": known},
+            {"demo.example": known},
+            path=FILE,
+            files={"workflows/example.json": _using("{{wr.bindings.checker}}", point())},
+        )
         yield Example(
             _using("{{wr.bindings.checker}}", point()),
             _using("{{wr.bindings.cheker}}", point("cheker")),
