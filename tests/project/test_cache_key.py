@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+import workrail_lint
 from workrail_lint.project.cache import Cache
-from workrail_lint.project.planning import _cache_key
+from workrail_lint.project.planning import DECIDING, _cache_key
 from workrail_lint.workrail.catalog import Catalog, load_core
 from workrail_lint.workrail.catalog.extend import with_routines
 from workrail_lint.workrail.rules.samples import step, workflow
@@ -41,6 +42,14 @@ def test_routines_of_the_project_decide() -> None:
 def test_another_catalog_decides() -> None:
     other = Catalog({**load_core().document, "capabilities": []})
     assert _cache_key(Settings(other), {}) != _cache_key(Settings(load_core()), {})
+
+
+def test_all_code_that_finds_something_decides() -> None:
+    """In a checkout; what only shows or draws does not, nor what is never cached or only read to generate."""
+    package = Path(workrail_lint.__file__).parent
+    folders = {str(path.parent.relative_to(package)) for path in package.rglob("*.py")}
+    others = {"cli", "report", "scenario", "workrail/graph"}
+    assert {folder or "." for folder in DECIDING} >= folders - others
 
 
 def test_settings_of_a_system_decide() -> None:

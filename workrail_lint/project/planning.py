@@ -117,23 +117,35 @@ def _routine_facts(catalog: Catalog) -> list[Any]:
     return [catalog.routine_entries, sorted(catalog.recursive_templates)]
 
 
+_WORKRAIL = ("catalog", "compat", "compiler", "model", "rules", "schema_findings", "structural")
+# The folders of the package whose code has a part in what is found in a file.
+DECIDING = (
+    "",
+    "documents",
+    "ecma_regex",
+    "findings",
+    "project",
+    "regex_analysis",
+    "rules",
+    "schemas",
+    *("workrail", *(f"workrail/{name}" for name in _WORKRAIL)),
+    *("blocks", "blocks/models", "blocks/rules", "blocks/schemas"),
+    *("team", "team/models", "team/rules", "team/schemas"),
+)
+
+
 def _own_sources() -> list[int]:
     """In a checkout the rules change without the version; an installed package stays as it is."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     if "site-packages" in package:
         return []
-    folders = ("documents", "schemas", "workrail", *(f"workrail/{name}" for name in _DECIDING), *_SYSTEMS)
     times = [
         entry.stat().st_mtime_ns
-        for folder in folders
+        for folder in DECIDING
         for entry in os.scandir(os.path.join(package, folder))
         if entry.name.endswith((".py", ".json"))
     ]
     return [len(times), max(times) // 1_000_000]
-
-
-_DECIDING = ("catalog", "compat", "compiler", "rules", "schema_findings", "structural")
-_SYSTEMS = ("blocks", "blocks/rules", "team", "team/rules")
 
 
 def _suppressions(config: Config, selection: Selection) -> Ok[Suppressions | None] | Err[str]:
