@@ -189,4 +189,4 @@ def test_a_slot_that_an_ill_spelled_token_means_is_not_removed(token: str) -> No
     meant, other = lint(ExtensionPointUnused, document)
     assert "did a prompt mean it" in meant.message
     assert meant.fix is None
-    assert other.fix is not None
+    assert (other.fix is None) is not token.endswith("}}")  # what has no end may mean any
