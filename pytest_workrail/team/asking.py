@@ -305,7 +305,7 @@ def _outcome(ident: str, topic: Topic, reply: Answer) -> Outcome | None:
             return Outcome(ident, topic, D.SKIPPED, None, reason)
         case str() if is_text(reply):
             return Outcome(ident, topic, D.ANSWERED, reply, None)
-        case _ if topic.kind is Kind.SECURITY:
+        case _ if topic.is_from_security:
             return None
         case _:
             return Outcome(ident, topic, D.CANCELLED, None, NO_RESPONSE)

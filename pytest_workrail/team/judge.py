@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from pytest_workrail.team.blockers import Blocker, invalid, missing
+from pytest_workrail.team.questions import topic_of
 from pytest_workrail.team.store import Store
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.project.discovery import discover
@@ -37,7 +38,9 @@ class Judge:
 
     @property
     def _settings(self) -> Any:
-        options = {"team-simulated": True, "team-mode": self.mode.value}
+        asked = machine.decisions_of(self._store.status() or {})
+        others = [entry.get("decision_id") for entry in asked if not topic_of(entry.get("question")).is_from_security]
+        options = {"team-simulated": True, "team-mode": self.mode.value, "team-not-from-security": others}
         return SimpleNamespace(options=options, workspace=os.fspath(self._store.root))
 
     def _checked(self, name: str, data: bytes, kind: TeamKind) -> list[Finding]:

@@ -42,6 +42,11 @@ class Topic(NamedTuple):
             return AgentName.SECURITY
         return next((agent for agent, loop in LOOP_OF.items() if loop is self.loop), None)
 
+    @property
+    def is_from_security(self) -> bool:
+        """Whether Security raised it, by a finding or by refusing again and again: then silence is no answer."""
+        return self.loop is FixLoop.FIX_SECURITY
+
 
 class Question(NamedTuple):
     """One question."""

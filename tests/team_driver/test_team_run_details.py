@@ -101,6 +101,26 @@ def test_a_conscientious_agent_stops_at_a_broken_context_file() -> None:
     assert "TC411" in blocker.suggested_fix
 
 
+def test_silence_about_what_security_refuses_is_no_answer() -> None:
+    """Security raised the question by refusing a fourth time, so nobody but the user may close it."""
+    replies = {f"Security/T-001#{number}": BLOCKED for number in range(1, 5)}
+    team: dict[str, Any] = {"flags": {"sensitive": ["T-001"]}, "replies": replies}
+    found = full({"UD-1": [None, "accept with known issues"]}, **team)
+    assert [event["decisions"] for event in found.named("ask")][2:] == [["UD-1"], ["UD-1"]]
+    assert (found.final_state, codes(found)) == ("DONE", [])
+    silent = full({"UD-1": [None] * 4}, **team)
+    assert blockers(silent) == ["TEAM_DECISION_UNRESOLVED"]
+    assert codes(silent) == ["TC222"]
+
+
+def test_silence_about_what_others_say_of_security_is_an_answer() -> None:
+    """The word alone does not make it a question of Security: the run knows who asked."""
+    wanted = {"output": {"status": "NEEDS_INFO", "artifacts": {"notes": ["Which security level?"]}}}
+    found = full({"UD-1": [None]}, flags={"research": True}, replies={"Researcher/meta": wanted})
+    assert [(each.code, each.severity.value) for each in found.findings] == [("TC224", "warning")]
+    assert found.final_state == "DONE"
+
+
 def test_nothing_is_assumed_when_defaults_are_none() -> None:
     found = played(defaults="none", mode="lean")
     assert [problem.pointer for problem in found.problems] == ["/team/replies"]

@@ -10,7 +10,7 @@ from workrail_lint.team.vocabulary import AgentName, Mode, Profile, is_member, s
 class TeamOptions:
     """How team documents are judged. An option that means nothing counts as not given."""
 
-    __slots__ = ("agent", "aliases", "history_baseline", "is_simulated", "mode", "profile")
+    __slots__ = ("agent", "aliases", "history_baseline", "is_simulated", "mode", "not_from_security", "profile")
 
     def __init__(
         self,
@@ -20,12 +20,14 @@ class TeamOptions:
         aliases: dict[str, list[str]] | None = None,
         history_baseline: str | None = None,
         is_simulated: bool = False,
+        not_from_security: frozenset[str] = frozenset(),
     ) -> None:
         self.profile = profile
         self.mode = mode  # None: told from the session
         self.agent = agent  # None: told from the name of an exchange
         self.aliases = aliases or {}  # further names of sections, by the name of the section in the contract
         self.is_simulated = is_simulated  # the files come from a simulated run, which knows who asked what
+        self.not_from_security = not_from_security  # decisions that such a run knows to come from somebody else
         self.history_baseline = history_baseline  # an earlier version of a history: the file, or a folder that has it
 
 
@@ -41,4 +43,5 @@ def team_options(options: Mapping[str, object] | None) -> TeamOptions:
         {str(name): strings_of(names) for name, names in aliases.items()} if isinstance(aliases, dict) else None,
         baseline if isinstance(baseline, str) else None,
         given.get("team-simulated") is True,
+        frozenset(strings_of(given.get("team-not-from-security"))),
     )

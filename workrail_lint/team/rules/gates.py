@@ -233,7 +233,9 @@ class SecurityAutoCancelled(TeamRule):
         question = decision.value.get("question")
         silent = decision.status == DecisionStatus.CANCELLED and decision.value.get("resolution_reason") == NO_RESPONSE
         if silent and type(question) is str and "security" in question.casefold():
-            level = Severity.ERROR if document.options.is_simulated else None
+            options = document.options
+            is_known = options.is_simulated and decision.id not in options.not_from_security
+            level = Severity.ERROR if is_known else None
             report(
                 decision.at("resolution_reason"),
                 f"{decision.label} asks about security and may not be cancelled for want of a response",
