@@ -20,18 +20,21 @@ K = TeamKind
 # A file made to be wrong everywhere is as well described by its first slips as by all of them.
 _MOST = 20
 _DUPLICATES = ("json-duplicate-key", "yaml-duplicate-key")
-_FEATURES = (
-    "yaml-anchor",
-    "yaml-alias",
-    "yaml-tag",
-    "yaml-merge-key",
-    "yaml-multiple-documents",
-    "yaml-key-not-string",
-    "yaml-non-finite-number",
-    "yaml-ambiguous-boolean",
-    "yaml-ambiguous-number",
-    "yaml-ambiguous-line-break",
-)
+# What the readers notice in YAML, and how a message calls it.
+_FEATURES = {
+    "yaml-anchor": "anchor",
+    "yaml-alias": "alias",
+    "yaml-tag": "tag",
+    "yaml-merge-key": "merge key",
+    "yaml-multiple-documents": "second document",
+    "yaml-key-not-string": "key that is no text",
+    "yaml-non-finite-number": "number without end",
+    "yaml-ambiguous-boolean": "ambiguous word",
+    "yaml-ambiguous-number": "ambiguous number",
+    "yaml-ambiguous-line-break": "ambiguous line break",
+}
+# What is wrong with a file as a whole has no place in it.
+_WHOLE = ("file-too-large", "file-empty")
 # The mark in front has a rule of its own, and a date is meant to be a text.
 _LEFT_OUT = ("json-bom", "yaml-ambiguous-date")
 
@@ -88,14 +91,19 @@ def reading_findings(kind: TeamKind, document: Any, profile: Profile) -> list[Fi
 
 
 def _of_problem(problem: Problem, start: int, kind: TeamKind, document: Any, profile: Profile) -> Finding:
-    if problem.name in _DUPLICATES:
+    span = document.source.span(start + problem.start, start + problem.end)
+    at = f"{span.start.line}:{span.start.column}"
+    if problem.name == "json-duplicate-key":  # which says both places itself
         name, message = "team-duplicate-key", problem.message
+    elif problem.name in _DUPLICATES:
+        name, message = "team-duplicate-key", f"at {at}: {problem.message}"
     elif problem.name in _FEATURES:
-        name, message = "yaml-feature", problem.message
+        name, message = "yaml-feature", f"{_FEATURES[problem.name]} at {at}: {problem.message}"
     else:
-        name, message = "team-unreadable-document", f"this {kind.value} file can't be read: {problem.message}"
+        where = "" if problem.name in _WHOLE else f" at {at}"
+        name, message = "team-unreadable-document", f"this {kind.value} file can't be read{where}: {problem.message}"
     found = finding(name, message, problem.pointer, profile)
-    found.span = document.source.span(start + problem.start, start + problem.end)
+    found.span = span
     if found.severity is not Severity.ERROR:
         found.phase = Phase.LINT
     return found

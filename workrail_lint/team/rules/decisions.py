@@ -75,7 +75,7 @@ class DecisionIdDuplicate(TeamRule):
             key = decision.id if decision.number is None else decision.number
             first = seen.setdefault(key, decision)
             if first is not decision:
-                cure = "update that entry in place" if decision.gate else "give this one the next number"
+                cure = "update in place" if decision.gate else "give this one the next number"
                 message = f"{decision.id} stands at index {first.index} and again at {decision.index}; {cure}"
                 report(decision.at("decision_id"), message)
 

@@ -34,7 +34,7 @@ from workrail_lint.team.vocabulary import (
     members_of,
     words,
 )
-from workrail_lint.team.wording import listed, no_check, shown, suggestion, type_name
+from workrail_lint.team.wording import listed, no_check, shown, type_name
 
 A = AgentName
 _TEXT, _LIST, _OBJECT = ((str,), "a text"), ((list,), "a list"), ((dict,), "an object")
@@ -99,7 +99,8 @@ class InputFieldMissing(TeamRule):
             report_members(value["repo_state"], "/repo_state", _REPO_STATE, report)
             step = value["repo_state"].get("last_failed_step")
             if step is not None and type(step) is not str:
-                report("/repo_state/last_failed_step", f"this must be a text or null, not {type_name(step)}")
+                at = "/repo_state/last_failed_step"
+                report(at, f"{at} must be a text or null, not {type_name(step)}")
         report_texts(value, "", ("tools_available", "artifact_list"), report)
 
     def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
@@ -142,7 +143,8 @@ class InputEnum(TeamRule):
             _words(dispatch.value, "/project_type", ProjectType, dispatch.pointer, report)
         flags = items_of(dispatch.task.get("risk_flags"))
         if RiskFlag.NONE in flags and len(flags) > 1:
-            report(dispatch.at("risk_flags"), "the flag none stands alone or not at all")
+            at = dispatch.at("risk_flags")
+            report(at, f"{at} holds {listed(map(shown, flags))}; the flag none stands alone or not at all")
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -153,7 +155,8 @@ class InputEnum(TeamRule):
 def _words(value: dict[str, Any], pattern: str, members: type[Enum], above: str, report: Report) -> None:
     for pointer, word in places(value, pattern):
         if not is_member(word, members) and (type(word) is str or "*" in pattern):
-            report(above + pointer, f"{shown(word)} is not allowed here{suggestion(word, words(members))}")
+            at = above + pointer
+            report(at, f"{shown(word)} is no value of {at}; it is one of {', '.join(words(members))}")
 
 
 class InputTaskId(TeamRule):
@@ -190,7 +193,7 @@ class ChangedFilesMissing(TeamRule):
         if "session_changed_files" not in dispatch.task:
             report(dispatch.at(), "the Reviewer needs session_changed_files")
         elif dispatch.task["session_changed_files"] == []:
-            message = "session_changed_files is empty; the Reviewer must discover the changes itself"
+            message = "the Reviewer's session_changed_files is empty: reviewer must discover changes itself"
             report(dispatch.at("session_changed_files"), message, severity=Severity.WARNING)
 
     def examples(self) -> Iterator[Example]:
@@ -324,10 +327,10 @@ class LeanFlagPlace(TeamRule):
         if "lean" in inner:
             moved = [] if "lean" in value else [Insert("", "lean", None, inner["lean"])]
             fix = safe("move it up", Remove("/task/lean"), *moved)
-            report("/task/lean", "'lean' belongs at the top of the input", fix=fix, on_name=True)
+            report("/task/lean", "/task/lean belongs at the top of the input", fix=fix, on_name=True)
         elif value.get("lean") is True and document.agent not in (None, A.SPEC_AGENT):
             who = document.agent.value if document.agent else ""
-            report("/lean", f"'lean' is for SpecAgent, not for {who}", on_name=True)
+            report("/lean", f"/lean is for SpecAgent, not for {who}", on_name=True)
 
     def examples(self) -> Iterator[Example]:
         good = samples.agent_input(samples.given("meta", []), lean=True)
@@ -396,7 +399,8 @@ class FinalReviewGoal(TeamRule):
         else:
             wanted = [FINAL_REVIEW_GOAL[document.strategy or Strategy.PER_BATCH]]
         if goal not in wanted:
-            report(dispatch.at("goal"), f"the goal of the final review is {listed(map(shown, wanted), 'or')}")
+            right = listed(map(shown, wanted), "or")
+            report(dispatch.at("goal"), f"the goal is {shown(goal)}; that of the final review is {right}")
 
     def examples(self) -> Iterator[Example]:
         review: dict[str, Any] = {"session_changed_files": _REVIEWED}

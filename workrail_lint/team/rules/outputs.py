@@ -250,6 +250,7 @@ class OutputArtifactType(TeamRule):
             for pointer, message in type_problems(name, value):
                 wrap = pointer == "" and is_text(value) and name in (*LIST_KEYS, "review_comments", "findings")
                 at = f"/artifacts/{name}{pointer}"
+                message = message if f"'{name}'" in message else f"'{name}': {message}"
                 report(at, message, fix=safe("make a list of it", Replace(at, [value])) if wrap else None)
 
     def examples(self) -> Iterator[Example]:

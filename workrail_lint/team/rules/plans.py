@@ -127,12 +127,13 @@ class PlanAgentInvalid(TeamRule):
 
     def check_dispatch_plan(self, document: ExchangeDocument, report: Report) -> None:
         state = _state(document)
+        where = "" if state is None else f" in {state.value}"
         for index, agent, _ in _dispatched(document):
             at = f"/dispatch/{index}/agent"
             if agent == AgentName.ORCHESTRATOR:
-                report(at, "the Orchestrator can't dispatch itself")
+                report(at, f"the Orchestrator can't dispatch itself{where}")
             elif type(agent) is str and not is_member(agent, AgentName):
-                report(at, f"{shown(agent)} is no agent{suggestion(agent, words(AgentName))}")
+                report(at, f"{shown(agent)} is dispatched{where}, but is no agent{suggestion(agent, words(AgentName))}")
             elif state is not None and state not in (*USER_STATES, *TERMINAL_STATES) and is_member(agent, AgentName):
                 allowed = [allowed.value for allowed in agents_of(state, document.mode)]
                 if agent not in allowed:

@@ -117,7 +117,7 @@ class PlaceholderLeft(TeamRule):
         for placeholder in PLACEHOLDERS:
             if placeholder in value:
                 fix = _session_fix(document, pointer) if placeholder == _SESSION_MARK else None
-                report(pointer, f"{shown(value)} still holds the placeholder {placeholder}", fix=fix)
+                report(pointer, f"{shown(value)} at {pointer} still holds the placeholder {placeholder}", fix=fix)
 
     def check_markdown(self, document: Document, sections: Sections, report: Report) -> None:
         if not any(placeholder in document.text for placeholder in PLACEHOLDERS):
@@ -135,9 +135,10 @@ class PlaceholderLeft(TeamRule):
                 fix = None
                 if placeholder == _SESSION_MARK and is_session_name(known):
                     fix = edits.replace_raw(_title(known), document.text, line.start, line.end, placeholder, known)
+                pointer = f"#{heading.title}" if heading else ""
                 report(
-                    f"#{heading.title}" if heading else "",
-                    f"the text still holds the placeholder {placeholder}",
+                    pointer,
+                    f"the text{pointer and ' below '}{pointer} still holds the placeholder {placeholder}",
                     fix=fix,
                     at=(start, start + len(placeholder)),
                 )

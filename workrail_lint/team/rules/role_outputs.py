@@ -143,11 +143,12 @@ class ReviewVerdictMismatch(TeamRule):
         if verdict.startswith("PASS") and status == OutputStatus.BLOCKED:
             report("/status", f"the verdict is {verdict}, but the status is BLOCKED")
         if verdict == "PASS WITH NOTES" and not any(level in ("nit", "minor") for level in levels):
-            report("/summary", "the verdict is PASS WITH NOTES, but there is no nit or minor comment")
+            report("/summary", f"the verdict is {verdict} and the status {status}, but no comment is nit or minor")
         for index, comment in _objects(document, "review_comments"):
             is_major = comment.get("severity") == ReviewSeverity.MAJOR
             if is_major and comment.get("category") != ReviewCategory.SECURITY and status == OutputStatus.OK:
-                report(f"/artifacts/review_comments/{index}", f"comment {index} is major, but the status is OK")
+                said = f"the verdict {verdict} and the status OK" if verdict else "the status OK"
+                report(f"/artifacts/review_comments/{index}", f"comment {index} is major and goes ill with {said}")
 
     def examples(self) -> Iterator[Example]:
         path = samples.exchange("Reviewer", side="output")

@@ -139,7 +139,8 @@ class HistoryMissing(TeamRule):
         correction = machine.correction_of(unit.status)
         if found is not None and machine.is_change_request(found[1]):
             at = f"/user_decisions/{found[0]}/answer"
-            report(at, f"a change was requested, but there is no {_HISTORY}", path=unit.path(_STATUS))
+            word = f" (correction {correction.value})" if correction else ""
+            report(at, f"a change was requested{word}, but there is no {_HISTORY}", path=unit.path(_STATUS))
         elif correction not in (None, CorrectionStatus.NONE):
             at = "/gate_tracking/APPROVE_DESIGN/correction_status"
             word = correction.value if correction else ""

@@ -160,7 +160,7 @@ class StatusFieldType(TeamRule):
         for pattern, types, expected in self._EXPECTED:
             for pointer, value in places(document.value, pattern):
                 if type(value) not in types:
-                    report(pointer, f"this must be {expected}, not {type_name(value)}")
+                    report(pointer, f"{pointer} must be {expected}, not {type_name(value)}")
 
     def examples(self) -> Iterator[Example]:
         yield Example(samples.status(assumptions="none"), samples.status(), path=samples.STATUS)
@@ -180,7 +180,7 @@ class TimestampFormat(TeamRule):
     def check_status(self, document: Document, report: Report) -> None:
         for pointer, value in timestamps(document.value):
             if type(value) is str and moment(value) is None:
-                report(pointer, f"{shown(value)} is no date-time such as 2026-03-01T10:00:00Z")
+                report(pointer, f"{pointer} is {shown(value)}, which is no date-time such as 2026-03-01T10:00:00Z")
 
     def examples(self) -> Iterator[Example]:
         for bad in ("yesterday", "2026-02-30T10:00:00Z"):
@@ -201,9 +201,8 @@ class TimestampNaive(TeamRule):
         for pointer, value in timestamps(document.value):
             found = moment(value)
             if found is not None and not found.has_zone:
-                report(
-                    pointer, f"{shown(value)} has no zone", fix=unsafe("take it for UTC", Replace(pointer, f"{value}Z"))
-                )
+                fix = unsafe("take it for UTC", Replace(pointer, f"{value}Z"))
+                report(pointer, f"{pointer} is {shown(value)}, which has no zone", fix=fix)
 
     def examples(self) -> Iterator[Example]:
         good = samples.status(last_update="2026-03-01T10:00:00Z")

@@ -11,7 +11,7 @@ from workrail_lint.team.machine import ANSWER_TARGETS, GATES, LIMITS, USER_STATE
 from workrail_lint.team.rules.base import FIXED, Report, TeamRule
 from workrail_lint.team.trace import Event, Trace
 from workrail_lint.team.vocabulary import APPROVE_DESIGN_ID, AgentName, WorkflowState, strings_of
-from workrail_lint.team.wording import listed
+from workrail_lint.team.wording import listed, shown
 
 S = WorkflowState
 _GATE_OF = {gate: ident for ident, gate in GATES.items()}
@@ -64,7 +64,11 @@ class IllegalTransition(TeamRule):
     def check_trace(self, trace: Trace, report: Report) -> None:
         previous: Event | None = None
         before_question: WorkflowState | None = None
-        for event in trace.named("enter_state"):
+        happened = "enter_state"
+        for event in trace.events:
+            if event.name != "enter_state":
+                happened = _told(event)
+                continue
             state = event.state
             last = previous.state if previous is not None else None
             if previous is not None and last is not None and state is not None:
@@ -73,14 +77,20 @@ class IllegalTransition(TeamRule):
                     # The session returns to where it came from, or repairs what the user decided to repair.
                     allowed = state in (before_question, S.BLOCKED, *ANSWER_TARGETS)
                 if not allowed:
-                    report(event.pointer, f"{state.value} may not follow {last.value}")
+                    report(event.pointer, f"{state.value} may not follow {last.value} on the event {shown(happened)}")
             if state is S.ASK_USER:
                 before_question = last
             previous = event
+            happened = "enter_state"
 
     def examples(self) -> Iterator[Example]:
         good = trace(enter("INTAKE"), enter("DESIGN"), enter("APPROVE_DESIGN"), enter("PLAN"))
         yield Example(trace(enter("INTAKE"), enter("DESIGN"), enter("PLAN")), good, path=TRACE)
+
+
+def _told(event: Event) -> str:
+    """An event in a message: its name, and what it is about."""
+    return " ".join(filter(None, (str(event.name), *map(event.text, ("agent", "task", "id", "status", "to")))))
 
 
 class AskBeforePersist(TeamRule):
@@ -218,8 +228,9 @@ class WriteRetryBudget(TeamRule):
                 failures[last] = 0 if event.data.get("ok") is True else failures.get(last, 0) + 1
             elif event.name == "enter_state":
                 failures = {}
-            elif event.name == "ask" and failures.get("status.json"):
-                report(event.pointer, f"{listed(event.decisions)} asked while status.json could not be written")
+            elif event.name == "ask" and (count := failures.get("status.json", 0)):
+                told = f"{count} write{'s' * (count > 1)} of status.json failed"
+                report(event.pointer, f"{listed(event.decisions)} asked because {told}")
 
     def examples(self) -> Iterator[Example]:
         asked, answered = _asking(_GATE, _DESIGN), _answering(_GATE, _DESIGN)
@@ -249,7 +260,7 @@ class DispatchRetryBudget(TeamRule):
                 )
             given = event.data.get("input")
             if attempt > 1 and given is not None and inputs.get(key, given) != given:
-                report(event.pointer, f"{key[0]} with {key[1]} was retried with another input")
+                report(event.pointer, f"{key[0]} with {key[1]} was retried with another input in attempt {attempt}")
             inputs[key] = given
 
     def examples(self) -> Iterator[Example]:
@@ -324,7 +335,8 @@ class DecisionTriggerIgnored(TeamRule):
                 if event.state is not S.ASK_USER:
                     report(
                         waiting.pointer,
-                        f"Security needs a decision, but {event.text('state')} follows instead of ASK_USER",
+                        f"Security needs a decision about {waiting.task or 'its task'}, but {event.text('state')} "
+                        "follows instead of ASK_USER",
                     )
                 waiting = None
 

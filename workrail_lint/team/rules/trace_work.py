@@ -204,9 +204,9 @@ class FinalReviewCount(TeamRule):
             is_final = event.agent is A.REVIEWER and event.task == META
             if event.name == "dispatch" and is_final:
                 if event.mode is Mode.LEAN:
-                    report(event.pointer, "a lean run has no final review")
+                    report(event.pointer, f"a lean run has no final review, and this is number {final + 1}")
                 elif trace.strategy is Strategy.SINGLE_FINAL and final:
-                    report(event.pointer, "with single-final there is one review, and this is a second one")
+                    report(event.pointer, f"with single-final there is one review, and this is number {final + 1}")
             elif event.name == "reply" and is_final and event.text("status") == "OK":
                 final += 1
             elif event.name == "decision" and event.text("task") == META and A.REVIEWER in _waived(event):
@@ -216,7 +216,9 @@ class FinalReviewCount(TeamRule):
                 # After a repair of the build the review has been.
                 from_loop = entered[-1:] == [S.IMPLEMENT_LOOP] and S.INTEGRATE not in entered
                 if event.state is S.INTEGRATE and from_loop and per_batch and not final:
-                    report(event.pointer, "INTEGRATE follows without a final review across all tasks")
+                    report(
+                        event.pointer, "INTEGRATE follows 0 final reviews; with per-batch one looks across all tasks"
+                    )
                 if event.state in (S.FIX_REVIEW, S.FIX_TESTS, S.FIX_SECURITY):
                     final = 0  # a repair sends the whole pass round again
                 entered.append(event.state)

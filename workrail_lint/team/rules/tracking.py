@@ -147,7 +147,8 @@ class GateTrackingShape(TeamRule):
             return
         last = gate.get("last_correction_dispatch")
         if last is not None and type(last) is not dict:
-            report(f"{GATE}/last_correction_dispatch", f"this must be an object or null, not {type_name(last)}")
+            message = f"last_correction_dispatch must be an object or null, not {type_name(last)}"
+            report(f"{GATE}/last_correction_dispatch", message)
 
     def examples(self) -> Iterator[Example]:
         yield Example(
