@@ -392,6 +392,30 @@ def test_a_section_may_hold_its_content_in_deeper_sections() -> None:
     assert found(samples.spec(goals="<!-- to do -->"), samples.SPEC) == ["TC412"]
 
 
+RECORD = samples.document("Context", "Decision", "Alternatives", "Consequences", "Notes", title="Use sessions")
+
+
+def test_a_decision_record_should_have_notes() -> None:
+    path = f"{samples.FOLDER}/adr/ADR-001.md"
+    assert found(RECORD, path) == []
+    (told,) = lint_text(RECORD.partition("## Notes")[0], path)
+    assert (told.code, told.severity, told.pointer) == ("TC413", Severity.INFO, "#Notes")
+    assert found(RECORD.partition("## Notes")[0], path, **{"team-mode": "lean"}) == []
+
+
+def test_an_empty_section_of_a_side_document_is_told_too() -> None:
+    (told,) = lint_text("## Context\n\n" + RECORD.replace("## Context\n\n", "## "), f"{samples.FOLDER}/adr/ADR-001.md")
+    assert (told.code, told.severity, told.pointer) == ("TC412", Severity.ERROR, "#Context")
+
+
+def test_a_side_folder_holds_its_documents_alone(tmp_path: Path) -> None:
+    strays = ("adr/first.txt", "adr/old/ADR-001.md", "design-specs/form.png", "research/research.MD")
+    files = {f"{samples.FOLDER}/{name}": "x" for name in (*strays, "adr/.gitkeep")}
+    write_files(tmp_path, samples.session(files))
+    told = [(f.path.removeprefix(f"{samples.FOLDER}/"), f.code, f.severity) for f in lint_paths(tmp_path)]
+    assert told == [(name, "TC416", Severity.WARNING) for name in strays]
+
+
 def test_a_report_before_the_end_is_warned_about(tmp_path: Path) -> None:
     write_files(tmp_path, samples.session({samples.REPORT: samples.report("Known issues")}))
     assert [(f.code, f.severity) for f in lint_paths(tmp_path)] == [("TC414", Severity.WARNING)]

@@ -61,6 +61,8 @@ SIDE_NAMES = {
     K.RESEARCH: ("research-<slug>.md", Pattern(r"research-[a-z0-9]+(?:-[a-z0-9]+)*\.md")),
     K.DESIGN_SPEC: ("design-spec-<slug>.md", Pattern(r"design-spec-[a-z0-9]+(?:-[a-z0-9]+)*\.md")),
 }
+# Files that keep a folder and say nothing.
+KEEPERS = (".gitkeep", ".gitignore", ".keep")
 _ENDINGS = {".input.json": K.INPUT, ".output.json": K.OUTPUT, ".plan.json": K.PLAN, ".trace.json": K.TRACE}
 # Bytes that a document of a kind can hardly do without; a file that merely has the name has to show one of them.
 _SIGNS: dict[TeamKind, tuple[bytes, ...]] = {

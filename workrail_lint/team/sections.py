@@ -82,6 +82,7 @@ ADVISED: dict[TeamKind, tuple[Section, ...]] = {
         _section("Security considerations", "security considerations", "security"),
         _section("Testing strategy", "testing strategy", "test strategy"),
     ),
+    K.ADR: (_section("Notes"),),
 }
 SECTION_NAMES = tuple(
     dict.fromkeys(section.name for table in (REQUIRED, ADVISED) for known in table.values() for section in known)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
-from workrail_lint.team.documents import SIDE_FOLDERS, SIDE_NAMES, TeamKind
+from workrail_lint.team.documents import KEEPERS, SIDE_FOLDERS, SIDE_NAMES, TeamKind
 from workrail_lint.team.rules import samples
 from workrail_lint.team.rules.base import DECIDED, FIXED, Document, Report, TeamRule
 from workrail_lint.team.sections import (
@@ -86,11 +86,9 @@ class SectionEmpty(TeamRule):
     why = "A heading alone passes a look at the outline and tells the next agent nothing."
 
     def check_markdown(self, document: Document, sections: Sections, report: Report) -> None:
-        if document.kind not in (K.SPEC, K.ARCHITECTURE, K.REPORT):
-            return
         if document.kind is K.ARCHITECTURE and document.mode is not Mode.FULL:
             return
-        for section in REQUIRED[document.kind]:
+        for section in REQUIRED.get(document.kind, ()):
             found = sections.find(section)
             if found and not any(sections.has_content(index) for index in found):
                 title = sections.title(found[0])
@@ -155,9 +153,9 @@ class SideSectionMissing(TeamRule):
                 report(f"#{section.name}", f"the section {section.name} is missing")
 
     def examples(self) -> Iterator[Example]:
-        names = ("Context", "Decision", "Alternatives", "Consequences")
+        names = ("Context", "Decision", "Alternatives", "Notes", "Consequences")
         yield Example(
-            samples.document(*names[:3], title="Use sessions"),
+            samples.document(*names[:4], title="Use sessions"),
             samples.document(*names, title="Use sessions"),
             path=f"{samples.FOLDER}/adr/ADR-001.md",
         )
@@ -180,8 +178,18 @@ class SideFileName(TeamRule):
             folder = next(folder for folder, kind in SIDE_FOLDERS.items() if kind is document.kind)
             report("", f"{shown(name)} in {folder}/ is not named like {wanted}")
 
+    def check_session(self, unit: Unit, report: Report) -> None:
+        """What is no Markdown, or stands deeper, is nobody's document and has no name that fits."""
+        for file in sorted(unit.files):
+            folder, _, name = file.partition("/")
+            if folder not in SIDE_FOLDERS or os.path.basename(file) in KEEPERS:
+                continue
+            if "/" in name or not name.endswith(".md"):
+                wanted, _ = SIDE_NAMES[SIDE_FOLDERS[folder]]
+                report("", f"{shown(name)} in {folder}/ is not named like {wanted}", path=f"{unit.folder}/{file}")
+
     def examples(self) -> Iterator[Example]:
-        text = samples.document("Context", "Decision", "Alternatives", "Consequences", title="Use sessions")
+        text = samples.document("Context", "Decision", "Alternatives", "Consequences", "Notes", title="Use sessions")
         yield Example(
             text,
             text,

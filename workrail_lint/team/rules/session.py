@@ -10,7 +10,7 @@ from workrail_lint.findings import Severity
 from workrail_lint.project.cache import FOLDER as CACHE
 from workrail_lint.rules.base import Example
 from workrail_lint.team import machine
-from workrail_lint.team.documents import ARTIFACTS, SIDE_FOLDERS, TeamKind, kind_by_name
+from workrail_lint.team.documents import ARTIFACTS, KEEPERS, SIDE_FOLDERS, TeamKind, kind_by_name
 from workrail_lint.team.rules import samples
 from workrail_lint.team.rules.base import DECIDED, FIXED, Report, TeamRule
 from workrail_lint.team.unit import Unit
@@ -28,7 +28,6 @@ from workrail_lint.team.wording import shown
 
 S = WorkflowState
 _STATUS, _TASKS, _HISTORY = "status.json", "tasks.yaml", "approve-design-history.jsonl"
-_IGNORED = (".gitkeep", ".gitignore", ".keep")
 _MOST_STRAYS = 20
 
 
@@ -342,9 +341,9 @@ class StrayFile(TeamRule):
 
 
 def _is_known(file: str) -> bool:
-    """An artifact in its place, a side document in its folder, or a recorded exchange anywhere."""
+    """An artifact in its place, whatever a side folder holds, or a recorded exchange anywhere."""
     folder, _, name = file.rpartition("/")
-    if name in _IGNORED or file.startswith(f"{CACHE}/"):
+    if name in KEEPERS or file.startswith(f"{CACHE}/") or file.partition("/")[0] in SIDE_FOLDERS:
         return True
     kind = kind_by_name(file)
     if kind is None:
