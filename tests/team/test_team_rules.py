@@ -458,6 +458,18 @@ def test_rules_about_roles_wait_for_a_role() -> None:
     assert found(samples.agent_output(artifacts={"files_changed": ["src/a.py"]}), "x.output.json") == []
 
 
+def test_an_artifact_of_another_role_is_unknown_and_no_more() -> None:
+    strange = samples.coded(options=[{"id": "A"}], confidence="x", test_results="no")
+    told = found(samples.agent_output(artifacts=strange), samples.exchange("Coder", side="output"))
+    assert told == ["TC539"] * 3
+
+
+def test_options_are_judged_where_it_is_known_who_gives_them() -> None:
+    output = samples.agent_output(artifacts={"options": [{"id": "A"}]})
+    assert found(output, "x.output.json") == []
+    assert "TC548" in found(output, "x.output.json", **{"team-agent": "Researcher"})
+
+
 def test_plans_are_judged_like_inputs() -> None:
     plan = samples.dispatch_plan("PLAN", "Planner")
     plan["dispatch"][0]["task"]["acceptance_checks"] = ["npm test"]

@@ -234,6 +234,11 @@ def sentence_count(text: str) -> int:
     return len(ends) + (1 if is_text(rest) else 0)
 
 
+def _known_keys(document: ExchangeDocument) -> tuple[str, ...]:
+    """The artifacts that an output may have; those of any role where nobody says whose it is."""
+    return (*UNIVERSAL_KEYS, *(ROLE_KEYS if document.agent is None else ROLES[document.agent].keys))
+
+
 class OutputArtifactType(TeamRule):
     code = "TC537"
     name = "output-artifact-type"
@@ -245,8 +250,11 @@ class OutputArtifactType(TeamRule):
     fix_safety = "safe"
 
     def check_output(self, document: ExchangeDocument, report: Report) -> None:
+        known = _known_keys(document)
         artifacts = members_of(document.value.get("artifacts"))
         for name, value in artifacts.items():
+            if name not in known:
+                continue
             for pointer, message in type_problems(name, value):
                 wrap = pointer == "" and is_text(value) and name in (*LIST_KEYS, "review_comments", "findings")
                 at = f"/artifacts/{name}{pointer}"
@@ -306,9 +314,9 @@ class OutputArtifactUnknown(TeamRule):
     why = "Nobody looks for it."
 
     def check_output(self, document: ExchangeDocument, report: Report) -> None:
-        own = ROLE_KEYS if document.agent is None else ROLES[document.agent].keys
+        known = _known_keys(document)
         for name in members_of(document.value.get("artifacts")):
-            if name not in UNIVERSAL_KEYS and name not in own:
+            if name not in known:
                 report(child("/artifacts", name), f"{shown(name)} is no known artifact", on_name=True)
 
     def examples(self) -> Iterator[Example]:

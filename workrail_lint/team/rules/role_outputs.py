@@ -251,9 +251,9 @@ class ResearchOptions(TeamRule):
     why = "The options are compared member by member; one without effort or with a free id can't be."
 
     def check_output(self, document: ExchangeDocument, report: Report) -> None:
-        options = items_of(_artifacts(document).get("options"))
-        if document.agent not in (None, A.RESEARCHER):
+        if document.agent is not A.RESEARCHER:
             return
+        options = items_of(_artifacts(document).get("options"))
         recommended = []
         for index, option in enumerate(options):
             at = f"/artifacts/options/{index}"
