@@ -36,6 +36,12 @@ def written(moment: datetime) -> str:
     return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def read_time(text: str) -> datetime:
+    """The moment that a text names; without a zone it is UTC, wherever the run is played."""
+    moment = datetime.fromisoformat(text)
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
 class Recorder:
     """The events of a run, in order; each moves the clock."""
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from pytest_workrail.team.blockers import Halt, TeamBlocker, about_state, report, unscripted
-from pytest_workrail.team.clock import EPOCH, Clock
+from pytest_workrail.team.clock import EPOCH, Clock, read_time
 from pytest_workrail.team.golden import Normal, artifacts
 from pytest_workrail.team.locks import Witness, covered, lock_ids
 from pytest_workrail.team.orchestrator import orchestrate
@@ -108,7 +108,7 @@ def _start(files: Files) -> datetime:
     values: list[Any] = [_status(files)]
     if HISTORY in files:
         values += [line.value for line in read_jsonl(files[HISTORY]).lines]
-    found = [datetime.fromisoformat(text).astimezone(UTC) for text in _times(values)]
+    found = [read_time(text) for text in _times(values)]
     return max([EPOCH, *(each for each in found if each.year < _LAST_YEAR)]).replace(microsecond=0)
 
 
@@ -117,8 +117,7 @@ def _times(value: Any) -> Iterator[str]:
     while stack:
         item = stack.pop()
         if type(item) is str:
-            found = moment(item)
-            if found is not None and found.has_zone and item < f"{_LAST_YEAR}" and item[:4] > "0001":
+            if moment(item) is not None and item < f"{_LAST_YEAR}" and item[:4] > "0001":
                 yield item
         elif type(item) is list or type(item) is dict:
             stack += item.values() if type(item) is dict else item
@@ -135,7 +134,7 @@ def _lay_out(stage: Stage, team: Team, files: Files) -> Halt | None:
             stage.store.seed(path, text_bytes(text))
         for file, data in files.items():
             pointer = child("/team/start/mtimes", file)
-            at = datetime.fromisoformat(times[file]).astimezone(UTC) if file in times else EPOCH
+            at = read_time(times[file]) if file in times else EPOCH
             pointer = child("/team/start/resume", file)
             stage.store.put(file, data, at.timestamp())
     except (ValueError, OverflowError, OSError) as problem:

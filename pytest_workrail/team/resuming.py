@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
 from pytest_workrail.team.asking import ask_pending
@@ -16,6 +15,7 @@ from pytest_workrail.team.blockers import (
     unscripted,
 )
 from pytest_workrail.team.building import Verdict, follow_answers
+from pytest_workrail.team.clock import read_time
 from pytest_workrail.team.designing import Step, approve_design, correct, move_correction
 from pytest_workrail.team.dispatching import dispatch
 from pytest_workrail.team.questions import Kind
@@ -223,5 +223,4 @@ def _files(stage: Stage, owned: tuple[str, ...]) -> list[str]:
 def _is_evidence(stage: Stage, file: str, at: object) -> bool:
     if moment(at) is None or stage.judge.errors(file):
         return False
-    sent = datetime.fromisoformat(str(at))
-    return stage.store.age(file) > sent.timestamp()
+    return stage.store.age(file) > read_time(str(at)).timestamp()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -237,6 +239,39 @@ def test_a_broken_artifact_is_no_evidence() -> None:
     )
     found = resumed(files, start={"mtimes": {"architecture.md": "2000-01-01T00:00:09Z"}})
     assert blockers(found) == ["TEAM_CORRECTION_UNVERIFIED"]
+
+
+@pytest.fixture(params=["UTC", "Asia/Tokyo", "America/New_York"])
+def zone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A machine that stands somewhere."""
+    monkeypatch.setenv("TZ", request.param)
+    time.tzset()
+    yield request.param
+    monkeypatch.undo()
+    time.tzset()
+
+
+@pytest.mark.parametrize(("second", "made"), [(4, False), (5, False), (6, True)])
+def test_a_time_without_a_zone_is_the_same_everywhere(zone: str, second: int, made: bool) -> None:
+    """It counts as UTC, so that evidence of a correction does not depend on where the machine stands."""
+    answer = "changes-requested: smaller"
+    sent_out = {"agent": "Architect", "task_id": "meta", "at": "2000-01-01T00:00:05"}
+    tracking = {"APPROVE_DESIGN": {"correction_status": "dispatched", "last_correction_dispatch": sent_out}}
+    files = folder(
+        status("APPROVE_DESIGN", *gates(answer, None), gate_tracking=tracking),
+        **{"approve-design-history.jsonl": history(answer)},
+    )
+    times = {"architecture.md": f"2000-01-01T00:00:0{second}Z"}
+    found = resumed(files, start={"mtimes": times}, user={"UD-APPROVE-DESIGN": [{"cancel": "no"}]})
+    assert blockers(found) == ["TEAM_GATE_DECISION_MISSING" if made else "TEAM_CORRECTION_UNVERIFIED"]
+
+
+def test_the_clock_goes_on_behind_times_without_a_zone() -> None:
+    asked = decision("UD-1", asked_at="2026-03-01T10:00:00")
+    files = folder(status("ASK_USER", *gates(), asked, last_update="2026-03-01T10:00:00"), **{"tasks.yaml": tasks()})
+    found = resumed(files, user={"UD-1": ["yes"]})
+    assert set(codes(found)) == {"TC107"}
+    assert found.status["last_update"] > "2026-03-01T10:00:00"
 
 
 @pytest.mark.parametrize(
