@@ -109,13 +109,20 @@ def _rewrite_without_reask(w: Witness) -> bool:
     return False
 
 
-def _gate_asks(visit: list[Event]) -> int:
-    return sum(1 for e in visit if e["event"] == "ask" and set(e["decisions"]) & GATES.keys())
+def _gate_asks(visit: list[Event]) -> list[int]:
+    """How often a gate asked until it had a decision, for each decision of a visit: a change request is one, too."""
+    asks = [0]
+    for event in visit:
+        if event["event"] == "ask" and set(event["decisions"]) & GATES.keys():
+            asks[-1] += 1
+        elif event["event"] == "decision":
+            asks.append(0)
+    return [count for count in asks if count] or [0]
 
 
 def _gate_reask_three(w: Witness) -> bool:
     return any(
-        _gate_asks(visit) == LIMITS.reasks + 1 and after[0]["state"] == "BLOCKED"
+        _gate_asks(visit)[-1] == LIMITS.reasks + 1 and after[0]["state"] == "BLOCKED"
         for visit, after in pairwise(_visits(w))
     )
 
@@ -124,7 +131,7 @@ def _gate_counter_in_memory(w: Witness) -> bool:
     begun = w.started_with.get("current_state")
     first = next((v for v in _visits(w) if v[0]["event"] == "enter_state"), [])
     is_gate = any(gate.value == begun for gate in GATES.values())
-    return w.is_resumed and is_gate and _gate_asks(first) == LIMITS.reasks + 1
+    return w.is_resumed and is_gate and _gate_asks(first)[0] == LIMITS.reasks + 1
 
 
 def _well_known_in_place(w: Witness) -> bool:

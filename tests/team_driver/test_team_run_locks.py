@@ -83,6 +83,19 @@ def test_a_gate_is_given_up_after_three_re_asks() -> None:
     assert found.final_state == "BLOCKED"
 
 
+@pytest.mark.parametrize(
+    ("answers", "shown"),
+    [
+        (["changes-requested: a", "x", "y", None, "z"], True),  # a change request is a decision: the count starts anew
+        (["x", "y", "changes-requested: a", {"cancel": "enough"}], False),  # four asks, and none of them the fourth
+    ],
+)
+def test_re_asks_are_counted_for_each_decision(answers: list[Any], shown: bool) -> None:
+    found = played(user={"UD-APPROVE-DESIGN": answers}, locks=["team-gate-reask-three"])
+    assert blockers(found) == ["TEAM_GATE_DECISION_MISSING"]
+    assert found.locks == {"team-gate-reask-three": shown}
+
+
 @pytest.mark.enforces("team-gate-counter-in-memory")
 def test_a_resumed_gate_has_all_its_tries_again() -> None:
     files = folder(status("APPROVE_DESIGN", decision(DESIGN)))
