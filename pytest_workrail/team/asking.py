@@ -257,7 +257,7 @@ def ask(stage: Stage, questions: list[Question]) -> Ok[list[Outcome]] | Err[Halt
 
 def ask_pending(stage: Stage, entries: list[dict[str, Any]]) -> Ok[list[Outcome]] | Err[Halt]:
     """Ask what an earlier run stored and never got an answer to."""
-    stage.enter(S.ASK_USER)
+    stage.arrive(S.ASK_USER)
     return settle(stage, {str(entry["decision_id"]): topic_of(entry.get("question")) for entry in entries})
 
 

@@ -51,9 +51,7 @@ def orchestrate(stage: Stage) -> Halt | None:
 
 
 def _handled(stage: Stage, state: WorkflowState) -> Step:
-    # A question or a repair may have come back to this state already.
-    if not (stage.state is state and stage.trace.events and stage.trace.events[-1]["event"] == "enter_state"):
-        stage.enter(state)
+    stage.arrive(state)
     return _HANDLERS[state](stage)
 
 

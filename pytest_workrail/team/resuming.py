@@ -97,30 +97,34 @@ def _go_on(stage: Stage, status: Status, state: WorkflowState) -> Step:
     lacking = [missing(file) for file in absent if not stage.store.exists(file)]
     if lacking:
         return Err(blocked(BlockerSlug.ARTIFACT_INVALID, *lacking))
-    if state is S.APPROVE_DESIGN:
-        stage.enter(state)
-        return _approval(stage, status)
-    if state is S.REVIEW_STRATEGY:
-        if machine.strategy_of(status) is None:
-            return Ok(state)
-        stage.enter(state)
-        stage.trace.emit("verify", ok=True)
-        return Ok(S.IMPLEMENT_LOOP)
+    if state in GATES.values():
+        return _at(stage, state)
     pending = [
         entry
         for entry in machine.decisions_of(status)
         if decision_number(entry.get("decision_id")) is not None and entry.get("status") == DecisionStatus.PENDING
     ]
-    if pending:
-        return _pending(stage, pending)
+    back: str | None = state.value
     if state is S.ASK_USER:
         back = machine.return_state(status)
         if back is None or WorkflowState(back) in machine.NOT_RETURNABLE:
-            return Err(_no_way_back("UD-1"))
+            return Err(_no_way_back(str(pending[0]["decision_id"]) if pending else "UD-1"))
         stage.enter(state)
-        return Ok(WorkflowState(back))
+    return _pending(stage, pending, WorkflowState(back)) if pending else _at(stage, WorkflowState(back))
+
+
+def _at(stage: Stage, state: WorkflowState) -> Step:
+    """Do what is left to do in a state that is neither a question nor an end."""
+    status = stage.store.status() or {}
+    if state is S.APPROVE_DESIGN:
+        stage.arrive(state)
+        return _approval(stage, status)
+    if state is S.REVIEW_STRATEGY and machine.strategy_of(status) is not None:
+        stage.arrive(state)
+        stage.trace.emit("verify", ok=True)
+        return Ok(S.IMPLEMENT_LOOP)
     if is_member(state.value, FixLoop):
-        stage.enter(state)
+        stage.arrive(state)
         return _repair(stage, FixLoop(state.value))
     return Ok(state)
 
@@ -133,12 +137,8 @@ def _no_way_back(ident: str) -> Halt:
     return blocked(BlockerSlug.MANDATORY_USER_DECISION_MISSING, unknown)
 
 
-def _pending(stage: Stage, entries: list[dict[str, Any]]) -> Step:
-    """Ask what is open, and only that; then go back to where the first of them came from."""
-    context = entries[0].get("state_context")
-    if not is_member(context, WorkflowState) or WorkflowState(context) in machine.NOT_RETURNABLE:
-        return Err(_no_way_back(str(entries[0]["decision_id"])))
-    state = WorkflowState(context)
+def _pending(stage: Stage, entries: list[dict[str, Any]], state: WorkflowState) -> Step:
+    """Ask what is open, and only that; then go on in a state, or where the answers lead."""
     asked = ask_pending(stage, entries)
     if isinstance(asked, Err):
         return asked
@@ -148,7 +148,9 @@ def _pending(stage: Stage, entries: list[dict[str, Any]]) -> Step:
     if builds:
         return Ok(after_build_question(stage, builds, state))
     followed = follow_answers(stage, asked.value, state, {}, Verdict.PASSED)
-    return followed if isinstance(followed, Err) else Ok(stage.state)
+    if isinstance(followed, Err):
+        return followed
+    return Ok(stage.state) if followed.value is Verdict.REPAIRED else _at(stage, state)
 
 
 def _repair(stage: Stage, loop: FixLoop) -> Step:

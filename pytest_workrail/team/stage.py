@@ -145,6 +145,11 @@ class Stage:
             self.store.save_status(status)
         self.trace.enter(state)
 
+    def arrive(self, state: WorkflowState) -> None:
+        """Go to a state, unless a question or a repair has just come back to it."""
+        if not (self.state is state and self.trace.events and self.trace.events[-1]["event"] == "enter_state"):
+            self.enter(state)
+
     def move_task(self, ident: str, status: TaskStatus) -> None:
         self.store.set_task(ident, status)
         self.trace.emit("task_status", task=ident, status=status.value)

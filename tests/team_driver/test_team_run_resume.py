@@ -184,6 +184,47 @@ def test_ask_user_without_an_open_question_goes_back() -> None:
     assert found.states[:2] == ["ASK_USER", "PLAN"]
 
 
+@pytest.mark.parametrize("is_open", [True, False])
+@pytest.mark.parametrize(
+    ("context", "work", "states"),
+    [
+        ("FIX_REVIEW", "in-progress", ["FIX_REVIEW", "IMPLEMENT_LOOP"]),
+        ("FIX_TESTS", "implemented", ["FIX_TESTS", "IMPLEMENT_LOOP"]),
+        ("FIX_BUILD", "completed", ["FIX_BUILD", "INTEGRATE"]),
+        ("REVIEW_STRATEGY", "not-started", ["REVIEW_STRATEGY", "IMPLEMENT_LOOP"]),
+        ("RELEASE", "completed", ["RELEASE", "DONE"]),
+    ],
+)
+def test_ask_user_goes_back_to_any_state(context: str, work: str, states: list[str], is_open: bool) -> None:
+    asked = decision("UD-1", state_context=context) if is_open else decision("UD-1", "answered", "x")
+    counts = {"T-001": {"FIX_REVIEW": 1, "FIX_TESTS": 1}, "meta": {"FIX_BUILD": 1}}
+    files = begun("ASK_USER", work, last_ci_result="unknown", retry_counts=counts)
+    files["status.json"]["user_decisions"].append({**asked, "state_context": context})
+    found = resumed(files, user={"UD-1": ["yes"]} if is_open else {}, repository=CODE)
+    assert found.states[:3] == ["ASK_USER", *states]
+    assert found.final_state == "DONE"
+    assert found.retry_counts == counts, "a round that was counted is not counted again"
+    assert "TC801" not in codes(found)
+
+
+@pytest.mark.parametrize(
+    ("state", "context", "work", "dispatches"),
+    [
+        ("IMPLEMENT_LOOP", "DESIGN", "implemented", ["Reviewer/T-001", "QA/T-001"]),  # the design stays approved
+        ("FIX_REVIEW", "IMPLEMENT_LOOP", "in-progress", ["Coder/T-001", "Reviewer/T-001"]),
+        ("PLAN", "IMPLEMENT_LOOP", "not-started", ["Planner/meta", "Coder/T-001"]),  # and nothing is left out
+    ],
+)
+def test_a_session_goes_on_where_it_stood(state: str, context: str, work: str, dispatches: list[str]) -> None:
+    """A question that was left open in another state is asked; only ASK_USER itself goes back to where it came from."""
+    files = begun(state, work, retry_counts={"T-001": {"FIX_REVIEW": 1}})
+    files["status.json"]["user_decisions"].append(decision("UD-1", state_context=context))
+    found = resumed(files, user={"UD-1": ["yes"], "UD-REVIEW-STRATEGY": ["batch"]}, repository=CODE)
+    assert found.states[:2] == ["ASK_USER", state]
+    assert sent(found)[: len(dispatches)] == dispatches
+    assert found.final_state == "DONE"
+
+
 @pytest.mark.parametrize("context", ["ASK_USER", "NOWHERE"])
 def test_a_question_that_leads_nowhere(context: str) -> None:
     found = resumed(folder(status("ASK_USER", decision("UD-1", state_context=context)), **{"tasks.yaml": tasks()}))

@@ -211,7 +211,8 @@ def may_follow(state: WorkflowState, target: WorkflowState, mode: Mode) -> bool:
     if target is S.BLOCKED:
         return state not in TERMINAL_STATES
     if state is S.ASK_USER:
-        return target in ANSWER_TARGETS or target not in (*NOT_RETURNABLE, *GATES.values())
+        # Where the question came from: even a gate, though asking there is worth a warning.
+        return target not in NOT_RETURNABLE
     if target is S.ASK_USER:
         # Decisions that are still open when a session is resumed are asked from wherever it stood.
         return state not in (*GATES.values(), *TERMINAL_STATES)
