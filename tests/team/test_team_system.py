@@ -34,6 +34,8 @@ SESSION, FOLDER = samples.SESSION, samples.FOLDER
         ("status.json", {"current_state": "PLAN"}, False, "team-status"),
         ("status.json", {"healthy": True}, False, None),
         ("status.json", {"healthy": True}, True, "team-status"),
+        ("status.json", {"jobs": [{"current_state": "idle"}]}, False, None),
+        ("status.json", '{"current_state": "PLAN",}', False, "team-status"),
         (samples.TASKS, "", False, "team-tasks"),
         ("ansible/tasks.yaml", "tasks:\n- name: x\n", False, None),
         ("plan/tasks.yaml", "tasks:\n- acceptance_checks: []\n", False, "team-tasks"),

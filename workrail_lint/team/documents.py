@@ -168,7 +168,7 @@ def is_session_folder(folder: str) -> bool:
     if os.path.isfile(status):
         try:
             with open(status, "rb") as file:
-                if _SIGNS[K.STATUS][0] in file.read(MAX_BYTES):
+                if _has_sign(K.STATUS, file.read(MAX_BYTES)):
                     return True
         except OSError:
             pass
@@ -179,11 +179,24 @@ def claimed_kind(path: str, data: bytes, *, named: bool, disk: bool = True) -> T
     """The kind of a file, None when it is not ours. One that was asked for by name needs no further sign."""
     kind = kind_by_name(path)
     if kind is not None:
-        if named or exchange_of(path) is not None or any(sign in data for sign in _SIGNS.get(kind, ())):
+        if named or exchange_of(path) is not None or _has_sign(kind, data):
             return kind
         if (place_of(path) if disk else place_by_path(path)) is not None:
             return kind
     return kind_by_shape(path, data)
+
+
+def _has_sign(kind: TeamKind, data: bytes) -> bool:
+    """Whether the bytes of a file bear out its name. Others keep a state somewhere in a status.json, too."""
+    if not any(sign in data for sign in _SIGNS.get(kind, ())):
+        return False
+    if kind is not K.STATUS:
+        return True
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        return True  # a slip is told, not overlooked
+    return not isinstance(value, dict) or "current_state" in value
 
 
 def kind_by_shape(path: str, data: bytes) -> TeamKind | None:
