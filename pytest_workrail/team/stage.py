@@ -146,8 +146,9 @@ class Stage:
         self.trace.enter(state)
 
     def arrive(self, state: WorkflowState) -> None:
-        """Go to a state, unless a question or a repair has just come back to it."""
-        if not (self.state is state and self.trace.events and self.trace.events[-1]["event"] == "enter_state"):
+        """Go to a state, unless a question or a repair has come back to it already."""
+        entered = [event["state"] for event in self.trace.events if event["event"] == "enter_state"]
+        if entered[-1:] != [state.value]:
             self.enter(state)
 
     def move_task(self, ident: str, status: TaskStatus) -> None:

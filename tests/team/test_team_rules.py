@@ -612,6 +612,13 @@ def test_repairs_after_the_user_was_asked_count_anew() -> None:
     assert run(enter("IMPLEMENT_LOOP"), *loop * 3, enter("ASK_USER"), *loop) == []
 
 
+def test_a_final_review_that_was_waived_stays_so() -> None:
+    waived = at("ASK_USER", "decision", id="UD-1", status="answered", waives=["Reviewer"], task="meta")
+    repaired = [enter("FIX_TESTS"), enter("IMPLEMENT_LOOP"), enter("INTEGRATE")]
+    assert run(enter("ASK_USER"), waived, *repaired, resumed=True) == []
+    assert run(enter("ASK_USER"), *repaired, resumed=True) == ["TC813"]
+
+
 def test_an_odd_trace_is_no_trouble() -> None:
     assert run({"event": 3}, {"event": "enter_state", "state": []}, {}) == []
     assert found({"trace": [1, None, "x"], "mode": 7}, "x.trace.json") == []

@@ -225,6 +225,20 @@ def test_a_session_goes_on_where_it_stood(state: str, context: str, work: str, d
     assert found.final_state == "DONE"
 
 
+@pytest.mark.parametrize("context", ["IMPLEMENT_LOOP", "FIX_TESTS"])
+def test_a_task_that_is_given_up_on_resume_is_left_in_one_step(context: str) -> None:
+    text = "FIX_TESTS of T-001 was tried 3 times: no. Take a different approach?"
+    plan = tasks(task(state="implemented"), task("T-002"))
+    asked = decision("UD-1", question=text, state_context=context)
+    files = folder(
+        status("ASK_USER", *gates(), asked, retry_counts={"T-001": {"FIX_TESTS": 3}}), **{"tasks.yaml": plan}
+    )
+    found = resumed(files, user={"UD-1": ["simplify"]})
+    assert found.states == [*dict.fromkeys(["ASK_USER", context, "IMPLEMENT_LOOP"]), "INTEGRATE", "RELEASE", "DONE"]
+    assert found.tasks == {"T-001": "blocked", "T-002": "completed"}
+    assert codes(found) == ["TC711"]
+
+
 @pytest.mark.parametrize("context", ["ASK_USER", "NOWHERE"])
 def test_a_question_that_leads_nowhere(context: str) -> None:
     found = resumed(folder(status("ASK_USER", decision("UD-1", state_context=context)), **{"tasks.yaml": tasks()}))

@@ -199,6 +199,7 @@ class FinalReviewCount(TeamRule):
 
     def check_trace(self, trace: Trace, report: Report) -> None:
         final = 0
+        is_waived = False
         entered: list[WorkflowState | None] = []
         for event in trace.events:
             is_final = event.agent is A.REVIEWER and event.task == META
@@ -210,12 +211,12 @@ class FinalReviewCount(TeamRule):
             elif event.name == "reply" and is_final and event.text("status") == "OK":
                 final += 1
             elif event.name == "decision" and event.text("task") == META and A.REVIEWER in _waived(event):
-                final += 1  # the user lives with what the review found
+                is_waived = True  # the user lives with what the review found, whatever is repaired later
             elif event.name == "enter_state":
                 per_batch = event.mode is Mode.FULL and trace.strategy is Strategy.PER_BATCH
                 # After a repair of the build the review has been.
                 from_loop = entered[-1:] == [S.IMPLEMENT_LOOP] and S.INTEGRATE not in entered
-                if event.state is S.INTEGRATE and from_loop and per_batch and not final:
+                if event.state is S.INTEGRATE and from_loop and per_batch and not (final or is_waived):
                     report(
                         event.pointer, "INTEGRATE follows 0 final reviews; with per-batch one looks across all tasks"
                     )
