@@ -15,7 +15,7 @@ from pytest_workrail.events.vocabulary import (
     BlockerCode,
 )
 from workrail_lint.findings import Finding
-from workrail_lint.team.vocabulary import AgentName, BlockerSlug, WorkflowState
+from workrail_lint.team.vocabulary import AgentName, BlockerSlug, Mode, WorkflowState
 
 # Whom to ask for an artifact that is not there.
 OWNERS = {
@@ -28,6 +28,10 @@ OWNERS = {
     "research/": AgentName.RESEARCHER,
     "design-specs/": AgentName.DESIGNER,
 }
+
+
+# In a lean session others do the work of those who are not sent off.
+_LEAN_OWNERS = {"tasks.yaml": AgentName.SPEC_AGENT, "report.md": AgentName.ORCHESTRATOR}
 
 
 class TeamBlocker(str, Enum):
@@ -121,9 +125,10 @@ def about_state(code: TeamBlocker, state: WorkflowState, message: str, fix: str)
     return _blocker(code, {"kind": "state", "state": state.value}, message, fix)
 
 
-def missing(file: str) -> Blocker:
+def missing(file: str, mode: Mode = Mode.FULL) -> Blocker:
     """An artifact that has to be there and is not."""
-    owner = OWNERS.get(file, AgentName.ORCHESTRATOR).value
+    owners = OWNERS if mode is Mode.FULL else {**OWNERS, **_LEAN_OWNERS}
+    owner = owners.get(file, AgentName.ORCHESTRATOR).value
     return about_artifact(B.ARTIFACT_MISSING, file, f"{file} is missing", f"Have {owner} write {file}")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from pytest_workrail.team.blockers import (
     Blocker,
@@ -238,6 +238,13 @@ def _has_conventions(stage: Stage, status: Status | None) -> bool:
     return members_of(status.get("runtime_flags")).get("copilot_instructions_exists") is True
 
 
+class _Breach(NamedTuple):
+    """Something that breaks the contract for good, and the rule that says so, if one does."""
+
+    text: str
+    rule: str = ""
+
+
 class _Writing:
     """What an agent writes, with an eye on what it may not."""
 
@@ -246,15 +253,11 @@ class _Writing:
         self.agent = agent
         self.before = before
 
-    def write(self, files: tuple[File, ...]) -> list[str]:
-        """Write the files and give the words for everything that breaks the contract for good."""
-        broken: list[str] = []
-        for file in files:
-            problem = self._one(file)
-            broken += [problem] if problem else []
-        return broken
+    def write(self, files: tuple[File, ...]) -> list[_Breach]:
+        """Write the files and give everything that breaks the contract for good."""
+        return [breach for file in files if (breach := self._one(file)) is not None]
 
-    def _one(self, file: File) -> str:
+    def _one(self, file: File) -> _Breach | None:
         stage, agent = self.stage, self.agent.value
         reason = stage.store.refusal(file.path)
         if reason is None:
@@ -265,49 +268,56 @@ class _Writing:
                 reason = "can't be written"
         if reason is not None:
             stage.trace.emit("write_error", file=file.path, by=agent)
-            return f"{agent} tried to write {file.path}, which {reason}"
+            rule = "previous-session-touched" if session_parts(stage.store.repo_path(file.path)) else ""
+            return _Breach(f"{agent} tried to write {file.path}, which {reason}", rule)
         path = stage.store.repo_path(file.path)
         if not may_write(self.agent, path, stage.store.session, is_exact=True):
             stage.trace.emit("write", file=file.path, by=agent)
         if file.path == TASKS:
             return self._moved(tasks)
-        return self._decided() if file.path == STATUS else ""
+        return self._decided() if file.path == STATUS else None
 
-    def _moved(self, before: dict[Any, Any]) -> str:
-        broken = ""
+    def _moved(self, before: dict[Any, Any]) -> _Breach | None:
+        broken = None
         for task in self.stage.store.tasks():
             ident, status = task.get("id"), task.get("status")
             if ident in before and before[ident] != status and type(ident) is str and type(status) is str:
                 self.stage.trace.emit("task_status", task=ident, status=status, by=self.agent.value)
                 if status == TaskStatus.COMPLETED:
-                    broken = f"{self.agent.value} set {ident} to completed"
+                    broken = _Breach(f"{self.agent.value} set {ident} to completed", "coder-set-completed")
         return broken
 
-    def _decided(self) -> str:
+    def _decided(self) -> _Breach | None:
         """An agent may create status.json and note things in it, but what the user decided is not its business."""
         stage = self.stage
         after = stage.store.status()
         known = self.before or {}
         if after is None:
             if self.before is None:
-                return ""  # what it left behind is no status; the guard says so
+                return None  # what it left behind is no status; the guard says so
             stage.store.save_status(known)
-            return f"{self.agent.value} left a status.json that can't be read"
+            return _Breach(f"{self.agent.value} left a status.json that can't be read")
         old = {str(entry.get("decision_id")): entry for entry in decisions_of(known)}
         new = {str(entry.get("decision_id")): entry for entry in decisions_of(after)}
         changed = [ident for ident in (*new, *(old.keys() - new.keys())) if new.get(ident) != old.get(ident)]
         if not changed:
-            return ""
+            return None
         labels = [f"{ident}={new[ident].get('status') if ident in new else 'gone'}" for ident in sorted(changed)]
         stage.trace.emit("write", file=STATUS, set=labels, by=self.agent.value)
         after["user_decisions"] = known.get("user_decisions", [])
         stage.store.save_status(after)
-        return f"{self.agent.value} changed {', '.join(sorted(changed))} in status.json"
+        text = f"{self.agent.value} changed {', '.join(sorted(changed))} in status.json"
+        return _Breach(text, "foreign-decision-write")
 
 
-def _violation(stage: Stage, broken: list[str]) -> Halt:
-    fix = f"Have the agent keep to its role, then resume in {stage.state.value}"
-    reasons = [about_state(TeamBlocker.PROTOCOL_VIOLATION, stage.state, text, fix) for text in broken]
+def _violation(stage: Stage, broken: list[_Breach]) -> Halt:
+    reasons = []
+    for text, name in broken:
+        rule = by_name().get(name)
+        said = text if rule is None else f"{rule.code} {text}"
+        fix = f"Have the agent keep to its role, then resume in {stage.state.value}"
+        fix = fix if rule is None else f"{rule.summary} {fix}"
+        reasons.append(about_state(TeamBlocker.PROTOCOL_VIOLATION, stage.state, said, fix))
     return blocked(BlockerSlug.AGENT_FAILED, *reasons)
 
 

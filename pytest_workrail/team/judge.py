@@ -86,7 +86,7 @@ class Judge:
         found: list[Blocker] = []
         for file in guard.files:
             if not self._store.exists(file):
-                found.append(missing(file))
+                found.append(missing(file, self.mode))
             else:
                 found += self.errors(file, guard.codes)
         return found

@@ -94,7 +94,7 @@ def _target(status: Status, state: WorkflowState, start: Resume) -> Step:
 
 def _go_on(stage: Stage, status: Status, state: WorkflowState) -> Step:
     absent = machine.required_artifacts(state, stage.mode, machine.return_state(status))
-    lacking = [missing(file) for file in absent if not stage.store.exists(file)]
+    lacking = [missing(file, stage.mode) for file in absent if not stage.store.exists(file)]
     if lacking:
         return Err(blocked(BlockerSlug.ARTIFACT_INVALID, *lacking))
     if state in GATES.values():

@@ -392,6 +392,11 @@ def test_a_section_may_hold_its_content_in_deeper_sections() -> None:
     assert found(samples.spec(goals="<!-- to do -->"), samples.SPEC) == ["TC412"]
 
 
+def test_a_missing_section_is_told_with_the_titles_of_the_project() -> None:
+    (told,) = lint_text(samples.spec("Goals"), samples.SPEC, {"team-section-aliases": {"goals": ["Ziele", "/zweck/"]}})
+    assert told.message.endswith("may be goals, goal, Ziele or zweck")
+
+
 RECORD = samples.document("Context", "Decision", "Alternatives", "Consequences", "Notes", title="Use sessions")
 
 

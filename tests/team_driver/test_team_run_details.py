@@ -20,6 +20,7 @@ from pytest_workrail.team.golden import Normal, dumps
 from pytest_workrail.team.questions import Effect, Kind, effect, topic_of
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.team.roles import review_verdict
+from workrail_lint.team.rules.registry import all_rules
 from workrail_lint.team.vocabulary import DecisionStatus, FixLoop
 
 BLOCKED = {"output": {"status": "BLOCKED"}}
@@ -119,6 +120,34 @@ def test_silence_about_what_others_say_of_security_is_an_answer() -> None:
     found = full({"UD-1": [None]}, flags={"research": True}, replies={"Researcher/meta": wanted})
     assert [(each.code, each.severity.value) for each in found.findings] == [("TC224", "warning")]
     assert found.final_state == "DONE"
+
+
+@pytest.mark.parametrize(
+    ("files", "code"),
+    [
+        ({"tasks.yaml": tasks(task(state="completed"))}, "TC810"),
+        ({"repo:.agents-work/1999-12-01_old-work/notes.md": "x"}, "TC818"),
+        ({"repo:../outside.txt": "x"}, ""),
+    ],
+)
+def test_a_violation_is_told_by_its_rule(files: dict[str, Any], code: str) -> None:
+    found = full(replies={"Coder/T-001": {"files": files}})
+    (blocker,) = found.blockers
+    assert blocker.code.value == "TEAM_PROTOCOL_VIOLATION"
+    rule = next((rule for rule in all_rules() if rule.code == code), None)
+    if rule is None:
+        assert blocker.message.startswith("Coder tried")
+    else:
+        assert blocker.message.startswith(f"{code} Coder")
+        assert blocker.suggested_fix.startswith(rule.summary)
+
+
+def test_a_missing_plan_of_a_lean_session_is_asked_of_its_owner() -> None:
+    from team_plays import folder, resumed, status
+
+    files = folder(status("IMPLEMENT_LOOP"), **{"architecture.md": None})
+    (blocker,) = resumed(files, mode="lean").blockers
+    assert (blocker.pointer["file"], blocker.suggested_fix) == ("tasks.yaml", "Have SpecAgent write tasks.yaml")
 
 
 def test_nothing_is_assumed_when_defaults_are_none() -> None:

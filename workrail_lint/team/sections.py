@@ -114,10 +114,14 @@ class Sections:
                 found.setdefault(normal_title(heading.title), []).append(index)
         return found
 
+    def aliases(self, section: Section) -> tuple[str, ...]:
+        """What a heading may say to open a section: what the contract has, and what the settings add."""
+        return (*section.aliases, *self._aliases.get(section.name.casefold(), ()))
+
     def find(self, section: Section) -> list[int]:
         """The headings that open a section, in order."""
         found: set[int] = set()
-        for alias in (*section.aliases, *self._aliases.get(section.name.casefold(), ())):
+        for alias in self.aliases(section):
             if len(alias) > 2 and alias[0] == alias[-1] == "/":
                 word = Pattern(rf"(?<!\w){_escaped(normal_title(alias[1:-1]))}(?!\w)")
                 for title, indices in self._titles.items():

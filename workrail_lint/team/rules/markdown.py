@@ -32,9 +32,9 @@ def _missing(document: Document, sections: Sections) -> list[Section]:
     return [section for section in REQUIRED.get(document.kind, ()) if not sections.find(section)]
 
 
-def _titles(section: Section) -> str:
+def _titles(section: Section, sections: Sections) -> str:
     """What a heading may say to open a section."""
-    return listed([alias.strip("/") for alias in section.aliases], "or")
+    return listed([alias.strip("/") for alias in sections.aliases(section)], "or")
 
 
 class SpecSectionMissing(TeamRule):
@@ -52,7 +52,7 @@ class SpecSectionMissing(TeamRule):
             return
         for section in _missing(document, sections):
             excused = section is DEFINITION_OF_DONE and document.mode is Mode.LEAN
-            message = f"the section {section.name} is missing; its heading may be {_titles(section)}"
+            message = f"the section {section.name} is missing; its heading may be {_titles(section, sections)}"
             report(f"#{section.name}", message, severity=Severity.WARNING if excused else None)
 
     def examples(self) -> Iterator[Example]:
@@ -71,7 +71,10 @@ class ArchitectureSectionMissing(TeamRule):
         if document.kind is not K.ARCHITECTURE or document.mode is not Mode.FULL:
             return
         for section in _missing(document, sections):
-            report(f"#{section.name}", f"the section {section.name} is missing; its heading may be {_titles(section)}")
+            report(
+                f"#{section.name}",
+                f"the section {section.name} is missing; its heading may be {_titles(section, sections)}",
+            )
 
     def examples(self) -> Iterator[Example]:
         yield Example(samples.architecture("Overview"), samples.architecture(), path=samples.ARCHITECTURE)
@@ -132,7 +135,7 @@ class ReportSectionMissing(TeamRule):
             return
         unfinished = document.state is not None and document.state != "DONE"
         for section in _missing(document, sections):
-            message = f"the topic '{section.name}' is missing; its heading may be {_titles(section)}"
+            message = f"the topic '{section.name}' is missing; its heading may be {_titles(section, sections)}"
             report(f"#{section.name}", message, severity=Severity.WARNING if unfinished else None)
 
     def examples(self) -> Iterator[Example]:
