@@ -239,6 +239,19 @@ def test_a_task_that_is_given_up_on_resume_is_left_in_one_step(context: str) -> 
     assert codes(found) == ["TC711"]
 
 
+@pytest.mark.parametrize("ref", ["T-001", "meta"])
+@pytest.mark.parametrize("strategy", ["per-batch", "single-final"])
+def test_a_review_that_is_lifted_after_a_break_was_done_before(ref: str, strategy: str) -> None:
+    text = f"FIX_REVIEW of {ref} was tried 3 times: no. Take a different approach?"
+    work = "completed" if (ref, strategy) == ("meta", "per-batch") else "implemented"
+    asked = status("ASK_USER", *gates(strategy=strategy), decision("UD-1", question=text))
+    asked["retry_counts"] = {ref: {"FIX_REVIEW": 3}}
+    found = resumed(
+        folder(asked, **{"tasks.yaml": tasks(task(state=work))}), user={"UD-1": ["accept"]}, repository=CODE
+    )
+    assert (found.final_state, codes(found)) == ("DONE", [])
+
+
 @pytest.mark.parametrize("context", ["ASK_USER", "NOWHERE"])
 def test_a_question_that_leads_nowhere(context: str) -> None:
     found = resumed(folder(status("ASK_USER", decision("UD-1", state_context=context)), **{"tasks.yaml": tasks()}))

@@ -296,9 +296,12 @@ class ReviewerSkipped(TeamRule):
 
     def check_trace(self, trace: Trace, report: Report) -> None:
         reviewed: set[str] = set()
-        for event in trace.named("dispatch", "task_status"):
+        for event in trace.named("dispatch", "decision", "task_status"):
             if event.name == "dispatch":
                 reviewed |= {event.task} if event.agent is A.REVIEWER else set()
+            elif event.name == "decision":
+                # Only what a review refused can be lifted; in a resumed run that review came before.
+                reviewed |= {event.text("task")} if A.REVIEWER in _waived(event) else set()
             elif event.text("status") == TaskStatus.COMPLETED and not {event.text("task"), META} & reviewed:
                 report(event.pointer, f"{event.text('task')} is completed without a review")
 
