@@ -624,6 +624,38 @@ def test_a_final_review_that_was_waived_stays_so() -> None:
     assert run(enter("ASK_USER"), *repaired, resumed=True) == ["TC813"]
 
 
+def test_a_gate_is_not_given_up_unasked_or_unread() -> None:
+    gate, ident = "APPROVE_DESIGN", "UD-APPROVE-DESIGN"
+    write = at(gate, "write", file="status.json", set=[f"{ident}=cancelled"])
+    closed = at(gate, "decision", id=ident, status="cancelled")
+    verify = at(gate, "verify", ok=True)
+    assert run(enter(gate), write, verify, closed, enter("BLOCKED")) == ["TC804"]
+    refused = [at(gate, "ask", decisions=[ident]), at(gate, "user_reply", decisions=[ident], cancel=[ident])]
+    assert run(enter(gate), *refused, write, verify, closed, enter("BLOCKED"), pending=[ident]) == []
+    assert run(enter(gate), *refused, write, closed, enter("BLOCKED"), pending=[ident]) == ["TC803"]
+
+
+def test_a_loop_is_counted_by_its_entries() -> None:
+    """With the count or without: who was sent off says which task it was for."""
+    loop = [enter("FIX_TESTS"), at("FIX_TESTS", "dispatch", agent="Coder", task="T-001"), enter("IMPLEMENT_LOOP")]
+    other = [enter("FIX_TESTS"), at("FIX_TESTS", "dispatch", agent="Coder", task="T-002"), enter("IMPLEMENT_LOOP")]
+    assert run(enter("IMPLEMENT_LOOP"), *loop * 3, *other) == []
+    assert run(enter("IMPLEMENT_LOOP"), *loop * 4) == ["TC807"]
+    assert run(enter("IMPLEMENT_LOOP"), *loop * 3, enter("ASK_USER"), *loop) == []
+
+
+def test_a_lean_intake_excuses_artifacts_alone() -> None:
+    for file, told in (("spec.md", []), ("repo:src/a.py", ["TC809"])):
+        assert run(enter("INTAKE_LEAN"), at("INTAKE_LEAN", "write", file=file), mode="lean") == told
+
+
+def test_without_a_session_no_folder_is_another() -> None:
+    wrote = at("PLAN", "write", file="repo:.agents-work/2026-03-01_add-login/tasks.yaml", by="Planner")
+    own = at("PLAN", "write", file=wrote["file"])
+    assert run(enter("PLAN"), wrote, own) == []
+    assert run(enter("PLAN"), wrote, session="2026-04-01_add-more") == ["TC818"]
+
+
 def test_an_odd_trace_is_no_trouble() -> None:
     assert run({"event": 3}, {"event": "enter_state", "state": []}, {}) == []
     assert found({"trace": [1, None, "x"], "mode": 7}, "x.trace.json") == []

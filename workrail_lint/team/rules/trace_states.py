@@ -10,7 +10,14 @@ from workrail_lint.rules.base import Example
 from workrail_lint.team.machine import ANSWER_TARGETS, GATES, LIMITS, USER_STATES, may_follow
 from workrail_lint.team.rules.base import FIXED, Report, TeamRule
 from workrail_lint.team.trace import Event, Trace
-from workrail_lint.team.vocabulary import APPROVE_DESIGN_ID, AgentName, WorkflowState, strings_of
+from workrail_lint.team.vocabulary import (
+    APPROVE_DESIGN_ID,
+    AgentName,
+    FixLoop,
+    WorkflowState,
+    is_member,
+    strings_of,
+)
 from workrail_lint.team.wording import listed, shown
 
 S = WorkflowState
@@ -135,18 +142,23 @@ class LeaveBeforeVerify(TeamRule):
     def check_trace(self, trace: Trace, report: Report) -> None:
         current: WorkflowState | None = None
         unverified: dict[str, None] = {}
+        has_failed = False
         for event in trace.events:
             if event.name == "enter_state":
-                # What can't be stored ends in BLOCKED, and that is right.
-                if current in USER_STATES and unverified and event.state not in (current, S.BLOCKED):
+                # What can't be stored ends in BLOCKED, and that is right; what nobody looked at may not end there.
+                is_excused = event.state is current or (event.state is S.BLOCKED and has_failed)
+                if current in USER_STATES and unverified and not is_excused:
                     place = current.value if current else ""
                     report(event.pointer, f"{place} was left before {listed(unverified)} had been read back")
                 unverified = {}
+                has_failed = False
                 current = event.state
             elif event.name == "write" and event.text("file") == "status.json":
                 unverified.update(dict.fromkeys(event.decisions))
             elif event.name == "verify" and event.data.get("ok") is True:
                 unverified = {}
+            elif event.name in ("verify", "write_error"):
+                has_failed = True
 
     def examples(self) -> Iterator[Example]:
         asked, answered = _asking(_GATE, _DESIGN), _answering(_GATE, _DESIGN)
@@ -183,7 +195,7 @@ class ReaskBudget(TeamRule):
                 refused |= set(event.decisions)
             elif event.name == "decision" and (ident := event.text("id")) in asks:
                 given_up = event.text("status") == "cancelled" and ident not in refused
-                if given_up and 0 < asks[ident] <= LIMITS.reasks:
+                if given_up and asks[ident] <= LIMITS.reasks:
                     report(
                         event.pointer,
                         f"{GATES[ident].value} was given up after {asks[ident]} asks, though nobody cancelled it",
@@ -286,11 +298,13 @@ class RepairBudget(TeamRule):
 
     def check_trace(self, trace: Trace, report: Report) -> None:
         entries: dict[tuple[str, str], int] = {}
-        for event in trace.named("enter_state", "retry_count"):
-            if event.state is S.ASK_USER and event.name == "enter_state":
-                entries = {}
-            elif event.name == "retry_count" and event.data.get("count") != 0:
-                key = event.text("task"), event.text("loop")
+        loop = ""  # that was entered, and whose task is still to be told
+        for event in trace.events:
+            if event.name == "enter_state":
+                entries = {} if event.state is S.ASK_USER else entries
+                loop = event.text("state") if is_member(event.data.get("state"), FixLoop) else ""
+            elif loop and event.name in ("retry_count", "dispatch"):
+                key, loop = (event.text("task"), loop), ""
                 entries[key] = entries.get(key, 0) + 1
                 if entries[key] > LIMITS.repairs or event.number("count") > LIMITS.repairs:
                     report(

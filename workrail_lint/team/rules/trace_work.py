@@ -89,11 +89,12 @@ class RoleBoundary(TeamRule):
     def check_trace(self, trace: Trace, report: Report) -> None:
         for event in trace.named("write"):
             file = event.text("file")
-            if event.by != A.ORCHESTRATOR or event.state is S.INTAKE_LEAN:
+            if event.by != A.ORCHESTRATOR:
                 continue
             outside = file.startswith("repo:") and not _is_own_session(file, trace)
             owned = file in _OWNED or file.startswith(_OWNED_FOLDERS)
-            if outside or owned or (file == "report.md" and event.mode is Mode.FULL):
+            is_taken_over = owned and event.state is not S.INTAKE_LEAN
+            if outside or is_taken_over or (file == "report.md" and event.mode is Mode.FULL):
                 report(event.pointer, f"the Orchestrator wrote {shown(file.removeprefix('repo:'))}")
 
     def examples(self) -> Iterator[Example]:
@@ -106,7 +107,7 @@ class RoleBoundary(TeamRule):
 
 def _is_own_session(file: str, trace: Trace) -> bool:
     parts = session_parts(file.removeprefix("repo:"))
-    return parts is not None and parts[0] == trace.session
+    return parts is not None and trace.session in ("", parts[0])
 
 
 class CoderSetCompleted(TeamRule):
@@ -326,7 +327,8 @@ class PreviousSessionTouched(TeamRule):
         for event in trace.named("write", "write_error"):
             file = event.text("file").removeprefix("repo:")
             parts = session_parts(file)
-            if file.startswith("../") or (parts is not None and parts[0] != trace.session):
+            is_other = parts is not None and trace.session not in ("", parts[0])
+            if file.startswith("../") or is_other:
                 wrote = "wrote" if event.name == "write" else "tried to write"
                 report(event.pointer, f"{event.by} {wrote} {shown(file)}, which belongs to another session")
 
