@@ -185,7 +185,7 @@ def anybody_completes_tasks(original):
 
     def moved(self, before):
         original(self, before)
-        return None
+        return
 
     return moved
 

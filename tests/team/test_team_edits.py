@@ -156,3 +156,22 @@ def test_half_a_surrogate_pair_stays_an_escape(path: str, text: str) -> None:
     assert fixed.applied
     fixed.text.encode()  # what is written must be UTF-8
     assert "\\ud800" in fixed.text
+
+
+@pytest.mark.parametrize(
+    ("older", "verify"),
+    [
+        ({"commands": [], "expected_result": "it shows"}, ["manual: it shows"]),
+        ({"commands": None, "expected_result": "it shows"}, ["manual: it shows"]),
+        ({"commands": "make t", "expected_result": "it shows"}, ["make t"]),
+        ({"commands": ["make t"], "verification": "by hand"}, ["make t"]),
+        ({"commands": [5], "expected_result": "it shows"}, None),
+        ({"verification": "by hand"}, None),
+    ],
+)
+def test_older_ways_to_verify(older: dict[str, Any], verify: list[str] | None) -> None:
+    """No commands are as good as none at all; a single one becomes a list like any other text."""
+    criterion = samples.criterion(verify=...) | older
+    done = fix(samples.acceptance(criterion), samples.ACCEPTANCE, unsafe=True)
+    (after,) = json.loads(done.text)["acceptance_criteria"]
+    assert after == (criterion if verify is None else samples.criterion(verify=...) | {"verify": verify})

@@ -168,10 +168,10 @@ class AcceptanceLegacyKey(TeamRule):
 def _verify(item: dict[str, Any], at: str) -> Fix | None:
     """verify made of the commands, or else of the expected result; the rest of the older members goes."""
     commands, expected = item.get("commands"), item.get("expected_result")
-    if type(commands) is list and commands and all(is_text(command) for command in commands):
+    if is_text(commands) or (type(commands) is list and commands and all(is_text(command) for command in commands)):
         first: Operation = Rename(f"{at}/commands", "verify")
         others = [name for name in _LEGACY if name in item and name != "commands"]
-    elif is_text(expected) and "commands" not in item:
+    elif is_text(expected) and (commands is None or commands == []):
         first = Insert(at, "verify", None, [f"manual: {expected}"])
         others = [name for name in _LEGACY if name in item]
     else:
