@@ -185,7 +185,6 @@ def anybody_completes_tasks(original):
 
     def moved(self, before):
         original(self, before)
-        return
 
     return moved
 
