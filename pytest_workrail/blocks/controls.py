@@ -47,10 +47,16 @@ def _for_each(stage: Stage, node: Node, run_node: RunNode) -> Halt:
     items = stage.variables.get(config["collectionVariable"])
     most = int(config.get("maxIterations", FOR_EACH_ITERATIONS))
     body = [stage.definition.by_id[ident] for ident in body_order(stage.definition, node)]
+    inside = _inside(stage, node)
+    decided = {ident: stage.skips[ident] for ident in inside if ident in stage.skips}
     outer, failed = stage.iteration, False
     for number, item in enumerate(items[:most] if isinstance(items, list) else ()):
         stage.variables[config["itemVariable"]] = item
         stage.iteration = number
+        # A condition outside the body has decided for all passes; one inside it decides in each anew.
+        for ident in inside:
+            stage.skips.pop(ident, None)
+        stage.skips.update(decided)
         halted = _iteration(stage, body, run_node)
         stage.iteration = outer
         if halted is not None:
@@ -58,6 +64,14 @@ def _for_each(stage: Stage, node: Node, run_node: RunNode) -> Halt:
         failed = failed or any(stage.statuses[each.id] is NodeStatus.FAILED for each in body)
     stage.statuses[node.id] = NodeStatus.FAILED if failed else NodeStatus.COMPLETED
     return None
+
+
+def _inside(stage: Stage, owner: Node) -> list[str]:
+    """The nodes of a body, and of the loops in it."""
+    found = list(owner.body)
+    for ident in found:
+        found += [inner for inner in stage.definition.by_id[ident].body if inner not in found]
+    return found
 
 
 def _iteration(stage: Stage, body: list[Node], run_node: RunNode) -> Halt:
@@ -68,9 +82,8 @@ def _iteration(stage: Stage, body: list[Node], run_node: RunNode) -> Halt:
     for node in body:
         inner = [edge for edge in stage.definition.incoming[node.id] if edge.source in names]
         if inner and not any(transition_holds(edge, stage.statuses, stage.variables) for edge in inner):
-            stage.skips[node.id] = "condition"
+            stage.skips.setdefault(node.id, "condition")
         halted = run_node(stage, node)
-        stage.skips.pop(node.id, None)
         if halted is not None:
             return halted
     return None

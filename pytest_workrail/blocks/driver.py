@@ -6,7 +6,7 @@ from pytest_workrail.blocks import blockers
 from pytest_workrail.blocks.bench import Bench, Stage, start_variables
 from pytest_workrail.blocks.controls import run_control
 from pytest_workrail.blocks.lanes import run_group
-from pytest_workrail.blocks.nodes import Halt, run_agent
+from pytest_workrail.blocks.nodes import Halt, ask_before, run_agent
 from workrail_lint.blocks.definition import Node
 from workrail_lint.blocks.plan import Entry, Lanes, make_plan, nodes_of
 from workrail_lint.blocks.run_vocabulary import Containers, EventType, PauseAnswer
@@ -75,6 +75,9 @@ def run_node(stage: Stage, node: Node) -> Halt:
         stage.statuses[node.id] = NodeStatus.SKIPPED
         stage.bench.log.tell(EventType.NODE_SKIPPED, node.id, reason=stage.skips[node.id])
         return None
+    halted = ask_before(stage, node)
+    if halted is not None:
+        return halted
     return run_control(stage, node, run_node, walk) if node.is_control else run_agent(stage, node)
 
 

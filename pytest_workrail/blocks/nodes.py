@@ -20,10 +20,7 @@ Halt = ExecutionStatus | None
 
 
 def run_agent(stage: Stage, node: Node) -> Halt:
-    """Ask, run the block, ask again, and run it again as often as that is the answer."""
-    halted = _ask_before(stage, node)
-    if halted is not None:
-        return halted
+    """Run the block, ask, and run it again as often as that is the answer."""
     feedback, revisions = None, 0
     while True:
         stage.statuses[node.id] = NodeStatus.RUNNING
@@ -118,8 +115,8 @@ def _settle(stage: Stage, node: Node, verdict: Verdict) -> None:
 # ------------------------------------------------------------------------------------------------------ questions
 
 
-def _ask_before(stage: Stage, node: Node) -> Halt:
-    """The gates of a definition that stand before a node, one after the other."""
+def ask_before(stage: Stage, node: Node) -> Halt:
+    """The gates of a definition that stand before a node, agent or control, one after the other."""
     bench = stage.bench
     for _, gate in stage.definition.gates:
         if gate.get("nodeId") != node.id:
@@ -140,7 +137,10 @@ def _ask_before(stage: Stage, node: Node) -> Halt:
 def _abort_unstarted(stage: Stage, node: Node) -> Halt:
     """A block that is aborted before it could start leaves a file all the same: whoever looks finds out why."""
     bench = stage.bench
-    assert node.block_type is not None, "only agents have gates"
+    if node.block_type is None:  # a control has no file and tells nothing
+        stage.statuses[node.id] = NodeStatus.FAILED
+        bench.blockers.append(blockers.aborted(node.id))
+        return ExecutionStatus.ABORTED
     output = synthetic_output(node.id, node.block_type, Synthetic.ABORTED, bench.clock.stamp())
     bench.main.put_output(node.id, as_bytes(output))
     _abort(stage, node)

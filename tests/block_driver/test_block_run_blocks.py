@@ -319,6 +319,30 @@ def test_a_condition_skips_the_branch_it_decides_against() -> None:
     assert [step["node"] for step in run(definition, variables={"n": 2}).steps] == ["yes", "after"]
 
 
+@pytest.mark.parametrize(
+    ("answers", "status", "after"),
+    [
+        (["yes"], "completed", ["gate_decided c", "node_started b", "node_completed b", "node_skipped a"]),
+        (["abort"], "aborted", ["gate_decided c"]),
+        ([], "waiting_gate", []),
+    ],
+)
+def test_a_gate_before_a_control_is_asked_too(answers: list[str], status: str, after: list[str]) -> None:
+    config = {"expression": "true", "trueBranchNodeId": "b", "falseBranchNodeId": "a"}
+    asked = workflow(
+        control("c", "condition", conditionConfig=config),
+        node("b"),
+        node("a"),
+        edges=[edge("c", "a"), edge("c", "b")],
+        gates=[{**GATE, "nodeId": "c"}],
+    )
+    made = run(asked, gates={"c": answers})
+    assert made.execution_status == status
+    assert types(made)[2:] == ["gate_waiting c", *after, *([f"execution_{status}"] if answers else [])]
+    wanted = {"completed": [], "aborted": ["BLOCK_ABORTED"], "waiting_gate": ["BLOCK_GATE_OPEN"]}
+    assert (codes(made.blockers), made.slips, made.codes) == (wanted[status], (), [])
+
+
 def test_every_blocker_has_a_common_code() -> None:
     assert set(COMMON_CODE) == set(BlockerCode)
     assert set(COMMON_CODE.values()) <= set(get_args(CommonBlockerCode))

@@ -51,6 +51,34 @@ def test_a_loop_in_a_loop(inner_first: bool) -> None:
     assert made.codes == []
 
 
+def test_a_branch_decided_against_before_a_loop_is_skipped_in_every_pass() -> None:
+    config = {"expression": "true", "trueBranchNodeId": "a", "falseBranchNodeId": "b"}
+    choose = control("if", "condition", conditionConfig=config)
+    definition = looped(choose, loop("each", "outer", "a", "b"), node("a"), node("b"), edges=[edge("if", "each")])
+    assert steps(definition) == ["a[0]", "a[1]"]
+
+
+def test_a_condition_inside_a_body_decides_anew_in_each_pass() -> None:
+    config = {"expression": "outerItem == 1", "trueBranchNodeId": "a", "falseBranchNodeId": "b"}
+    choose = control("if", "condition", conditionConfig=config)
+    edges = [edge("if", "a"), edge("if", "b")]
+    definition = looped(loop("each", "outer", "if", "a", "b"), choose, node("a"), node("b"), edges=edges)
+    assert steps(definition) == ["a[0]", "b[1]"]
+
+
+def test_a_condition_decides_about_the_loop_inside_its_own() -> None:
+    config = {"expression": "outerItem == 1", "trueBranchNodeId": "a", "falseBranchNodeId": "b"}
+    definition = looped(
+        loop("rows", "outer", "if", "columns"),
+        control("if", "condition", conditionConfig=config),
+        loop("columns", "inner", "a", "b"),
+        node("a"),
+        node("b"),
+        edges=[edge("if", "columns")],
+    )
+    assert steps(definition) == ["a[0]", "a[1]", "b[0]", "b[1]"]
+
+
 def test_a_circle_inside_a_body_stops_the_run_before_its_first_block() -> None:
     around = [edge("a", "b"), edge("b", "a")]
     definition = looped(node("first"), loop("each", "outer", "a", "b"), node("a"), node("b"), edges=around)

@@ -58,6 +58,14 @@ def test_a_block_of_a_loop_runs_once_for_each_item() -> None:
     assert codes(events("folder_created", START, RETRY, START, limits={"p": 0})) == ["BC712"]
 
 
+def test_revisions_are_counted_anew_in_each_pass_of_a_loop() -> None:
+    revised = [START, DONE, GATE, *[REVISE, START, DONE, GATE] * 10]
+    decided = ("gate_decided", "p", {"selectedOption": "continue"})
+    assert codes(events("folder_created", *revised, decided, *revised, decided)) == []
+    assert codes(events("folder_created", *revised[:-2], ("node_failed", "p"), *revised)) == []
+    assert codes(events("folder_created", *revised, REVISE)) == ["BC711"]
+
+
 def lanes_of(*names: str, group: str = "g") -> list[Any]:
     return [("lane_started", name, {"groupId": group, "lane": name, "isolation": "temp-copy"}) for name in names]
 
@@ -68,6 +76,12 @@ def settled(*names: str, group: str = "g") -> list[Any]:
 
 def merging(*order: str, strategy: str = "workspace") -> Any:
     return ("fan_in", None, {"groupId": "g", "mergeStrategy": strategy, "completionOrder": list(order)})
+
+
+def test_lanes_have_retries_too() -> None:
+    again = ("node_retry", "a", {"attempt": 1, "maxRetries": 1})
+    assert codes(events("folder_created", *lanes_of("a", "b"), again, *settled("a", "b"))) == []
+    assert codes(events("folder_created", *lanes_of("a", "b"), again, again, *settled("a", "b"))) == ["BC712"]
 
 
 def test_lanes_run_side_by_side_but_not_beside_others() -> None:

@@ -190,9 +190,12 @@ def _nodes(entry: object) -> list[str]:
 
 
 def revision_limit(trace: Trace) -> Iterator[Problem]:
-    """BC711: more revisions of a block than there may be."""
+    """BC711: more revisions of a block than there may be. Once its gate is closed, counting starts anew."""
     counts: dict[str, int] = {}
-    for event in trace.of_type("block_revision"):
+    for event in trace.of_type("block_revision", "gate_decided", "node_failed"):
+        if event.type != "block_revision":
+            counts.pop(event.node, None)
+            continue
         counts[event.node] = counts.get(event.node, 0) + 1
         if counts[event.node] == MAX_REVISIONS + 1:
             yield event.pointer, f"the block {shown(event.node)} was revised more than {MAX_REVISIONS} times"
@@ -204,15 +207,16 @@ def retry_limit(trace: Trace) -> Iterator[Problem]:
     limits: dict[str, Any] = dict(written) if isinstance(written, dict) else {}
     for event in trace.of_type("node_retry"):
         limits.setdefault(event.node, event.data.get("maxRetries"))
+    lanes = {event.lane for event in trace.of_type("lane_started")}  # they start once, whatever is tried again
     runs: dict[str, int] = {}
     for event in trace.events:
         if event.type in _SETTLED:
             runs.pop(event.lane, None)
-        elif event.type == "node_started":
-            runs[event.node] = runs.get(event.node, 0) + 1
-            limit = limits.get(event.node)
-            if isinstance(limit, int) and runs[event.node] == limit + 2:
-                yield event.pointer, f"the block {shown(event.node)} ran again more than {counted(limit, 'time')}"
+        elif event.type in _STARTED or (event.type == "node_retry" and event.lane in lanes):
+            runs[event.lane] = runs.get(event.lane, 0) + 1
+            limit = limits.get(event.lane)
+            if isinstance(limit, int) and runs[event.lane] == limit + 2:
+                yield event.pointer, f"the block {shown(event.lane)} ran again more than {counted(limit, 'time')}"
 
 
 def gate_on_failure(trace: Trace) -> Iterator[Problem]:
