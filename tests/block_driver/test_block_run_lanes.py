@@ -10,6 +10,7 @@ from block_runs import chain, codes, data, edge, group, lanes_of, node, run, typ
 
 from pytest_workrail.blocks import Killed
 from pytest_workrail.blocks.runs import BlockRun
+from workrail_lint.blocks.rules.samples import control
 
 BASE = {"src/p.py": "p\n", "src/a.py": "a\n", "gone.txt": "gone\n"}
 
@@ -273,6 +274,25 @@ def test_what_lanes_tell_on_their_way_may_come_in_any_order(config: dict[str, An
     assert len(made.trace["permutations"]) == 3
     assert "BC714" not in made.codes
     assert "block-order-pure" in made.locks
+
+
+@pytest.mark.parametrize("strategy", ["workspace", "fail-on-conflict"])
+def test_a_group_that_is_merged_twice_is_judged_twice(strategy: str) -> None:
+    """The same definition runs two times; its lanes are in conflict in one of them only."""
+    down = [control(ident, "subWorkflow", subWorkflowConfig={"workflowId": "inner"}) for ident in ("d1", "d2")]
+    inner = {**lanes_of(*coders("ab"), strategy=strategy), "id": "inner"}
+    for clashing in (1, 2):
+        replies = {
+            "a": {"write": {"src/a.py": "a1\n"}},
+            "b": {"ticks": 2, "write": {"src/p.py": "b\n"}},
+            f"b#{clashing}": {"ticks": 2, "write": {"src/a.py": f"b{clashing}\n"}},
+            "a#2": {"write": {"src/a.py": "a2\n"}},
+        }
+        choices = {"conflicts": {"src/a.py": "b"}} if strategy == "fail-on-conflict" else {}
+        made = run(chain(*down), others=[inner], repo={"files": BASE}, replies=replies, **choices)
+        conflicts = [len(each["result"]["conflicts"]) for each in made.fan_ins]
+        assert conflicts == ([1, 0] if clashing == 1 else [0, 1])
+        assert (made.execution_status, made.codes, made.slips) == ("completed", [], ())
 
 
 def test_five_lanes_have_too_many_orders() -> None:

@@ -261,19 +261,19 @@ def fan_in_early(trace: Trace) -> Iterator[Problem]:
 
 def conflict_event(trace: Trace) -> Iterator[Problem]:
     """BC707: conflict events that are missing, too many, or say something else than the merge does."""
-    told: dict[str, list[Event]] = {}
-    group = ""
+    told: dict[float, list[Event]] = {}
+    begun = 0.0
     for event in trace.events:
         if event.type == "fan_in":
-            group = event.group
+            begun = event.n
         elif event.type == CONFLICT_EVENT:
-            told.setdefault(group, []).append(event)
-    for fan_in in trace.fan_ins:
+            told.setdefault(begun, []).append(event)
+    for fan_in, start, _, _ in _merges(trace):
         planned = fan_in.planned()
         if planned is None:
             continue
         wanted = {str(data["conflictingFile"]): data for data in planned.events}
-        for event in told.get(fan_in.group, ()):
+        for event in told.get(start, ()):
             path = str(event.data.get("conflictingFile"))
             if wanted.pop(path, None) != event.data:
                 yield event.pointer, f"the conflict event about {shown(path)} is not what the merge gives"
@@ -310,15 +310,37 @@ def _is_content_of(fan_in: FanIn, path: str, lane: str) -> bool:
 def conflict_not_paused(trace: Trace) -> Iterator[Problem]:
     """BC709: files that were applied before a person had decided."""
     decided = [event for event in trace.of_type("gate_decided") if "choices" in event.data]
-    for fan_in in trace.fan_ins:
+    for fan_in, start, since, until in _merges(trace):
         if fan_in.strategy is not MergeStrategy.FAIL_ON_CONFLICT or not clashes(fan_in.outputs, fan_in.order):
             continue
-        start = next((event.n for event in trace.of_type("fan_in") if event.group == fan_in.group), 0)
         choice = next((event.n for event in decided if event.n > start), float("inf"))
         for at, copy in objects(trace.value.get("copies")):
             n = copy.get("n", 0)
-            if copy.get("groupId") == fan_in.group and isinstance(n, int | float) and n < choice:
+            if copy.get("groupId") == fan_in.group and isinstance(n, int | float) and since <= n < min(choice, until):
                 yield f"/copies/{at}", f"{shown(copy.get('path'))} was applied before anybody had chosen"
+
+
+class _Merging(NamedTuple):
+    """A merge: its number among the events, and between which numbers files are applied for it."""
+
+    fan_in: FanIn
+    start: float
+    since: float
+    until: float
+
+
+def _merges(trace: Trace) -> Iterator[_Merging]:
+    """Every merge; a group in a definition that is run several times is merged several times."""
+    begun: dict[str, list[float]] = {}
+    for event in trace.of_type("fan_in"):
+        begun.setdefault(event.group, []).append(event.n)
+    since: dict[str, float] = {}
+    for fan_in in trace.fan_ins:
+        left = begun.get(fan_in.group, [])
+        start = left.pop(0) if left else 0.0
+        until = left[0] if left else float("inf")
+        yield _Merging(fan_in, start, since.get(fan_in.group, 0.0), until)
+        since[fan_in.group] = until
 
 
 def lane_identity(trace: Trace) -> Iterator[Problem]:
