@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 
-from workrail_lint.blocks.paths import OUTPUT_FOLDER
+from workrail_lint.blocks.paths import GIT_FOLDER, OUTPUT_FOLDER
 
 _WHO = "Simulated run"
 _ADDRESS = "run@example.invalid"
@@ -33,6 +33,7 @@ class Repository:
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
+        self._own = os.path.join(folder, GIT_FOLDER)
 
     def create(self, *, with_files: bool) -> None:
         """Commit everything, or nothing: then all files are changes that no commit knows."""
@@ -42,8 +43,13 @@ class Repository:
         self._git("commit", "--quiet", "--allow-empty", "--message=Start of the run")
 
     @property
+    def _is_there(self) -> bool:
+        """Whether git's own folder is where it was made, and not somebody else's that a file or a link leads to."""
+        return os.path.isdir(self._own) and not os.path.islink(self._own)
+
+    @property
     def has_head(self) -> bool:
-        return self._tried("rev-parse", "--quiet", "--verify", "HEAD^{commit}").returncode == 0
+        return self._is_there and self._tried("rev-parse", "--quiet", "--verify", "HEAD^{commit}").returncode == 0
 
     @property
     def is_clean(self) -> bool:
@@ -57,6 +63,8 @@ class Repository:
 
     def forget_worktrees(self) -> None:
         """Drop what is kept of worktrees whose folders are gone, locked ones too."""
+        if not self._is_there:
+            return
         self._tried("worktree", "prune", "--expire=now")
         for folder in self.worktrees()[1:]:
             if not os.path.lexists(folder):
@@ -71,7 +79,8 @@ class Repository:
         return subprocess.run(
             ["git", *arguments],
             cwd=self.folder,
-            env=_environment(),
+            # With its place given, git does not look for a repository in the folders above.
+            env={**_environment(), "GIT_DIR": self._own},
             capture_output=True,
             encoding="utf-8",
             errors="surrogateescape",

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -235,6 +236,39 @@ def test_lanes_see_what_git_ignores() -> None:
     assert made.fan_ins[0]["isolation"] == "temp-copy"
     idle = run(flow, repo=repo)
     assert idle.fan_ins[0]["isolation"] == "git-worktree"
+
+
+@pytest.mark.parametrize("leads_to", ["nothing", "a file", "a link"])
+def test_a_repository_that_an_agent_took_away_is_not_replaced_by_another_one(
+    leads_to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Git would look for one in the folders above, or wherever it is sent, and add its worktrees there."""
+    other = Repository(str(tmp_path))
+    (tmp_path / "theirs.py").write_text("theirs\n")
+    other.create(with_files=True)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    seen: list[str] = []
+
+    def takes(workspace: Path, **_: Any) -> None:
+        remove_tree(str(workspace / ".git"))
+        (workspace / "theirs.py").write_text("theirs\n")
+        if leads_to == "a file":
+            (workspace / ".git").write_text(f"gitdir: {tmp_path / '.git'}\n")
+        elif leads_to == "a link":
+            (workspace / ".git").symlink_to(tmp_path / ".git")
+        else:
+            (workspace / "theirs.py").unlink()
+
+    def looks(workspace: Path, **_: Any) -> None:
+        seen.extend(other.worktrees())
+
+    lanes = [node(name, "coding") for name in "ab"]
+    edges = [edge("p", "a"), edge("p", "b")]
+    flow = workflow(node("p", "coding"), *lanes, edges=edges, parallelGroups=[group("a", "b")])
+    made = run(flow, {"p": takes, "a": looks}, repo={"git": "clean"})
+    assert made.fan_ins[0]["isolation"] == "temp-copy"
+    assert seen == [str(tmp_path)]
 
 
 @pytest.mark.parametrize("state", ["clean", "none"])

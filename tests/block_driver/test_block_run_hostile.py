@@ -31,6 +31,10 @@ ESCAPES = [
     ".git/config",
     "src/.GIT/hooks/x",
     ".git ./x",
+    "git~1",
+    "src/GIT~1/x",
+    ".git::$INDEX_ALLOCATION/x",
+    ".git:x",
     ".run/trace.json",
     "nul\0byte",
 ]

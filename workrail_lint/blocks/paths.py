@@ -15,6 +15,7 @@ OUTPUT_FOLDER = ".output"
 OUTPUT_DIR = f"{WORKSPACE}/{OUTPUT_FOLDER}"
 RUN_FOLDER = ".run"
 GIT_FOLDER = ".git"
+_SHORT_GIT = "git~1"
 REJECTED_SUFFIX = ".rejected"
 
 SAFE_ID = r"^[A-Za-z0-9_-]{1,128}$"
@@ -58,8 +59,9 @@ def is_below_output(path: str) -> bool:
 def is_agents_path(path: str) -> bool:
     """Whether an agent may write to a path at all: below the workspace, and neither git's nor what is recorded."""
     names = path.split("/")
-    # Some file systems ignore case, some drop dots and blanks at the end of a name.
-    is_gits = any(name.casefold().rstrip(". ") == GIT_FOLDER for name in names)
+    # Some file systems ignore case, some drop dots and blanks at the end of a name or what stands behind a colon, and
+    # some have short names for long ones.
+    is_gits = any(name.casefold().partition(":")[0].rstrip(". ") in (GIT_FOLDER, _SHORT_GIT) for name in names)
     return is_rel_path(path) and "\0" not in path and names[0] != RUN_FOLDER and not is_gits
 
 
