@@ -11,7 +11,7 @@ from pytest_workrail.blocks.setup import Repo
 from workrail_lint.blocks.check import check_document, check_unit, read_document
 from workrail_lint.blocks.documents import MOUNT_FILE, BlockKind
 from workrail_lint.blocks.merging import reported
-from workrail_lint.blocks.outputs import node_status, synthetic_output, validate_output
+from workrail_lint.blocks.outputs import Rejection, node_status, synthetic_output, validate_output
 from workrail_lint.blocks.paths import OUTPUT_FOLDER, RUN_FOLDER, WORKSPACE, normalized, output_name
 from workrail_lint.blocks.records import record_of
 from workrail_lint.blocks.rules.registry import all_rules
@@ -25,6 +25,7 @@ from workrail_lint.result import Err
 OWN = "own"
 _ALLOWED = ("BC609", "BC610")
 _NOT_RELATIVE = "BC109"
+_ANOTHER_BLOCK = "BC118"
 
 
 class Verdict(NamedTuple):
@@ -67,10 +68,23 @@ def judge(attempt: Attempt, *, aborted: bool = False) -> Verdict:
     attempt.stage.bench.findings += found + links
     if isinstance(used, Err) or links:
         workspace.reject_output(node)
-        first = next(each for each in links + found if each.severity is Severity.ERROR)
+        first = _first(found, used.error) if isinstance(used, Err) else links[0]
         reason = used.error.reason if isinstance(used, Err) else Synthetic.MALFORMED
         return _synthetic(attempt, reason, used.error.faults if isinstance(used, Err) else len(links), first)
     return _kept(attempt, used.value)
+
+
+def _first(found: list[Finding], rejection: Rejection) -> Finding:
+    """The first of all findings about an output that is a reason to reject it; others may only be worth telling."""
+    places = {
+        child(each.pointer, each.expected) if each.keyword == "required" else each.pointer
+        for each in rejection.violations
+    }
+    errors = [each for each in found if each.severity is Severity.ERROR]
+    reasons = [each for each in errors if each.pointer in places]
+    if rejection.reason is Synthetic.MISMATCH:
+        reasons = [each for each in errors if each.code == _ANOTHER_BLOCK]
+    return (reasons or errors)[0]
 
 
 def _behind_links(attempt: Attempt, output: dict[str, Any]) -> list[Finding]:

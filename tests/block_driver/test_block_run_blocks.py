@@ -180,6 +180,27 @@ def test_the_hook_undoes_what_an_agent_in_python_may_not_do() -> None:
     assert made.steps[0]["output"]["filesCreated"] == ["src/a.py"]
 
 
+@pytest.mark.parametrize(
+    ("members", "path", "code"),
+    [
+        ({"filesModified": ["/workspace/a.py", "../x"]}, "/filesModified/1", "BC109"),
+        ({"filesModified": ["a//b", "../x"], "blockId": "b"}, "/filesModified/1", "BC109"),
+        ({"filesModified": ["/workspace/a.py"], "blockId": "b"}, "/blockId", "BC118"),
+        ({"filesModified": ["/workspace/a.py"], "blockId": "b c"}, "/blockId", "BC116"),
+        (
+            {"filesModified": ["/workspace/a.py"], "deliverables": {"blockType": "x"}},
+            "/deliverables/blockType",
+            "BC202",
+        ),
+    ],
+)
+def test_a_blocker_points_at_what_made_an_output_unusable(members: dict[str, Any], path: str, code: str) -> None:
+    """A path that only carries the mount point is told, but rejects nothing."""
+    made = run(workflow(node("a", "coding")), replies={"a": {"output": members}})
+    assert made.blockers[0]["pointer"] == {"kind": "output", "nodeId": "a", "path": path}
+    assert f"({code}: " in made.blockers[0]["suggestedFix"]
+
+
 def test_lies_can_be_scripted() -> None:
     made = run(
         chain(node("a", "coding")),
