@@ -352,12 +352,13 @@ def lane_identity(trace: Trace) -> Iterator[Problem]:
         if node in group_of and isinstance(env, dict):
             lanes.setdefault(group_of[node], {})[node] = (at, env)  # of a lane that ran again, the last time
     for group in lanes.values():
-        found = list(group.values())
+        names, found = list(group), list(group.values())
         for number, (at, env) in enumerate(found):
-            for _, earlier in found[:number]:
+            for other, (_, earlier) in zip(group, found[:number], strict=False):
                 problem = _identity_problem(env, earlier)
                 if problem is not None:
-                    yield f"/steps/{at}/env/{problem}", f"lanes of one group have {_SHARED[problem]} {problem}"
+                    both = f"{shown(other)} and {shown(names[number])}"
+                    yield f"/steps/{at}/env/{problem}", f"the lanes {both} have {_SHARED[problem]} {problem}"
                     break
 
 

@@ -71,7 +71,7 @@ def _problems(found: Node, definition: Definition, endless: Collection[str]) -> 
         return
     for place, ident in _references(kind, found.settings(name)):
         if ident not in definition.by_id:
-            yield f"config/{name}/{place}", unknown_node(ident, definition)
+            yield f"config/{name}/{place}", f"{shown(place.partition('/')[0])}: {unknown_node(ident, definition)}"
         elif kind is ControlType.FOR_EACH and ident in endless and found.id in endless:
             yield f"config/{name}/{place}", f"{shown(ident)} would run inside itself"
         elif kind is ControlType.FOR_EACH and ident in definition.group_of:

@@ -22,7 +22,16 @@ if TYPE_CHECKING:
     from workrail_lint.documents.structure import Violation
 
 _EMPTY_LISTS = ("/gates", "/variables", "/metadata/tags")
-_TEXT_LISTS = ("rules", "tags", "allowedTools", "extraFlags", "outputChecklist", "fileRestrictions", "laneNodeIds")
+_TEXT_LISTS = (
+    "rules",
+    "tags",
+    "allowedTools",
+    "extraFlags",
+    "outputChecklist",
+    "fileRestrictions",
+    "laneNodeIds",
+    "bodyNodeIds",
+)
 _MOUNT_SOURCE = ("/source", "/localPath", "/githubUrl")
 _UUID = Pattern(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _ENUMS = ("gateType", "gateMode", "backend", "type", "blockType", "status", "defaultScrutinyLevel", "kind")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from workrail_lint.blocks.definition import text_of, texts_of
-from workrail_lint.blocks.documents import split_path
+from workrail_lint.blocks.documents import BlockKind, id_in_name, split_path
 from workrail_lint.blocks.paths import OUTPUT_FOLDER, normalized
 from workrail_lint.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument, UnitReport
 from workrail_lint.blocks.rules.output_shape import OutputRule
@@ -127,7 +127,7 @@ class DeliverablesKindUnexpected(OutputRule):
     def check_unit(self, unit: Unit, report: UnitReport) -> None:
         for file in unit.all_outputs:
             if split_path(file.path)[1] == OUTPUT_FOLDER and isinstance(file.value, dict):
-                ident = file.value.get("blockId")
+                ident = id_in_name(file.path, BlockKind.OUTPUT) or file.value.get("blockId")
                 known = unit.definition.by_id if unit.definition is not None else {}
                 expected = known[ident].block_type if isinstance(ident, str) and ident in known else None
                 message = _unexpected(file.value, expected, unit.options.extended)

@@ -179,8 +179,8 @@ class ConflictAppliedFrom(FanInRule):
     def check_document(self, document: BlockDocument, report: Report) -> None:
         for pointer, item, path, names in _result(document).conflicts:
             applied, first = item.get("appliedFrom"), names[0] if names else None
-            if applied is not None and not isinstance(applied, str):
-                continue
+            if first is None or (applied is not None and not isinstance(applied, str)):
+                continue  # the shape is told elsewhere
             place = f"{pointer}/appliedFrom"
             if item.get("resolution") == Resolution.FIRST_COMPLETE_WINS.value and applied != first:
                 found = "nothing" if applied is None else shown(applied)

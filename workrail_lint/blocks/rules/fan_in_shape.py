@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from workrail_lint.blocks.definition import Group
-from workrail_lint.blocks.documents import BlockKind
+from workrail_lint.blocks.documents import BlockKind, validator
 from workrail_lint.blocks.paths import is_rel_path, normalized
 from workrail_lint.blocks.rules.base import CONTRACT, DECIDED, BlockDocument, BlockRule, UnitReport
 from workrail_lint.blocks.rules.samples import (
@@ -21,7 +21,7 @@ from workrail_lint.blocks.rules.samples import (
     output_path,
 )
 from workrail_lint.blocks.units import Unit, UnitFile
-from workrail_lint.blocks.vocabulary import MergeStrategy, is_member
+from workrail_lint.blocks.vocabulary import MergeStrategy, Resolution, is_member
 from workrail_lint.blocks.wording import json_type, listed, shown
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity
@@ -65,12 +65,26 @@ class FanInShape(FanInRule):
             # What leads out of the workspace the schema tells; here it is the one spelling that paths have.
             if isinstance(path, str) and not is_rel_path(path) and is_rel_path(normalized(path)):
                 report(f"/conflicts/{at}/conflictingFile", f"{shown(path)} is not written as {shown(normalized(path))}")
+            if isinstance(item, dict) and not is_member(Resolution, item.get("resolution")):
+                self._unresolved(item, at, document, report)
+
+    def _unresolved(self, item: dict[str, Any], at: int, document: BlockDocument, report: Report) -> None:
+        """The other members of a conflict, which are the same for every resolution."""
+        whole = {**item, "resolution": Resolution.USER_RESOLVED.value}
+        alone = {**document.value, "blockOutputs": [], "conflicts": [whole]}
+        for violation in validator(BlockKind.FAN_IN, document.options.extended).violations(alone):
+            if violation.pointer.startswith(_FIRST):
+                place = f"/conflicts/{at}{violation.pointer.removeprefix(_FIRST)}"
+                self.check_violation(violation._replace(pointer=place), document, report)
 
     def examples(self) -> Iterator[Example]:
         both = (lane("a", 5, "p.py"), lane("b", 3, "p.py"))
         good = fan_in(*both, conflicts=[conflict("p.py", "b", "a")])
         yield Example(fan_in(*both, conflicts=[conflict("p.py", "b")]), good, path=FAN_IN_PATH)
         yield Example({**good, "mergeStrategy": "custom"}, good, path=FAN_IN_PATH)
+
+
+_FIRST = "/conflicts/0"
 
 
 def _is_path(pointer: str) -> bool:

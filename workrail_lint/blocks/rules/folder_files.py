@@ -200,8 +200,10 @@ class BlockIdRepeated(FolderRule):
             owner = right if right in files else files[0]
             for file in files:
                 if file is not owner:
-                    other = shown(os.path.basename(owner.path)) if owner is not None else ""
-                    report(file.path, "/blockId", f"{shown(ident)} is also the block id of {other}")
+                    names = " and ".join(
+                        shown(os.path.basename(each.path)) for each in (file, owner) if each is not None
+                    )
+                    report(file.path, "/blockId", f"{names} both have the block id {shown(ident)}")
 
     def examples(self) -> Iterator[Example]:
         yield Example(output("a"), output("b"), path=output_path("b"), files={output_path("a"): output("a", "plan")})

@@ -113,7 +113,7 @@ class CreatedTwice(FolderRule):
             for path in created(value):
                 before = [maker for maker in makers.get(path, ()) if ways.lead(maker, ident)]
                 if before:
-                    text = f"{shown(path)} was already created by {shown(before[-1])}"
+                    text = f"{shown(path)} is created by {shown(ident)}, and was already by {shown(before[-1])}"
                     report(unit.outputs[ident].path, f"/filesCreated/{places[path]}", text)
                 makers.setdefault(path, []).append(ident)
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from workrail_lint.blocks.definition import Group
-from workrail_lint.blocks.plan import cycles_through_groups
+from workrail_lint.blocks.definition import Definition, Group
+from workrail_lint.blocks.plan import Cycle, cycles_through_groups
 from workrail_lint.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument
 from workrail_lint.blocks.rules.definition_graph import MOST_CIRCLES, unknown_node, way
 from workrail_lint.blocks.rules.definition_shape import DefinitionRule, meant, written
@@ -159,7 +159,7 @@ class GroupCycle(DefinitionRule):
         for cycle in islice(cycles_through_groups(document.definition), MOST_CIRCLES):
             involved = [item for item in document.definition.groups if item.id in cycle.ids]
             pointer = involved[0].pointer if involved else "/parallelGroups"
-            circle = way((*cycle.ids, cycle.ids[0]))
+            circle = f"{way((*cycle.ids, cycle.ids[0]))} ({_steps(document.definition, cycle)})"
             report(
                 pointer, f"with the lanes of {listed(item.id for item in involved)} as one there is a circle: {circle}"
             )
@@ -172,6 +172,24 @@ class GroupCycle(DefinitionRule):
             workflow(*three, parallelGroups=groups, edges=[edge("a", "c"), edge("b", "c")]),
             path=WORKFLOW_PATH,
         )
+
+
+def _steps(definition: Definition, cycle: Cycle) -> str:
+    """The transitions that a circle of nodes and groups consists of, told by the nodes they lead from and to."""
+    between = {(_vertex(definition, item.source), _vertex(definition, item.target)): item for item in definition.edges}
+    ways: list[list[str]] = []
+    for pair in zip(cycle.ids, (*cycle.ids[1:], cycle.ids[0]), strict=True):
+        item = between[pair]
+        if ways and ways[-1][-1] == item.source:
+            ways[-1].append(item.target)
+        else:
+            ways.append([item.source, item.target])
+    return ", ".join(way(ids) for ids in ways)
+
+
+def _vertex(definition: Definition, node: str) -> str:
+    group = definition.group_of.get(node)
+    return node if group is None else group.id
 
 
 class MergeStrategyUnknown(DefinitionRule):

@@ -50,13 +50,14 @@ class MountSource(MountRule):
             return False
         known = f"; they are {', '.join(members(RepoSource))}" if name == "source" else ""
         wanted = {"source": "is no source", "localPath": "is no path"}.get(name, "is no https address")
-        report(violation.pointer, f"{written(violation.value)} {wanted}{known}")
+        needed = f", which {source} needs" if name != "source" else ""
+        report(violation.pointer, f"{written(violation.value)} {wanted}{needed}{known}")
         return True
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         path = document.value.get("localPath")
         if document.value.get("source") == RepoSource.LOCAL.value and isinstance(path, str) and js.is_blank(path):
-            report("/localPath", f"{shown(path)} is no path")
+            report("/localPath", f"{shown(path)} is no path, which {shown(RepoSource.LOCAL.value)} needs")
 
     def examples(self) -> Iterator[Example]:
         yield Example(mount(localPath=...), mount(), path=MOUNT_PATH)
