@@ -89,6 +89,15 @@ def test_differences(recorded: str, part: Part, how: str) -> None:
     assert difference(WHOLE, recorded) == Difference(part, how)
 
 
+def test_feedback_may_quote_earlier_feedback() -> None:
+    quoted = f"{joined(WHOLE)}\n\nRevision feedback:\nI said:\n\nRevision feedback:\nadd tests"
+    assert difference(WHOLE, quoted) is None
+    # A task may speak of it too.
+    speaks = [Section(Part.TASK, "Answer with\n\nRevision feedback:\nand more.")]
+    assert difference(speaks, joined(speaks)) is None
+    assert difference(speaks, f"{joined(speaks)}\n\nRevision feedback:\nadd tests") is None
+
+
 def test_a_prompt_of_nothing() -> None:
     assert difference([], "") is None
     assert difference([], "Something.") == Difference(None, "extra")

@@ -35,6 +35,7 @@ from workrail_lint.blocks.rules.samples import (
 from workrail_lint.blocks.system import BlockSystem
 from workrail_lint.blocks.units import Folder, Unit
 from workrail_lint.findings import Finding, Severity
+from workrail_lint.findings.fix import Respell
 
 GAP = without(output_path("b"))
 
@@ -137,12 +138,20 @@ def test_lenient_lowers_what_was_decided_here(tmp_path: Path) -> None:
     assert levels(**{"block-profile": "lenient"}) == {"BC311": "warning", "BC303": "error", "BC304": "info"}
 
 
-PROMPT = {WORKFLOW_PATH: workflow(node("plan")), ".run/repo-mount.json": mount(), ".run/prompt-plan.txt": "Other."}
+PROMPT_FILE = ".run/prompt-plan.txt"
+PROMPT = {WORKFLOW_PATH: workflow(node("plan")), ".run/repo-mount.json": mount(), PROMPT_FILE: "Other."}
 
 
 def test_prompt_checks_can_be_turned_off(tmp_path: Path) -> None:
     assert serious(check_files(tmp_path, PROMPT)) == [(".run/prompt-plan.txt", "BC420")]
     assert serious(check_folder(tmp_path, {"block-prompt-check": "off"})) == []
+
+
+def test_a_prompt_is_mended_without_losing_what_the_user_said(tmp_path: Path) -> None:
+    recorded = "Other.\n\nRevision feedback:\nadd tests\n\nRevision feedback:\nI mean it"
+    (found,) = [each for each in check_files(tmp_path, {**PROMPT, PROMPT_FILE: recorded}) if each.code == "BC420"]
+    assert found.fix is not None
+    assert found.fix.operations == (Respell(0, len(recorded), recorded.replace("Other.", "Plan the login page.")),)
 
 
 def test_prompts_need_to_know_the_restrictions(tmp_path: Path) -> None:

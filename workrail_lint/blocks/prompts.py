@@ -18,6 +18,7 @@ _RESTRICTION = "Only modify files matching: "
 _RESTRICTION_END = ". Other files are read-only."
 _CHECKLIST = "You must produce the following outputs:"
 _REVISION = "Revision feedback:"
+_FEEDBACK = f"{SEPARATOR}{_REVISION}\n"
 
 
 class Part(str, Enum):
@@ -96,14 +97,15 @@ class Difference(NamedTuple):
 
 
 def without_revision(recorded: str) -> str:
-    """A recorded prompt without the user's feedback, which the definition knows nothing about."""
-    start = recorded.rfind(f"{SEPARATOR}{_REVISION}\n")
+    """A recorded prompt without the user's feedback, which the definition knows nothing about and may say anything."""
+    start = recorded.find(_FEEDBACK)
     return recorded if start < 0 else recorded[:start]
 
 
 def difference(expected: list[Section], recorded: str) -> Difference | None:
     """How a recorded prompt differs from the sections it should consist of; None when it does not."""
-    if joined(expected) in (recorded, without_revision(recorded)):
+    whole = joined(expected)
+    if recorded == whole or recorded.startswith(whole + _FEEDBACK):
         return None
     end = 0
     for number, section in enumerate(expected):

@@ -68,7 +68,8 @@ class PromptDiffers(PromptRule):
             if found is not None:
                 where = "the prompt" if found.part is None else f"the section {shown(found.part.value)}"
                 what = _SAID[found.how].format(where)
-                fix = safe("write the assembled prompt", Respell(0, len(file.value), joined(expected)))
+                feedback = file.value[len(without_revision(file.value)) :]
+                fix = safe("write the assembled prompt", Respell(0, len(file.value), joined(expected) + feedback))
                 report(file.path, "", f"{found.how}: {what}", fix=fix)
 
     def examples(self) -> Iterator[Example]:
