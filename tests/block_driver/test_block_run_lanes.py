@@ -295,6 +295,14 @@ def test_a_group_that_is_merged_twice_is_judged_twice(strategy: str) -> None:
         assert (made.execution_status, made.codes, made.slips) == ("completed", [], ())
 
 
+def test_whether_a_contested_file_is_there_may_depend_on_the_order() -> None:
+    """One lane deletes what the other one edits: its version is that there is none."""
+    replies = {"a": {"write": {"src/p.py": None}}, "b": {"write": {"src/p.py": "b\n"}}}
+    made = run(lanes_of(*coders("ab")), repo={"files": BASE}, replies=replies, check={"permutations": True})
+    assert made.codes == []
+    assert "src/p.py" not in made.files
+
+
 def test_five_lanes_have_too_many_orders() -> None:
     made = run(lanes_of(*coders("abcde")), check={"permutations": True})
     assert len(made.trace["permutations"]) == 1

@@ -124,7 +124,8 @@ def _picked(item: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _uncontested(paths: dict[str, Any], contested: frozenset[str]) -> dict[str, Any]:
-    return {path: None if path in contested else value for path, value in paths.items()}
+    """Paths that nobody fights for; of the others even whether they are there depends on who wins."""
+    return {path: value for path, value in paths.items() if path not in contested}
 
 
 def _settled_fan_in(item: dict[str, Any], contested: frozenset[str]) -> dict[str, Any]:
