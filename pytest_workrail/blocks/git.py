@@ -22,6 +22,10 @@ _SETTINGS = {
     "advice.detachedHead": "false",
     "safe.directory": "*",
 }
+# For all files and before any other word on it: nothing is made of them on their way in or out.
+_VERBATIM = "* -text -ident -filter !working-tree-encoding\n"
+_SUBMODULE = "160000 "
+_GONE = "gone.txt"
 
 
 def is_installed() -> bool:
@@ -36,11 +40,25 @@ class Repository:
         self._own = os.path.join(folder, GIT_FOLDER)
 
     def create(self, *, with_files: bool) -> None:
-        """Commit everything, or nothing: then all files are changes that no commit knows."""
+        """Commit everything, or nothing: then all files are changes that no commit knows.
+
+        Where there is no file, the change is one that is gone.
+        """
+        is_empty = not os.listdir(self.folder)
         self._git("init", "--quiet", "--template=")
-        if with_files:
+        info = os.path.join(self._own, "info")
+        os.makedirs(info, exist_ok=True)
+        with open(os.path.join(info, "attributes"), "w", encoding="utf-8") as file:
+            file.write(_VERBATIM)
+        gone = os.path.join(self.folder, _GONE) if is_empty and not with_files else None
+        if gone is not None:
+            with open(gone, "w", encoding="utf-8"):
+                pass
+        if with_files or gone is not None:
             self._git("add", "--all", "--force")
         self._git("commit", "--quiet", "--allow-empty", "--message=Start of the run")
+        if gone is not None:
+            os.remove(gone)
 
     @property
     def _is_there(self) -> bool:
@@ -53,10 +71,16 @@ class Repository:
 
     @property
     def is_clean(self) -> bool:
-        """Whether nothing but the output folder differs from the head commit; what git ignores counts as well."""
+        """Whether a worktree of the head commit would hold all that is here, but for the output folder.
+
+        What git ignores counts as well, and of a submodule a worktree has no file.
+        """
         here = (".", f":(exclude){OUTPUT_FOLDER}")
         seen = self._tried("status", "--porcelain", "--untracked-files=all", "--ignored=traditional", "--", *here)
-        return seen.returncode == 0 and not seen.stdout.strip()
+        if seen.returncode != 0 or seen.stdout.strip():
+            return False
+        kept = self._tried("ls-files", "--stage", "-z").stdout.split("\0")
+        return not any(entry.startswith(_SUBMODULE) for entry in kept)
 
     def add_worktree(self, folder: str) -> None:
         self._git("worktree", "add", "--quiet", "--detach", folder, "HEAD")

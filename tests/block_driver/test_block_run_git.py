@@ -238,6 +238,55 @@ def test_lanes_see_what_git_ignores() -> None:
     assert idle.fan_ins[0]["isolation"] == "git-worktree"
 
 
+def sequel() -> dict[str, Any]:
+    """A block, p, then a group of a and b."""
+    lanes = [node(name, "coding") for name in "ab"]
+    edges = [edge("p", "a"), edge("p", "b")]
+    return workflow(node("p", "coding"), *lanes, edges=edges, parallelGroups=[group("a", "b")])
+
+
+def test_lanes_see_what_lies_in_submodules() -> None:
+    """A worktree has an empty folder in their place."""
+    seen: list[str] = []
+
+    def adds(workspace: Path, **_: Any) -> None:
+        inner = workspace / "part"
+        inner.mkdir()
+        (inner / "f.py").write_text("f\n")
+        Repository(str(inner)).create(with_files=True)
+        who = ["-c", "user.name=x", "-c", "user.email=x@example.invalid"]
+        for command in (["add", "part"], [*who, "commit", "--quiet", "--message=part"]):
+            subprocess.run(["git", *command], cwd=workspace, check=True, capture_output=True)
+
+    def looks(workspace: Path, **_: Any) -> None:
+        seen.append((workspace / "part" / "f.py").read_text())
+
+    made = run(sequel(), {"p": adds, "a": looks}, repo={"files": {"x.py": "x\n"}, "git": "clean"})
+    assert seen == ["f\n"]
+    assert made.fan_ins[0]["isolation"] == "temp-copy"
+
+
+def test_lanes_have_the_very_bytes_of_the_workspace() -> None:
+    """Whatever a repository tells git to make of its files on their way to a worktree."""
+    attributes = "*.bat text eol=crlf\n*.id ident\n*.wide text working-tree-encoding=UTF-16\n*.f filter=f\n"
+    files = {".gitattributes": attributes, "a.bat": "a\n", "b.id": "$Id$\n", "c.wide": "c\n", "d.f": "d\n"}
+    seen: dict[str, str] = {}
+
+    def looks(workspace: Path, **_: Any) -> None:
+        seen.update({path: (workspace / path).read_bytes().decode() for path in files})
+
+    made = run(sequel(), {"a": looks}, repo={"files": files, "git": "clean"})
+    assert made.fan_ins[0]["isolation"] == "git-worktree"
+    assert seen == files
+
+
+@pytest.mark.parametrize("files", [{}, {"x.py": "x\n"}])
+def test_a_dirty_repository_is_dirty_even_without_files(files: dict[str, str]) -> None:
+    made = run(sequel(), repo={"files": files, "git": "dirty"})
+    assert made.fan_ins[0]["isolation"] == "temp-copy"
+    assert made.files == files
+
+
 @pytest.mark.parametrize("leads_to", ["nothing", "a file", "a link"])
 def test_a_repository_that_an_agent_took_away_is_not_replaced_by_another_one(
     leads_to: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -263,10 +312,7 @@ def test_a_repository_that_an_agent_took_away_is_not_replaced_by_another_one(
     def looks(workspace: Path, **_: Any) -> None:
         seen.extend(other.worktrees())
 
-    lanes = [node(name, "coding") for name in "ab"]
-    edges = [edge("p", "a"), edge("p", "b")]
-    flow = workflow(node("p", "coding"), *lanes, edges=edges, parallelGroups=[group("a", "b")])
-    made = run(flow, {"p": takes, "a": looks}, repo={"git": "clean"})
+    made = run(sequel(), {"p": takes, "a": looks}, repo={"git": "clean"})
     assert made.fan_ins[0]["isolation"] == "temp-copy"
     assert seen == [str(tmp_path)]
 
