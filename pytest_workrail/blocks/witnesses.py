@@ -7,6 +7,7 @@ from typing import Any
 
 from workrail_lint.blocks.environment import NAMES
 from workrail_lint.blocks.merging import clashes, reported
+from workrail_lint.blocks.run_vocabulary import CONTINUE
 from workrail_lint.blocks.traces import FanIn, Trace
 from workrail_lint.blocks.vocabulary import MergeStrategy, Resolution
 from workrail_lint.findings import Finding
@@ -78,13 +79,12 @@ def _env_nine(trace: Trace, codes: list[str]) -> bool:
 
 
 def _previous_chain(trace: Trace, codes: list[str]) -> bool:
-    """An empty one, a group whose lanes share one, and a block behind that group."""
+    """An empty one, a group whose lanes share one that is not, and a block behind that group."""
     previous = {step["env"]["NODE_ID"]: step["env"]["PREVIOUS_BLOCK_ID"] for _, step in trace.steps}
     lanes = _lanes_of_first_group(trace)
     shared = {previous[lane] for lane in lanes if lane in previous}
-    return (
-        "" in previous.values() and len(lanes) > 1 and len(shared) == 1 and any(p in lanes for p in previous.values())
-    )
+    shares_one = len(lanes) > 1 and len(shared) == 1 and "" not in shared
+    return "" in previous.values() and shares_one and any(one in lanes for one in previous.values())
 
 
 def _lanes_of_first_group(trace: Trace) -> list[str]:
@@ -101,9 +101,15 @@ def _stateless(trace: Trace, codes: list[str]) -> bool:
 
 
 def _gate_revise(trace: Trace, codes: list[str]) -> bool:
-    types = [event.type for event in trace.events]
-    decided = "gate_decided" in types[types.index("block_revision") :] if "block_revision" in types else False
-    return decided and "BC711" not in codes
+    """A block was revised, and then accepted."""
+    revised: set[str] = set()
+    accepted = False
+    for event in trace.of_type("block_revision", "gate_decided"):
+        if event.type == "block_revision":
+            revised.add(event.node)
+        elif event.node in revised and event.data.get("selectedOption") == CONTINUE:
+            accepted = True
+    return accepted and "BC711" not in codes
 
 
 def _failed_no_gate(trace: Trace, codes: list[str]) -> bool:
@@ -175,8 +181,11 @@ def _won_by_time(conflict: dict[str, Any], first: str) -> bool:
 
 def _non_clashing(trace: Trace, codes: list[str]) -> bool:
     for fan_in in _merges(trace):
-        losers = {lane for clash in clashes(fan_in.outputs, fan_in.order) for lane in clash.lanes[1:]}
-        if "BC708" not in codes and any(lane in losers for lane in (fan_in.applied or {}).values()):
+        found = clashes(fan_in.outputs, fan_in.order)
+        losers = {lane for clash in found for lane in clash.lanes[1:]}
+        contested = {clash.path for clash in found}
+        others = [lane for path, lane in (fan_in.applied or {}).items() if path not in contested]
+        if "BC708" not in codes and any(lane in losers for lane in others):
             return True
     return False
 
