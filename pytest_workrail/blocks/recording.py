@@ -144,9 +144,10 @@ def records(bench: Bench) -> Iterator[tuple[str, bytes]]:
     for node, step in last.items():
         yield f"{RUN_FOLDER}/env-{node}.json", _json(step.env)
         yield f"{RUN_FOLDER}/prompt-{node}.txt", step.prompt.encode("utf-8", "surrogatepass")
-    groups = {group.id for group in bench.setup.definition.groups}
+    # Groups of other definitions may have the same names, but not the same nodes.
+    groups = {group.id: set(group.lanes) for group in bench.setup.definition.groups}
     for fan_in in bench.fan_ins:
-        if fan_in["group"] in groups:
+        if groups.get(fan_in["group"], set()) & set(fan_in["completionOrder"]):
             yield f"{RUN_FOLDER}/fan-in-{fan_in['group']}.json", _json(fan_in["result"])
 
 

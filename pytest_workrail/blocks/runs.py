@@ -161,8 +161,8 @@ def _golden(setup: Setup, scenario: str) -> dict[str, Any]:
 def _orders(setup: Setup, golden: dict[str, Any]) -> Iterator[Setup]:
     """The run with the lanes of one group after the other finishing in every order."""
     merges = [event["data"] for event in golden["events"] if event["type"] == EventType.FAN_IN.value]
-    groups = {merge["groupId"]: merge["completionOrder"] for merge in merges}
-    for group, lanes in groups.items():
+    groups = {(merge["groupId"], *sorted(merge["completionOrder"])): merge["completionOrder"] for merge in merges}
+    for (group, *_), lanes in groups.items():
         if len(lanes) <= PERMUTED_LANES:
             for order in permutations(lanes):
                 yield replace(setup, finish={group: order})

@@ -324,6 +324,17 @@ def test_two_definitions_can_not_share_a_node() -> None:
         run(workflow(node("a"), down, edges=[edge("a", "down")]), others=[{**workflow(node("a")), "id": "other"}])
 
 
+def test_two_definitions_can_not_share_an_id_but_one_may_run_itself() -> None:
+    down = control("down", "subWorkflow", subWorkflowConfig={"workflowId": "other"})
+    one, other = ({**workflow(node(name)), "id": "other"} for name in "bc")
+    with pytest.raises(ScenarioInvalid, match="two definitions have the id other"):
+        run(chain(node("a"), down), others=[one, other])
+    itself = {**chain(node("a"), down), "id": "other"}
+    made = run(itself, others=[itself])
+    assert [step["node"] for step in made.steps] == ["a"] * 4
+    assert codes(made.blockers) == ["BLOCK_FAILED"]
+
+
 def test_a_condition_skips_the_branch_it_decides_against() -> None:
     branches = {"expression": "n > 1", "trueBranchNodeId": "yes", "falseBranchNodeId": "no"}
     definition = workflow(

@@ -303,6 +303,24 @@ def test_whether_a_contested_file_is_there_may_depend_on_the_order() -> None:
     assert "src/p.py" not in made.files
 
 
+def test_two_definitions_may_have_a_group_of_the_same_name() -> None:
+    inner = {**lanes_of(node("x", "reviewer"), node("y", "reviewer")), "id": "inner"}
+    outer = workflow(
+        *coders("ab"),
+        control("down", "subWorkflow", subWorkflowConfig={"workflowId": "inner"}),
+        edges=[edge("a", "down"), edge("b", "down")],
+        parallelGroups=[group("a", "b")],
+    )
+    replies = {"a": {"write": {"src/a.py": "edit\n"}}, "b": {"write": {"src/p.py": "b\n"}}}
+    given = {"repo": {"files": BASE}, "replies": replies, "check": {"permutations": True}}
+    made = run(outer, others=[inner], **given)
+    assert [each["group"] for each in made.fan_ins] == ["g", "g"]
+    assert (made.execution_status, made.codes) == ("completed", [])
+    orders = [tuple(each["completionOrder"] for each in other["fanIns"]) for other in made.trace["permutations"]]
+    assert (["b", "a"], ["x", "y"]) in orders
+    assert (["a", "b"], ["y", "x"]) in orders
+
+
 def test_five_lanes_have_too_many_orders() -> None:
     made = run(lanes_of(*coders("abcde")), check={"permutations": True})
     assert len(made.trace["permutations"]) == 1

@@ -76,8 +76,9 @@ def load_definitions(block: dict[str, Any], folder: str) -> Ok[Definitions] | Er
 
 def related(main: Definition, others: Iterable[Definition]) -> Ok[Definitions] | Err[list[Finding]]:
     """Definitions that can be run together."""
-    made = Definitions(main, {other.id: other for other in others})
-    found = [*_missing_definitions(made), *_shared_ids(made)]
+    given = list(others)
+    made = Definitions(main, {other.id: other for other in given})
+    found = [*_missing_definitions(made), *_same_names([main, *given]), *_shared_ids(made)]
     return Err(found) if found else Ok(made)
 
 
@@ -115,6 +116,15 @@ def _missing_definitions(definitions: Definitions) -> Iterator[Finding]:
             if node.control is ControlType.SUB_WORKFLOW and wanted not in definitions.others:
                 text = f"{node.id} runs the definition {wanted}, which is none of those in `workflows`"
                 yield scenario_finding("scenario-workflow-missing", "/block/workflows", text)
+
+
+def _same_names(definitions: list[Definition]) -> Iterator[Finding]:
+    """A definition is run by its id; it may run itself, but no two others can have one."""
+    first: dict[str, Definition] = {}
+    for definition in definitions:
+        if first.setdefault(definition.id, definition).value != definition.value:
+            text = f"two definitions have the id {definition.id}, and nobody can tell which of them to run"
+            yield scenario_finding("scenario-workflow-invalid", "/block/workflows", text)
 
 
 def _shared_ids(definitions: Definitions) -> Iterator[Finding]:

@@ -345,8 +345,8 @@ def _merges(trace: Trace) -> Iterator[_Merging]:
 
 def lane_identity(trace: Trace) -> Iterator[Problem]:
     """BC713: lanes that are not of one run, or can't be told apart."""
-    group_of = {event.lane: event.group for event in trace.of_type("lane_started")}
-    lanes: dict[str, dict[str, tuple[int, dict[str, Any]]]] = {}
+    group_of = _started_together(trace)
+    lanes: dict[int, dict[str, tuple[int, dict[str, Any]]]] = {}
     for at, step in trace.steps:
         env, node = step.get("env"), str(step.get("node"))
         if node in group_of and isinstance(env, dict):
@@ -360,6 +360,19 @@ def lane_identity(trace: Trace) -> Iterator[Problem]:
                     both = f"{shown(other)} and {shown(names[number])}"
                     yield f"/steps/{at}/env/{problem}", f"the lanes {both} have {_SHARED[problem]} {problem}"
                     break
+
+
+def _started_together(trace: Trace) -> dict[str, int]:
+    """Lanes, and which of all fan-outs they belong to: those of one group start in a row."""
+    found: dict[str, int] = {}
+    number, group = 0, None
+    for event in trace.events:
+        is_lane = event.type == "lane_started"
+        number += is_lane and event.group != group
+        group = event.group if is_lane else None
+        if is_lane:
+            found[event.lane] = number
+    return found
 
 
 _SHARED = {
