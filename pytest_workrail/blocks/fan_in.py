@@ -10,6 +10,7 @@ from pytest_workrail.blocks.bench import Bench, encoded
 from pytest_workrail.blocks.nodes import Halt
 from pytest_workrail.blocks.workspaces import Workspace
 from workrail_lint.blocks.merging import MANUAL, Clash, Merge, merge, reported
+from workrail_lint.blocks.paths import is_agents_path
 from workrail_lint.blocks.plan import Lanes
 from workrail_lint.blocks.run_vocabulary import ABORT, EventType
 from workrail_lint.blocks.vocabulary import ExecutionStatus, Isolation, MergeStrategy
@@ -86,7 +87,7 @@ def _apply(
             bench.main.bring(workspaces[lane], path)
         bench.copies.append({"n": bench.log.n, "groupId": group, "path": path, "lane": lane})
     return {
-        "main": _hashes(bench.main, list(planned.applied)),
+        "main": _hashes(bench.main, [path for path in planned.applied if is_agents_path(path)]),
         "lanes": {lane: _hashes(workspaces[lane], reported(output)) for lane, output in outputs.items()},
     }
 

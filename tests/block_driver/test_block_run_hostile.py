@@ -115,6 +115,14 @@ def test_a_link_is_no_way_out_of_a_lane(git: str, outside: Path) -> None:
     assert {path.name: path.read_text() for path in outside.iterdir()} == {"secret.txt": "secret\n"}
 
 
+@pytest.mark.parametrize("git", ["clean", "none"])
+def test_a_claim_about_files_of_git_is_a_lie_and_nothing_more(git: str) -> None:
+    """They are not there for a lane, so that the main workspace should have none either; but they are not its own."""
+    claim = {"a": {"output": {"filesModified": [".git/config"]}}}
+    made = run(lanes_of(node("a", "coding"), node("b")), replies=claim, repo={"files": {"z": ""}, "git": git})
+    assert made.codes == ["BC616"]
+
+
 def test_a_link_in_the_main_workspace_is_replaced_and_not_followed(outside: Path) -> None:
     def linker(workspace: Path, **_: Any) -> dict[str, Any]:
         (workspace / "src").symlink_to(outside)
