@@ -291,3 +291,37 @@ def test_sabotages_come_from_files_folders_and_modules(tmp_path: Path) -> None:
     (tmp_path / "c.py").write_text((tmp_path / "a_first.py").read_text("utf-8"), encoding="utf-8")
     with pytest.raises(LookupError, match="two sabotages are called a-first"):
         load_sabotages(["."], tmp_path)
+
+
+BROKEN_SABOTAGES = {
+    "syntax": ("def broken(:\n", "SyntaxError: invalid syntax (sabotages.py, line 2)"),
+    "import": (
+        "import nowhere_at_all\n",
+        "ModuleNotFoundError: No module named 'nowhere_at_all' (sabotages.py, line 2)",
+    ),
+    "raises": ("\n\n{}['x']\n", "KeyError: 'x' (sabotages.py, line 4)"),
+    "silent": (
+        "@breaks('first', at='a:b')\ndef untold(original):\n    return original\n",
+        "ValueError: a sabotage names its locks and says what it breaks: untold (sabotages.py, line 2)",
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", BROKEN_SABOTAGES)
+def test_sabotages_that_can_not_be_loaded_are_a_usage_error(project: LockProject, kind: str) -> None:
+    source, message = BROKEN_SABOTAGES[kind]
+    project.tests("def test_nothing():\n    pass\n")
+    project.sabotages(source)
+    for options in ([], ["--workrail-sabotage=any"]):
+        result = project.run("--workrail-sabotages=sabotages.py", *options)
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        assert f"ERROR: --workrail-sabotages: sabotages.py can't be loaded: {message}" in result.errlines
+        assert "Traceback" not in result.stderr.str() + result.stdout.str()
+
+
+@pytest.mark.parametrize("source", ["nowhere.py", "./nowhere.py", "no/where", "nowhere_at_all"])
+def test_sabotages_that_are_not_there_are_a_usage_error(project: LockProject, source: str) -> None:
+    result = project.run(f"--workrail-sabotages={source}")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    said = f"ERROR: --workrail-sabotages: no sabotages at {source}: there is no such file, folder or module"
+    assert said in result.errlines

@@ -18,7 +18,9 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from traceback import walk_tb
 from types import ModuleType
 from typing import Any
 
@@ -121,14 +123,32 @@ def _modules(source: str, root: Path) -> Iterator[ModuleType]:
     path = root / source
     if path.is_dir():
         for file in sorted(path.glob("*.py")):
-            yield _module_of(file)
+            yield _loaded(file.name, partial(_module_of, file))
     elif path.is_file():
-        yield _module_of(path)
+        yield _loaded(path.name, partial(_module_of, path))
+    elif not _is_module(source):
+        raise LookupError(f"no sabotages at {source}: there is no such file, folder or module")
     else:
-        try:
-            yield importlib.import_module(source)
-        except ImportError as error:
-            raise LookupError(f"no sabotages at {source}: {error}") from error
+        yield _loaded(source, partial(importlib.import_module, source))
+
+
+def _is_module(name: str) -> bool:
+    parts = name.split(".")
+    return all(part.isidentifier() for part in parts) and importlib.util.find_spec(parts[0]) is not None
+
+
+def _loaded(name: str, load: Callable[[], ModuleType]) -> ModuleType:
+    """What a module's own code makes of it. Whatever goes wrong in there is said with its place."""
+    try:
+        return load()
+    except Exception as error:
+        lines = [
+            (frame.f_code.co_filename, line)
+            for frame, line in walk_tb(error.__traceback__)
+            if frame.f_code.co_name == "<module>"
+        ]
+        place = f" ({Path(lines[-1][0]).name}, line {lines[-1][1]})" if lines else ""
+        raise LookupError(f"{name} can't be loaded: {type(error).__name__}: {error}{place}") from error
 
 
 def _module_of(path: Path) -> ModuleType:
