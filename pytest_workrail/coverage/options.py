@@ -8,6 +8,17 @@ from __future__ import annotations
 import pytest
 
 MARKER = "enforces(*lock_ids): the design locks that this test would notice being broken"
+# What asks something about the locks of a registry.
+_ABOUT_A_REGISTRY = (
+    "--workrail-locks-check",
+    "--workrail-locks-fail-under",
+    "--workrail-locks-proven-fail-under",
+    "--workrail-lock-report",
+    "--workrail-locks-verify",
+    "--workrail-lock-record",
+    "--workrail-locks-prove",
+    "--workrail-locks-accept",
+)
 
 
 def add_options(group: pytest.OptionGroup) -> None:
@@ -149,6 +160,8 @@ def configure(config: pytest.Config) -> None:
     option = config.getoption
     if option("collectonly"):
         return  # nothing will run, so there is nothing to measure, to require or to write
+    if not option("workrail_locks"):
+        _ask_for_no_locks(config)
     if option("workrail_sabotage") or option("workrail_locks_prove"):
         from pytest_workrail.coverage.locks.switching import prepare
 
@@ -163,3 +176,11 @@ def configure(config: pytest.Config) -> None:
         from pytest_workrail.coverage.locks.settings import lock_settings
 
         config.pluginmanager.register(LockPlugin(config, lock_settings(config)), "workrail-locks")
+
+
+def _ask_for_no_locks(config: pytest.Config) -> None:
+    """Without a registry nothing can be said about locks: a threshold that looks at none would always hold."""
+    for name in _ABOUT_A_REGISTRY:
+        value = config.getoption(name)
+        if value is not None and value is not False and value != []:
+            raise pytest.UsageError(f"{name} is about a lock registry: name it with --workrail-locks=REGISTRY")

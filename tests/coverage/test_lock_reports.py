@@ -42,6 +42,28 @@ def test_thresholds(project: LockProject, options: list[str], fails: bool) -> No
     assert ("FAIL:" in result.stdout.str()) is fails
 
 
+@pytest.mark.parametrize(
+    "option",
+    [
+        "--workrail-locks-check",
+        "--workrail-locks-fail-under=0",
+        "--workrail-locks-proven-fail-under=60",
+        "--workrail-lock-report=out",
+        "--workrail-locks-verify",
+        "--workrail-lock-record=record.json",
+        "--workrail-locks-prove",
+        "--workrail-locks-accept=all",
+    ],
+)
+def test_nothing_can_be_asked_about_locks_without_a_registry(project: LockProject, option: str) -> None:
+    project.tests(FIRST)
+    result = project.pytester.runpytest(option)
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    name = option.partition("=")[0]
+    assert f"ERROR: {name} is about a lock registry: name it with --workrail-locks=REGISTRY" in result.errlines
+    assert project.pytester.runpytest(option, "--collect-only").ret == pytest.ExitCode.OK
+
+
 def test_what_is_missing_is_listed_and_cut(project: LockProject) -> None:
     project.registry(*(lock(f"lock-{number:02}") for number in range(12)))
     project.tests('@pytest.mark.enforces("lock-11")\n@pytest.mark.skip\ndef test_it(request):\n    assert request\n')
