@@ -86,7 +86,10 @@ def _data(path: Path) -> bytes:
 def _name(seen: dict[str, Any]) -> str | None:
     """The name that the scenario gives itself, unless a test can't be called that."""
     name = seen.get("name")
-    return name if isinstance(name, str) and name and not set(name) & _NOT_IN_NAMES else None
+    if not isinstance(name, str) or not name or set(name) & _NOT_IN_NAMES:
+        return None
+    # JSON can hold half a character; reports, the environment and other processes can't.
+    return name.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 @cache

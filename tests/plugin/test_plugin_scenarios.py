@@ -25,6 +25,14 @@ def test_items_are_named_after_their_scenario(project: Project) -> None:
     ]
 
 
+def test_a_name_that_no_report_can_hold_is_written_out(project: Project) -> None:
+    project.write("a.scenario.json", '{"workflow": "workflows/review.json", "golden": false, "name": "half \\ud83d"}')
+    result = project.run("-v")
+    result.assert_outcomes(passed=1)
+    assert "a.scenario.json::half \\ud83d" in project.run("--collect-only", "-q").outlines
+    project.run(r"a.scenario.json::half \ud83d").assert_outcomes(passed=1)
+
+
 def test_what_is_asked_for_by_name_is_found(project: Project) -> None:
     project.scenario("one", name="first")
     project.scenario("two")
