@@ -110,7 +110,7 @@ def compile(  # noqa: A001 - the name of the fixture's method
 def script(answers: Script, otherwise: Agent | None = None) -> Agent:
     """An agent that does what is written down, by step id; strict unless somebody acts otherwise."""
     __tracebackhide__ = True
-    return Scripted(script_turns(answers), otherwise)
+    return Scripted(script_turns(answers), None if otherwise is None else _player(otherwise))
 
 
 def auto(differently: Script | None = None) -> Agent:
@@ -137,7 +137,7 @@ def lossy(agent: Agent | None = None, *faults: Fault | FaultKind | str, seed: in
         fault if isinstance(fault, Fault) else Fault(member_of(FaultKind, "fault", fault), rate=rate)
         for fault in faults or FaultKind
     ]
-    return Lossy(agent or Auto(), chosen, seed)
+    return Lossy(Auto() if agent is None else _player(agent), chosen, seed)
 
 
 def preferences(mode: Autonomy, risk: RiskPolicy | None) -> Preferences:
@@ -194,17 +194,36 @@ def _setup(workflow: Source, mode: Autonomy, profile: ProfileName, options: Opti
         profile,
         preferences(mode, options.get("risk")),
         options.get("goal", GOAL),
-        dict(options.get("context", {})),
+        _context(options),
         tuple(options.get("declares", ())),
         options.get("seed", 0),
         options.get("max_turns", MAX_TURNS),
     )
 
 
+def _context(options: Options) -> dict[str, Json]:
+    __tracebackhide__ = True
+    context: object = options.get("context", {})
+    if not isinstance(context, Mapping):
+        raise TypeError(f"the context of a run is a mapping, not a {type(context).__name__}")
+    return dict(context)
+
+
 def _agent(agent: Agent | Script | None) -> Agent:
+    __tracebackhide__ = True
     if agent is None:
         return Auto()
-    return script(agent) if isinstance(agent, Mapping) else agent
+    return script(agent) if isinstance(agent, Mapping) else _player(agent, "an agent or a script")
+
+
+def _player(agent: object, what: str = "an agent") -> Agent:
+    """The agent, if it is one."""
+    __tracebackhide__ = True
+    if isinstance(agent, Agent):
+        return agent
+    name = getattr(agent, "__name__", "")
+    advice = f"; call it: {name}()" if name and callable(agent) else ""
+    raise TypeError(f"{what} is needed, not a {type(agent).__name__}{advice}")
 
 
 def run(

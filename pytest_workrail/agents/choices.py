@@ -16,7 +16,7 @@ def one_of(what: str, name: str, known: Iterable[str]) -> str:
     __tracebackhide__ = True
     names = list(known)
     if name not in names:
-        raise ValueError(f"there is no {what} '{name}'{hint(name, names)}")
+        raise ValueError(f"there is no {what} '{name}'{hint(str(name), names)}")
     return name
 
 

@@ -155,6 +155,8 @@ def script_turns(answers: Mapping[str, Answer | Sequence[Answer]]) -> tuple[Turn
     with the name of a behaviour as `does` and `context`; `visit` and `repeats` are those of a turn.
     """
     __tracebackhide__ = True
+    if not isinstance(answers, Mapping):
+        raise TypeError(f"a script is a mapping of step ids to answers, not a {type(answers).__name__}")
     return tuple(
         _turn(step_id, answer, f"{step_id}[{number}]" if len(given) > 1 else step_id)
         for step_id, answer_or_answers in answers.items()
@@ -173,8 +175,11 @@ def _turn(step_id: str, answer: Any, place: str) -> Turn:
         return Turn(step_id, Behave(answer), place=place)
     if isinstance(answer, str):
         return Turn(step_id, Submit(answer), place=place)
+    if isinstance(answer, Action):
+        return Turn(step_id, answer, place=place)
     if not isinstance(answer, Mapping):
-        return Turn(step_id, answer, place=place)  # an action, as it stands
+        kinds = "a text, a behaviour, an action or a mapping of its members"
+        raise TypeError(f"an answer is {kinds}, not a {type(answer).__name__}")
     return Turn(step_id, _action(answer), answer.get("visit"), bool(answer.get("repeats")), place)
 
 
@@ -185,9 +190,14 @@ def _action(answer: Mapping[str, Any]) -> Submit | Behave:
     if unknown:
         beside = " beside does" if "does" in answer and unknown[0] in ("notes", "artifacts") else ""
         raise TypeError(f"an answer has {', '.join(known)}, visit and repeats, but no {', '.join(unknown)}{beside}")
+    context = answer.get("context")
+    if context is not None and not isinstance(context, Mapping):
+        raise TypeError(f"the context of an answer is a mapping, not a {type(context).__name__}")
     if "does" in answer:
-        return Behave(member_of(Behaviour, "behaviour", answer["does"]), answer.get("context"))
-    artifacts = answer.get("artifacts", ())
+        return Behave(member_of(Behaviour, "behaviour", answer["does"]), context)
+    notes, artifacts = answer.get("notes"), answer.get("artifacts", ())
+    if notes is not None and not isinstance(notes, str):
+        raise TypeError(f"the notes of an answer are a text, not a {type(notes).__name__}")
     if not isinstance(artifacts, list | tuple):
         raise TypeError(f"the artifacts of an answer are a list, not a {type(artifacts).__name__}")
-    return Submit(answer.get("notes"), tuple(artifacts), answer.get("context"))
+    return Submit(notes, tuple(artifacts), None if context is None else dict(context))

@@ -87,6 +87,8 @@ class Run:
         __tracebackhide__ = True
         if self.golden is None:
             raise RuntimeError("a golden belongs to a test: use the fixture `workrail` to run the workflow")
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f"the name of a golden is a text, not {name!r}")
         self.golden(self.transcript, name)
 
     def _final_list(self, member: str) -> list[dict[str, Any]]:

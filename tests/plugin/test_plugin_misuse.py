@@ -176,8 +176,40 @@ def test_misuse_of_the_fixture_reads_well(project: Project) -> None:
         ),
         "artifacts": ('workrail.script({"read-change": {"artifacts": {"kind": "x"}}})', "*are a list, not a dict"),
         "unknown": ('workrail.run("workflows/review.json", {"reed-change": "x"})', "*reed-change*"),
+        "uncalled": (
+            'workrail.run("workflows/review.json", workrail.auto)',
+            "*an agent or a script is needed, not a function; call it: auto()",
+        ),
+        "agent": ('workrail.run("workflows/review.json", "auto")', "*an agent or a script is needed, not a str"),
+        "rest": ('workrail.script({"read-change": "x"}, "auto")', "*an agent is needed, not a str"),
+        "around": ('workrail.lossy("lose_answer")', "*an agent is needed, not a str"),
+        "no mode": ('workrail.run("workflows/review.json", mode=None)', "*there is no mode 'None' (known: guided, *"),
+        "no profile": (
+            'workrail.run("workflows/review.json", profile=None)',
+            "*there is no profile 'None' (known: reference, locked)",
+        ),
+        "context": (
+            'workrail.run("workflows/review.json", context="x")',
+            "*the context of a run is a mapping, not a str",
+        ),
+        "answers": ('workrail.script(["x"])', "*a script is a mapping of step ids to answers, not a list"),
+        "answer": (
+            'workrail.script({"read-change": 3})',
+            "*an answer is a text, a behaviour, an action or *, not a int",
+        ),
+        "notes": ('workrail.script({"read-change": {"notes": 3}})', "*the notes of an answer are a text, not a int"),
+        "variables": (
+            'workrail.script({"read-change": {"context": ["x"]}})',
+            "*the context of an answer is a mapping, not a list",
+        ),
+        "golden": (
+            'workrail.run("workflows/review.json").match_golden(3)',
+            "*the name of a golden is a text, not 3",
+        ),
     }
-    tests = "".join(f"def test_{name}(workrail):\n    {call}\n\n" for name, (call, _) in calls.items())
+    tests = "".join(
+        f"def test_{name.replace(' ', '_')}(workrail):\n    {call}\n\n" for name, (call, _) in calls.items()
+    )
     project.write("test_calls.py", tests)
     result = project.run()
     result.assert_outcomes(failed=len(calls))
