@@ -156,6 +156,22 @@ DISHONEST = {
             def unused(): assert two() == 2
         """,
     ),
+    "decorated-away": (
+        "asserted nothing",
+        """
+        import functools
+
+        def only_elsewhere(test):
+            @functools.wraps(test)
+            def left_out():
+                return None
+            return left_out
+
+        @only_elsewhere
+        def test_it():
+            assert two() == 3
+        """,
+    ),
     "unittest-constants": (
         "asserted nothing",
         """
@@ -221,11 +237,32 @@ DISHONEST = {
     ),
 }
 # What only watching finds out: the expectation is there, but never met.
-WRITTEN_NOT_DONE = ("not-reached", "never-called", "empty-loop", "beside-its-condition", "swallowed", "early-return")
+WRITTEN_NOT_DONE = (
+    "decorated-away",
+    "not-reached",
+    "never-called",
+    "empty-loop",
+    "beside-its-condition",
+    "swallowed",
+    "early-return",
+)
 # What only watching finds: the expectation is not in the test itself.
 WRITTEN_ELSEWHERE = ("assert-in-a-helper", "assert-in-a-helper-of-one-line", "assert-in-another-file", "state-machine")
 HONEST = {
     "assert-statement": """
+        def test_it():
+            assert two() == 2
+        """,
+    "assert-behind-a-decorator": """
+        import functools
+
+        def passed_on(test):
+            @functools.wraps(test)
+            def called():
+                return test()
+            return called
+
+        @passed_on
         def test_it():
             assert two() == 2
         """,
@@ -396,8 +433,36 @@ def test_one_of_several_is_enough(project: LockProject) -> None:
     assert project.enforced == ["first"]
 
 
+def test_assertions_that_python_leaves_out_enforce_nothing(project: LockProject) -> None:
+    project.tests(
+        """
+        @pytest.mark.enforces("first")
+        def test_left_out(request):
+            assert not request
+
+        @pytest.mark.enforces("second")
+        def test_kept():
+            with pytest.raises(ValueError):
+                int("x")
+        """
+    )
+    options = ("-q", "-p", "no:cacheprovider", "--assert=plain", "--workrail-locks=locks.json")
+    result = project.pytester.run(sys.executable, "-O", "-m", "pytest", *options, "--workrail-lock-report=out")
+    result.assert_outcomes(passed=2, warnings=1)
+    assert project.enforced == ["second"]
+    assert project.flaws == {"first": "asserted nothing"}
+
+
 CLAIMS = {
     "unknown": ('@pytest.mark.enforces("frist")', 'Unknown lock ID "frist" (did you mean "first"?) in test_locks.py:2'),
+    "nothing": (
+        "@pytest.mark.enforces",
+        'test_locks.py:2 claims no lock: write the ids as texts, like @pytest.mark.enforces("lock-id")',
+    ),
+    "by a keyword": (
+        '@pytest.mark.enforces(lock="first")',
+        'test_locks.py:2 claims no lock: write the ids as texts, like @pytest.mark.enforces("lock-id")',
+    ),
     "no id": ('@pytest.mark.enforces("First one")', 'test_locks.py:2 claims "First one", which is no lock id'),
     "twice": ('@pytest.mark.enforces("first", "first")', 'test_locks.py:2 claims "first" 2 times in one place'),
     "twice in two markers": (

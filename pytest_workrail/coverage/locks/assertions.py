@@ -64,6 +64,8 @@ class AssertionWatch:
     def __init__(self, config: pytest.Config) -> None:
         self._side = TestSide(config)
         self._readings: dict[str, FileReading] = {}
+        # With `python -O` only those `assert` statements are left that pytest has rewritten.
+        self._asserts = __debug__ or config.getoption("assertmode") == "rewrite"
 
     @contextmanager
     def watching(self, item: pytest.Item) -> Iterator[Found]:
@@ -74,7 +76,7 @@ class AssertionWatch:
         noted: list[str] = []
         token = _noted.set(noted)
         try:
-            if function is not None and reading.is_certain(function.__code__.co_firstlineno):
+            if function is not None and self._is_certain(reading, function, item):
                 yield found
                 found.asserted = True
             elif sys.gettrace() is not None:
@@ -87,6 +89,11 @@ class AssertionWatch:
         finally:
             _noted.reset(token)
         found.asserted = found.asserted or bool(noted)
+
+    def _is_certain(self, reading: FileReading, function: FunctionType, item: pytest.Item) -> bool:
+        """Whether a test can't pass without asserting. What a decorator does with a test is its own affair."""
+        is_called = function is _called(item)
+        return is_called and self._asserts and reading.is_certain(function.__code__.co_firstlineno)
 
     def _lines(self, file: str, item: pytest.Item) -> Mapping[int, str | None]:
         """The lines of a file that count as expectations of a test, with the function that has to execute them."""
@@ -104,12 +111,17 @@ class AssertionWatch:
 
 def _function(item: pytest.Item) -> FunctionType | None:
     """The function of a test as it was written, if it was written in the test's own file."""
-    function = getattr(item, "function", None)
-    inner = getattr(getattr(function, "hypothesis", None), "inner_test", function)
-    written = inspect.unwrap(inner) if callable(inner) else None
+    called = _called(item)
+    written = inspect.unwrap(called) if callable(called) else None
     if not isinstance(written, FunctionType) or written.__code__.co_filename != str(item.path):
         return None
     return written
+
+
+def _called(item: pytest.Item) -> object:
+    """What is called to run a test, decorators and all; hypothesis calls what it was given."""
+    function = getattr(item, "function", None)
+    return getattr(getattr(function, "hypothesis", None), "inner_test", function)
 
 
 @contextmanager

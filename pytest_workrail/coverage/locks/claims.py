@@ -21,6 +21,7 @@ import pytest
 MARKER = "enforces"
 
 _TAG = re.compile(r"^\s*(?:\*|#)?\s*@enforces\s+([a-z0-9-]+(?:@\d+)?)", re.IGNORECASE | re.MULTILINE)
+_NAMES_NONE = 'claims no lock: write the ids as texts, like @pytest.mark.enforces("lock-id")'
 _CLAIM = re.compile(r"(?P<lock>[a-z0-9]+(?:-[a-z0-9]+)*)(?:@(?P<revision>[1-9]\d*))?")
 
 
@@ -65,7 +66,7 @@ class ClaimReader:
     def read(self, item: pytest.Item) -> Claims:
         """Every claim of a test, each once, in the order of their ids."""
         claims: dict[tuple[str, int | None], Claim] = {}
-        problems: list[str] = []
+        problems = [_NAMES_NONE] if any(not mark.args or mark.kwargs for mark in item.iter_markers(MARKER)) else []
         for is_own, written in self._written(item):
             for text, times in Counter(map(str, written)).items():
                 if times > 1:
