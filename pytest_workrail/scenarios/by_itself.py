@@ -11,13 +11,16 @@ from typing import Any
 import pytest
 
 from pytest_workrail.engine.profiles import PROFILES, ProfileName
+from pytest_workrail.golden.keys import ENDING
 from pytest_workrail.options import AUTO_WORKFLOWS
 
 _WILDCARD = re.compile(r"[*?\[]")
 
 
 def workflow_file(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """The file as something to collect, if the project's settings name it."""
+    """The file as something to collect, if the project's settings name it. What this plugin writes is no workflow."""
+    if path.name.endswith(ENDING):
+        return None
     try:
         relative = path.relative_to(parent.config.rootpath).as_posix()
     except ValueError:

@@ -245,6 +245,13 @@ def test_workflows_by_themselves(project: Project) -> None:
     )
 
 
+def test_a_golden_beside_workflows_is_none_of_them(project: Project) -> None:
+    project.write("pytest.ini", "[pytest]\nworkrail_auto = workflows/*.json\n")
+    project.write("workflows/one.scenario.json", {"workflow": "review.json"})
+    project.run("--workrail-golden=new").assert_outcomes(passed=3)
+    project.run().assert_outcomes(passed=3)
+
+
 def test_enforces_becomes_a_mark(project: Project) -> None:
     project.scenario("locked", enforces=["one-lock", "another-lock"])
     project.write(
