@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from itertools import islice, product
+from itertools import islice, permutations, product
 from typing import Any, NamedTuple
 
 from pytest_workrail.agents.texts import matching_texts
@@ -21,6 +21,9 @@ _MAX_DOCUMENTS = 200
 _SECONDS = 2.0
 # Notes that meet no criteria by accident: too short for a floor, and without any word.
 _POOR = ("-", ".", "x", "no", "{}", "[]", "0")
+
+# For criteria that will have no small letters, or no letters at all.
+_PLAIN = ("X", "1", "-")
 
 
 class _Demand(NamedTuple):
@@ -106,6 +109,9 @@ def _texts(plan: Sequence[_Demand], words: str) -> Iterator[str]:
                 yield padded("", missing)[:missing] + body
             if bounds.high is not None:
                 yield js.u16_prefix(padded(body, bounds.low), bounds.high)
+    for bounds in _lengths(plan):
+        yield from _framed(plan, bounds.low)
+        yield from (padded(body, bounds.low) for body in _PLAIN)
 
 
 def _bodies(plan: Sequence[_Demand], words: str) -> Iterator[str]:
@@ -117,6 +123,19 @@ def _bodies(plan: Sequence[_Demand], words: str) -> Iterator[str]:
                 yield "\n".join(order)
                 yield "".join(order)
         yield from (f"{words}\n{' '.join(parts)}" if parts else words, "x", *parts)
+
+
+def _framed(plan: Sequence[_Demand], low: int) -> Iterator[str]:
+    """The pieces with each of them once at the front and once at the end, and what has to be filled up in between."""
+    for parts in _pieces(plan):
+        for head, foot in permutations(range(len(parts)), 2):
+            inner = [part for number, part in enumerate(parts) if number not in (head, foot)]
+            for gap in (" ", "\n"):
+                text = gap.join((parts[head], *inner, parts[foot]))
+                yield text
+                missing = low - js.u16_length(text) - len(gap)
+                if missing > 0:
+                    yield gap.join((parts[head], padded("", missing), *inner, parts[foot]))
 
 
 def _pieces(plan: Sequence[_Demand]) -> Iterator[list[str]]:

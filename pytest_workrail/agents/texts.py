@@ -35,10 +35,12 @@ class _Choices(NamedTuple):
     branch: int  # which alternative
     rounds: int  # how often more than needed something is repeated
     looks: bool  # whether what a look-around asks for is written down
+    back: int = 0  # how many words a reference goes back: which group it means is not known here
 
 
 # The shortest answers first.
 _CHOICES = [_Choices(branch, rounds, looks) for rounds, looks, branch in product((0, 1), (False, True), range(4))]
+_MOST_WORDS_BACK = 8
 
 
 @lru_cache(maxsize=256)
@@ -51,8 +53,9 @@ def matching_texts(pattern: str, flags: str = "") -> tuple[str, ...]:
 
 
 def _found(pattern: Pattern, program: Program) -> Iterator[str]:
-    for choices in _CHOICES:
-        text = _written(program, choices)
+    refers = any(isinstance(operation, Reference) for operation in program.operations)
+    for back, choices in product(range(_MOST_WORDS_BACK if refers else 1), _CHOICES):
+        text = _written(program, choices._replace(back=back))
         if text is not None and pattern.search(text, _SECONDS) == Ok(True):
             yield text
 
@@ -67,8 +70,9 @@ def _written(program: Program, choices: _Choices) -> str | None:
             case Assertion():
                 stack.append("")
             case Reference():
-                # Which group is meant is not known here; nearly always it is the word written last.
-                stack.append(next((text for text in reversed(stack) if text.strip()), ""))
+                # Nearly always it is the word written last.
+                words = [text for text in reversed(stack) if text.strip()]
+                stack.append(words[min(choices.back, len(words) - 1)] if words else "")
             case Join(size):
                 parts = _taken(stack, size)
                 stack.append("".join(parts))

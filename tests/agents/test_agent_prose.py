@@ -54,6 +54,22 @@ CASES: dict[str, Any] = {
         rule("schema", schema={"type": "object", "required": ["a"], "properties": {"a": {"type": "string"}}}),
         rule("schema", schema={"type": "object", "required": ["b"], "properties": {"b": {"type": "integer"}}}),
     ],
+    "head, body and foot": [
+        rule("contains", value="## Risks"),
+        rule("regex", pattern="^# Report"),
+        rule("regex", pattern="DONE$"),
+        rule("contains", value="none"),
+    ],
+    "head and foot of a length": [
+        rule("regex", pattern="^A"),
+        rule("regex", pattern="Z$"),
+        rule("contains", value="\n"),
+        rule("length", min=500, max=500),
+    ],
+    "capitals": {"and": [{"not": rule("regex", pattern="[a-z]")}, rule("length", min=5)]},
+    "digits": {"and": [{"not": rule("regex", pattern="[a-zA-Z]")}, rule("length", min=5)]},
+    "the same twice": [rule("regex", pattern=r"^(\d+)-\1$")],
+    "the same twice by name": [rule("regex", pattern=r"^(?<day>\d+)/(?<hour>[a-f]+) \k<day>$")],
     "single rule": rule("length", min=3),
     "nested": {"and": [{"or": [rule("contains", value="a")]}, {"not": rule("contains", value="TODO")}]},
 }
