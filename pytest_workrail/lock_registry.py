@@ -7,6 +7,7 @@ writes it anew.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -24,7 +25,9 @@ NonEmpty: TypeAlias = Annotated[str, Field(min_length=1)]
 _FOLDER = Path(__file__).parent
 REGISTRY_FILE = _FOLDER / "locks.json"
 SCHEMA_FILE = Path(schema_path("lock-registry"))
-_HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*$", re.MULTILINE)
+_VERSION = r"^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$"
+# Both ways to write a heading: behind number signs, and above a line.
+_HEADING = re.compile(r"^(?:#{1,6}\s+(.+?)\s*$|(\S.*?)\s*\n(?:=+|-+)\s*$)", re.MULTILINE)
 
 
 class _Model(BaseModel):
@@ -60,8 +63,10 @@ class Registry(_Model):
     model_config = ConfigDict(populate_by_name=True)
 
     schema_ref: Annotated[str | None, Field(alias="$schema")] = None
-    lock_registry_version: Annotated[Literal[1], Field(alias="lockRegistryVersion")]
-    version: Annotated[str, Field(pattern=r"^\d+\.\d+\.\d+$", description="The version of the content.")]
+    lock_registry_version: Annotated[
+        Literal[1], Field(alias="lockRegistryVersion", description="The version of this form; 1 unless given.")
+    ] = 1
+    version: Annotated[str, Field(pattern=_VERSION, description="The version of the content.")]
     description: str | None = None
     categories: Annotated[dict[str, str], Field(description="Category id to what belongs there.")]
     locks: list[Lock]
@@ -135,10 +140,23 @@ def missing_sources(registry: Registry, root: Path) -> list[RegistryProblem]:
 
 def _exists(source: str, root: Path) -> bool:
     name, _, section = source.partition("#")
-    document = root / name
-    if not document.is_file():
-        return False
-    return not section or section in {_anchor(title) for title in _HEADING.findall(document.read_text("utf-8"))}
+    document = Path(os.path.normpath(root / name))
+    try:
+        text = document.read_text("utf-8", errors="replace") if document.is_relative_to(root) else None
+    except (OSError, ValueError):
+        text = None
+    return text is not None and (not section or section in _sections(text))
+
+
+def _sections(text: str) -> set[str]:
+    """The names of all headings; where several are alike, the later ones are numbered."""
+    seen: Counter[str] = Counter()
+    found: set[str] = set()
+    for titles in _HEADING.findall(text):
+        anchor = _anchor("".join(titles))
+        found.add(f"{anchor}-{seen[anchor]}" if seen[anchor] else anchor)
+        seen[anchor] += 1
+    return found
 
 
 def _anchor(title: str) -> str:

@@ -125,6 +125,35 @@ def test_good_registries(more: dict[str, Any]) -> None:
     assert lock.counts is (more.get("applies") != "n/a" and not more.get("obsolete", False))
 
 
+def test_a_registry_need_not_name_the_version_of_its_form() -> None:
+    value = registry(LOCK)
+    del value["lockRegistryVersion"]
+    assert read_registry(json.dumps(value)).is_ok
+
+
+@pytest.mark.parametrize("version", ["0.1.0", "1.0.0-beta.2", "1.0.0+build.7", "2.0.0-rc.1+5"])
+def test_any_semantic_version_is_one(version: str) -> None:
+    assert read_registry(json.dumps(registry(LOCK, version=version))).is_ok
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.0.0-", "1.0.0.0", "v1.0.0", "1.0.0\n"])
+def test_other_versions_are_refused(version: str) -> None:
+    assert pointers(registry(LOCK, version=version)) == ["/version"]
+
+
+def test_sources_lie_in_the_repository_and_need_not_be_text(tmp_path: Path) -> None:
+    root = tmp_path / "repository"
+    root.mkdir()
+    (tmp_path / "outside.md").write_text("# One\n")
+    (root / "photo.bin").write_bytes(b"\xff\xfe# One\n")
+    (root / "a.md").write_text("# Fixed\n\n# Fixed\n\nTitle\n=====\n\nPart\n---\n")
+    missing = ["../outside.md", str(tmp_path / "outside.md"), ".", "photo.bin#one", "a\0b.md", "a.md#fixed-2"]
+    there = ["photo.bin", "a.md#fixed", "a.md#fixed-1", "a.md#title", "a.md#part", "./a.md"]
+    locks = [LOCK | {"id": f"l-{index}", "source": source} for index, source in enumerate(missing + there)]
+    found = missing_sources(read_registry(json.dumps(registry(*locks))).value, root)
+    assert [problem.pointer for problem in found] == [f"/locks/{index}/source" for index in range(len(missing))]
+
+
 def test_sources_that_lead_nowhere(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("# One & Two\n\n## `code` here\n")
     named = ["a.md", "a.md#one--two", "a.md#code-here", "a.md#three", "b.md", "a.md#"]
