@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from workrail_lint.documents.pointer import child
 from workrail_lint.result import Err, Ok
 from workrail_lint.schemas import schema_path
 
@@ -92,7 +93,7 @@ def read_registry(text: str | bytes) -> Ok[Registry] | Err[list[RegistryProblem]
     try:
         registry = Registry.model_validate(value)
     except ValidationError as problem:
-        return Err([_shape_problem(dict(error)) for error in problem.errors(include_url=False)])
+        return Err(list(_shape_problems(value, problem)))
     problems = list(_problems(registry))
     return Err(problems) if problems else Ok(registry)
 
@@ -111,9 +112,25 @@ def shipped_registry() -> Registry:
     return load_registry(REGISTRY_FILE).value
 
 
-def _shape_problem(error: dict[str, Any]) -> RegistryProblem:
-    pointer = "".join(f"/{part}" for part in error["loc"])
-    return RegistryProblem(pointer, f"{error['msg']}. Write it as the registry's schema says.")
+def _shape_problems(value: Any, problem: ValidationError) -> Iterator[RegistryProblem]:
+    """What does not fit the model, once for each place. Of several ways to write a member, all are named."""
+    found: dict[str, list[str]] = {}
+    for error in problem.errors(include_url=False):
+        found.setdefault(_place(value, error["loc"], error["type"]), []).append(error["msg"])
+    for pointer, messages in found.items():
+        yield RegistryProblem(pointer, f"{', or: '.join(messages)}. Write it as the registry's schema says.")
+
+
+def _place(value: Any, location: tuple[int | str, ...], kind: str) -> str:
+    """The pointer to what is wrong. The model also names which of several ways it has tried; no file holds those."""
+    pointer = ""
+    for part in location:
+        is_there = part in value if isinstance(value, dict) else isinstance(value, list) and isinstance(part, int)
+        if not is_there and kind != "missing":
+            continue
+        pointer = child(pointer, part)
+        value = value[part] if is_there else None
+    return pointer
 
 
 def _problems(registry: Registry) -> Iterator[RegistryProblem]:

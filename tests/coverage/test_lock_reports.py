@@ -135,6 +135,18 @@ def test_the_readable_reports(project: LockProject) -> None:
     assert "| `third` | third holds. | `tests/locks/test_protocol_locks.py::test_third` |" in plan
 
 
+def test_a_category_without_locks_is_shown_empty(project: LockProject) -> None:
+    project.registry(lock("first"), lock("gone", category="storage", obsolete=True))
+    project.tests(FIRST)
+    project.run()
+    assert list(project.report["byCategory"]) == ["protocol", "storage"]
+    assert project.report["byCategory"]["storage"] == {"total": 0, "covered": 0, "proven": 0, "uncovered": []}
+    report = (project.pytester.path / "out" / "lock-coverage.md").read_text("utf-8")
+    assert "| storage | 0 | 0 | 0 | 0 % |" in report
+    plan = (project.pytester.path / "out" / "lock-closure-plan.md").read_text("utf-8")
+    assert "## storage" not in plan
+
+
 def test_reports_do_not_depend_on_how_the_tests_were_run(project: LockProject) -> None:
     project.registry(*(lock(f"lock-{number}") for number in range(6)))
     for number in range(6):

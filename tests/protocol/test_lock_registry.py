@@ -141,6 +141,13 @@ def test_other_versions_are_refused(version: str) -> None:
     assert pointers(registry(LOCK, version=version)) == ["/version"]
 
 
+def test_what_can_be_written_in_several_ways_is_one_problem() -> None:
+    assert pointers(registry(LOCK | {"applies": "sometimes"})) == ["/locks/0/applies"]
+    assert pointers(registry(LOCK | {"applies": ["static", "often"]})) == ["/locks/0/applies", "/locks/0/applies/1"]
+    assert pointers(registry({"id": "a-b"})) == ["/locks/0/category", "/locks/0/source", "/locks/0/summary"]
+    assert pointers(registry(LOCK | {"a/b": 1})) == ["/locks/0/a~1b"]
+
+
 def test_sources_lie_in_the_repository_and_need_not_be_text(tmp_path: Path) -> None:
     root = tmp_path / "repository"
     root.mkdir()

@@ -6,7 +6,7 @@ Nothing in them depends on when, where or how often the tests ran.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from pytest_workrail.coverage.locks.status import LockCoverage, LockStatus, rounded
 from workrail_lint.js import Json
@@ -56,7 +56,7 @@ def json_report(coverage: LockCoverage) -> str:
                 "proven": sum(status.is_proven for status in locks),
                 "uncovered": [status.lock.id for status in locks if not status.is_enforced],
             }
-            for category, locks in _by_category(coverage.locks).items()
+            for category, locks in _by_category(coverage.locks, coverage.registry.categories).items()
         },
         "covered": [
             {
@@ -110,7 +110,7 @@ def _markdown(coverage: LockCoverage) -> Iterator[str]:
     yield "## By category"
     yield ""
     rows = []
-    for category, locks in _by_category(coverage.locks).items():
+    for category, locks in _by_category(coverage.locks, coverage.registry.categories).items():
         enforced = sum(status.is_enforced for status in locks)
         proven = sum(status.is_proven for status in locks)
         rows.append((category, str(len(locks)), str(enforced), str(proven), f"{_whole(enforced, len(locks))} %"))
@@ -232,8 +232,9 @@ def _urgency(category: str) -> tuple[int, str]:
     return (_PRIORITY.index(category) if category in _PRIORITY else len(_PRIORITY), category)
 
 
-def _by_category(locks: Sequence[LockStatus]) -> dict[str, list[LockStatus]]:
-    categories = sorted({status.lock.category for status in locks})
+def _by_category(locks: Sequence[LockStatus], known: Iterable[str] = ()) -> dict[str, list[LockStatus]]:
+    """Locks by category, sorted; a known category has its place even if there are none."""
+    categories = sorted({*known, *(status.lock.category for status in locks)})
     return {category: [status for status in locks if status.lock.category == category] for category in categories}
 
 
