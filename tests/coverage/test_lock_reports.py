@@ -64,6 +64,25 @@ def test_nothing_can_be_asked_about_locks_without_a_registry(project: LockProjec
     assert project.pytester.runpytest(option, "--collect-only").ret == pytest.ExitCode.OK
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "[]",
+        '{"lockRecordVersion": 1}',
+        '{"lockRecordVersion": 1, "locks": []}',
+        '{"lockRecordVersion": 1, "locks": {"first": {"text": "x", "revision": "1", "proofs": []}}}',
+        '{"lockRecordVersion": 1, "locks": {"first": {"text": "x", "revision": 1, "proofs": [{"test": 1}]}}}',
+    ],
+)
+def test_a_damaged_record_says_what_to_do(project: LockProject, content: str) -> None:
+    project.tests(FIRST)
+    (project.pytester.path / "locks.record.json").write_text(content, encoding="utf-8")
+    result = project.run()
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["ERROR: locks.record.json is no lock record, as *. Restore it, or remove it and *"])
+
+
 def test_what_is_missing_is_listed_and_cut(project: LockProject) -> None:
     project.registry(*(lock(f"lock-{number:02}") for number in range(12)))
     project.tests('@pytest.mark.enforces("lock-11")\n@pytest.mark.skip\ndef test_it(request):\n    assert request\n')

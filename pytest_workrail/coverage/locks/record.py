@@ -17,6 +17,7 @@ from workrail_lint.js import Json
 from workrail_lint.result import Err, Ok
 
 VERSION = 1
+_WAY_OUT = "Restore it, or remove it and make it anew with --workrail-locks-prove."
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -78,13 +79,25 @@ def load_record(path: Path) -> Ok[Record] | Err[str]:
         if value["lockRecordVersion"] != VERSION:
             return Err(f"{path.name} is a lock record of version {value['lockRecordVersion']}, which is not known here")
         return Ok(Record({lock_id: _entry(entry) for lock_id, entry in value["locks"].items()}))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
-        return Err(f"{path.name} is no lock record: {problem}. Restore it or make it anew with --workrail-locks-prove.")
+    except OSError as problem:
+        return Err(f"{path.name} can't be read: {problem.strerror}")
+    except ValueError as problem:
+        return Err(f"{path.name} is no lock record, as it is not JSON: {problem}. {_WAY_OUT}")
+    except (KeyError, TypeError, AttributeError):
+        return Err(f"{path.name} is no lock record, as its members are others. {_WAY_OUT}")
 
 
 def _entry(value: dict[str, Any]) -> Entry:
     proofs = tuple(
-        Proof(proof["sabotage"], proof["sabotageDigest"], proof["test"], proof["testDigest"])
+        Proof(*(_text(proof[name]) for name in ("sabotage", "sabotageDigest", "test", "testDigest")))
         for proof in value["proofs"]
     )
-    return Entry(value["text"], value["revision"], proofs)
+    if not isinstance(value["revision"], int):
+        raise TypeError("revision")
+    return Entry(_text(value["text"]), value["revision"], proofs)
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("text")
+    return value
