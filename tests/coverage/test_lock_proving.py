@@ -300,6 +300,10 @@ BROKEN_SABOTAGES = {
         "ModuleNotFoundError: No module named 'nowhere_at_all' (sabotages.py, line 2)",
     ),
     "raises": ("\n\n{}['x']\n", "KeyError: 'x' (sabotages.py, line 4)"),
+    "placeless": (
+        "@breaks('first', at='somewhere')\ndef anywhere(original):\n    '''Words.'''\n    return original\n",
+        "ValueError: a place to break is written module:name or module:Class.name: anywhere (sabotages.py, line 2)",
+    ),
     "silent": (
         "@breaks('first', at='a:b')\ndef untold(original):\n    return original\n",
         "ValueError: a sabotage names its locks and says what it breaks: untold (sabotages.py, line 2)",
@@ -324,4 +328,16 @@ def test_sabotages_that_are_not_there_are_a_usage_error(project: LockProject, so
     result = project.run(f"--workrail-sabotages={source}")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     said = f"ERROR: --workrail-sabotages: no sabotages at {source}: there is no such file, folder or module"
+    assert said in result.errlines
+
+
+def test_a_sabotage_that_fails_when_it_is_switched_on_is_a_usage_error(project: LockProject) -> None:
+    project.sabotages("@breaks('first', at='json:dumps')\ndef fails(original):\n    'Words.'\n    return {}['x']\n")
+    result = project.run("--workrail-sabotages=sabotages.py", "--workrail-sabotage=fails")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    assert "Traceback" not in result.stderr.str()
+    project.sabotages("@breaks('first', at='json:dumps')\ndef fails(original):\n    'Words.'\n    return 1 / 0\n")
+    result = project.run("--workrail-sabotages=sabotages.py", "--workrail-sabotage=fails")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    said = "ERROR: --workrail-sabotage: fails can't be switched on: ZeroDivisionError: division by zero"
     assert said in result.errlines

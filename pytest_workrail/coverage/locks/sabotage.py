@@ -14,6 +14,7 @@ import hashlib
 import importlib
 import importlib.util
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -25,6 +26,7 @@ from types import ModuleType
 from typing import Any
 
 Broken = Callable[[Any], Any]
+_PLACE = re.compile(r"[\w.]+:[\w.]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,9 @@ def breaks(*locks: str, at: str | tuple[str, ...]) -> Callable[[Broken], Sabotag
         if not locks or not summary:
             raise ValueError(f"a sabotage names its locks and says what it breaks: {broken.__name__}")
         source = hashlib.sha256(inspect.getsource(broken).encode()).hexdigest()
-        places = (at,) if isinstance(at, str) else at
+        places = (at,) if isinstance(at, str) else tuple(at)
+        if not places or not all(isinstance(place, str) and _PLACE.fullmatch(place) for place in places):
+            raise ValueError(f"a place to break is written module:name or module:Class.name: {broken.__name__}")
         name = broken.__name__.replace("_", "-")
         return Sabotage(name, locks, places, summary.splitlines()[0], broken, f"sha256:{source}")
 

@@ -29,6 +29,10 @@ def _switch_on(config: pytest.Config, name: str) -> None:
         stack.enter_context(sabotages[name].applied())
     except LookupError as error:
         raise pytest.UsageError(f"--workrail-sabotage: {error}") from error
+    except Exception as error:
+        # What stands in a sabotage is the project's own code.
+        said = f"{type(error).__name__}: {error}"
+        raise pytest.UsageError(f"--workrail-sabotage: {name} can't be switched on: {said}") from error
     config.add_cleanup(stack.close)
 
 
