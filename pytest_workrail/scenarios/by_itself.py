@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -25,24 +26,44 @@ def workflow_file(path: Path, parent: pytest.Collector) -> pytest.Collector | No
         relative = path.relative_to(parent.config.rootpath).as_posix()
     except ValueError:
         return None
-    patterns: list[str] = parent.config.getini(AUTO_WORKFLOWS)
-    named = any(fnmatch(relative, pattern) for pattern in patterns)
+    named = any(fnmatch(relative, pattern) for pattern in _patterns(parent.config))
     return WorkflowFile.from_parent(parent, path=path) if named else None
 
 
-def warn_of_unused_patterns(config: pytest.Config) -> None:
-    """A pattern that names nothing would silently test nothing."""
+def _patterns(config: pytest.Config) -> Iterator[str]:
+    """The patterns of the settings, relative to the root folder, however they are written."""
     for pattern in config.getini(AUTO_WORKFLOWS):
+        yield posixpath.normpath(pattern.removeprefix(f"{config.rootpath.as_posix()}/"))
+
+
+def warn_of_unused_patterns(config: pytest.Config) -> None:
+    """A pattern that names nothing, or nothing that pytest looks at, would silently test nothing."""
+    is_by_settings = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    roots = [config.invocation_params.dir / argument for argument in config.args] if is_by_settings else None
+    for pattern in _patterns(config):
         if not _names_something(pattern, config.rootpath):
-            text = f"{AUTO_WORKFLOWS}: no file matches {pattern}, so no workflow is run for it"
-            config.issue_config_time_warning(pytest.PytestConfigWarning(text), stacklevel=2)
+            _warn(config, f"no file matches {pattern}, so no workflow is run for it")
+        elif roots is not None and not _is_within(_folder(pattern, config.rootpath), roots):
+            _warn(config, f"{pattern} lies outside of testpaths, so it is run only where its folder is named")
+
+
+def _warn(config: pytest.Config, text: str) -> None:
+    config.issue_config_time_warning(pytest.PytestConfigWarning(f"{AUTO_WORKFLOWS}: {text}"), stacklevel=2)
+
+
+def _folder(pattern: str, root: Path) -> Path:
+    """The folder that holds everything a pattern can name."""
+    return root / _WILDCARD.split(pattern, maxsplit=1)[0].rpartition("/")[0]
+
+
+def _is_within(folder: Path, roots: Iterable[Path]) -> bool:
+    return any(folder.is_relative_to(root) or root.is_relative_to(folder) for root in roots)
 
 
 def _names_something(pattern: str, root: Path) -> bool:
-    plain = _WILDCARD.split(pattern, maxsplit=1)[0]
-    if plain == pattern:
+    if _WILDCARD.search(pattern) is None:
         return (root / pattern).is_file()
-    folder = root / plain.rpartition("/")[0]
+    folder = _folder(pattern, root)
     # A whole project is not searched for the sake of a warning.
     return folder == root or any(fnmatch(path.relative_to(root).as_posix(), pattern) for path in folder.rglob("*.json"))
 

@@ -128,6 +128,7 @@ def test_workflows_by_themselves(project: Project) -> None:
     [
         ("workflows/*.json", False),
         ("workflows/review.json", False),
+        ("./workflows/*.json", False),
         ("*.json", False),
         ("workflow/*.json", True),
         ("workflows/*.jsn", True),
@@ -140,6 +141,26 @@ def test_a_pattern_that_names_nothing_is_no_silence(project: Project, pattern: s
     project.scenario("review")
     result = project.run("scenarios")
     assert (f"no file matches {pattern}" in result.stdout.str()) is warns
+
+
+def test_a_pattern_may_be_written_like_a_path(project: Project) -> None:
+    for pattern in ("./workflows/*.json", "./workflows/review.json", f"{project.path.as_posix()}/workflows/*.json"):
+        project.write("pytest.ini", f"[pytest]\nworkrail_auto = {pattern}\n")
+        project.run().assert_outcomes(passed=2)
+
+
+@pytest.mark.parametrize(
+    ("testpaths", "warns"),
+    [("scenarios", True), ("scenarios workflows", False), ("workflows/more", False), (".", False)],
+)
+def test_workflows_outside_of_testpaths_are_no_silence(project: Project, testpaths: str, warns: bool) -> None:
+    project.write("pytest.ini", f"[pytest]\ntestpaths = {testpaths}\nworkrail_auto = workflows/*.json\n")
+    project.write("workflows/more/notes.txt", "Nothing to run.")
+    project.scenario("review")
+    said = "workrail_auto: workflows/*.json lies outside of testpaths, so it is run only where its folder is named"
+    assert (said in project.run().stdout.str()) is warns
+    assert said not in project.run("workflows").stdout.str()
+    assert said not in project.run("scenarios").stdout.str()
 
 
 def test_without_the_plugin_nothing_of_it_is_left(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
