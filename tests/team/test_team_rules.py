@@ -243,7 +243,7 @@ def _reviewed(summary: str, severity: str) -> dict[str, Any]:
             samples.agent_input(project_type="webb"),
             samples.exchange("Coder"),
             "TC502",
-            ["/project_type", "'webb'", "web, api, cli, lib, mixed"],
+            ["/project_type", "'webb'", "web, api, cli, lib, mixed", "did you mean 'web'?"],
         ),
         (
             samples.agent_input(samples.given(session_changed_files=[])),

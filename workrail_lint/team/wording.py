@@ -44,14 +44,27 @@ def type_name(value: object) -> str:
 def suggestion(value: object, known: Iterable[str]) -> str:
     """`; did you mean 'x'?` when one of the known words is near, else the whole set."""
     words = list(known)
-    if type(value) is str:
-        folded = value.replace("_", "-").casefold()
-        same = [word for word in words if word.replace("_", "-").casefold() == folded]
-        begun = [word for word in words if folded and word.replace("_", "-").casefold().startswith(f"{folded}-")]
-        near = same[0] if same else begun[0] if len(begun) == 1 else nearest(value, words)
-        if near is not None:
-            return f"; did you mean '{near}'?"
+    return _did_you_mean(value, words) or _one_of(words)
+
+
+def set_and_suggestion(value: object, known: Iterable[str]) -> str:
+    """The whole set, and the known word that is near, if there is one."""
+    words = list(known)
+    return _one_of(words) + _did_you_mean(value, words)
+
+
+def _one_of(words: Iterable[str]) -> str:
     return f"; it is one of {', '.join(words)}"
+
+
+def _did_you_mean(value: object, words: list[str]) -> str:
+    if type(value) is not str:
+        return ""
+    folded = value.replace("_", "-").casefold()
+    same = [word for word in words if word.replace("_", "-").casefold() == folded]
+    begun = [word for word in words if folded and word.replace("_", "-").casefold().startswith(f"{folded}-")]
+    near = same[0] if same else begun[0] if len(begun) == 1 else nearest(value, words)
+    return f"; did you mean '{near}'?" if near is not None else ""
 
 
 def lacking(value: Mapping[str, object], name: str, owner: str) -> str:

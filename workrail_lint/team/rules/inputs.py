@@ -34,7 +34,7 @@ from workrail_lint.team.vocabulary import (
     members_of,
     words,
 )
-from workrail_lint.team.wording import listed, no_check, shown, type_name
+from workrail_lint.team.wording import listed, no_check, set_and_suggestion, shown, type_name
 
 A = AgentName
 _TEXT, _LIST, _OBJECT = ((str,), "a text"), ((list,), "a list"), ((dict,), "an object")
@@ -156,7 +156,7 @@ def _words(value: dict[str, Any], pattern: str, members: type[Enum], above: str,
     for pointer, word in places(value, pattern):
         if not is_member(word, members) and (type(word) is str or "*" in pattern):
             at = above + pointer
-            report(at, f"{shown(word)} is no value of {at}; it is one of {', '.join(words(members))}")
+            report(at, f"{shown(word)} is no value of {at}{set_and_suggestion(word, words(members))}")
 
 
 class InputTaskId(TeamRule):
