@@ -59,6 +59,23 @@ def test_literals_are_compared_across_steps() -> None:
     assert names(condition_meaning.ConditionLenientSurprise, first, second) == ["/steps/1/runCondition/equals"]
 
 
+@pytest.mark.parametrize(
+    ("condition", "places"),
+    [
+        ({"var": "verdict", "equals": 3}, ["/steps/1/runCondition/equals"]),
+        ({"var": "verdict", "in": ["clean", 3]}, ["/steps/1/runCondition/in/1"]),
+        ({"var": "verdict", "equals": "clean"}, []),
+        ({"var": "findings", "equals": 3}, []),  # a list
+        ({"var": "size", "equals": 3}, []),
+    ],
+)
+def test_a_field_that_an_artifact_fills_with_text(condition: dict[str, Any], places: list[str]) -> None:
+    reviewed = step("review", outputContract={"contractRef": "wr.contracts.review_verdict"})
+    then = step("then", runCondition=condition)
+    assert names(condition_meaning.ConditionLenientSurprise, reviewed, then) == places
+    assert names(condition_meaning.ConditionLenientSurprise, step("review"), then) == [p for p in places if "/in/" in p]
+
+
 SETTER = step("setter", "Measure it and set `size`.")
 
 

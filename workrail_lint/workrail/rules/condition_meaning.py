@@ -73,23 +73,39 @@ def _literals(conditions: list[Condition]) -> list[_Literal]:
     return found
 
 
+def _text_fields(workflow: Workflow) -> dict[str, str]:
+    """The fields that the artifacts of steps fill with text, each with the kind of an artifact that does."""
+    found: dict[str, str] = {}
+    other: set[str] = set()
+    known = workflow.catalog.contracts
+    refs = {step.contract for step in workflow.all_steps if "outputContract" in step.step and not step.calls_template}
+    for pack in (known[ref] for ref in sorted(filter(None, refs)) if ref in known):
+        for name, schema in pack.schema.get("properties", {}).items():
+            if schema.get("type") == "string" or all(isinstance(item, str) for item in schema.get("enum", (0,))):
+                found.setdefault(name, pack.artifact_kind)
+            else:
+                other.add(name)
+    return {name: kind for name, kind in found.items() if name not in other}
+
+
 class ConditionLenientSurprise(WorkflowRule):
     code = "CD016"
     name = "condition-lenient-surprise"
     severity = Severity.INFO
     origin = "product"
-    summary = "Conditions on one variable use literals that differ only in case, space or type."
+    summary = "Conditions on one variable use literals that differ only in case, space or type, or a number for a text."
     why = (
         "Comparisons ignore case and surrounding space, and take text that reads as a number for that number. "
         "Literals that look different here mean the same, or match more than they seem to."
     )
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        fields = _text_fields(workflow)
         for name, conditions in condition_facts(workflow).by_variable.items():
-            if len(conditions) > 1 or "in" in conditions[0].condition:
+            if len(conditions) > 1 or "in" in conditions[0].condition or name in fields:
                 literals = _literals(conditions)
                 self._texts(name, literals, report)
-                self._numbers(name, literals, report)
+                self._numbers(name, literals, fields.get(name), report)
 
     def _texts(self, name: str, literals: list[_Literal], report: Report) -> None:
         texts = [literal for literal in literals if isinstance(literal.value, str)]
@@ -105,16 +121,20 @@ class ConditionLenientSurprise(WorkflowRule):
                     f"a condition on {one_line(name)}; spell them alike",
                 )
 
-    def _numbers(self, name: str, literals: list[_Literal], report: Report) -> None:
+    def _numbers(self, name: str, literals: list[_Literal], kind: str | None, report: Report) -> None:
         text = next((literal.value for literal in literals if isinstance(literal.value, str)), None)
         number = next((literal for literal in literals if js.is_number(literal.value)), None)
-        if text is not None and number is not None:
-            report(
-                number.pointer,
-                f"{label(number.condition.step)}: compares {one_line(name)} with the number "
-                f"{js.number_text(number.value)}, other conditions with text such as {one_line(text)}; text that reads "
-                "as this number matches too",
-            )
+        if number is None or (text is None and kind is None):
+            return
+        if text is None:
+            other = f"but the {kind} artifact fills it with text"
+        else:
+            other = f"other conditions with text such as {one_line(text)}"
+        report(
+            number.pointer,
+            f"{label(number.condition.step)}: compares {one_line(name)} with the number "
+            f"{js.number_text(number.value)}, {other}; text that reads as this number matches too",
+        )
 
     def examples(self) -> Iterable[Example]:
         def sized(first: object, second: object) -> dict[str, Any]:
