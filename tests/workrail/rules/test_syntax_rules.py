@@ -59,6 +59,14 @@ def test_numbers_that_are_what_they_say(lexeme: str) -> None:
     assert lint(NumberPrecisionLoss, spelled(lexeme)) == []
 
 
+def test_the_canonical_spelling_of_a_large_number_is_no_loss_beside_another_odd_one() -> None:
+    text = spelled("[12345678901234567168, 1e3]")
+    while found := lint(NumberNoncanonical, text):
+        text = fixed(found[0], text)
+        assert lint(NumberPrecisionLoss, text) == []
+    assert text == spelled("[12345678901234567000, 1000]")
+
+
 @pytest.mark.parametrize("lexeme", ["1e400", "-1e400", "1" * 310])
 def test_infinity(lexeme: str) -> None:
     assert [finding.pointer for finding in lint(NumberNotFinite, spelled(lexeme))] == [PLACE]

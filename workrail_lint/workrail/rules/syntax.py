@@ -264,11 +264,14 @@ class NumberNoncanonical(WorkflowRule):
 
 
 def loses_precision(number: NumberLexeme) -> bool:
-    """Whether a whole number is not the double it reads as. A fraction is rounded by everybody's leave."""
+    """Whether a whole number is not the double it reads as. A fraction is rounded by everybody's leave.
+
+    The canonical spelling of a large double is rounded too, and there is no better one to write.
+    """
     lexeme = number.lexeme
     if len(lexeme) < 16 or not lexeme.lstrip("-").isdigit() or math.isinf(number.value):
         return False
-    return int(lexeme) != int(number.value)
+    return int(lexeme) != int(number.value) and js.number_text(number.value) != lexeme
 
 
 def _shown(number: NumberLexeme) -> str:
