@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from lint_probe import as_text, fixed, lint
 
+from workrail_lint import check_text
 from workrail_lint.findings import Severity
 from workrail_lint.workrail.rules.identifiers import WorkflowIdLegacy, WorkflowIdReserved
 from workrail_lint.workrail.rules.names import RESERVED_KEYS, IdConfusable, LoopVarCollision, ReservedObjectKey
@@ -150,3 +151,16 @@ def test_reserved_words_in_prose_are_fine() -> None:
 )
 def test_look_alikes(document: dict[str, Any], pointers: list[str]) -> None:
     assert [finding.pointer for finding in lint(IdConfusable, document)] == pointers
+
+
+def test_what_is_cheap_to_look_for_is_found_in_any_spelling() -> None:
+    text = json.dumps(each(itemVar="i", indexVar="i")).replace("forEach", "for\\u0045ach")
+    assert len(lint(LoopVarCollision, text)) == 1
+
+
+def test_a_call_in_the_design_form_expands_to_ids_as_well() -> None:
+    inner = {"id": "x" * 64, "title": "Look", "prompt": "Look."}
+    routine = workflow(inner, id="routine-sweep")
+    call = {"type": "template_call", "id": "y" * 64, "templateId": "wr.templates.routine.sweep"}
+    found = check_text(json.dumps(workflow(step(), call)), "workflows/a.json", routines=[routine]).findings
+    assert "expanded-id-too-long" in {finding.name for finding in found}

@@ -13,6 +13,7 @@ from workrail_lint.workrail import identity
 from workrail_lint.workrail.compiler.nodes import one_line, walk
 from workrail_lint.workrail.identity import Verdict
 from workrail_lint.workrail.rules.base import Step, Workflow, WorkflowRule
+from workrail_lint.workrail.rules.prose import step_members
 from workrail_lint.workrail.rules.samples import loop, step, workflow
 
 if TYPE_CHECKING:
@@ -255,7 +256,7 @@ class ExpandedIdTooLong(WorkflowRule):
     why = "The id is made of the calling step's and the routine step's; events and tokens carry it around in full."
 
     def applies(self, workflow: Workflow) -> bool:
-        return "templateCall" in workflow.document.text
+        return "templateCall" in step_members(workflow)
 
     def check_compiled(self, compiled: CompiledWorkflow, workflow: Workflow, report: Report) -> None:
         for node in walk(compiled.nodes):

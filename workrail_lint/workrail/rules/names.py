@@ -11,6 +11,7 @@ from workrail_lint.rules.base import Example, Report
 from workrail_lint.workrail.compiler.nodes import one_line
 from workrail_lint.workrail.rules import samples
 from workrail_lint.workrail.rules.base import Condition, Step, Workflow, WorkflowRule
+from workrail_lint.workrail.rules.prose import step_members
 
 RESERVED_KEYS = ("__proto__", "constructor", "prototype")
 _LOOP_VARIABLES = {"iterationVar": "currentIteration", "itemVar": "currentItem", "indexVar": "currentIndex"}
@@ -31,7 +32,7 @@ class LoopVarCollision(WorkflowRule):
     why = "Each round sets the count, the item and the index; the one that is set last overwrites the other."
 
     def applies(self, workflow: Workflow) -> bool:
-        return "forEach" in workflow.document.text
+        return "loop" in step_members(workflow)
 
     def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
         config = loop.step.get("loop")
