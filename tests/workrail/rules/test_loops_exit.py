@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from lint_probe import fixed, lint
 
+from workrail_lint import check_text
 from workrail_lint.workrail.compiler.loops import LOOP_CONTROL
 from workrail_lint.workrail.rules import loop_exit, loop_wording
 from workrail_lint.workrail.rules.base import WorkflowRule
@@ -199,3 +200,9 @@ def test_vague_words_outside_loops_are_no_exits() -> None:
 
 def test_a_contract_on_a_loop_itself_is_for_the_schema_to_refuse() -> None:
     assert names(loop_exit.LoopControlOutsideLoop, {**controlled_loop(), "outputContract": CONTRACT}) == []
+
+
+def test_a_routine_that_decides_a_loop_of_its_caller_speaks_of_both_sides() -> None:
+    deciding = json.dumps(workflow({**decision(), "prompt": "Output decision: continue"}, id="routine-decide"))
+    found = check_text(deciding, "workflows/routines/decide.json").findings
+    assert "loop-decision-one-sided" in {finding.name for finding in found}

@@ -63,7 +63,7 @@ NEEDED_FOR: dict[str, frozenset[str]] = {
     "loop_config": _LOOP,
     "loop_body": _LOOP,
     "loop_source": _LOOP,
-    "loop_wording": _LOOP,
+    "loop_wording": _LOOP | {"outputContract"},
     "loop_variables": _LOOP,
     "conditions": _CONDITION,
     "condition_meaning": _CONDITION,
