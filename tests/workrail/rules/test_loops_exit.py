@@ -58,6 +58,7 @@ def test_a_decision_is_required_unless_it_says_otherwise(required: Any, count: i
     assert len(names(loop_exit.LoopExitOptional, controlled_loop(optional))) == count
     assert len(names(loop_exit.LoopExitOptional, {**controlled_loop(), "body": "decide"}, optional)) == count
     assert names(loop_exit.LoopExitOptional, optional) == []  # outside a loop that is another rule's business
+    assert len(names(loop_exit.LoopExitOptional, optional, is_routine=True)) == count  # which routines are exempt from
 
 
 def test_a_decision_in_a_loop_is_read_unless_something_else_decides() -> None:

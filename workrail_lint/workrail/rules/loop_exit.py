@@ -113,7 +113,8 @@ class LoopExitOptional(WorkflowRule):
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         if "outputContract" in step.step and step.decides_loop:
-            if step.pointer in workflow.loop_of and not step.calls_template:
+            # A routine's step may decide a loop of its caller.
+            if (workflow.is_routine or step.pointer in workflow.loop_of) and not step.calls_template:
                 self._judge(step, step.step["outputContract"], step.at("outputContract"), report)
         elif step.loop is not None and step.kind == "parallel" and synthesis_contract(step) == LOOP_CONTROL:
             self._judge(step, step.step["synthesis"]["outputContract"], step.at("synthesis", "outputContract"), report)
