@@ -401,3 +401,11 @@ def test_names_that_span_lines_do_not_break_a_message() -> None:
 
 def test_guidance_of_a_loop_is_for_the_schema_to_refuse() -> None:
     assert lint(prompt_fragments.GuidanceNotDelivered, workflow({**loop(), "guidance": ["Prefer evidence."]})) == []
+
+
+@pytest.mark.parametrize(("item", "fixable"), [('Emit {"kind": "x"}.', False), ("Mind {{name}}.", True)])
+def test_braces_are_not_moved_into_the_prompt_of_a_routine(item: str, fixable: bool) -> None:
+    document = workflow(step(guidance=[item]))
+    (plain,) = lint(prompt_fragments.GuidanceNotDelivered, document)
+    (routine,) = lint(prompt_fragments.GuidanceNotDelivered, document, is_routine=True)
+    assert (plain.fix is not None, routine.fix is not None) == (True, fixable)

@@ -9,6 +9,7 @@ from workrail_lint import js
 from workrail_lint.findings import Fix, Severity
 from workrail_lint.findings.fix import Insert, Operation, Remove, Replace, unsafe
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.workrail.catalog.routine import PLACEHOLDER
 from workrail_lint.workrail.rules import samples
 from workrail_lint.workrail.rules.base import Step, Workflow, WorkflowRule
 from workrail_lint.workrail.rules.prompt_shape import MAX_PROMPT
@@ -163,7 +164,7 @@ class GuidanceNotDelivered(WorkflowRule):
             report(
                 step.at("guidance"),
                 f"{label(step)}: no agent reads guidance in token-based execution; move it into the prompt",
-                fix=_moved(step, [item for item in guidance if is_text(item)]),
+                fix=_moved(step, [item for item in guidance if is_text(item)], workflow),
                 on_name=True,
             )
 
@@ -182,10 +183,12 @@ class GuidanceNotDelivered(WorkflowRule):
         yield Example(samples.workflow(metaGuidance=["Prefer evidence."]), samples.workflow())
 
 
-def _moved(step: Step, items: list[str]) -> Fix | None:
+def _moved(step: Step, items: list[str], workflow: Workflow) -> Fix | None:
     """The guidance as bullets behind the prompt, or as constraints of its blocks."""
     if any("{{" in item and "wr." in item.lower() for item in items):
         return None  # a token that stood idle there would be looked at in a prompt
+    if workflow.is_routine and any(PLACEHOLDER.search(item) for item in items):
+        return None  # and so would braces, which in the prompt of a routine ask every caller for an argument
     prompt, blocks = step.step.get("prompt"), step.step.get("promptBlocks")
     operations: list[Operation] = []
     if items and isinstance(prompt, str) and blocks is None:
