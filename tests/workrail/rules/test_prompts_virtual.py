@@ -161,3 +161,10 @@ def test_the_last_rubric_item_goes_only_with_its_rubric() -> None:
     document = workflow(step(audit={"rubric": [" "], "prompt": "Audit."}))
     (prompted,) = reported(document, "audit-rubric-blank")
     assert json.loads(fixed(prompted, document))["steps"][0]["audit"] == {"prompt": "Audit."}
+
+
+def test_braces_are_not_moved_into_a_prompt_of_a_routine() -> None:
+    document = workflow(step(verification={"command": "awk '{print $1}' report"}))
+    (plain,) = lint(virtual_steps.VirtualStepNotRenderable, document)
+    (routine,) = lint(virtual_steps.VirtualStepNotRenderable, document, is_routine=True)
+    assert (plain.fix is not None, routine.fix is not None) == (True, False)

@@ -11,6 +11,7 @@ from workrail_lint.documents.pointer import parent
 from workrail_lint.findings import Finding, Fix, Severity
 from workrail_lint.findings.fix import Insert, Operation, Remove, Replace, unsafe
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.workrail.catalog.routine import PLACEHOLDER
 from workrail_lint.workrail.compiler.nodes import Node
 from workrail_lint.workrail.compiler.virtual import expand_virtual
 from workrail_lint.workrail.rules import samples
@@ -22,6 +23,7 @@ _MAX_CONFIG_PROMPT = 4096
 _MAX_ID = 64
 _MAX_TITLE = 128
 _FENCE = "```"
+_CONFIG_FIELDS = ("verification", "command", "audit", "rubric", "synthesis")
 _MERGES = Pattern(r"\b(?:synthes|merg|combin|consolidat|reconcil|unif)", re.IGNORECASE)
 
 
@@ -243,6 +245,10 @@ def _explicit(step: Step, workflow: Workflow, blocks: list[str]) -> Fix | None:
         return None  # a referenced body is this one step; a step behind it would not be in the loop
     if _hidden_rubric(step) is not None or _hidden_command(step) is not None:
         return None  # what no generated step shows would be gone for good; its own finding brings it into the prompt
+    if workflow.is_routine and any(
+        PLACEHOLDER.search(text.text) for text in step.texts if text.field in _CONFIG_FIELDS
+    ):
+        return None  # in a prompt of a routine braces ask every caller for an argument
     taken = {known.id for known in workflow.all_steps}
     nodes, errors = expand_virtual((Node(step.step, step.pointer),), workflow.id)
     operations: list[Operation] = [Remove(step.at(block)) for block in blocks]
