@@ -66,3 +66,12 @@ def test_nothing_of_a_block_is_lost_on_the_way_to_a_step_of_its_own() -> None:
 def test_a_body_is_never_mended_to_a_loop_or_a_call(named: dict[str, Any]) -> None:
     document = workflow(step(), named, {**loop(ident="again"), "body": "probe"})
     assert mended(document)["steps"][2]["body"] == "probe"
+
+
+def test_ids_of_steps_with_other_faults_are_taken_too() -> None:
+    """A value of a wrong type hides a step from the rules, but not its id."""
+    call = step("call-it", None, templateCall={"templateId": "wr.templates.routine.execution-simulation"})
+    hidden = [step(ident, guidance="x") for ident in ("begin", "plan-a", "last-audit")]
+    document = workflow(call, step("Plan A"), step("last", audit={"prompt": "Audit it."}), *hidden)
+    ids = [item["id"] for item in mended(document)["steps"]]
+    assert ids == ["begin-2", "call-it", "Plan A", "last", "begin", "plan-a", "last-audit"]

@@ -238,7 +238,10 @@ class Workflow:
 
     @cached_property
     def step_ids(self) -> set[str]:
-        return {step.id for step in self.all_steps}
+        """The ids that are taken, also by steps that have no view because something else is wrong with them."""
+        top = _list(self.definition.get("steps"))
+        items = [*top, *(inner for item in top if isinstance(item, dict) for inner in _list(item.get("body")))]
+        return {item["id"] for item in items if isinstance(item, dict) and isinstance(item.get("id"), str)}
 
     @cached_property
     def slots(self) -> dict[str, str]:

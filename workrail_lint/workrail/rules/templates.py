@@ -125,7 +125,7 @@ class TemplateCallFirstStep(WorkflowRule):
     fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
-        taken = {known.id for known in workflow.all_steps}
+        taken = workflow.step_ids
         ident = next(name for name in chain(("begin",), map("begin-{}".format, count(2))) if name not in taken)
         plain: dict[str, Any] = {"id": ident, "title": "Begin", "prompt": _BEGIN}
         return unsafe("insert a plain first step", Insert("/steps", None, 0, plain))

@@ -249,7 +249,7 @@ def _explicit(step: Step, workflow: Workflow, blocks: list[str]) -> Fix | None:
         PLACEHOLDER.search(text.text) for text in step.texts if text.field in _CONFIG_FIELDS
     ):
         return None  # in a prompt of a routine braces ask every caller for an argument
-    taken = {known.id for known in workflow.all_steps}
+    taken = workflow.step_ids
     nodes, errors = expand_virtual((Node(step.step, step.pointer),), workflow.id)
     operations: list[Operation] = [Remove(step.at(block)) for block in blocks]
     for offset, node in enumerate(nodes[1:], 1):
