@@ -60,6 +60,9 @@ def test_an_override_is_told_once_and_removed_where_it_stands(folder: Path, caps
         shown = capsys.readouterr().out.splitlines()[:2]
         assert [line.partition(":")[0] for line in shown] == [expected] * 2
         assert {word for line in shown for word in line.split() if word.startswith("BD0")} == {"BD005", "BD006"}
+    save(folder, {"settings/slots.json": overrides})
+    main(["check", "--no-cache", "--bindings", "settings/slots.json", *select, "workflows", "settings"])
+    assert capsys.readouterr().out.count("workflows/example.json:") == 2, "by another name it is not looked at itself"
     main(["check", "--no-cache", "--fix", "--unsafe-fixes", *select, "."])
     mended = json.loads(contents(folder)[".workrail/bindings.json"])
     assert mended == {"demo.example": {}, "demo.elsewhere": {"any": "x"}}

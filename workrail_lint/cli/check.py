@@ -10,6 +10,7 @@ from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
 from workrail_lint.cli.arguments import bindings_file, configuration, settings
 from workrail_lint.cli.check_options import full_arguments, quick_arguments
 from workrail_lint.cli.output import err, printable
+from workrail_lint.documents.kinds import Kind, kind_by_name
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.project.builtin import SUFFIXES
 from workrail_lint.project.config import Config
@@ -146,12 +147,19 @@ def _plan(args: Namespace, config: Config, *, complete: bool, project: Project |
     if args.agent:
         chosen.options["team-agent"] = args.agent
     if project is not None and chosen.bindings is not None:
-        bindings = os.path.abspath(bindings_file(args, config) or "")
-        chosen.options[BINDINGS_CHECKED] = any(os.path.abspath(f.path) == bindings for f in project.discovery.files)
+        chosen.options[BINDINGS_CHECKED] = _is_looked_at(bindings_file(args, config) or "", project)
     plan = make_plan(chosen, config, request)
     if isinstance(plan, Err):
         raise UsageError(printable(plan.error))
     return plan.value
+
+
+def _is_looked_at(bindings: str, project: Project) -> bool:
+    """Whether the bindings file is checked itself, which it is under its usual name only."""
+    if kind_by_name(bindings) is not Kind.BINDINGS:
+        return False
+    path = os.path.abspath(bindings)
+    return any(os.path.abspath(file.path) == path for file in project.discovery.files)
 
 
 def _split(values: list[str]) -> list[str]:
