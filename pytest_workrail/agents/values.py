@@ -8,22 +8,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, TypeAlias
 
 from pytest_workrail.agents.texts import matching_texts
 from workrail_lint import js
 from workrail_lint.documents.pointer import resolve
+from workrail_lint.ecma_regex import compile_pattern
 from workrail_lint.js import Json
+from workrail_lint.result import Ok
 
 Schema: TypeAlias = "dict[str, Any] | bool"
 Fits: TypeAlias = Callable[[dict[str, Any], Json], bool]
 
 _MAX_DEPTH = 40
 _MAX_TRIES = 200
+_SECONDS = 0.5
 _TYPES = ("string", "object", "array", "integer", "number", "boolean", "null")
 _OF_TYPE = {
-    "object": ("properties", "required", "additionalProperties", "patternProperties", "minProperties"),
+    "object": (
+        *("properties", "required", "additionalProperties", "patternProperties", "propertyNames", "minProperties"),
+        *("dependencies", "dependentRequired"),
+    ),
     "array": ("items", "minItems", "contains"),
     "string": ("minLength", "maxLength", "pattern"),
     "number": ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
@@ -109,26 +115,35 @@ class _Maker:
 
     def _objects(self, schema: dict[str, Any], depth: int) -> Iterator[Json]:
         members: dict[str, Schema] = schema.get("properties", {})
-        others = schema.get("additionalProperties", True)
         wanted = list(schema.get("required", ()))
         missing = schema.get("minProperties", 0) - len(wanted)
         wanted += [name for name in members if name not in wanted][: max(0, missing)]
         made: dict[str, Json] = {}
         while len(wanted) < schema.get("minProperties", 0):
-            wanted.append(f"member{len(wanted) + 1}")
-        for name in wanted:
-            inner = members.get(name, others if isinstance(others, dict) else True)
+            wanted.append(self._free_name(schema, wanted, depth))
+        for name in wanted:  # which grows by what a member brings along
+            wanted += [other for other in _brought_along(schema, name) if other not in wanted]
+            inner = _member(schema, name)
             value = self.first(inner, name, depth + 1)
             if value is None and not self._takes_null(inner):
                 return
             made[name] = value
         yield made
 
+    def _free_name(self, schema: dict[str, Any], taken: list[str], depth: int) -> str:
+        """A name for one member more."""
+        plain = f"member{len(taken) + 1}"
+        patterned = (text for pattern in schema.get("patternProperties", {}) for text in matching_texts(pattern, "u"))
+        names = schema.get("propertyNames", True)
+        fitting = self._fitting(names, plain, depth + 1) if isinstance(names, dict) else iter(())
+        return next((name for name in chain(fitting, patterned) if isinstance(name, str) and name not in taken), plain)
+
     def _arrays(self, schema: dict[str, Any], name: str, depth: int) -> Iterator[Json]:
         count = schema.get("minItems", 0)
         items = schema.get("items", True)
         if isinstance(items, list):
-            yield [self.first(inner, name, depth + 1) for inner in items]
+            more = [schema.get("additionalItems", True)] * (count - len(items))
+            yield [self.first(inner, name, depth + 1) for inner in (*items, *more)]
             return
         inner = schema["contains"] if isinstance(schema.get("contains"), dict) else items
         count = max(count, 1) if "contains" in schema else count
@@ -147,6 +162,25 @@ class _Maker:
 
     def _takes_null(self, schema: Schema) -> bool:
         return schema is True or (isinstance(schema, dict) and self._fits({**self._shared, **schema}, None))
+
+
+def _member(schema: dict[str, Any], name: str) -> Schema:
+    """What the member with a name has to be."""
+    members: dict[str, Schema] = schema.get("properties", {})
+    if name in members:
+        return members[name]
+    for pattern, inner in schema.get("patternProperties", {}).items():
+        compiled = compile_pattern(pattern, "u")
+        if isinstance(compiled, Ok) and compiled.value.search(name, _SECONDS) == Ok(True):
+            return inner  # type: ignore[no-any-return]  # a schema, as its author wrote it
+    others = schema.get("additionalProperties", True)
+    return others if isinstance(others, dict) else True
+
+
+def _brought_along(schema: dict[str, Any], name: str) -> list[str]:
+    """The members that have to be there because of another."""
+    found = [schema.get(word, {}).get(name) for word in ("dependencies", "dependentRequired")]
+    return [other for names in found if isinstance(names, list) for other in names]
 
 
 def _parts(word: str, schema: dict[str, Any]) -> Iterator[dict[str, Any]]:

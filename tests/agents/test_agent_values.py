@@ -50,6 +50,29 @@ def test_every_contract_pack(ref: str) -> None:
         ({"type": "object", "minProperties": 2}, {"member1": "member1", "member2": "member2"}),
         ({"type": "array", "contains": {"const": 7}}, [7]),
         ({"enum": [[], "x"]}, []),
+        (
+            {"type": "object", "minProperties": 2, "propertyNames": {"pattern": "^k[01]$"}, "required": ["k0"]},
+            {"k0": "k0", "k1": "k1"},
+        ),
+        (
+            {
+                "type": "object",
+                "minProperties": 1,
+                "patternProperties": {"^x-": {"type": "integer"}},
+                "additionalProperties": False,
+            },
+            {"x-": 0},
+        ),
+        (
+            {
+                "type": "object",
+                "required": ["a"],
+                "dependencies": {"a": ["b"], "b": ["c"], "z": ["y"]},
+                "properties": {"b": {"const": 1}, "c": {"const": 2}},
+            },
+            {"a": "a", "b": 1, "c": 2},
+        ),
+        ({"type": "array", "items": [{"const": 1}], "minItems": 2, "additionalItems": {"const": 2}}, [1, 2]),
     ],
 )
 def test_schemas_of_authors(schema: dict[str, Any], expected: Json) -> None:
