@@ -11,7 +11,7 @@ import pytest
 
 from pytest_workrail.coverage.outcomes import Ending, Outcomes
 from pytest_workrail.golden.session import GoldenSession
-from pytest_workrail.options import DESELECTED, GOLDENS
+from pytest_workrail.options import BROKE_DOWN, DESELECTED, GOLDENS
 
 if TYPE_CHECKING:
     from pytest_workrail.run.transcript import Transcript
@@ -57,6 +57,8 @@ class Goldens:
         if hasattr(self._config, "workerinput"):
             return
         self._lines = self.session.finish(int(exitstatus), is_full_run(session, int(exitstatus)))
+        if self._config.stash.get(BROKE_DOWN, False):
+            self._lines.append("a worker broke down without a word: what its tests saw is not known here")
         if self.session.errors and exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -75,4 +77,5 @@ def is_full_run(session: pytest.Session, exitstatus: int) -> bool:
     chosen = any("::" in argument for argument in session.config.args)
     left_out = option("ignore") or option("ignore_glob") or option("lf", False) or option("collectonly")
     broken_off = session.shouldstop or session.shouldfail or exitstatus not in (0, 1)
-    return not (chosen or left_out or broken_off or session.config.stash.get(DESELECTED, 0))
+    stash = session.config.stash
+    return not (chosen or left_out or broken_off or stash.get(DESELECTED, 0) or stash.get(BROKE_DOWN, False))

@@ -9,6 +9,8 @@ AUTO_WORKFLOWS = "workrail_auto"
 GOLDENS = "workrail-goldens"
 # How many tests were collected and then left out.
 DESELECTED = pytest.StashKey[int]()
+# Whether a process that ran tests has ended without telling what it had seen.
+BROKE_DOWN = pytest.StashKey[bool]()
 MARKER = "workrail: a scenario, or a workflow that is run by itself"
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_workrail.options import DESELECTED, GOLDENS
+from pytest_workrail.options import BROKE_DOWN, DESELECTED, GOLDENS
 
 _KEY = "workrail"
 
@@ -37,6 +37,7 @@ class Controller:
     def pytest_testnodedown(self, node: Any) -> None:
         told = getattr(node, "workeroutput", {}).get(_KEY)
         if told is None:
+            self._config.stash[BROKE_DOWN] = True
             return
         if told["goldens"] is not None:
             from pytest_workrail.goldens import goldens_of

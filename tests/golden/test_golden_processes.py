@@ -97,6 +97,17 @@ def test_a_worker_that_dies_leaves_old_goldens(suite: Suite) -> None:
     assert versions[3] == "old"
 
 
+def test_goldens_of_tests_on_a_worker_that_dies_are_not_unused(suite: Suite) -> None:
+    suite.tests(test_it=MANY.format(count=6, version="old"))
+    assert suite.run(mode="new").ret == 0
+    dies = "    import os\n    if number == 3:\n        os._exit(1)\n"
+    suite.tests(test_it=MANY.format(count=6, version="old") + dies)
+    result = suite.run_apart("-n", "1")
+    assert result.ret == pytest.ExitCode.TESTS_FAILED
+    assert "unused" not in result.stdout.str()
+    result.stdout.fnmatch_lines(["a worker broke down without a word: what its tests saw is not known here"])
+
+
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system can't kill a process outright")
 @pytest.mark.parametrize(("at", "before"), [(1, True), (4, False), (8, True)])
 def test_a_killed_update_leaves_every_golden_old_or_new(suite: Suite, at: int, before: bool) -> None:
