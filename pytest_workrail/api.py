@@ -18,7 +18,7 @@ from pytest_workrail.agents.contrary import Erratic, Stubborn
 from pytest_workrail.agents.lossy import Fault, Lossy
 from pytest_workrail.agents.moment import Agent
 from pytest_workrail.agents.scripted import Answer, Scripted, script_turns
-from pytest_workrail.engine.modes import PRESETS, Preferences
+from pytest_workrail.engine.modes import AUTONOMIES, DEFAULT_PREFERENCES, PRESETS, RISK_POLICIES, Preferences
 from pytest_workrail.engine.profiles import ProfileName, profile_of
 from pytest_workrail.events.vocabulary import Autonomy, RiskPolicy
 from pytest_workrail.run.bench import GOAL, MAX_TURNS, Declared, Setup
@@ -149,6 +149,21 @@ def preferences(mode: Autonomy, risk: RiskPolicy | None) -> Preferences:
         return presets[mode]
     one_of("risk policy", risk, get_args(RiskPolicy))
     return Preferences(mode, risk)
+
+
+def preferences_of(given: Preferences | Mapping[str, str] | None) -> Preferences:
+    """Preferences as the protocol writes them: `autonomy` and `riskPolicy`, of which either may be left out."""
+    __tracebackhide__ = True
+    if given is None:
+        return DEFAULT_PREFERENCES
+    if isinstance(given, Preferences):
+        return given
+    members = {"autonomy": AUTONOMIES, "riskPolicy": RISK_POLICIES}
+    for name, value in given.items():
+        one_of(one_of("preference", name, members), value, members[name])
+    default = DEFAULT_PREFERENCES
+    chosen: Any = (given.get("autonomy", default.autonomy), given.get("riskPolicy", default.risk_policy))
+    return Preferences(*chosen)
 
 
 class Sources(TypedDict, total=False):

@@ -11,16 +11,20 @@ from typing import Any, Unpack
 import pytest
 
 from pytest_workrail import api
+from pytest_workrail.agents.fixtures import Fixtures
 from pytest_workrail.agents.moment import Agent
 from pytest_workrail.api import Options, Script, Source, Sources
 from pytest_workrail.coverage import record_run
+from pytest_workrail.engine.modes import Preferences
 from pytest_workrail.engine.profiles import ProfileName
 from pytest_workrail.events.vocabulary import Autonomy
 from pytest_workrail.goldens import check_golden
+from pytest_workrail.lifecycle import MAX_STEPS, LifecycleResult, run_lifecycle
 from pytest_workrail.run.comparison import Comparison
 from pytest_workrail.run.result import Run
 from pytest_workrail.run.transcript import Transcript
 from pytest_workrail.scenarios.loading import project_sources
+from workrail_lint.js import Json
 from workrail_lint.result import Err
 from workrail_lint.workrail.compiler.compiled import CompiledWorkflow
 
@@ -71,6 +75,32 @@ class Workrail:
         is_scenario = isinstance(found, Path) and found.name.endswith(api.SCENARIO_ENDING)
         both = api.compare(found if is_scenario else self._compiled(found, options), agent, mode, **options)
         return Comparison(self._kept(both.reference), self._kept(both.locked))
+
+    def lifecycle(
+        self,
+        workflow: Source,
+        fixtures: Fixtures,
+        *,
+        initial_context: Mapping[str, Json] | None = None,
+        preferences: Preferences | Mapping[str, str] | None = None,
+        profile: ProfileName = "reference",
+        max_steps: int = MAX_STEPS,
+    ) -> LifecycleResult:
+        """Drive a workflow with prepared outputs, step by step, and say how it ended."""
+        __tracebackhide__ = True
+        try:
+            source: Source = self._compiled(workflow, {})
+        except api.WorkflowInvalid:
+            source = self._found(workflow)  # which is told as a result, not raised
+        made = run_lifecycle(
+            source,
+            fixtures,
+            initial_context=initial_context,
+            preferences=preferences,
+            profile=profile,
+            max_steps=max_steps,
+        )
+        return made if made.run is None else replace(made, run=self._kept(made.run))
 
     def _kept(self, run: Run) -> Run:
         """The run, counted for coverage and able to find its golden."""

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from pytest_workrail.golden.masking import SlotMask
 from pytest_workrail.golden.symbols import Symbol, Symbols, joined, lines
 from pytest_workrail.run.transcript import Exchange, Transcript
 from workrail_lint.js import Json
 from workrail_lint.result import Err, Ok
+
+if TYPE_CHECKING:
+    from pytest_workrail.events.kinds import Event
 
 FORMAT = "workrail.golden/1"
 FIX = Symbol("⟪FIX⟫")
@@ -44,6 +47,28 @@ def golden_value(transcript: Transcript) -> dict[str, Any]:
         "transcript": [_exchange(exchange, symbols, mask) for exchange in transcript.exchanges],
         "final": symbols.value(_without_fixes(transcript.final), abbreviate=True),
     }
+
+
+def lifecycle_bytes(transcript: Transcript, log: Iterable[Event]) -> bytes:
+    """What was said and what was stored, and how it ended: the record of a run with prepared outputs."""
+    symbols = Symbols()
+    mask = _mask_of(transcript)
+    return dumps(
+        {
+            "workflowHash": transcript.workflow_hash,
+            "profile": transcript.profile,
+            "transcript": [_exchange(exchange, symbols, mask) for exchange in transcript.exchanges],
+            "log": [_event(event, symbols) for event in log],
+            "status": transcript.final["status"],
+        }
+    )
+
+
+def _event(event: Event, symbols: Symbols) -> dict[str, Any]:
+    """An event without what says when and under which name it was stored."""
+    wire = event.to_wire()
+    kept = {name: wire[name] for name in ("scope", "data") if name in wire}
+    return {"index": wire["eventIndex"], "kind": wire["kind"], **symbols.value(kept)}
 
 
 def _mask_of(transcript: Transcript) -> SlotMask:

@@ -72,6 +72,14 @@ def add_options(group: pytest.OptionGroup) -> None:
         "or remove unused ones after a full run without failures (prune); default: check",
     )
     group.addoption(
+        "--workrail-update-goldens",
+        action="store_const",
+        const=Mode.UPDATE.value,
+        default=Mode.CHECK.value,
+        dest="workrail_golden",
+        help="the same as --workrail-golden=update",
+    )
+    group.addoption(
         "--workrail-write-in-ci",
         action="store_true",
         dest="workrail_write_in_ci",

@@ -17,7 +17,7 @@ from pytest_workrail.events.snapshot import ExecutionSnapshot
 from pytest_workrail.projections.dag import Run
 from pytest_workrail.projections.facts import has_recap
 from pytest_workrail.projections.preferences import effective_preferences
-from pytest_workrail.protocol.errors import ToolError, from_desk, internal
+from pytest_workrail.protocol.errors import ToolError, from_desk, internal, not_rendered
 from pytest_workrail.protocol.responses import NextIntent, Progress, Tokens
 from pytest_workrail.protocol.sessions import Standing
 from pytest_workrail.tokens.desk import CheckpointGrant, ContinueGrant, TokenDesk
@@ -63,6 +63,16 @@ def render(rendering: Rendering, standing: Standing, recovery: str | None = None
     return standing.program.renderer.render(instance, situation)
 
 
+def _rendered(
+    rendering: Rendering, standing: Standing, recovery: str | None
+) -> Ok[PendingStep | None] | Err[ToolError]:
+    try:
+        return Ok(render(rendering, standing, recovery))
+    except Exception as problem:
+        instance = pending_instance(standing.snapshot)
+        return Err(not_rendered(instance.step_id if instance is not None else "", problem))
+
+
 def progress(
     rendering: Rendering, standing: Standing, attempt: AttemptId, recovery: str | None = None
 ) -> Ok[Progress] | Err[ToolError]:
@@ -70,7 +80,10 @@ def progress(
     preferences = preferences_at(standing.events, standing.run, standing.node.node_id)
     if isinstance(preferences, Err):
         return preferences
-    pending = render(rendering, standing, recovery)
+    rendered = _rendered(rendering, standing, recovery)
+    if isinstance(rendered, Err):
+        return rendered
+    pending = rendered.value
     is_complete = standing.snapshot.is_complete
     tokens: Tokens | None = None
     if pending is not None:

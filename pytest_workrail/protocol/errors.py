@@ -106,6 +106,12 @@ def internal(message: str, suggestion: str = _REPORT, cause: Exception | None = 
     return ToolError("INTERNAL_ERROR", message, suggestion, cause=cause)
 
 
+def not_rendered(step_id: str, problem: Exception) -> ToolError:
+    """The prompt of a step could not be made, which no valid workflow brings about."""
+    message = f"The prompt of step '{step_id}' can't be rendered ({type(problem).__name__})."
+    return ToolError("INTERNAL_ERROR", message, _REPORT, details={"details": {"notRendered": step_id}}, cause=problem)
+
+
 def unexpected(problem: Exception) -> ToolError:
     """An exception at the boundary: a bug of ours, turned into data."""
     return internal(f"The engine failed unexpectedly ({type(problem).__name__}).", cause=problem)

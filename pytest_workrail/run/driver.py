@@ -76,7 +76,7 @@ class _Drive:
         unfit = self._agent.end() if ending.kind not in ("misplayed", "refused") else ()
         if unfit:
             ending = Ending("misplayed", unfit[0].message, unfit[0].place)
-        return Run(self._transcript(), ending)
+        return Run(self._transcript(), ending, log=() if self._stand is None else self._stand.events)
 
     def _start(self) -> Ending | None:
         setup = self._setup

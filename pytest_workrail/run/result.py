@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pytest_workrail.run.transcript import Transcript
 from workrail_lint.js import Json
+
+if TYPE_CHECKING:
+    from pytest_workrail.events.kinds import Event
 
 # complete: nothing is left to do. stopped: the agent went no further. refused: the workflow can't be started.
 # misplayed: the agent's script does not fit the run. endless: the agent never came to an end.
@@ -31,6 +34,7 @@ class Run:
     transcript: Transcript
     ending: Ending
     golden: GoldenCheck | None = field(default=None, compare=False)
+    log: tuple[Event, ...] = field(default=(), compare=False)  # everything that was stored
 
     def __repr__(self) -> str:
         done = ", ".join(self.steps) or "no step done"

@@ -53,6 +53,33 @@ def test_compile(workrail):
     project.run().assert_outcomes(passed=6)
 
 
+def test_lifecycle(project: Project) -> None:
+    project.write(
+        "test_review.py",
+        """
+import pytest
+
+VERDICT = {"kind": "wr.gate_verdict", "version": 1, "verdict": "approved", "confidence": "high",
+           "rationale": "Nothing speaks against it."}
+
+def test_lifecycle(workrail):
+    prepared = {"read-change": {"notesMarkdown": "Read it."}, "give-verdict": {"artifacts": [VERDICT]}}
+    result = workrail.lifecycle("workflows/review.json", prepared)
+    assert result.kind == "success"
+    result.run.match_golden()
+
+def test_invalid(workrail):
+    assert workrail.lifecycle({"id": "demo.none", "steps": []}, {}).kind == "compilation_failed"
+""",
+    )
+    project.run("--workrail-golden=new", "--workrail-cov").assert_outcomes(passed=2)
+    (golden,) = project.path.rglob("*.golden.json")
+    golden.write_text(golden.read_text("utf-8").replace("Read it.", "Looked at it."), "utf-8")
+    project.run().assert_outcomes(failed=1, passed=1)
+    project.run("--workrail-update-goldens").assert_outcomes(passed=2)
+    project.run().assert_outcomes(passed=2)
+
+
 def test_paths_are_looked_for_beside_the_test_first(project: Project) -> None:
     project.write("tests/workflows/review.json", {**REVIEW, "id": "demo.nearer"})
     body = "def test_it(workrail):\n    assert workrail.compile('workflows/review.json').ir['workflowId'] == '{}'\n"
