@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -96,6 +97,13 @@ def test_a_folder_is_pinned_by_its_own_configuration(run: Run, write: Any, plain
     assert run("lock", "--check", "part").code == 0
 
 
+def _pinned(steps: list[Any], **members: Any) -> bytes:
+    """A lockfile of one entry with these steps and further members."""
+    catalog = {"id": "a", "version": "1", "digest": "d"}
+    entry = {"workflowId": "a", "hash": "sha256:0", "outline": {"workflow": {}, "steps": steps}, **members}
+    return json.dumps({"lockfileVersion": 1, "catalog": catalog, "workflows": {"a": entry}}).encode()
+
+
 @pytest.mark.parametrize(
     ("content", "part"),
     [
@@ -103,12 +111,16 @@ def test_a_folder_is_pinned_by_its_own_configuration(run: Run, write: Any, plain
         (b'{"lockfileVersion": 1', "not valid JSON"),
         (b"{}", "not a lockfile"),
         (b'{"lockfileVersion": 2}', "update workrail-lint"),
-        (b'{"lockfileVersion": 0}', "write it again"),
+        (b'{"lockfileVersion": 0}', "remove it and write it again"),
+        (b"<<<<<<< HEAD\n", "not valid JSON (line 1, column 1: expected a value, found '<')"),
         (b'{"lockfileVersion": 1, "catalog": {}, "workflows": {}}', "damaged"),
         (
             b'{"lockfileVersion": 1, "catalog": {"id": "a", "version": "1", "digest": "d"}, "workflows": {"a": {}}}',
             "the entry of a is damaged",
         ),
+        (_pinned([{"id": [], "facets": {}}], engineHash=None), "the entry of a is damaged"),
+        (_pinned([{"id": "x", "loop": {}, "facets": {}}], engineHash=None), "the entry of a is damaged"),
+        (_pinned([]), "the entry of a is damaged"),
     ],
 )
 def test_a_damaged_or_newer_lockfile_is_refused_and_kept(
@@ -120,6 +132,15 @@ def test_a_damaged_or_newer_lockfile_is_refused_and_kept(
         assert ran.code == 2
         assert part in ran.err
     assert path.read_bytes() == content
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="file names are bytes here only")
+def test_a_file_name_that_is_not_utf8_can_be_pinned(run: Run, tmp_path: Any, plain: dict[str, Any]) -> None:
+    with open(os.path.join(os.fsencode(tmp_path), b"a\xff.json"), "w", encoding="utf-8") as file:
+        json.dump(plain, file)
+    assert run("lock", "--update").code == 0
+    assert list(json.loads((tmp_path / LOCK).read_text(encoding="utf-8"))["workflows"]) == ["a\udcff.json"]
+    assert run("lock", "--check").code == 0
 
 
 def test_missing_lockfile(run: Run, two: Any) -> None:
@@ -175,6 +196,13 @@ def test_diff_of_two_files(run: Run, write: Any) -> None:
     assert "+Another line." in ran.out
     data = json.loads(run("diff", "old.json", "new.json", "--output-format", "json").out)
     assert {change["kind"] for change in data["changes"]} == {"added", "removed", "moved", "changed"}
+
+
+def test_diff_shows_lines_that_look_like_its_own_marks(run: Run, write: Any) -> None:
+    write("old.json", workflow(step("first", "Do it.\n---\n-- a remark\nThe end.")))
+    write("new.json", workflow(step("first", "Do it.\n++ more\n@@ here\nThe end.")))
+    shown = [line.strip() for line in run("diff", "old.json", "new.json").out.splitlines()]
+    assert shown[1:] == ["Do it.", "----", "--- a remark", "+++ more", "+@@ here", "The end."]
 
 
 def test_diff_of_equal_behaviour(run: Run, write: Any, plain: dict[str, Any]) -> None:

@@ -146,7 +146,8 @@ def _update(path: str, active: Settings, compiled: dict[str, CompiledWorkflow], 
     changed = sum(1 for key in before & lock.workflows.keys() if old and old.workflows[key] != lock.workflows[key])
     if old is None or old.text() != text:
         try:
-            write_atomically(path, text.encode())
+            # A file name that is no UTF-8 holds lone surrogates, which JSON can only escape.
+            write_atomically(path, text.encode("utf-8", "backslashreplace"))
         except OSError as error:
             raise UsageError(f"{printable(path)} can't be written ({error.strerror})") from None
     out(f"{path}: {len(lock.workflows)} pinned ({added} new, {changed} changed, {removed} removed)")

@@ -97,5 +97,6 @@ def _pretty(value: Any) -> str:
 
 
 def _text_diff(before: str, after: str) -> list[str]:
-    lines = difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=1)
-    return [f"    {line}" for line in lines if not line.startswith(("---", "+++", "@@"))]
+    # Two lines name the files; a line of the text may look like them once it has its mark.
+    lines = list(difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=1))[2:]
+    return [f"    {line}" for line in lines if not line.startswith("@@")]

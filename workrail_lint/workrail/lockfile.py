@@ -65,7 +65,8 @@ def parse_lockfile(data: bytes) -> Ok[Lockfile] | Err[str]:
     if not document.readable or document.problems:
         problem = document.problems[0]
         where = document.source.position(problem.start)
-        return Err(f"it is not valid JSON (line {where.line}, column {where.column}: {problem.message})")
+        place = f"line {where.line}, column {where.column}: "
+        return Err(f"it is not valid JSON ({place}{problem.message.removeprefix(place)})")
     value = document.value
     if not isinstance(value, dict) or type(value.get("lockfileVersion")) is not int:
         return Err("it has no lockfileVersion, so it is not a lockfile")
@@ -74,7 +75,7 @@ def parse_lockfile(data: bytes) -> Ok[Lockfile] | Err[str]:
         newer = isinstance(version, int) and version > VERSION
         return Err(
             f"it has version {version}, this program knows version {VERSION}"
-            + ("; update workrail-lint" if newer else "; write it again with lock --update")
+            + ("; update workrail-lint" if newer else "; remove it and write it again with lock --update")
         )
     catalog, workflows = value.get("catalog"), value.get("workflows")
     if not _is_catalog(catalog) or not isinstance(workflows, dict):
@@ -92,13 +93,13 @@ def _is_catalog(value: object) -> bool:
 def _is_entry(entry: object) -> bool:
     if not isinstance(entry, dict) or not isinstance(entry.get("hash"), str):
         return False
-    if not isinstance(entry.get("engineHash"), str | None) or not isinstance(entry.get("workflowId"), str):
+    if not isinstance(entry.get("engineHash", 0), str | None) or not isinstance(entry.get("workflowId"), str):
         return False
     try:
-        outline_from_json(entry["outline"])
+        steps = outline_from_json(entry["outline"]).steps
     except (KeyError, TypeError, ValueError, AttributeError):
         return False
-    return True
+    return all(isinstance(step.id, str) and isinstance(step.parent, str) for step in steps)
 
 
 def differences(lock: Lockfile, compiled: dict[str, CompiledWorkflow], asked: set[str] | None) -> list[Difference]:
