@@ -69,6 +69,53 @@ def test_a_closed_pipe_is_no_error() -> None:
     assert "Traceback" not in shown.stderr
 
 
+@pytest.mark.parametrize("command", ["--help", "--version", "schema --help"])
+def test_help_into_a_closed_pipe_is_no_error(command: str) -> None:
+    reader, writer = os.pipe()
+    os.close(reader)  # it has gone before the first word is written
+    arguments = [sys.executable, "-m", "workrail_lint", *command.split()]
+    try:
+        ran = subprocess.run(arguments, stdout=writer, stderr=subprocess.PIPE, check=False)
+    finally:
+        os.close(writer)
+    assert (ran.returncode, ran.stderr) == (0, b"")
+
+
+@pytest.mark.parametrize("command", ["--help", "--version", "schema"])
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_output_that_can_not_be_written_is_one_line(command: str, unbuffered: str) -> None:
+    ran = _shell(f"{command} >/dev/full", PYTHONUNBUFFERED=unbuffered)
+    assert ran.returncode == 2
+    assert len(ran.stderr.splitlines()) == 1
+    assert "No space left on device" in ran.stderr
+    assert "internal error" not in ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        ("--version >&-", 0),
+        ("schema >&-", 0),
+        ("rule >&-", 0),
+        ("catalog export >&-", 0),
+        ("chek 2>&-", 2),
+        ("chek 2>/dev/full", 2),
+        ("canonical - <&-", 1),
+    ],
+)
+def test_a_stream_that_is_closed_or_full_leaves_the_exit_code(command: str, code: int) -> None:
+    ran = _shell(command)
+    assert ran.returncode == code
+    assert "Traceback" not in ran.stderr
+    assert "internal error" not in ran.stderr
+
+
+def _shell(command: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    script = f'"{sys.executable}" -m workrail_lint {command}'
+    env = {**os.environ, **environment}
+    return subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=False, env=env)
+
+
 def test_output_survives_a_narrow_encoding(write: Any, plain: dict[str, Any]) -> None:
     path = write("a.json", {**plain, "name": "Naïve 😀"})
     shown = subprocess.run(
@@ -77,7 +124,7 @@ def test_output_survives_a_narrow_encoding(write: Any, plain: dict[str, Any]) ->
         capture_output=True,
         check=True,
     )
-    assert b"\\xefve" in shown.stdout
+    assert json.loads(shown.stdout.decode("ascii"))["name"] == "Naïve 😀", "what is escaped is escaped as JSON does it"
 
 
 def test_no_colours_without_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,7 +28,32 @@ class UsageError(Exception):
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a command and return its exit code; nothing but a bug in our code ever shows a traceback."""
-    args = sys.argv[1:] if arguments is None else arguments
+    _open_closed_streams()
+    try:
+        code = _run(sys.argv[1:] if arguments is None else arguments)
+        sys.stdout.flush()
+    except UsageError as error:
+        return _fail(str(error))
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader (head, a pager) has gone.
+        _abandon(sys.stdout)
+        return OK
+    except Exception as error:
+        if isinstance(error, OSError) and error.filename is None:
+            _abandon(sys.stdout)
+            return _fail(f"input or output failed: {error.strerror or error}")
+        if os.environ.get("WORKRAIL_LINT_DEBUG"):
+            raise
+        kind = type(error).__name__
+        return _fail(
+            f"internal error: {kind}: {error} (set WORKRAIL_LINT_DEBUG=1 for the details, and please report it)"
+        )
+    return int(code)
+
+
+def _run(args: list[str]) -> int:
     if not args or args[0] in ("-h", "--help", "help"):
         return _help(sys.stdout if args else sys.stderr, OK if args else USAGE)
     if args[0] in ("-V", "--version"):
@@ -43,38 +68,35 @@ def main(arguments: list[str] | None = None) -> int:
 
         suggestion = nearest(name, COMMANDS)
         hint = f"; did you mean '{suggestion}'?" if suggestion else ""
-        return _fail(f"unknown command '{name}'{hint} (see workrail-lint --help)")
-    return _run(name, args[1:])
-
-
-def _run(name: str, args: list[str]) -> int:
+        raise UsageError(f"unknown command '{name}'{hint} (see workrail-lint --help)")
     from importlib import import_module
 
+    return int(import_module(f"workrail_lint.cli.{name}").main(args[1:]))
+
+
+def _open_closed_streams() -> None:
+    """A stream that the caller has closed takes everything and gives nothing; the exit code still tells."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115  (for the whole process)
+
+
+def _abandon(stream: TextIO) -> None:
+    """If nothing more can be written there, the interpreter must not try to when it ends."""
     try:
-        code = import_module(f"workrail_lint.cli.{name}").main(args)
-        sys.stdout.flush()
-    except UsageError as error:
-        return _fail(str(error))
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:
-        # The reader (head, a pager) has gone; the interpreter must not try to flush into the closed pipe.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return OK
-    except Exception as error:
-        if os.environ.get("WORKRAIL_LINT_DEBUG"):
-            raise
-        kind = type(error).__name__
-        return _fail(
-            f"internal error: {kind}: {error} (set WORKRAIL_LINT_DEBUG=1 for the details, and please report it)"
-        )
-    return int(code)
+        stream.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _fail(message: str) -> int:
     from workrail_lint.cli.output import err
 
-    err(f"workrail-lint: {message}")
+    try:
+        err(f"workrail-lint: {message}")
+        sys.stderr.flush()
+    except OSError:
+        _abandon(sys.stderr)
     return USAGE
 
 

@@ -9,7 +9,7 @@ import sys
 
 from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
 from workrail_lint.cli.arguments import Workflow, configuration, is_of_blocks, settings, workflow_files
-from workrail_lint.cli.output import Progress, err, out, out_bytes, printable
+from workrail_lint.cli.output import Progress, err, out, out_bytes, out_json, printable
 from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.cli.reporting import report_errors
 from workrail_lint.result import Err, Ok
@@ -73,7 +73,7 @@ def _compile_one(file: Workflow, args: argparse.Namespace, active: Settings) -> 
     elif args.emit == "hash":
         out(digest(data))
     else:
-        out(json.dumps(json.loads(data), ensure_ascii=False, indent=2))
+        out_json(json.loads(data), indent=2)
     return OK
 
 
@@ -101,7 +101,7 @@ def _compile_many(files: list[Workflow], args: argparse.Namespace, active: Setti
         line = {"path": file.path, "workflowId": ident, "target": args.target, "hash": digest(data)}
         if args.target == "engine":
             line["mode"] = args.mode
-        out(json.dumps(line, ensure_ascii=False))
+        out_json(line)
         progress.step(done)
     progress.close()
     return code

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 
 from workrail_lint.cli import FINDINGS, OK, USAGE, UsageError
 from workrail_lint.cli.arguments import configuration, refuse_blocks, settings
-from workrail_lint.cli.output import Style, out, printable, uses_colour
+from workrail_lint.cli.output import Style, out, out_json, printable, uses_colour
 from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.cli.reporting import report_errors
 from workrail_lint.documents.json_reader import read_json
@@ -48,7 +47,7 @@ def main(arguments: list[str]) -> int:
         return USAGE
     changes = compare(old, new)
     if args.output_format == "json":
-        out(json.dumps({"version": 1, "changes": [change.as_json() for change in changes]}, ensure_ascii=False))
+        out_json({"version": 1, "changes": [change.as_json() for change in changes]})
     else:
         _print(changes)
     return FINDINGS if changes else OK

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from typing import TextIO
+from typing import Any, TextIO
 
 
 def out(text: str, end: str = "\n") -> None:
@@ -24,6 +24,18 @@ def _write(stream: TextIO, text: str) -> None:
     except UnicodeEncodeError:
         encoding = stream.encoding or "ascii"
         stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+
+
+def out_json(value: Any, indent: int | None = None) -> None:
+    """A JSON value on stdout: readable if the encoding there has all its characters, else with JSON's escapes."""
+    import json
+
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    try:
+        text.encode(sys.stdout.encoding or "ascii")
+    except UnicodeEncodeError:
+        text = json.dumps(value, indent=indent)
+    out(text)
 
 
 def out_bytes(data: bytes) -> None:
