@@ -307,6 +307,16 @@ def test_watch_checks_again_after_a_change(run: Run, write: Any, while_watched: 
     assert ran.out.count("workflows/example.json:") >= 1
 
 
+def test_watch_shows_what_it_found_at_once(run: Run, write: Any, while_watched: Any, tmp_path: Path) -> None:
+    write("workflows/example.json", BROKEN)
+    seen: list[str] = []
+    with open(tmp_path / "shown.txt", "w", encoding="utf-8") as stdout, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdout", stdout)
+        while_watched(lambda: seen.append((tmp_path / "shown.txt").read_text(encoding="utf-8")))
+        run("check", "workflows", "--watch", "--output-format", "concise")
+    assert "workflows/example.json:" in seen[0], "nobody waits for a buffer to fill"
+
+
 def test_watch_sees_what_else_decides(run: Run, write: Any, while_watched: Any) -> None:
     while_watched(
         lambda: write("workrail-lint.toml", 'ignroe = ["LP018"]\n'),

@@ -31,6 +31,7 @@ def watch(paths: list[str], check: Callable[[], int], further: Callable[[], list
                 check()
             except UsageError as error:
                 err(f"workrail-lint: {error}")  # a file that is gone for a moment is no reason to stop watching
+            sys.stdout.flush()
             err("workrail-lint: watching for changes (interrupt to stop)")
         time.sleep(_INTERVAL_SECONDS)
 
