@@ -6,7 +6,7 @@ import argparse
 
 from workrail_lint.cli import OK, UsageError
 from workrail_lint.cli.arguments import configuration, first_line, settings
-from workrail_lint.cli.output import err, out, printable
+from workrail_lint.cli.output import err, out, out_bytes, printable
 from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.project.files import write_atomically
 from workrail_lint.result import Err
@@ -23,12 +23,12 @@ def main(arguments: list[str]) -> int:
     catalog = active.catalog
     as_json = args.output_format == "json"
     if args.action == "list":
-        out((list_json if as_json else list_text)(catalog).rstrip("\n"))
+        _show((list_json if as_json else list_text)(catalog), as_json)
     elif args.action == "show":
         shown = (show_json if as_json else show_text)(catalog, args.id)
         if isinstance(shown, Err):
             raise UsageError(printable(shown.error.message))
-        out(shown.value.rstrip("\n"))
+        _show(shown.value, as_json)
     else:
         # The project's own routines are no part of the catalog they are added to.
         _write(args.output, export_text(catalog if args.routines else active.base_catalog))
@@ -69,16 +69,24 @@ def _import(args: argparse.Namespace) -> int:
 
     result = import_engine(args.directory, node=args.node)
     if isinstance(result, Err):
-        raise UsageError(first_line(result.error, args.directory))
+        hint = result.error[0].help
+        raise UsageError(first_line(result.error, args.directory) + (f"; {hint}" if hint else ""))
     for warning in result.value.findings:
-        err(f"workrail-lint: warning: {printable(warning.message)}")
+        err(f"workrail-lint: warning: {printable(warning.path)}: {printable(warning.message)}")
     _write(args.output, document_text(result.value.catalog.document))
     return OK
 
 
+def _show(text: str, as_json: bool) -> None:
+    if as_json:
+        out_bytes(text.encode())  # JSON is UTF-8, whatever the terminal speaks
+    else:
+        out(text.rstrip("\n"))
+
+
 def _write(path: str | None, text: str) -> None:
     if path is None:
-        out(text, end="")
+        _show(text, True)
         return
     try:
         write_atomically(path, text.encode())

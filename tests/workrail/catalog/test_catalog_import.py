@@ -15,6 +15,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from workrail_lint.cli import main
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.result import Err, Ok
 from workrail_lint.workrail.canonical import canonical_hash, digest
@@ -118,6 +119,26 @@ def test_an_import_holds_what_the_package_holds(style: str, tmp_path: Path) -> N
     assert list(catalog.contracts) == sorted(CONTRACTS)
     assert catalog.capabilities == {}
     assert names(notes) == ["catalog-import-contract-unknown"]
+
+
+@needs_node
+def test_the_command_names_the_routine_that_was_skipped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    root = package(tmp_path, files={"workflows/routines/torn.json": "{"})
+    assert main(["catalog", "import", str(root)]) == 0
+    captured = capsys.readouterr()
+    assert f"{os.path.join('workflows', 'routines', 'torn.json')}: skipped, because" in captured.err
+    assert json.loads(captured.out)["catalogId"] == "engine"
+
+
+def test_the_command_says_what_to_do_without_node(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importer.shutil, "which", lambda _: None)
+    assert main(["catalog", "import", str(package(tmp_path))]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert "install Node.js" in captured.err
+    assert captured.err.count("\n") == 1
 
 
 @needs_node
