@@ -127,6 +127,24 @@ def test_output_survives_a_narrow_encoding(write: Any, plain: dict[str, Any]) ->
     assert json.loads(shown.stdout.decode("ascii"))["name"] == "Naïve 😀", "what is escaped is escaped as JSON does it"
 
 
+@pytest.mark.parametrize("command", ["export", "list --output-format json", "show wr.refs.narrow --output-format json"])
+def test_a_catalog_is_json_in_every_encoding(run: Run, write: Any, command: str) -> None:
+    catalog = json.loads(run("catalog", "export").out)
+    del catalog["digest"]
+    catalog["catalogId"] = "mine"
+    text = "Naïve 😀"
+    entry = {**catalog["refs"][0], "id": "wr.refs.narrow", "title": text, "text": text}
+    catalog["refs"] = sorted([*catalog["refs"], entry], key=lambda ref: ref["id"])
+    path = write("catalog.json", catalog)
+    shown = subprocess.run(
+        [sys.executable, "-m", "workrail_lint", "catalog", *command.split(), "--catalog", str(path)],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        check=True,
+    )
+    assert text in json.dumps(json.loads(shown.stdout), ensure_ascii=False)
+
+
 def test_no_colours_without_a_terminal(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NO_COLOR")
     assert "\x1b" not in run("catalog", "list").out
@@ -187,6 +205,24 @@ def test_init_tells_to_pin_the_workflows_that_were_there(run: Run, write: Any) -
     ran = run("init")
     assert "lock --update" in ran.out
     assert "pre-commit install" in ran.out
+
+
+def test_init_keeps_the_configuration_that_a_project_has(run: Run, write: Any, tmp_path: Any) -> None:
+    write("pyproject.toml", '[tool.workrail-lint]\nignore = ["LC003"]\n')
+    ran = run("init")
+    assert ran.code == 0
+    assert not (tmp_path / "workrail-lint.toml").exists(), "it would hide the table"
+    assert "pyproject.toml" in ran.out
+    write("other/pyproject.toml", "[tool.ruff]\n")
+    assert run("init", "other").code == 0
+    assert (tmp_path / "other" / "workrail-lint.toml").is_file()
+
+
+def test_init_refuses_a_name_that_is_no_text(run: Run, tmp_path: Any) -> None:
+    ran = run("init", "--name", "a\udcff")
+    assert ran.code == 2
+    assert "--name" in ran.err
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("ident", ["plain", "wr.mine", "Team.Report", "a.b.c", "x" * 40 + "." + "y" * 40])

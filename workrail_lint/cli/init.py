@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from workrail_lint.cli import OK, UsageError
 from workrail_lint.cli.output import out, printable
 from workrail_lint.cli.parser import Parser
+from workrail_lint.project.config import OWN_FILE, SHARED_FILE, config_file
 from workrail_lint.project.files import write_atomically
 from workrail_lint.workrail import scaffold
 
@@ -24,7 +25,13 @@ def main(arguments: list[str]) -> int:
     problem = scaffold.id_problem(args.id)
     if problem:
         raise UsageError(f"--id {printable(args.id)}: {problem}")
-    created = _created(args.directory, scaffold.files(args.id, args.name))
+    if any("\ud800" <= char <= "\udfff" for char in args.name):
+        raise UsageError(f"--name {printable(args.name)}: is not text in the encoding of this system")
+    files = scaffold.files(args.id, args.name)
+    if config_file(args.directory) == os.path.join(args.directory, SHARED_FILE):
+        # A file of our own would hide the settings that the project has already.
+        files[SHARED_FILE] = files.pop(OWN_FILE)
+    created = _created(args.directory, files)
     # Pins what was just made; what a project has already is pinned by its people.
     is_new = scaffold.workflow_path(args.id) in created
     pinned = _created(args.directory, scaffold.lockfile(args.id, args.name)) if is_new else set()
