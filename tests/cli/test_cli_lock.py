@@ -86,6 +86,21 @@ def test_paths_limit_what_is_looked_at(run: Run, write: Any, two: Any) -> None:
     assert run("lock", "--check").code == 0
 
 
+def test_a_lockfile_below_the_paths_holds_for_all_of_them(run: Run, write: Any, two: Any, tmp_path: Any) -> None:
+    where = ("--file", f"workflows/{LOCK}")
+    write("beside.json", workflow(step("one"), id="demo.cc"))
+    assert run("lock", "--update", *where).code == 0
+    assert "3 workflows as pinned" in run("lock", "--check", *where).out
+    write("workflows/a.json", workflow(step("other"), id="demo.aa"))
+    (tmp_path / "workflows" / "b.json").unlink()
+    ran = run("lock", "--check", *where)
+    assert ran.code == 1
+    assert "a.json: changed" in ran.out
+    assert "b.json: pinned, but not there any more" in ran.out
+    assert "1 changed, 1 removed" in run("lock", "--update", *where).out
+    assert run("lock", "--check", *where).code == 0
+
+
 def test_a_folder_is_pinned_by_its_own_configuration(run: Run, write: Any, plain: dict[str, Any]) -> None:
     routine = {**plain, "id": "routine-own", "steps": [step("inner")]}
     call = step("call-it", None, templateCall={"templateId": "wr.templates.routine.own"})

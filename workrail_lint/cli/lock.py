@@ -64,10 +64,13 @@ class _Scope:
     """Which entries a run is about: those at or below the paths it was given."""
 
     def __init__(self, paths: list[str], root: str) -> None:
-        self.keys = [_key(path, root) for path in paths]
+        self.paths = [os.path.abspath(path) for path in paths]
+        self.root = root
 
     def holds(self, key: str) -> bool:
-        return any(own in (".", key) or key.startswith(f"{own}/") for own in self.keys)
+        # The lockfile may lie below a path as well as above it.
+        whole = os.path.normpath(os.path.join(self.root, key))
+        return any(whole == path or whole.startswith(path.rstrip(os.sep) + os.sep) for path in self.paths)
 
 
 def _key(path: str, root: str) -> str:
