@@ -185,6 +185,8 @@ def test_a_workflow_without_hash_says_so(run: Run, write: Any, plain: dict[str, 
     ran = run("compile", "a.json", "--emit", "hash")
     assert ran.code == 1
     assert "no hash" in ran.err
+    explained = run("compile", "a.json", "--explain")
+    assert (explained.code, explained.err) == (1, ran.err)
 
 
 def test_configuration_names_the_inputs(run: Run, write: Any) -> None:

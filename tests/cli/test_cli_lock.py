@@ -233,6 +233,10 @@ def test_diff_takes_compiled_workflows(run: Run, write: Any, plain: dict[str, An
     assert run("diff", "old.json", "new.json").code == 0
     write("old.json", {"format": "workrail.ir/99"})
     assert run("diff", "old.json", "new.json").code == 2
+    ir = compile_workflow(plain).value.ir
+    write("old.json", {**ir, "steps": [{**ir["steps"][0], "id": []}]})
+    ran = run("diff", "old.json", "new.json")
+    assert (ran.code, ran.err) == (2, "workrail-lint: old.json is a damaged IR\n")
     write("old.json", {"format": "workrail.ir/1"})
     assert "damaged" in run("diff", "old.json", "new.json").err
 

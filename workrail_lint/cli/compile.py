@@ -85,7 +85,12 @@ def _explain(file: Workflow, active: Settings) -> int:
     compiled = _compiled(file, active)
     if compiled is None:
         return FINDINGS
-    out(explain(compiled), end="")
+    try:
+        text = explain(compiled)
+    except CanonicalError as error:
+        _report_no_hash(file.path, error)
+        return FINDINGS
+    out(text, end="")
     return OK
 
 
@@ -146,5 +151,9 @@ def _rendered(compiled: CompiledWorkflow, path: str, args: argparse.Namespace) -
         assert isinstance(snapshot, Ok)
         return canonical_bytes(snapshot.value)
     except CanonicalError as error:
-        err(f"{printable(path)}: error: the workflow has no hash: {error}")
+        _report_no_hash(path, error)
         return None
+
+
+def _report_no_hash(path: str, error: CanonicalError) -> None:
+    err(f"{printable(path)}: error: the workflow has no hash: {error}")

@@ -76,9 +76,12 @@ def _outline(path: str, data: bytes, active: Settings) -> Outline | None:
         if not isinstance(ir, dict) or ir.get("format") != FORMAT:
             raise UsageError(f"{printable(path)} is an IR of an unknown format (this program knows {FORMAT})")
         try:
-            return outline(ir)
+            read = outline(ir)
         except (KeyError, TypeError, AttributeError):
-            raise UsageError(f"{printable(path)} is a damaged IR") from None
+            read = None
+        if read is None or not all(isinstance(step.id, str) for step in read.steps):
+            raise UsageError(f"{printable(path)} is a damaged IR")
+        return read
     refuse_blocks(path, data)
     checked = check_document(data, path, active, None)
     if checked.compiled is None:
