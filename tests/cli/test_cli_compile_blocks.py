@@ -48,6 +48,15 @@ def test_on_stdin_its_content_tells_what_it_is(run: Run, monkeypatch: pytest.Mon
     assert run("compile", "-", "--emit", "hash").out.strip() == hash_of(FLOW)
 
 
+def test_a_number_beyond_all_bounds_leaves_it_without_a_hash(run: Run, write: Any) -> None:
+    first = {**FLOW["nodes"][0], "config": {**FLOW["nodes"][0]["config"], "temperature": "?"}}
+    text = json.dumps({**FLOW, "nodes": [first, *FLOW["nodes"][1:]]})
+    write("login.workflow.json", text.replace('"?"', "1e400"))
+    ran = run("compile", "login.workflow.json")
+    assert (ran.code, ran.out) == (1, "")
+    assert "login.workflow.json: error: the workflow has no hash" in ran.err
+
+
 def test_errors_stand_in_its_way_and_have_places(run: Run, write: Any) -> None:
     write("login.workflow.json", workflow(node("dev", "coder")))
     ran = run("compile", "login.workflow.json")

@@ -117,7 +117,11 @@ def _bytes(file: Workflow, args: argparse.Namespace, active: Settings) -> tuple[
     if is_of_blocks(file.path, file.data):
         from workrail_lint.cli.compile_blocks import compiled_definition
 
-        return compiled_definition(file, active, args.target)
+        try:
+            return compiled_definition(file, active, args.target)
+        except CanonicalError as error:
+            _report_no_hash(file.path, error)
+            return None
     compiled = _compiled(file, active)
     data = None if compiled is None else _rendered(compiled, file.path, args)
     return None if compiled is None or data is None else (compiled.workflow_id, data)
