@@ -71,6 +71,14 @@ def test_check_says_what_changed_in_behaviour(run: Run, write: Any, two: Any) ->
     assert "lock --update" in ran.err
 
 
+def test_check_names_a_changed_id(run: Run, write: Any, two: Any) -> None:
+    run("lock", "--update")
+    write("workflows/a.json", {**two["workflows/a.json"], "id": "demo.zz"})
+    ran = run("lock", "--check")
+    assert ran.code == 1
+    assert ran.out == 'workflows/a.json: changed\n  workflow: workflowId changed: "demo.aa" -> "demo.zz"\n'
+
+
 def test_formatting_is_no_change(run: Run, write: Any, two: Any) -> None:
     run("lock", "--update")
     write("workflows/a.json", json.dumps(dict(reversed(two["workflows/a.json"].items()))))

@@ -122,5 +122,7 @@ def _difference(path: str, entry: dict[str, Any], now: CompiledWorkflow) -> Diff
     if entry["hash"] == now.hash and entry["engineHash"] == now.engine_hash:
         return None
     changes = tuple(compare(outline_from_json(entry["outline"]), digested(outline(now.ir))))
+    if entry["workflowId"] != now.workflow_id:  # no behaviour of its own, but all that runs is known by it
+        changes = (Change("changed", "", "workflowId", entry["workflowId"], now.workflow_id), *changes)
     kind = "changed" if changes else ("engine" if entry["hash"] == now.hash else "metadata")
     return Difference(path, kind, changes, entry["hash"], now.hash)
