@@ -158,6 +158,8 @@ def preferences_of(given: Preferences | Mapping[str, str] | None) -> Preferences
         return DEFAULT_PREFERENCES
     if isinstance(given, Preferences):
         return given
+    if not isinstance(given, Mapping):
+        raise TypeError(f"preferences are a mapping, not a {type(given).__name__}")
     members = {"autonomy": AUTONOMIES, "riskPolicy": RISK_POLICIES}
     for name, value in given.items():
         one_of(one_of("preference", name, members), value, members[name])
@@ -209,16 +211,16 @@ def _setup(workflow: Source, mode: Autonomy, profile: ProfileName, options: Opti
         profile,
         preferences(mode, options.get("risk")),
         options.get("goal", GOAL),
-        _context(options),
+        context_of(options.get("context", {})),
         tuple(options.get("declares", ())),
         options.get("seed", 0),
         options.get("max_turns", MAX_TURNS),
     )
 
 
-def _context(options: Options) -> dict[str, Json]:
+def context_of(context: Mapping[str, Json] | object) -> dict[str, Json]:
+    """What a run starts with."""
     __tracebackhide__ = True
-    context: object = options.get("context", {})
     if not isinstance(context, Mapping):
         raise TypeError(f"the context of a run is a mapping, not a {type(context).__name__}")
     return dict(context)

@@ -19,7 +19,7 @@ from pytest_workrail.engine.modes import Preferences
 from pytest_workrail.engine.profiles import ProfileName
 from pytest_workrail.events.vocabulary import Autonomy
 from pytest_workrail.goldens import check_golden
-from pytest_workrail.lifecycle import MAX_STEPS, LifecycleResult, run_lifecycle
+from pytest_workrail.lifecycle import MAX_STEPS, LifecycleResult, compilation_failed, run_lifecycle
 from pytest_workrail.run.comparison import Comparison
 from pytest_workrail.run.result import Run
 from pytest_workrail.run.transcript import Transcript
@@ -89,11 +89,11 @@ class Workrail:
         """Drive a workflow with prepared outputs, step by step, and say how it ended."""
         __tracebackhide__ = True
         try:
-            source: Source = self._compiled(workflow, {})
-        except api.WorkflowInvalid:
-            source = self._found(workflow)  # which is told as a result, not raised
+            compiled = self._compiled(workflow, {})
+        except api.WorkflowInvalid as invalid:
+            return compilation_failed(invalid)
         made = run_lifecycle(
-            source,
+            compiled,
             fixtures,
             initial_context=initial_context,
             preferences=preferences,

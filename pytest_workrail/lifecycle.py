@@ -166,12 +166,18 @@ def run_lifecycle(
     profile_of(profile)
     agent = Prepared(fixtures)
     chosen = api.preferences_of(preferences)
+    context = api.context_of({} if initial_context is None else initial_context)
     try:
         compiled = api.compile(workflow)
     except api.WorkflowInvalid as invalid:
-        return CompilationFailed(tuple(map(_error, invalid.findings)))
-    setup = Setup(compiled.ir, profile, chosen, context=dict(initial_context or {}), max_turns=max_steps)
+        return compilation_failed(invalid)
+    setup = Setup(compiled.ir, profile, chosen, context=context, max_turns=max_steps)
     return _result(drive(setup, agent), agent, max_steps)
+
+
+def compilation_failed(invalid: api.WorkflowInvalid) -> CompilationFailed:
+    """What is wrong with a workflow, as a result."""
+    return CompilationFailed(tuple(map(_error, invalid.findings)))
 
 
 def _result(run: Run, agent: Prepared, max_steps: int) -> LifecycleResult:
@@ -179,14 +185,15 @@ def _result(run: Run, agent: Prepared, max_steps: int) -> LifecycleResult:
     last: dict[str, Any] = run.responses[-1]
     if run.ending.kind == "complete":
         return Success(run.steps, run.status, tuple(final["gaps"]), run=run)
-    if run.ending.kind == "endless":
-        return IterationsExceeded(max_steps, run=run)
     if agent.lacks is not None:
         return MissingFixture(agent.lacks, run=run)
     if run.transcript.exchanges[-1].is_error:
         return _failure(run, last)
     if last.get("kind") == "gate_checkpoint":
         return Gated(last["stepId"], last["gateKind"], run=run)
+    # No further round would have changed anything about the ends above, nor about a step that can't be tried again.
+    if run.ending.kind == "endless" and last.get("retryable") is not False:
+        return IterationsExceeded(max_steps, run=run)
     return Blocked(last["pending"]["stepId"], tuple(final["blockers"]), run=run)
 
 

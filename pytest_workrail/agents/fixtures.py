@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from typing import Any, TypeAlias
 
 from pytest_workrail.agents.actions import Action, Stop, Submit
 from pytest_workrail.agents.moment import Agent, Moment, Opening
-from workrail_lint.js import Json
+from workrail_lint.js import Json, deep_equal
 from workrail_lint.suggest import hint
 
 # `notesMarkdown`, `artifacts` and `context`, each of which may be left out.
@@ -50,7 +51,7 @@ class Prepared(Agent):
             self.lacks = moment.step_id
             return Stop(f"Nothing is prepared for step '{moment.step_id}'.")
         answer = _submission(found, moment.step_id)
-        if moment.refusal == "blocked" and answer == self._last:
+        if moment.refusal == "blocked" and _is_same(answer, self._last):
             return Stop("The same was refused already.")
         self._last = answer
         return answer
@@ -75,5 +76,28 @@ def _submission(output: object, step_id: str) -> Submit:
     for name in output:
         if name not in _MEMBERS:
             raise TypeError(f"the fixture of step '{step_id}' has no member '{name}'{hint(str(name), _MEMBERS)}")
-    context = output.get("context")
-    return Submit(output.get("notesMarkdown"), tuple(output.get("artifacts") or ()), dict(context) if context else None)
+    context, artifacts = output.get("context"), output.get("artifacts")
+    if context is not None and not isinstance(context, Mapping):
+        raise TypeError(f"the context for step '{step_id}' is a mapping, not a {type(context).__name__}")
+    if artifacts is not None and not isinstance(artifacts, list | tuple):
+        raise TypeError(f"the artifacts for step '{step_id}' are a list, not a {type(artifacts).__name__}")
+    return Submit(
+        output.get("notesMarkdown"),
+        tuple(_copied(list(artifacts or ()))),
+        None if context is None else _copied(dict(context)),
+    )
+
+
+def _copied(value: Any) -> Any:
+    """A value as it is now, whatever a function does to it before it is asked again."""
+    try:
+        return deepcopy(value)
+    except (TypeError, RecursionError):
+        return value  # no JSON, or too deep: the call it is handed in with says so
+
+
+def _is_same(answer: Submit, last: Submit | None) -> bool:
+    """Whether two outputs are one as JSON, where a boolean is no number."""
+    if last is None or answer.notes != last.notes:
+        return False
+    return deep_equal(list(answer.artifacts), list(last.artifacts)) and deep_equal(answer.context, last.context)

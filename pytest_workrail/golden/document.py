@@ -57,11 +57,17 @@ def lifecycle_bytes(transcript: Transcript, log: Iterable[Event]) -> bytes:
         {
             "workflowHash": transcript.workflow_hash,
             "profile": transcript.profile,
-            "transcript": [_exchange(exchange, symbols, mask) for exchange in transcript.exchanges],
+            "transcript": [_call_and_answer(exchange, symbols, mask) for exchange in transcript.exchanges],
             "log": [_event(event, symbols) for event in log],
             "status": transcript.final["status"],
         }
     )
+
+
+def _call_and_answer(exchange: Exchange, symbols: Symbols, mask: SlotMask) -> dict[str, Any]:
+    """An exchange as such a record has it: an error is a response like any other, and the request shows the tool."""
+    shown = _exchange(exchange, symbols, mask)
+    return {"request": shown["request"], "response": shown["error" if exchange.is_error else "response"]}
 
 
 def _event(event: Event, symbols: Symbols) -> dict[str, Any]:

@@ -80,6 +80,36 @@ def test_a_refused_step_is_handed_in_with_what_comes_next() -> None:
     assert result.run.steps == ("first",)
 
 
+def test_outputs_that_only_python_takes_for_the_same() -> None:
+    """A number is no boolean, so the second output is another one, and the third is tried as well."""
+    divergence = {"kind": "wr.workflow_divergence", "reason": "missing_user_context", "summary": "Asked nobody."}
+    diverging = workflow(step("first", outputContract={"contractRef": "wr.contracts.workflow_divergence"}))
+    outputs = [{**NOTES, "artifacts": [{"kind": "note", "said": said}]} for said in (1, True)]
+    result = run_lifecycle(diverging, {"first": [*outputs, {**NOTES, "artifacts": [divergence]}]})
+    assert result.kind == "success"
+
+
+def test_a_function_may_change_what_it_gave_before() -> None:
+    given: dict[str, Any] = {**NOTES, "artifacts": [{"kind": "wr.loop_control", "decision": "perhaps"}]}
+
+    def prepared(step_id: str, info: dict[str, Any]) -> dict[str, Any]:
+        if info["visit"] == 2:
+            given["artifacts"][0]["decision"] = "stop"
+        return given
+
+    result = run_lifecycle(workflow(decide()), prepared)
+    assert result.kind == "success"
+    assert result.golden().count("perhaps") > 0  # as it was when it was handed in
+
+
+def test_an_empty_change_of_the_context_is_one() -> None:
+    stored = {}
+    for context in ({}, {"context": {}}):
+        log = run_lifecycle(TWO, {**BOTH, "first": {**NOTES, **context}}).golden()
+        stored[len(context)] = log.count('"kind": "context_set"')
+    assert stored[1] == stored[0] + 1
+
+
 def test_context_is_merged_step_by_step() -> None:
     conditional = workflow(step("first"), step("second", runCondition={"var": "go", "equals": True}))
     changed = {**BOTH, "first": {**NOTES, "context": {"go": True}}}
@@ -98,6 +128,29 @@ def test_nothing_prepared() -> None:
 def test_as_many_rounds_as_there_may_be() -> None:
     assert run_lifecycle(TWO, BOTH, max_steps=2).kind == "success"
     assert run_lifecycle(TWO, BOTH, max_steps=1).to_json() == {"kind": "driver_exceeded_iterations", "limit": 1}
+
+
+GATED = workflow(step("first"), step("second", requireConfirmation={"kind": "human_approval"}))
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        ("gated", {"initial_context": {"is_autonomous": "true"}}),
+        ("blocked", {"profile": "locked", "preferences": {"autonomy": "full_auto_stop_on_user_deps"}}),
+    ],
+)
+def test_a_run_that_goes_no_further_in_its_last_round_did_not_have_too_few(kind: str, options: Any) -> None:
+    assert run_lifecycle(GATED, BOTH, max_steps=2, **options).kind == kind
+    assert run_lifecycle(GATED, BOTH, max_steps=1, **options).kind == "driver_exceeded_iterations"
+
+
+def test_a_call_that_fails_in_the_last_round() -> None:
+    failing = {**BOTH, "second": {**NOTES, "context": {"constructor": 1}}}
+    result = run_lifecycle(TWO, failing, max_steps=2)
+    assert result.to_json()["envelope"]["code"] == "VALIDATION_ERROR"
+    (*_, last) = json.loads(result.golden())["transcript"]
+    assert (list(last), last["response"]["code"]) == (["request", "response"], "VALIDATION_ERROR")
 
 
 def test_a_gate() -> None:
@@ -182,6 +235,10 @@ def test_the_golden_of_a_run_holds_transcript_and_log() -> None:
         ({"first": 3}, "int"),
         ({"first": "Done."}, "is a mapping, not a str"),
         ({"first": {"notes": "Done."}}, "did you mean|known: notesMarkdown"),
+        ({"first": {"artifacts": {"kind": "note"}}}, "the artifacts .* step 'first' are a list, not a dict"),
+        ({"first": {"artifacts": "note"}}, "the artifacts .* step 'first' are a list, not a str"),
+        ({"first": {"context": "go"}}, "the context .* step 'first' is a mapping, not a str"),
+        ({"first": {"context": [["go", 1]]}}, "the context .* step 'first' is a mapping, not a list"),
     ],
 )
 def test_fixtures_that_are_none(fixtures: Any, said: str) -> None:
@@ -194,3 +251,10 @@ def test_preferences_that_are_none() -> None:
         run_lifecycle(TWO, BOTH, preferences={"autnomy": "guided"})
     with pytest.raises(ValueError, match="no riskPolicy 'bold'"):
         run_lifecycle(TWO, BOTH, preferences={"riskPolicy": "bold"})
+    with pytest.raises(TypeError, match="preferences are a mapping, not a str"):
+        run_lifecycle(TWO, BOTH, preferences="guided")  # type: ignore[arg-type]
+
+
+def test_an_initial_context_that_is_none() -> None:
+    with pytest.raises(TypeError, match="the context of a run is a mapping, not a list"):
+        run_lifecycle(TWO, BOTH, initial_context=["go"])  # type: ignore[arg-type]

@@ -80,6 +80,25 @@ def test_invalid(workrail):
     project.run().assert_outcomes(passed=2)
 
 
+def test_lifecycle_tells_what_is_wrong_as_the_project_compiles_it(project: Project) -> None:
+    project.write("workrail-lint.toml", 'routines = "nowhere"\n')
+    project.write("workflows/called.json", {**REVIEW, "id": "demo.called"})
+    project.write(
+        "test_called.py",
+        """
+import pytest
+
+def test_it(workrail):
+    with pytest.raises(AssertionError) as raised:
+        workrail.compile("workflows/called.json")
+    result = workrail.lifecycle("workflows/called.json", {})
+    assert result.kind == "compilation_failed"
+    assert [error["message"] for error in result.errors] == [each.message for each in raised.value.findings]
+""",
+    )
+    project.run().assert_outcomes(passed=1)
+
+
 def test_paths_are_looked_for_beside_the_test_first(project: Project) -> None:
     project.write("tests/workflows/review.json", {**REVIEW, "id": "demo.nearer"})
     body = "def test_it(workrail):\n    assert workrail.compile('workflows/review.json').ir['workflowId'] == '{}'\n"
