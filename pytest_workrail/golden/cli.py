@@ -122,9 +122,9 @@ def _diff(offered: list[Proposal], as_json: bool) -> int:
         _answer({"pending": [{**_about(each), "differences": _differences(each)} for each in offered]})
         return FINDINGS if offered else OK
     for each in offered:
-        if each.old is None or each.pending is None:
-            out(f"{_name(each)}: {each.problem}")
-        else:
+        if each.state != "changed":
+            out(f"{_name(each)}: {each.problem or 'nothing would change'}")
+        if each.state != "settled" and each.old is not None and each.pending is not None:
             out("\n".join(messages.change(_name(each), each.old, each.new, in_full=True)))
         out("")
     return FINDINGS if offered else OK
@@ -185,7 +185,8 @@ def _name(each: Proposal) -> str:
 def _answer(data: dict[str, Any]) -> None:
     import json
 
-    out(json.dumps({"version": 1, **data}, ensure_ascii=False, indent=2))
+    # In ASCII, because a terminal that can't show a character must not make it something else than JSON.
+    out(json.dumps({"version": 1, **data}, indent=2))
 
 
 if __name__ == "__main__":

@@ -157,7 +157,7 @@ def dumps(value: Mapping[str, Any]) -> bytes:
 def loads(data: bytes) -> Ok[dict[str, Any]] | Err[str]:
     """A golden from its file, or why it is none."""
     try:
-        value = json.loads(data, object_pairs_hook=_unique)
+        value = json.loads(data, object_pairs_hook=_unique, parse_constant=_no_number)
     except (ValueError, RecursionError) as problem:
         return Err(f"not readable as JSON: {problem}")
     if isinstance(value, dict) and isinstance(value.get("pack"), str):
@@ -178,6 +178,10 @@ def plain_text(value: Mapping[str, Any]) -> str:
     """What a golden says, and nothing of how it is written down."""
     # Compared as text, because Python takes `True` for `1` and JSON does not.
     return json.dumps(joined(value), sort_keys=True)
+
+
+def _no_number(word: str) -> None:
+    raise ValueError(f"{word} is no JSON")
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

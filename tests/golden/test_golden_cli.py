@@ -125,6 +125,34 @@ class TestDiff:
             }
         ]
 
+    def test_says_what_no_longer_fits(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        _golden(folder, "a").write_bytes(NEW)
+        _golden(folder, "b").write_bytes(golden_bytes(made_up("Three.", "Two.")))
+        assert cli.main(["diff"]) == 1
+        lines = capsys.readouterr().out.splitlines()
+        assert lines[:3] == [
+            "tests/__goldens__/test_it/a.golden.json: nothing would change",
+            "",
+            "tests/__goldens__/test_it/b.golden.json: the golden has changed since the test ran",
+        ]
+        assert lines[3] == "golden differs: tests/__goldens__/test_it/b.golden.json"
+
+    def test_is_json_wherever_it_is_written_to(self, folder: Path) -> None:
+        name = os.fsdecode("größe".encode() + b"\xff")
+        try:
+            _golden(folder, name).write_bytes(OLD)
+        except OSError:
+            pytest.skip("such a name is not possible here")
+        pending_of(_golden(folder, name)).write_bytes(pending_bytes("tests/test_it.py::größe", OLD, NEW))
+        for encoding in ("ascii", "utf-8:surrogateescape"):
+            done = subprocess.run(
+                [sys.executable, "-m", "pytest_workrail.golden.cli", "list", "--json"],
+                capture_output=True,
+                env={**os.environ, "PYTHONIOENCODING": encoding},
+            )
+            named = [each["golden"] for each in json.loads(done.stdout)["pending"]]
+            assert f"tests/__goldens__/test_it/{name}.golden.json" in named
+
 
 class TestAccept:
     def test_makes_the_golden_what_the_test_saw(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -133,6 +161,14 @@ class TestAccept:
         assert _golden(folder, "a").read_bytes() == NEW
         assert not pending_of(_golden(folder, "a")).exists()
         assert _golden(folder, "b").read_bytes() == OLD
+
+    def test_what_is_no_json_is_not_taken(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        pending = pending_of(_golden(folder, "a"))
+        pending.write_bytes(pending.read_bytes().replace(b'"Another."', b"NaN"))
+        assert cli.main(["accept", "--json", str(pending)]) == 2
+        (failed,) = _json(capsys)["failed"]
+        assert "NaN" in failed["problem"]
+        assert _golden(folder, "a").read_bytes() == OLD
 
     def test_everything_at_once(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
         assert cli.main(["accept", "--json", "."]) == 0
