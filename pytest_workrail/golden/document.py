@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 FORMAT = "workrail.golden/1"
 FIX = Symbol("⟪FIX⟫")
 SUGGESTION = Symbol("⟪SUGGESTION⟫")
+# A digest of ids and of our wording, which the state of a refused attempt holds.
+SNAPSHOT = Symbol("«SNAPSHOT»")
 
 # What a candidate to resume says about the machine and the hour.
 _CIRCUMSTANCES = {"lastModifiedMs": Symbol("«TIME»"), "gitBranch": Symbol("«BRANCH»")}
@@ -72,8 +74,10 @@ def _call_and_answer(exchange: Exchange, symbols: Symbols, mask: SlotMask) -> di
 
 def _event(event: Event, symbols: Symbols) -> dict[str, Any]:
     """An event without what says when and under which name it was stored."""
-    wire = event.to_wire()
+    wire: dict[str, Any] = event.to_wire()
     kept = {name: wire[name] for name in ("scope", "data") if name in wire}
+    if kept["data"].get("nodeKind") == "blocked_attempt":
+        kept["data"] = {**kept["data"], "snapshotRef": SNAPSHOT}
     return {"index": wire["eventIndex"], "kind": wire["kind"], **symbols.value(kept)}
 
 

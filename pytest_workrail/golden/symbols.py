@@ -30,7 +30,7 @@ _MAY_HOLD_SHORT = re.compile(r"_[A-Za-z0-9_-]{24}")
 _MAY_HOLD_LONG = re.compile(r"1[02-9ac-hj-np-z]{60}")
 _SHORTEST_MINTED = 27
 
-_KINDS = "CT|CK|ST|AK|SESSION|RUN|NODE|ATTEMPT|EVENT|WORKSPACE|TIME|BRANCH|NaN|-?Infinity|LONG|DEEP"
+_KINDS = "CT|CK|ST|AK|SESSION|RUN|NODE|ATTEMPT|EVENT|WORKSPACE|TIME|BRANCH|SNAPSHOT|NaN|-?Infinity|LONG|DEEP"
 _LOOK_ALIKE = re.compile(rf"«(?=\\*(?:{_KINDS})[0-9]*(?: [^»]*)?»)|⟪(?=\\*[A-Z_]+⟫)")
 # A folder ends where its name ends: `/work` is no part of `/workshop` or `/work.old`.
 _FOLDER_END = r"(?=[/\\\s\"'`)\]},;:]|\.(?:\s|\Z)|\Z)"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from agent_workflows import by_artifact, decide, loop, step, workflow
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_workrail import lifecycle
 from pytest_workrail.engine.modes import Preferences
 from pytest_workrail.engine.prompts import PromptRenderer
 from pytest_workrail.events.wire import CorruptionReason
@@ -226,6 +228,21 @@ def test_the_golden_of_a_run_holds_transcript_and_log() -> None:
     assert golden["transcript"][0]["response"]["continueToken"] == "«CT1»"
     assert "⟪FIX⟫" in text
     assert "⟪NOTES_FULL⟫" in text
+
+
+@pytest.mark.parametrize("profile", ["reference", "locked"])
+def test_neither_ids_nor_our_wording_are_part_of_the_golden(monkeypatch: pytest.MonkeyPatch, profile: Any) -> None:
+    """The stored state of a refused attempt holds both, so what it comes to as a digest tells them, too."""
+
+    def golden() -> str:
+        fixtures = {"first": [{}, NOTES], "second": [{}, {"notesMarkdown": ""}, NOTES]}
+        return run_lifecycle(TWO, fixtures, profile=profile).golden()
+
+    before = golden()
+    made = lifecycle.drive
+    monkeypatch.setattr(lifecycle, "drive", lambda setup, agent: made(replace(setup, seed=1), agent))
+    assert golden() == before
+    assert before.count("«SNAPSHOT»") == 3
 
 
 @pytest.mark.parametrize(
