@@ -51,7 +51,9 @@ def _run(args: argparse.Namespace) -> int:
     if absent:
         err(f"workrail-golden: there is no {absent[0]}")
         return USAGE
-    offered = [pending.proposal(path) for path in sorted(set(_pending_files(paths)))]
+    # One file may be named in several ways, and is shown as it was named first.
+    found = {os.path.abspath(path): path for path in reversed(list(_pending_files(paths)))}
+    offered = [pending.proposal(path) for path in sorted(found.values())]
     match args.command:
         case "list":
             return _list(offered, args.json)
@@ -102,9 +104,9 @@ def _pending_files(paths: list[Path]) -> Iterator[Path]:
         if path.is_dir():
             for folder, names in files.goldens_below([path], _SKIPPED_FOLDERS, ENDING + PENDING):
                 yield from (folder / name for name in names)
-        elif path.name.endswith(PENDING):
+        elif path.name.endswith(ENDING + PENDING):
             yield path
-        elif pending.pending_of(path).exists():
+        elif path.name.endswith(ENDING) and pending.pending_of(path).exists():
             yield pending.pending_of(path)
 
 

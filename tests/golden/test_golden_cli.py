@@ -99,6 +99,18 @@ class TestList:
         (folder / "x.golden.json.pending").write_text("{}")
         assert len(list(cli._pending_files([Path()]))) == 2
 
+    def test_a_golden_that_is_named_in_two_ways_is_one(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        assert cli.main(["list", "--json", "tests", str(folder), "tests/__goldens__/test_it/a.golden.json"]) == 1
+        assert [Path(each["golden"]).name for each in _json(capsys)["pending"]] == ["a.golden.json", "b.golden.json"]
+
+    def test_files_of_others_are_left_alone(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        for name in ("letter.txt", "letter.txt.pending"):
+            (folder / name).write_text("{}")
+        for name in ("letter.txt", "letter.txt.pending"):
+            assert cli.main(["list", name]) == 0
+            assert cli.main(["reject", name]) == 3
+        assert (folder / "letter.txt.pending").exists()
+
 
 class TestDiff:
     def test_shows_fields_and_then_text(self, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
