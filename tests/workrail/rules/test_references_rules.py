@@ -79,6 +79,9 @@ def test_a_package_file_is_not_looked_for_in_the_workspace(workspace: str) -> No
         ("./spec/a.md", "bundled", None),
         ("workflows/a.json", "bundled", None),
         ("README.md", "bundled", None),
+        ("spec/../docs/a.md", "bundled", Severity.ERROR),
+        ("docs/../spec/a.md", "bundled", None),
+        ("docs/../README.md", "bundled", None),
     ],
 )
 def test_package_scope(source: str, kind: str, severity: Severity | None) -> None:

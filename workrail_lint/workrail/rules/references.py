@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import posixpath
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -219,7 +220,8 @@ class ReferencePackageScope(WorkflowRule):
 
 
 def _is_published(source: str) -> bool:
-    parts = [part for part in source.split("/") if part not in ("", ".")]
+    # Where the path leads, not how it starts: `spec/../docs/a.md` is a file of `docs`.
+    parts = [part for part in posixpath.normpath(source).split("/") if part not in ("", ".")]
     return len(parts) < 2 or parts[0] in PUBLISHED_ROOTS
 
 
