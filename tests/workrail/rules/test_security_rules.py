@@ -89,9 +89,13 @@ def test_links_that_lead_out(tmp_path: Path) -> None:
     (base / "loop").symlink_to("loop")
     hits = {
         source: bool(lint(ReferenceSymlinkEscape, referring(source), workspace=str(base)))
-        for source in ("docs/real.md", "docs/in.md", "docs/out.md", "folder/a.md", "folder", "missing.md", "loop", ".")
+        for source in (
+            *("docs/real.md", "docs/in.md", "docs/out.md", "folder/a.md", "folder", "missing.md", "loop", "."),
+            *("docs/missing.md", "folder/missing.md", "loop/missing.md", "\ud800.md", "x" * 300),
+        )
     }
-    assert {source for source, hit in hits.items() if hit} == {"docs/out.md", "folder/a.md", "folder"}
+    leading_out = {"docs/out.md", "folder/a.md", "folder", "folder/missing.md"}
+    assert {source for source, hit in hits.items() if hit} == leading_out
     assert lint(ReferenceSymlinkEscape, referring("docs/out.md")) == []  # no disk
     packaged = referring("docs/out.md", resolveFrom="package")
     assert lint(ReferenceSymlinkEscape, packaged, workspace=str(base)) == []
