@@ -220,6 +220,28 @@ def test_nothing_unreadable_hides_among_workflows(run: Run, write: Any) -> None:
     assert "other" not in ran.out
 
 
+def test_a_file_with_an_id_among_workflows_is_one_however_little_it_holds(run: Run, write: Any) -> None:
+    write("workflows/begun.json", {"id": "demo.begun", "name": "Begun"})
+    write("elsewhere/begun.json", {"id": "demo.begun", "name": "Begun"})
+    write("workflows/numbered.json", {"id": 3, "name": "Some other tool's"})
+    ran = run("check", "--output-format", "concise")
+    assert ran.code == 1
+    assert "workflows/begun.json:1:1: error SC002 schema-missing-member: the required member 'steps'" in ran.out
+    assert "elsewhere" not in ran.out
+    assert "numbered" not in ran.out
+
+
+def test_a_project_below_a_folder_named_routines_has_workflows(run: Run, write: Any, tmp_path: Path) -> None:
+    bare = {name: value for name, value in CLEAN.items() if name != "about"}
+    write("routines/repo/workflows/example.json", bare)
+    write("routines/repo/workflows/routines/helper.json", {**bare, "id": "demo.helper"})
+    write("repo/routines/other.json", {**bare, "id": "demo.other"})
+    ran = run("check", "--isolated", "--select", "about-missing", "--output-format", "concise", str(tmp_path))
+    assert "example.json:1:1: info LC016" in ran.out
+    assert "helper.json" not in ran.out
+    assert "other.json" not in ran.out
+
+
 def test_cross_file_findings(run: Run, write: Any) -> None:
     from workrail_lint.workrail.rules.samples import parallel
 

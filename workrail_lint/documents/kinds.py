@@ -27,6 +27,8 @@ class Kind(str, Enum):
 # A JSON Schema names the members of the documents it describes, and often carries their names.
 SCHEMA_SUFFIX = ".schema.json"
 _ROUTINE_ID = Pattern(r"(?:wr\.)?routine-")
+_NAMESPACED_ID = Pattern(r"[a-z][a-z0-9_-]*\.[a-z][a-z0-9_-]*\Z")
+_SOURCE_FOLDER = "workflows"
 _IDENTITY = {"id", "name", "description", "version"}
 
 
@@ -43,9 +45,18 @@ def kind_of(path: str, value: object) -> Kind:
         return Kind.IR
     if "lockRegistryVersion" in value:
         return Kind.LOCK_REGISTRY
-    if isinstance(value.get("steps"), list | dict) or len(_IDENTITY & value.keys()) >= 3:
-        return Kind.ROUTINE if is_routine(path, value.get("id")) else Kind.WORKFLOW
+    ident = value.get("id")
+    if isinstance(value.get("steps"), list | dict) or len(_IDENTITY & value.keys()) >= 3 or _is_loaded(path, ident):
+        return Kind.ROUTINE if is_routine(path, ident) else Kind.WORKFLOW
     return Kind.UNKNOWN
+
+
+def _is_loaded(path: str, ident: object) -> bool:
+    """Whether the engine takes a file for a workflow by its place and id alone, and then fails for all it lacks.
+
+    Other tools keep files in folders of that name too, so only an id that says whose it is counts.
+    """
+    return isinstance(ident, str) and bool(_NAMESPACED_ID.match(ident)) and _SOURCE_FOLDER in _folders(path)
 
 
 def kind_by_name(path: str) -> Kind | None:
@@ -73,7 +84,14 @@ def is_routine(path: str, ident: object) -> bool:
 
 def in_routines_folder(path: str) -> bool:
     """Whether a file stands where routines are loaded from; only those are ever injected."""
-    return "routines" in path.replace("\\", "/").split("/")[:-1]
+    folders = _folders(path)
+    while _SOURCE_FOLDER in folders:  # what lies above a source says nothing about the files in it
+        folders = folders[folders.index(_SOURCE_FOLDER) + 1 :]
+    return "routines" in folders
+
+
+def _folders(path: str) -> list[str]:
+    return path.replace("\\", "/").split("/")[:-1]
 
 
 def may_be_ours(path: str, text: str) -> bool:
