@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workrail_lint import check_text
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.project.registry import Delegation, Entry, entry_of, registry_findings
 from workrail_lint.project.source_kind import source_kind_of
@@ -276,3 +278,15 @@ def test_other_folders(tmp_path: Path) -> None:
     assert source_kind_of(str(tmp_path / ".workrail" / "workflows" / "x.json"), BUNDLED) == SourceKind.CUSTOM
     assert source_kind_of(str(tmp_path / "workflows" / "x.json"), BUNDLED) == SourceKind.PROJECT
     assert source_kind_of(str(tmp_path / "x.json"), BUNDLED) == SourceKind.PROJECT
+
+
+def test_the_home_folder_has_the_workflows_of_its_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("USERPROFILE", str(tmp_path))
+    source = tmp_path / ".workrail" / "workflows"
+    assert source_kind_of(str(source / "deep" / "x.json"), BUNDLED) == SourceKind.USER
+    assert source_kind_of(str(tmp_path / "workflows" / "x.json"), BUNDLED) == SourceKind.PROJECT
+    assert source_kind_of(str(tmp_path / "repo" / ".workrail" / "workflows" / "x.json"), BUNDLED) == SourceKind.CUSTOM
+    text = json.dumps(workflow(id="my-flow"))
+    (finding,) = check_text(text, str(source / "my-flow.json"), select=["workflow-id-legacy"]).findings
+    assert "rename it to 'user.my_flow'" in finding.message

@@ -10,7 +10,8 @@ from workrail_lint.workrail import identity
 
 ROUTINE_PREFIX = "wr.routine-"
 # Members of the closed set of source kinds; the enum itself is not worth loading here.
-BUNDLED, CUSTOM, PROJECT = "bundled", "custom", "project"
+BUNDLED, CUSTOM, PROJECT, USER = "bundled", "custom", "project", "user"
+_ROOTED = f"/.workrail/{identity.SOURCE_FOLDER}"
 
 
 def source_kind_of(path: str, bundled_ids: Collection[str]) -> str:
@@ -23,7 +24,10 @@ def source_kind_of(path: str, bundled_ids: Collection[str]) -> str:
         return PROJECT
     if _is_engine_folder(root, frozenset(bundled_ids)):
         return BUNDLED
-    return CUSTOM if root.endswith(f"/.workrail/{identity.SOURCE_FOLDER}") else PROJECT
+    if not root.endswith(_ROOTED):
+        return PROJECT
+    home = os.path.abspath(os.path.expanduser("~")).replace(os.sep, "/")
+    return USER if root == f"{home.rstrip('/')}{_ROOTED}" else CUSTOM
 
 
 @lru_cache(maxsize=64)
