@@ -150,6 +150,22 @@ def test_a_reserved_target_is_judged_when_the_bundled_workflows_are_there() -> N
     assert (finding.name, finding.severity) == ("delegation-unknown", Severity.ERROR)
 
 
+def test_a_target_that_is_only_an_example_is_not_found() -> None:
+    example = entry("workflows/examples/b.json", "demo.b")
+    for complete, severity in ((True, Severity.ERROR), (False, Severity.INFO)):
+        entries = [entry("workflows/a.json", "demo.a", "demo.b"), example]
+        (finding,) = registry_findings(entries, complete=complete)["workflows/a.json"]
+        assert (finding.name, finding.severity, finding.pointer) == ("delegation-unknown", severity, "/steps/0")
+        assert "'demo.b' lies in a folder named examples" in finding.message
+        assert "suggestion" not in finding.details
+    # A twin that is found is meant; what is internal is loaded; and examples may show how to delegate to one another.
+    twin = entry("workflows/b.json", "demo.b")
+    assert registry_findings([entry("workflows/a.json", "demo.a", "demo.b"), example, twin], complete=True) == {}
+    internal = entry("workflows/internal/b.json", "demo.b")
+    assert registry_findings([entry("workflows/a.json", "demo.a", "demo.b"), internal], complete=True) == {}
+    assert registry_findings([entry("workflows/examples/a.json", "demo.a", "demo.b"), example], complete=True) == {}
+
+
 def test_a_near_miss_is_suggested() -> None:
     (finding,) = registry_findings([entry("a.json", "demo.a", "demo.revew"), entry("b.json", "demo.review")])["a.json"]
     assert finding.details["suggestion"] == "demo.review"

@@ -124,6 +124,7 @@ class _Registry:
         self._suggestions: dict[str, str | None] = {}
         self.by_id: dict[str, list[Entry]] = {}
         self.nodes: dict[str, set[_Node]] = {}
+        self.discovered = {entry.id for entry in entries if entry.is_discovered}
         for entry in entries:
             self.by_id.setdefault(entry.id, []).append(entry)
             self.nodes.setdefault(entry.id, set()).add(entry.node)
@@ -187,6 +188,9 @@ class _Registry:
             return self._finding("delegation-self", pointer, text)
         if target not in self.by_id:
             return None if target in self.bundled else self._unknown(entry, pointer, target)
+        if entry.is_discovered and target not in self.discovered and target not in self.bundled:
+            text = f"the workflow {one_line(target)} lies in a folder named examples, where no run finds it; move it"
+            return self._not_found(pointer, target, text)
         ways = (_way_back(entry.node, meant, circular) for meant in sorted(self._meant(entry, target)))
         circle = next((way for way in ways if way is not None), None)
         if circle is None:
@@ -207,18 +211,17 @@ class _Registry:
         if suggestion == entry.id:
             suggestion = None  # nobody means to delegate to the workflow itself
         hint = f" Did you mean {one_line(suggestion)}?" if suggestion else ""
-        # Bundled workflows are there at run time even when only a project's own were looked at.
-        judged = self.complete and (self.has_bundled_source or not identity.is_reserved(target))
-        finding = self._finding(
-            "delegation-unknown",
-            pointer,
-            f"no workflow with the id {one_line(target)} is among those looked at.{hint}",
-            engine=judged,
-            severity=None if judged else Severity.INFO,
-        )
+        text = f"no workflow with the id {one_line(target)} is among those looked at.{hint}"
+        finding = self._not_found(pointer, target, text)
         if suggestion:
             finding.details["suggestion"] = suggestion
         return finding
+
+    def _not_found(self, pointer: str, target: str, message: str) -> Finding:
+        # Bundled workflows are there at run time even when only a project's own were looked at.
+        judged = self.complete and (self.has_bundled_source or not identity.is_reserved(target))
+        severity = None if judged else Severity.INFO
+        return self._finding("delegation-unknown", pointer, message, engine=judged, severity=severity)
 
     def _nearest(self, target: str) -> str | None:
         """The id that was probably meant. Among very many the look would take longer than it helps."""
