@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cli_types import Run
 
 from workrail_lint.cli import main
 from workrail_lint.findings import Phase
@@ -184,3 +185,27 @@ def test_a_thousand_places_take_few_looks(kind: str, folder: Path, monkeypatch: 
     after = json.loads((folder / "workflows" / "a.json").read_text(encoding="utf-8"))
     assert expected is None or after == expected
     assert [item["id"] for item in after["steps"]] == [f"part-{number}" for number in range(COUNT)]
+
+
+def test_a_rename_never_takes_the_id_of_another_workflow(run: Run, write: Any, tmp_path: Path) -> None:
+    ids = {"my-flow": "my-flow", "my_flow": "project.my_flow", "one": "a-b", "two": "a_b"}
+    for name, ident in ids.items():
+        write(f"workflows/{name}.json", workflow(id=ident))
+    write("other/workflows/free.json", workflow(id="my-flow"))
+    new = {
+        "workflows/my-flow.json": "project.my_flow_dfda",
+        "workflows/my_flow.json": "project.my_flow",
+        "workflows/one.json": "project.a_b",
+        "workflows/two.json": "project.a_b_3cca",
+        "other/workflows/free.json": "project.my_flow",
+    }
+    rules = ("--isolated", "--select", "workflow-id-legacy,duplicate-workflow-id", "--output-format", "concise")
+    shown = run("check", *rules).out
+    difference = run("check", *rules, "--diff", "--unsafe-fixes").out
+    for path, ident in new.items():
+        if path != "workflows/my_flow.json":
+            assert f"{path}:2:9: warning ID005" in shown
+            assert f"rename it to '{ident}'" in shown
+            assert f'+  "id": "{ident}",' in difference
+    assert run("check", *rules, "--fix", "--unsafe-fixes").code == 0
+    assert {path: json.loads((tmp_path / path).read_text())["id"] for path in new} == new

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from workrail_lint import check_text
 from workrail_lint.findings import Finding, Phase, Severity
-from workrail_lint.project.registry import Delegation, Entry, entry_of, registry_findings
+from workrail_lint.project.registry import Delegation, Entry, entry_of, registry_findings, renamed_apart
 from workrail_lint.project.source_kind import source_kind_of
 from workrail_lint.workrail.model.enums import SourceKind
 from workrail_lint.workrail.rules.samples import loop, parallel, step, workflow
@@ -306,3 +306,20 @@ def test_the_home_folder_has_the_workflows_of_its_user(tmp_path: Path, monkeypat
     text = json.dumps(workflow(id="my-flow"))
     (finding,) = check_text(text, str(source / "my-flow.json"), select=["workflow-id-legacy"]).findings
     assert "rename it to 'user.my_flow'" in finding.message
+
+
+# ------------------------------------------------------------------------------------------------ renames
+
+
+def test_variants_of_a_workflow_are_renamed_alike_and_a_reserved_id_gives_way() -> None:
+    ids = {"a.json": "my-flow", "a.v2.json": "my-flow", "b.json": "wr.my-flow", "c.json": "project.other"}
+    entries = [entry(f"workflows/{name}", ident) for name, ident in ids.items()]
+    found = []
+    for each in entries:
+        report = check_text(json.dumps(workflow(id=each.id)), each.path, select=["ID004", "ID005"])
+        found += report.findings
+    told = renamed_apart(found, entries)
+    expected = ["project.my_flow", "project.my_flow", "project.my_flow_dfda"]
+    assert [finding.message.rpartition("rename it to ")[2] for finding in told] == [f"'{ident}'" for ident in expected]
+    assert [finding.fix and finding.fix.title for finding in told] == [f"rename it to {ident}" for ident in expected]
+    assert "dfda" not in found[2].message, "what a cache may keep is not touched"

@@ -11,6 +11,7 @@ from workrail_lint.findings.fix import Cut, Respell
 from workrail_lint.project.discovery import Discovery, Found
 from workrail_lint.project.files import write_atomically
 from workrail_lint.project.fixing import fix_once, fix_text, is_wanted
+from workrail_lint.project.registry import RENAMES
 from workrail_lint.project.run import Outcome, Plan, run, settled
 from workrail_lint.result import Err
 from workrail_lint.words import counted
@@ -67,7 +68,7 @@ class _Fixing:
     def fix_alone(self, file: Found) -> None:
         """Apply what a file's own check finds, until that finds nothing more."""
         data = _read(file.path)
-        fixed = None if data is None else _fixed(file, data, self._plan, unsafe=self._unsafe)
+        fixed = None if data is None else _fixed(file, data, self._plan, unsafe=self._unsafe, alone=False)
         if fixed is not None:
             self._keep(file.path, *fixed)
 
@@ -75,7 +76,8 @@ class _Fixing:
         """Apply what shows only when files are seen together; whether it may be worth another look."""
         by_path: dict[str, list[Finding]] = {}
         for finding in outcome.findings:
-            if finding.phase is Phase.REGISTRY and is_wanted(finding, unsafe=self._unsafe):
+            together = finding.phase is Phase.REGISTRY or finding.name in RENAMES
+            if together and is_wanted(finding, unsafe=self._unsafe):
                 by_path.setdefault(finding.path, []).append(finding)
         written = False
         for path, findings in by_path.items():
@@ -114,8 +116,11 @@ def diff_text(name: str, data: bytes, plan: Plan, *, unsafe: bool) -> bool:
     return True
 
 
-def _fixed(file: Found, data: bytes, plan: Plan, *, unsafe: bool) -> _Change | None:
-    """A document before and after; None for what is not ours, or can't be read as text."""
+def _fixed(file: Found, data: bytes, plan: Plan, *, unsafe: bool, alone: bool = True) -> _Change | None:
+    """A document before and after; None for what is not ours, or can't be read as text.
+
+    One that is not alone keeps its id for now: which other one is free shows only among all files.
+    """
     claims = ((system, system.claims(file.path, data, file.named)) for system in plan.systems)
     system, kind = next((pair for pair in claims if pair[1] is not None), (None, None))
     try:
@@ -127,7 +132,8 @@ def _fixed(file: Found, data: bytes, plan: Plan, *, unsafe: bool) -> _Change | N
 
     def findings_of(current: str) -> list[Finding]:
         result = system.check(file.path, current.encode("utf-8", "surrogatepass"), kind, plan.settings)
-        return settled(result.findings, [], plan).findings
+        findings = settled(result.findings, [], plan).findings
+        return findings if alone else [finding for finding in findings if finding.name not in RENAMES]
 
     plan.settings.options["fixing"] = True
     fixed = fix_text(text, findings_of, unsafe=unsafe)

@@ -7,10 +7,12 @@ a function of the entries. They are the engine's own verdict only when all workf
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
+from copy import copy
 from typing import Any, NamedTuple
 
 from workrail_lint.documents.kinds import is_routine
 from workrail_lint.findings import Finding, Phase, Severity
+from workrail_lint.findings.fix import Replace, unsafe
 from workrail_lint.suggest import nearest_id
 from workrail_lint.workrail import identity
 from workrail_lint.workrail.compiler.nodes import one_line
@@ -22,6 +24,8 @@ _Graph = dict[_Node, set[_Node]]
 _SHOWN = 3  # of a list of other files or ids
 _MANY = 2000  # ids
 _LONG = 12  # circle of delegations
+# Rules that suggest another id; which one is free shows only among all files.
+RENAMES = frozenset({"workflow-id-reserved", "workflow-id-legacy", "workflow-id-legacy-new"})
 _OWN_FOLDER = ".workrail"
 _OWN_SOURCE = f"{_OWN_FOLDER}/{identity.SOURCE_FOLDER}"
 
@@ -113,6 +117,39 @@ def registry_findings(
         finding.path = path
         found.setdefault(path, []).append(finding)
     return found
+
+
+def renamed_apart(found: list[Finding], entries: Iterable[Entry]) -> list[Finding]:
+    """The findings, with another suggestion where the id to rename a workflow to belongs to somebody else.
+
+    Of two workflows that would get the same id the later file has to give way; variants of one keep sharing theirs.
+    """
+    by_path = {entry.path: entry for entry in entries}
+    taken: dict[str, set[str]] = {}
+    for entry in by_path.values():
+        taken.setdefault(entry.node[0], set()).add(entry.id)
+    given: dict[_Node, str | None] = {}
+    changed: dict[int, Finding] = {}
+    renames = [finding for finding in found if finding.name in RENAMES and finding.path in by_path]
+    for finding in sorted(renames, key=lambda finding: finding.path):
+        entry = by_path[finding.path]
+        ids = taken[entry.node[0]]
+        if entry.node not in given:
+            plain = entry.id.removeprefix(f"{identity.RESERVED_NAMESPACE}.")
+            given[entry.node] = new = identity.suggest(plain, entry.source_kind, ids)
+            ids.update([new] if new is not None else [])
+        changed[id(finding)] = _renamed_to(finding, given[entry.node])
+    return [changed.get(id(finding), finding) for finding in found]
+
+
+def _renamed_to(finding: Finding, new: str | None) -> Finding:
+    operation = finding.fix.operations[0] if finding.fix is not None else None
+    if new is None or not isinstance(operation, Replace) or operation.value == new:
+        return finding
+    told = copy(finding)  # what the file's own check said may be kept for the next run
+    told.message = finding.message.removesuffix(one_line(operation.value)) + one_line(new)
+    told.fix = unsafe(f"rename it to {new}", Replace(operation.pointer, new))
+    return told
 
 
 class _Registry:

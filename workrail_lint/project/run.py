@@ -70,6 +70,9 @@ def run(discovery: Discovery, plan: Plan) -> Outcome:
     found += [_unlistable(path, reason) for path, reason in discovery.problems]
     for number, system in enumerate(plan.systems):
         records = {o.path: o.result.record for o in ours if o.system == number and o.result.record is not None}
+        # Not every system has something to take back.
+        if len(records) > 1 and hasattr(system, "reconsidered"):
+            found = system.reconsidered(found, records)
         if records:
             found += system.cross_check(records, plan.settings, plan.complete)
     plan.cache.save()

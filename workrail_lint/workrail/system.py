@@ -12,6 +12,7 @@ from workrail_lint.project.systems import FileResult
 from workrail_lint.workrail.canonical import CanonicalError, canonical_hash
 
 if TYPE_CHECKING:
+    from workrail_lint.project.registry import Entry
     from workrail_lint.project.selection import Selection
     from workrail_lint.rules.base import Rule
     from workrail_lint.workrail.rules.base import WorkflowRule
@@ -107,18 +108,31 @@ class WorkRailSystem:
             _locate_again(findings, path)
         return [finding for findings in by_path.values() for finding in findings]
 
+    def reconsidered(self, found: list[Finding], records: dict[str, Any]) -> list[Finding]:
+        """What the files' own checks found, where seeing all files makes a difference to it."""
+        from workrail_lint.project.registry import RENAMES, renamed_apart
+
+        if not any(finding.name in RENAMES for finding in found):
+            return found
+        return renamed_apart(found, _entries({p: r for p, r in records.items() if isinstance(r, list)}))
+
+
+def _entries(records: dict[str, Any]) -> list[Entry]:
+    from workrail_lint.project.registry import Delegation, Entry
+
+    return [
+        Entry(path, ident, kind, tuple(Delegation(*item) for item in delegations))
+        for path, (ident, kind, delegations, _) in records.items()
+    ]
+
 
 def _among_themselves(records: dict[str, Any], settings: Settings, complete: bool) -> dict[str, list[Finding]]:
     """What the records of workflows show about each other, by path; the findings have no spans yet."""
     if len(records) <= 1 and all(not d and not i.startswith("wr.") for i, _, d, _ in records.values()):
         return {}  # one workflow that refers to no other has nobody to clash with
-    from workrail_lint.project.registry import Delegation, Entry, registry_findings
+    from workrail_lint.project.registry import registry_findings
 
-    entries = [
-        Entry(path, ident, kind, tuple(Delegation(*item) for item in delegations))
-        for path, (ident, kind, delegations, _) in records.items()
-    ]
-    by_path = registry_findings(entries, bundled_ids=settings.bundled_ids, complete=complete)
+    by_path = registry_findings(_entries(records), bundled_ids=settings.bundled_ids, complete=complete)
     if settings.parity:
         for findings in by_path.values():
             _cap(findings)
