@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from copy import deepcopy
 from typing import Any, TypeAlias
 
 from pytest_workrail.agents.actions import Action, Stop, Submit
@@ -91,9 +90,15 @@ def _submission(output: object, step_id: str) -> Submit:
 def _copied(value: Any) -> Any:
     """A value as it is now, whatever a function does to it before it is asked again."""
     try:
-        return deepcopy(value)
-    except (TypeError, RecursionError):
-        return value  # no JSON, or too deep: the call it is handed in with says so
+        return _listed(value)
+    except RecursionError:
+        return value  # too deep, or without end: the call it is handed in with says so
+
+
+def _listed(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _listed(item) for name, item in value.items()}
+    return [_listed(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 def _is_same(answer: Submit, last: Submit | None) -> bool:

@@ -112,6 +112,14 @@ def test_an_empty_change_of_the_context_is_one() -> None:
     assert stored[1] == stored[0] + 1
 
 
+def test_a_tuple_is_the_same_list_again() -> None:
+    odd = {"artifacts": ({"kind": "wr.other", "parts": ((1, 2), (3,))},)}
+    result = run_lifecycle(TWO, lambda step_id, info: odd)
+    assert isinstance(result, Blocked)
+    assert result.run is not None
+    assert len(result.run.responses) == 2
+
+
 def test_context_is_merged_step_by_step() -> None:
     conditional = workflow(step("first"), step("second", runCondition={"var": "go", "equals": True}))
     changed = {**BOTH, "first": {**NOTES, "context": {"go": True}}}
