@@ -5,7 +5,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 WORKERS ?= 2
-LOCKS := --workrail-locks pytest_workrail/locks.json --workrail-sabotages tests/sabotages --workrail-lock-report docs
+LOCKS := --workrail-locks pytest_workrail/locks/locks.json --workrail-lock-record tests/locks/locks.record.json --workrail-sabotages tests/sabotages --workrail-lock-report docs
 SUPPORTED := 3.11 3.12 3.13
 
 .DEFAULT_GOAL := help
@@ -26,7 +26,7 @@ $(STAMP): pyproject.toml constraints.txt tests/golden/neighbours.txt
 demo: $(STAMP) ## compile, hash, pin and diff the shipped fixtures
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh scripts/demo.sh
 
-lint: $(STAMP) ## ruff: style and formatting
+lint: $(STAMP) ## ruff: style and formatting; import-linter: rooms import only lower rooms
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 
@@ -49,12 +49,12 @@ bench: $(STAMP) ## speed, as ratios measured in one run
 	$(BIN)/python -m benchmarks
 
 schemas: $(STAMP) ## regenerate what is made from models, catalog sources and rules
-	$(BIN)/python -m workrail_lint.team.models.generate
-	$(BIN)/python -m workrail_lint.blocks.models.generate
-	$(BIN)/python -m workrail_lint.workrail.catalog.generate
-	$(BIN)/python -m workrail_lint.workrail.model.generate
-	$(BIN)/python -m pytest_workrail.lock_registry
-	$(BIN)/python -m workrail_lint.rules.docs
+	$(BIN)/python -m tools.models.team.generate
+	$(BIN)/python -m tools.models.blocks.generate
+	$(BIN)/python -m tools.catalog.generate
+	$(BIN)/python -m tools.models.workrail.generate
+	$(BIN)/python -m pytest_workrail.locks.registry
+	$(BIN)/python -m tools.rule_pages
 
 clean: ## remove what the targets made
 	rm -rf $(VENV) .venv-* .mypy_cache .pytest_cache .ruff_cache .hypothesis

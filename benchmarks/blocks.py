@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import Figure
-from pytest_workrail import blocks
-from workrail_lint.blocks.rules.samples import edge, group, node, workflow
+from pytest_workrail.systems import blocks
+from workrail_lint.systems.blocks.rules.samples import edge, group, node, workflow
 
 _BLOCKS = 166  # an output, an environment and a prompt each
 _LANES = [f"lane{number:02}" for number in range(20)]

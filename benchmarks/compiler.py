@@ -12,12 +12,12 @@ import rfc8785
 
 from benchmarks.documents import routines_folder, workflow_files
 from benchmarks.measure import Figure, side_by_side
-from workrail_lint.result import Ok
-from workrail_lint.schemas import load_schema
-from workrail_lint.workrail.catalog.catalog import load_core
-from workrail_lint.workrail.catalog.extend import with_routines
-from workrail_lint.workrail.compile import compile_source
-from workrail_lint.workrail.settings import Settings
+from workrail_lint.base.result import Ok
+from workrail_lint.systems.schemas import load_schema
+from workrail_lint.systems.workrail.catalog.catalog import load_core
+from workrail_lint.systems.workrail.catalog.extend import with_routines
+from workrail_lint.systems.workrail.compile import compile_source
+from workrail_lint.systems.workrail.settings import Settings
 
 
 def run() -> Iterator[Figure]:

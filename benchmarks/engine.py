@@ -9,11 +9,11 @@ from statistics import mean
 from typing import Any, NamedTuple
 
 from benchmarks.measure import Figure, best
-from pytest_workrail.engine.interpreter import Interpreter
-from pytest_workrail.protocol.engine import Engine
-from pytest_workrail.protocol.shelf import MemoryShelf
-from pytest_workrail.store.home import in_memory
-from pytest_workrail.store.system import FixedClock, SeededEntropy
+from pytest_workrail.engine.core.interpreter import Interpreter
+from pytest_workrail.engine.protocol.engine import Engine
+from pytest_workrail.engine.protocol.memory_library import MemoryShelf
+from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
+from pytest_workrail.engine.store.home import in_memory
 from workrail_lint import compile_workflow
 
 _STEPS = 400

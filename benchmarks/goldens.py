@@ -22,7 +22,7 @@ _CONFTEST = """
 import json
 from pathlib import Path
 import pytest
-from pytest_workrail.run.transcript import Exchange, Transcript
+from pytest_workrail.agents.transcript import Exchange, Transcript
 
 @pytest.fixture(scope="session")
 def made():
@@ -32,7 +32,7 @@ def made():
 """
 _TEST = """
 import pytest
-from pytest_workrail.goldens import check_golden
+from pytest_workrail.golden.plugin import check_golden
 
 pytestmark = pytest.mark.workrail
 

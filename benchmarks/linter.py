@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks.measure import Figure
 from workrail_lint import check_text
-from workrail_lint.schemas import schema_path
+from workrail_lint.systems.schemas import schema_path
 
 _PROJECT = Path(__file__).resolve().parents[1]
 _BIN = Path(sys.executable).parent

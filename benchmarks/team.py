@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import Figure, best
-from pytest_workrail.team import run as play
+from pytest_workrail.systems.team import run as play
 
 _FIXTURE = Path(__file__).resolve().parents[1] / "fixtures" / "team" / "full"
 _SESSION = "2026-03-01_add-login-form"

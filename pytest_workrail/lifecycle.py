@@ -11,15 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, TypeAlias
 
-from pytest_workrail import api
-from pytest_workrail.agents.fixtures import Fixtures, Prepared, StepOutput
-from pytest_workrail.engine.modes import Preferences
-from pytest_workrail.engine.profiles import ProfileName, profile_of
+from pytest_workrail.agents.prepared import Fixtures, Prepared, StepOutput
+from pytest_workrail.engine.core.modes import Preferences
+from pytest_workrail.engine.core.profiles import ProfileName, profile_of
+from pytest_workrail.run import start
 from pytest_workrail.run.bench import Setup
 from pytest_workrail.run.driver import drive
 from pytest_workrail.run.result import Run
+from workrail_lint.base.js import Json
 from workrail_lint.findings import Finding
-from workrail_lint.js import Json
 
 __all__ = [
     "Blocked",
@@ -153,7 +153,7 @@ LifecycleResult: TypeAlias = (
 
 
 def run_lifecycle(
-    workflow: api.Source,
+    workflow: start.Source,
     fixtures: Fixtures,
     *,
     initial_context: Mapping[str, Json] | None = None,
@@ -165,17 +165,17 @@ def run_lifecycle(
     __tracebackhide__ = True
     profile_of(profile)
     agent = Prepared(fixtures)
-    chosen = api.preferences_of(preferences)
-    context = api.context_of({} if initial_context is None else initial_context)
+    chosen = start.preferences_of(preferences)
+    context = start.context_of({} if initial_context is None else initial_context)
     try:
-        compiled = api.compile(workflow)
-    except api.WorkflowInvalid as invalid:
+        compiled = start.compile(workflow)
+    except start.WorkflowInvalid as invalid:
         return compilation_failed(invalid)
     setup = Setup(compiled.ir, profile, chosen, context=context, max_turns=max_steps)
     return _result(drive(setup, agent), agent, max_steps)
 
 
-def compilation_failed(invalid: api.WorkflowInvalid) -> CompilationFailed:
+def compilation_failed(invalid: start.WorkflowInvalid) -> CompilationFailed:
     """What is wrong with a workflow, as a result."""
     return CompilationFailed(tuple(map(_error, invalid.findings)))
 

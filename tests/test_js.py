@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workrail_lint import js
+from workrail_lint.base import js
 
 
 @pytest.mark.parametrize(

@@ -13,18 +13,10 @@ from effort import patience
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workrail_lint.ecma_regex import compile_pattern
-from workrail_lint.regex_analysis import (
-    LONG,
-    LONGEST,
-    Facts,
-    analyze,
-    why_invalid,
-    why_invalid_flags,
-    why_slow,
-)
-from workrail_lint.regex_analysis.backtracking import EXPONENTIAL, POLYNOMIAL
-from workrail_lint.result import Err, Ok
+from workrail_lint.base.ecma_regex import compile_pattern
+from workrail_lint.base.regex_analysis import LONG, LONGEST, Facts, analyze, why_invalid, why_invalid_flags, why_slow
+from workrail_lint.base.regex_analysis.backtracking import EXPONENTIAL, POLYNOMIAL
+from workrail_lint.base.result import Err, Ok
 
 
 def facts(pattern: str, flags: str = "") -> Facts:

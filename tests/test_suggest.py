@@ -6,7 +6,7 @@ from effort import lines_run, patience
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workrail_lint.suggest import edit_distance, nearest, nearest_id
+from workrail_lint.base.suggest import edit_distance, nearest, nearest_id
 
 
 def test_one_candidate_is_suggested() -> None:

@@ -9,23 +9,23 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from workrail_lint.api import Report, check, check_text
+    from workrail_lint.base.canonical import canonical_bytes
+    from workrail_lint.base.result import Err, Ok
     from workrail_lint.findings import Finding, Severity
-    from workrail_lint.result import Err, Ok
-    from workrail_lint.workrail.canonical import canonical_bytes
-    from workrail_lint.workrail.compile import compile_workflow
-    from workrail_lint.workrail.compiler.compiled import CompiledWorkflow
+    from workrail_lint.systems.workrail.compile import compile_workflow
+    from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 
 _HOMES = {
-    "CompiledWorkflow": "workrail_lint.workrail.compiler.compiled",
-    "Err": "workrail_lint.result",
+    "CompiledWorkflow": "workrail_lint.systems.workrail.compiler.compiled",
+    "Err": "workrail_lint.base.result",
     "Finding": "workrail_lint.findings",
-    "Ok": "workrail_lint.result",
+    "Ok": "workrail_lint.base.result",
     "Report": "workrail_lint.api",
     "Severity": "workrail_lint.findings",
-    "canonical_bytes": "workrail_lint.workrail.canonical",
+    "canonical_bytes": "workrail_lint.base.canonical",
     "check": "workrail_lint.api",
     "check_text": "workrail_lint.api",
-    "compile_workflow": "workrail_lint.workrail.compile",
+    "compile_workflow": "workrail_lint.systems.workrail.compile",
 }
 
 __all__ = [

@@ -6,15 +6,15 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
+from workrail_lint.base.result import Err
 from workrail_lint.findings import Finding, Severity
-from workrail_lint.project.builtin import SUFFIXES, builtin_systems
 from workrail_lint.project.discovery import discover
 from workrail_lint.project.run import Plan, default_jobs, order, run
 from workrail_lint.project.selection import Selection
-from workrail_lint.project.systems import System
-from workrail_lint.result import Err
-from workrail_lint.workrail.settings import Settings
-from workrail_lint.workrail.sources import resolve_bindings, resolve_catalog
+from workrail_lint.systems.base import System
+from workrail_lint.systems.builtin import SUFFIXES, builtin_systems
+from workrail_lint.systems.workrail.settings import Settings
+from workrail_lint.systems.workrail.sources import resolve_bindings, resolve_catalog
 
 
 class Report:

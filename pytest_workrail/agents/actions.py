@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, TypeAlias
 
-from pytest_workrail.engine.modes import Preferences
-from pytest_workrail.events.vocabulary import UserOnlyDependency
-from workrail_lint.js import Json
+from pytest_workrail.engine.core.modes import Preferences
+from pytest_workrail.engine.core.vocabulary import UserOnlyDependency
+from workrail_lint.base.js import Json
 
 # The symbols that stand for tokens in the request of a `Call`; the driver puts in what they name.
 TokenSymbol: TypeAlias = Literal[

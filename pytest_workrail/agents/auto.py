@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pytest_workrail.agents.actions import Action, Stop
-from pytest_workrail.agents.moment import Agent, Moment, Opening
-from pytest_workrail.agents.opening import opening_context
-from pytest_workrail.agents.right import right_answer
-from workrail_lint.js import Json
+from pytest_workrail.agents.agent import Agent, Moment, Opening
+from pytest_workrail.agents.correct import right_answer
+from pytest_workrail.agents.initial_context import opening_context
+from workrail_lint.base.js import Json
 
 
 class Auto(Agent):

@@ -11,23 +11,23 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from pytest_workrail.agents.actions import Submit
-from pytest_workrail.agents.moment import Moment
-from pytest_workrail.agents.prose import failing_notes
-from pytest_workrail.agents.right import (
+from pytest_workrail.agents.agent import Moment
+from pytest_workrail.agents.correct import (
     assessment_artifacts,
     contract_artifact,
     loop_decision,
     observation,
     right_answer,
 )
-from pytest_workrail.engine.capabilities import probe_capability
-from pytest_workrail.engine.outputs import requires_notes
-from pytest_workrail.engine.packs import LOOP_CONTROL_KIND, ContractPack, artifact_kind
-from pytest_workrail.events.vocabulary import MAX_NOTES_BYTES
-from pytest_workrail.protocol.context import MAX_CONTEXT_BYTES
-from workrail_lint.js import Json
-from workrail_lint.result import Err, Ok
-from workrail_lint.scenario.vocabulary import Behaviour
+from pytest_workrail.agents.notes import failing_notes
+from pytest_workrail.engine.core.capabilities import probe_capability
+from pytest_workrail.engine.core.outputs import requires_notes
+from pytest_workrail.engine.core.packs import LOOP_CONTROL_KIND, ContractPack, artifact_kind
+from pytest_workrail.engine.core.vocabulary import MAX_NOTES_BYTES
+from pytest_workrail.engine.protocol.context import MAX_CONTEXT_BYTES
+from workrail_lint.base.js import Json
+from workrail_lint.base.result import Err, Ok
+from workrail_lint.systems.scenario.vocabulary import Behaviour
 
 _FOREIGN_KIND = "demo.unrelated"
 _FOREIGN_LOOP = "some-other-loop"

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from enum import Enum
 from typing import TypeVar
 
-from workrail_lint.suggest import hint
+from workrail_lint.base.suggest import hint
 
 _Member = TypeVar("_Member", bound=Enum)
 

@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pytest_workrail.agents.actions import Action, Call, Look, Problem, Resend, Restart, Submit
-from pytest_workrail.agents.chance import fraction
-from pytest_workrail.agents.moment import Agent, Moment, Opening
-from pytest_workrail.run.transcript import Exchange
-from workrail_lint.js import Json
-from workrail_lint.scenario.vocabulary import FaultKind
+from pytest_workrail.agents.agent import Agent, Moment, Opening
+from pytest_workrail.agents.seeded import fraction
+from pytest_workrail.agents.transcript import Exchange
+from workrail_lint.base.js import Json
+from workrail_lint.systems.scenario.vocabulary import FaultKind
 
 
 @dataclass(frozen=True, slots=True)

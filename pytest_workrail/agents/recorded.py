@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_workrail.agents.actions import Action, Stop, Submit
-from pytest_workrail.agents.moment import Agent, Moment, Opening
-from pytest_workrail.run.transcript import Transcript
-from workrail_lint.js import Json
+from pytest_workrail.agents.agent import Agent, Moment, Opening
+from pytest_workrail.agents.transcript import Transcript
+from workrail_lint.base.js import Json
 
 
 class Recorded(Agent):

@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from pytest_workrail.agents.actions import Action, Problem, Stop, Submit
+from pytest_workrail.agents.agent import Agent, Moment, Opening
 from pytest_workrail.agents.behaviours import behave
 from pytest_workrail.agents.choices import member_of, no_step
-from pytest_workrail.agents.moment import Agent, Moment, Opening
-from pytest_workrail.run.transcript import Exchange
-from workrail_lint.js import Json
-from workrail_lint.result import Err
-from workrail_lint.scenario.vocabulary import Behaviour
+from pytest_workrail.agents.transcript import Exchange
+from workrail_lint.base.js import Json
+from workrail_lint.base.result import Err
+from workrail_lint.systems.scenario.vocabulary import Behaviour
 
 # Looks at what came of a turn and says what is wrong with it; None when nothing is.
 Expectation: TypeAlias = Callable[[Exchange], str | None]

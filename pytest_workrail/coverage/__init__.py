@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pytest
 
-    from pytest_workrail.run.transcript import Transcript
+    from pytest_workrail.agents.transcript import Transcript
 
 
 def record_run(config: pytest.Config, test: str, transcript: Transcript) -> None:

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from pytest_workrail.coverage.outcomes import Ending, Outcomes
-from pytest_workrail.coverage.workflow.report import document, table
-from pytest_workrail.coverage.workflow.session import CoverageSession
-from workrail_lint.project.files import write_atomically
+from pytest_workrail.coverage.report import document, table
+from pytest_workrail.coverage.session import CoverageSession
+from pytest_workrail.run.pytest_session import Ending, Outcomes
+from workrail_lint.base.files import write_atomically
 
 _WORKER_KEY = "workrail_coverage"
 
@@ -47,7 +47,7 @@ class CoveragePlugin:
     def _sources(self) -> Iterator[str]:
         paths = self._config.getoption("workrail_cov_source")
         if paths:
-            from pytest_workrail.coverage.workflow.sources import add_untested
+            from pytest_workrail.coverage.sources import add_untested
 
             yield from add_untested(self.session.tally, paths, self._config.invocation_params.dir)
 

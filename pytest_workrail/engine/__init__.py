@@ -1,1 +1,1 @@
-"""The pure core: an IR, a state, a context and artifacts in; the next step, its prompt and its verdict out."""
+"""The engine: runs a compiled workflow. `core` and `events` at the bottom, `protocol` on top."""

@@ -13,7 +13,7 @@ from difflib import SequenceMatcher, unified_diff
 from typing import Any, Literal, NamedTuple
 
 from pytest_workrail.golden.symbols import joined
-from workrail_lint.cli.output import printable
+from workrail_lint.base.terminal import printable
 from workrail_lint.documents import pointer
 
 _SYMBOL = re.compile(r"(«[A-Z]+[0-9]+(?: altered)?»)")

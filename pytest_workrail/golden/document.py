@@ -10,14 +10,14 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from pytest_workrail.agents.transcript import Exchange, Transcript
 from pytest_workrail.golden.masking import SlotMask
 from pytest_workrail.golden.symbols import Symbol, Symbols, joined, lines
-from pytest_workrail.run.transcript import Exchange, Transcript
-from workrail_lint.js import Json
-from workrail_lint.result import Err, Ok
+from workrail_lint.base.js import Json
+from workrail_lint.base.result import Err, Ok
 
 if TYPE_CHECKING:
-    from pytest_workrail.events.kinds import Event
+    from pytest_workrail.engine.events.kinds import Event
 
 FORMAT = "workrail.golden/1"
 FIX = Symbol("⟪FIX⟫")

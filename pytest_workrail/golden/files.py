@@ -8,8 +8,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from pytest_workrail.golden.keys import ENDING, FOLDER
-from workrail_lint.project.files import write_atomically
-from workrail_lint.result import Err, Ok
+from workrail_lint.base.files import write_atomically
+from workrail_lint.base.result import Err, Ok
 
 _ATTEMPTS = 3
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple, cast
 
-from pytest_workrail.engine import slots
-from pytest_workrail.engine.guidance import fixed_members
-from pytest_workrail.engine.packs import contract_packs
-from pytest_workrail.engine.profiles import ProfileName, profile_of
-from pytest_workrail.engine.slots import PromptPart, PromptStyle
+from pytest_workrail.engine.core import prompt_slots as slots
+from pytest_workrail.engine.core.guidance import fixed_members
+from pytest_workrail.engine.core.packs import contract_packs
+from pytest_workrail.engine.core.profiles import ProfileName, profile_of
+from pytest_workrail.engine.core.prompt_slots import PromptPart, PromptStyle
 from pytest_workrail.golden.symbols import Symbol
 
 _PASS = re.compile(r"\bpass ([0-9]+) of ", re.IGNORECASE)

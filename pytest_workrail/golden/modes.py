@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from pytest_workrail.golden.records import Verdict
+from pytest_workrail.golden.test_records import Verdict
 
 if TYPE_CHECKING:
     import pytest

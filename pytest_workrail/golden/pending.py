@@ -12,8 +12,8 @@ from typing import Any, Literal, NamedTuple
 from pytest_workrail.golden import files
 from pytest_workrail.golden.document import dumps, loads, plain_text
 from pytest_workrail.golden.keys import PENDING
-from workrail_lint.result import Err, Ok
-from workrail_lint.workrail.canonical import digest
+from workrail_lint.base.canonical import digest
+from workrail_lint.base.result import Err, Ok
 
 State = Literal["changed", "settled", "stale", "damaged"]
 

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_workrail.golden.keys import GoldenKey
 from pytest_workrail.golden.modes import Mode, Policy, add_options, policy
-from pytest_workrail.golden.records import Record, TestRecord, Verdict
-from workrail_lint.js import Json
-from workrail_lint.result import Err
+from pytest_workrail.golden.test_records import Record, TestRecord, Verdict
+from workrail_lint.base.js import Json
+from workrail_lint.base.result import Err
 
 if TYPE_CHECKING:
     import pytest
 
-    from pytest_workrail.run.transcript import Transcript
+    from pytest_workrail.agents.transcript import Transcript
 
 __all__ = ["GoldenMismatch", "GoldenSession", "add_options"]
 
@@ -69,7 +69,8 @@ class GoldenSession:
         The run is a transcript, or what another contract's driver has made of one: the bytes of the golden.
         """
         __tracebackhide__ = True
-        from pytest_workrail.golden import document, files, messages
+        from pytest_workrail.golden import document, files
+        from pytest_workrail.golden import failure_text as messages
 
         path = self._root / key.path
         new = run if isinstance(run, bytes) else document.golden_bytes(run)
@@ -140,7 +141,7 @@ class GoldenSession:
         """Now that all is known: write what is to be written, and say what was done. See `errors` afterwards."""
         if not self._tests and self._policy.mode is not Mode.PRUNE:
             return []
-        from pytest_workrail.golden.closing import Closing
+        from pytest_workrail.golden.finish import Closing
 
         closing = Closing(self._root, self._policy, self._tests)
         closing.settle()

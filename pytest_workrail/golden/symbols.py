@@ -12,8 +12,8 @@ import re
 from functools import lru_cache
 from typing import Any
 
-from workrail_lint import js
-from workrail_lint.js import Json
+from workrail_lint.base import js
+from workrail_lint.base.js import Json
 
 # Ids are made of sixteen random bytes, so that their shape alone tells them from an author's words. Short tokens
 # are not that unlike a variable's name: they are symbols only where a token is expected, and wherever else the
@@ -204,7 +204,7 @@ def _shared(first: str, second: str) -> int:
 def _is_whole_long_token(text: str) -> bool:
     if _LONG_TOKEN.fullmatch(text) is None:
         return False
-    from pytest_workrail.tokens import bech32m
+    from pytest_workrail.engine.tokens import bech32m
 
     return bech32m.decode(text).is_ok
 
@@ -216,7 +216,7 @@ def _number(value: float) -> Json:
 
 
 def _digest(value: object) -> str:
-    from workrail_lint.workrail.canonical import CanonicalError, canonical_hash
+    from workrail_lint.base.canonical import CanonicalError, canonical_hash
 
     try:
         return canonical_hash(value)

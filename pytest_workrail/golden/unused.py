@@ -19,7 +19,7 @@ from pytest_workrail.golden.keys import (
     source_base,
     source_folder,
 )
-from pytest_workrail.golden.records import TestRecord
+from pytest_workrail.golden.test_records import TestRecord
 
 
 @dataclass(slots=True)

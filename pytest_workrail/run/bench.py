@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from pytest_workrail.engine.modes import DEFAULT_PREFERENCES, Preferences
-from pytest_workrail.engine.profiles import ProfileName
-from pytest_workrail.engine.reasons import (
+from pytest_workrail.agents.transcript import Exchange
+from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES, Preferences
+from pytest_workrail.engine.core.profiles import ProfileName
+from pytest_workrail.engine.core.reasons import (
     ContextBudgetExceeded,
     EvaluationFailed,
     InvariantViolation,
@@ -16,15 +17,14 @@ from pytest_workrail.engine.reasons import (
     StorageCorruption,
     UserOnlyDependency,
 )
-from pytest_workrail.events.vocabulary import UserOnlyDependency as DependencyDetail
-from pytest_workrail.protocol.engine import Answer, Engine, Options
-from pytest_workrail.protocol.people import Dependencies
-from pytest_workrail.protocol.shelf import MemoryShelf, NoWorkspace
-from pytest_workrail.run.transcript import Exchange
-from pytest_workrail.store.home import in_memory
-from pytest_workrail.store.system import FixedClock, SeededEntropy
-from workrail_lint.js import Json
-from workrail_lint.result import Err
+from pytest_workrail.engine.core.vocabulary import UserOnlyDependency as DependencyDetail
+from pytest_workrail.engine.protocol.engine import Answer, Engine, Options
+from pytest_workrail.engine.protocol.memory_library import MemoryShelf, NoWorkspace
+from pytest_workrail.engine.protocol.operator import Dependencies
+from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
+from pytest_workrail.engine.store.home import in_memory
+from workrail_lint.base.js import Json
+from workrail_lint.base.result import Err
 
 # A workspace of which nothing is known, so that no run depends on the machine it is made on.
 WORKSPACE = "/workspace"

@@ -24,18 +24,18 @@ from pytest_workrail.agents.actions import (
     Stop,
     Submit,
 )
-from pytest_workrail.agents.moment import Agent, Moment, Opening, Refusal
-from pytest_workrail.engine.modes import DEFAULT_PREFERENCES
-from pytest_workrail.engine.profiles import profile_of
-from pytest_workrail.protocol.program import Program, frozen
+from pytest_workrail.agents.agent import Agent, Moment, Opening, Refusal
+from pytest_workrail.agents.transcript import Exchange, Transcript
+from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES
+from pytest_workrail.engine.core.profiles import profile_of
+from pytest_workrail.engine.protocol.program import Program, frozen
 from pytest_workrail.run.bench import WORKSPACE, Bench, Setup
-from pytest_workrail.run.final import final_projection, nothing
+from pytest_workrail.run.final_projection import final_projection, nothing
+from pytest_workrail.run.position import Stand, stand_at
 from pytest_workrail.run.result import Ending, Run
-from pytest_workrail.run.standing import Stand, stand_at
-from pytest_workrail.run.transcript import Exchange, Transcript
 from pytest_workrail.run.visits import Visits
-from workrail_lint.js import Json
-from workrail_lint.result import Err
+from workrail_lint.base.js import Json
+from workrail_lint.base.result import Err
 
 
 def drive(setup: Setup, agent: Agent) -> Run:

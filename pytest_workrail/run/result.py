@@ -6,11 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from pytest_workrail.run.transcript import Transcript
-from workrail_lint.js import Json
+from pytest_workrail.agents.transcript import Transcript
+from workrail_lint.base.js import Json
 
 if TYPE_CHECKING:
-    from pytest_workrail.events.kinds import Event
+    from pytest_workrail.engine.events.kinds import Event
 
 # complete: nothing is left to do. stopped: the agent went no further. refused: the workflow can't be started.
 # misplayed: the agent's script does not fit the run. endless: the agent never came to an end.

@@ -6,14 +6,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_workrail.agents.moment import Moment, Opening
-from pytest_workrail.engine.conditions import evaluate
-from pytest_workrail.engine.packs import artifact_kind
-from pytest_workrail.engine.rendering import render_context
-from pytest_workrail.engine.state import StepInstance
-from pytest_workrail.events.ids import NodeId
-from pytest_workrail.events.judgements import GapRecordedData
-from pytest_workrail.events.kinds import (
+from pytest_workrail.agents.agent import Moment, Opening
+from pytest_workrail.agents.transcript import Choice, Exchange, Visit
+from pytest_workrail.engine.core.conditions import evaluate
+from pytest_workrail.engine.core.packs import artifact_kind
+from pytest_workrail.engine.core.rendering import render_context
+from pytest_workrail.engine.core.state import StepInstance
+from pytest_workrail.engine.events.ids import NodeId
+from pytest_workrail.engine.events.judgements import GapRecordedData
+from pytest_workrail.engine.events.kinds import (
     AdvanceRecorded,
     AssessmentRecorded,
     DecisionTraceAppended,
@@ -22,11 +23,10 @@ from pytest_workrail.events.kinds import (
     NodeCreated,
     NodeOutputAppended,
 )
-from pytest_workrail.events.payloads import AdvancedOutcome, ArtifactPayload
-from pytest_workrail.protocol.context import merged
-from pytest_workrail.protocol.requests import read_continue
-from pytest_workrail.run.transcript import Choice, Exchange, Visit
-from workrail_lint.js import Json
+from pytest_workrail.engine.events.payloads import AdvancedOutcome, ArtifactPayload
+from pytest_workrail.engine.protocol.context import merged
+from pytest_workrail.engine.protocol.requests import read_continue
+from workrail_lint.base.js import Json
 
 Trace = tuple[dict[str, Json], ...]
 

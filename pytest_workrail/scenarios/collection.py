@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from pytest_workrail.run.transcript import Transcript
-    from pytest_workrail.scenarios.pack_run import PackRun
+    from pytest_workrail.agents.transcript import Transcript
+    from pytest_workrail.scenarios.contract_run import PackRun
 
 # The member by which a scenario of another contract is known, and who plays it.
-_PACKS = {"team": "pytest_workrail.team.scenario", "block": "pytest_workrail.blocks.scenario"}
+_PACKS = {"team": "pytest_workrail.systems.team.scenario", "block": "pytest_workrail.systems.blocks.scenario"}
 _AT_FIRST_SIGHT = (b'"name"', b'"skip"', b'"enforces"', *(f'"{pack}"'.encode() for pack in _PACKS))
 _ENDING = ".scenario.json"
 _PIECE = 1 << 16
@@ -133,8 +133,8 @@ class ScenarioItem(pytest.Item):
         return self.nodeid.partition("::")[0]
 
     def runtest(self) -> None:
-        from pytest_workrail.coverage.locks.assertions import note_assertion
-        from pytest_workrail.goldens import check_golden
+        from pytest_workrail.golden.plugin import check_golden
+        from pytest_workrail.run.pytest_session import note_assertion
 
         play = _PACKS.get(self._pack)
         golden = self._workflow_run() if play is None else self._pack_run(play)
@@ -146,10 +146,10 @@ class ScenarioItem(pytest.Item):
         """Run a workflow as the scenario says; gives what is to be held against the golden."""
         from pytest_workrail.coverage import record_run
         from pytest_workrail.scenarios.expectations import unmet
-        from pytest_workrail.scenarios.faults import Fault, ScenarioFailure, transcript_lines
+        from pytest_workrail.scenarios.failures import Fault, ScenarioFailure, transcript_lines
         from pytest_workrail.scenarios.loading import load_scenario
-        from pytest_workrail.scenarios.playing import play
-        from workrail_lint.result import Err
+        from pytest_workrail.scenarios.runner import play
+        from workrail_lint.base.result import Err
 
         loading = load_scenario(self.path, self.file)
         if isinstance(loading, Err):
@@ -167,8 +167,8 @@ class ScenarioItem(pytest.Item):
 
     def _pack_run(self, driver: str) -> bytes | None:
         """Let the driver of another contract play the scenario; gives the bytes of the golden."""
-        from pytest_workrail.scenarios.faults import ScenarioFailure
-        from workrail_lint.result import Err
+        from pytest_workrail.scenarios.failures import ScenarioFailure
+        from workrail_lint.base.result import Err
 
         played = import_module(driver).play(self.path, self.file)
         if isinstance(played, Err):
@@ -181,7 +181,7 @@ class ScenarioItem(pytest.Item):
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """A failure of the scenario in its own words; anything else as pytest shows it."""
         from pytest_workrail.golden.session import GoldenMismatch
-        from pytest_workrail.scenarios.faults import ScenarioFailure
+        from pytest_workrail.scenarios.failures import ScenarioFailure
 
         problem = excinfo.value
         if isinstance(problem, ScenarioFailure):

@@ -7,15 +7,15 @@ from enum import Enum
 from typing import Any
 
 from pytest_workrail.agents.scripted import Expectation
+from pytest_workrail.agents.transcript import Exchange
 from pytest_workrail.run.result import Run
-from pytest_workrail.run.transcript import Exchange
 from pytest_workrail.run.visits import blocker_codes
-from pytest_workrail.scenarios.faults import Fault
-from workrail_lint import js
+from pytest_workrail.scenarios.failures import Fault
+from workrail_lint.base import js
+from workrail_lint.base.canonical import canonical_bytes
+from workrail_lint.base.js import Json
 from workrail_lint.documents.pointer import child
-from workrail_lint.js import Json
-from workrail_lint.scenario import model
-from workrail_lint.workrail.canonical import canonical_bytes
+from workrail_lint.systems.scenario import model
 
 _LONGEST = 300
 

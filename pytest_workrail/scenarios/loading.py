@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from pytest_workrail.scenarios.faults import Fault, ScenarioFailure, fault_of
+from pytest_workrail.run.project_sources import project_sources
+from pytest_workrail.scenarios.failures import Fault, ScenarioFailure, fault_of
+from workrail_lint.base.files import read_file
+from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.json_reader import JsonDocument
 from workrail_lint.findings import Finding, Severity
-from workrail_lint.project.config import find_config
-from workrail_lint.result import Err, Ok
-from workrail_lint.scenario.check import (
+from workrail_lint.systems.scenario.check import (
     UNREADABLE,
-    Sources,
     compile_scenario,
     member_for,
     own_findings,
     read_scenario,
     workflow_findings,
 )
-from workrail_lint.scenario.model import Scenario
-from workrail_lint.workrail.sources import read_file
+from workrail_lint.systems.scenario.model import Scenario
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +71,3 @@ def _compile_fault(finding: Finding, value: dict[str, Any], folder: Path) -> Fau
     where = f"{os.path.relpath(finding.path, folder)}{at}" if finding.path else "it"
     verdict = "does not compile" if member == "workflow" else "can't be used"
     return Fault(f"the {member} {verdict}: {where}: {finding.message} ({finding.pointer or '/'})", f"/{member}")
-
-
-@lru_cache(maxsize=256)
-def project_sources(folder: str) -> Ok[Sources] | Err[str]:
-    """What the configuration above a folder gives to its workflows: the same as on the command line."""
-    config = find_config(folder)
-    if isinstance(config, Err):
-        return config
-    catalog, routines, bindings = (_file(config.value.file(name)) for name in ("catalog", "routines", "bindings"))
-    return Ok(Sources(catalog, routines, bindings))
-
-
-def _file(path: str | None) -> Path | None:
-    return None if path is None else Path(path)

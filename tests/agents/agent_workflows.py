@@ -7,13 +7,13 @@ from functools import cache
 from typing import Any
 
 from pytest_workrail.agents.actions import Action, Stop
-from pytest_workrail.agents.moment import Agent, Moment, Opening
-from pytest_workrail.agents.opening import opening_context
+from pytest_workrail.agents.agent import Agent, Moment, Opening
+from pytest_workrail.agents.initial_context import opening_context
 from pytest_workrail.run.bench import Setup
 from pytest_workrail.run.driver import drive
 from pytest_workrail.run.result import Run
 from workrail_lint import compile_workflow
-from workrail_lint.js import Json
+from workrail_lint.base.js import Json
 
 
 def workflow(*steps: dict[str, Any], **members: Any) -> dict[str, Any]:

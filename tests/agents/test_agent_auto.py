@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pytest_workrail.agents.auto import Auto
-from pytest_workrail.agents.right import right_answer
-from pytest_workrail.engine.modes import Preferences
+from pytest_workrail.agents.correct import right_answer
+from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.run.result import Run
-from workrail_lint.workrail.catalog.catalog import load_core
+from workrail_lint.systems.workrail.catalog.catalog import load_core
 
 PROFILES = ("reference", "locked")
 CONTRACTS = sorted(set(load_core().contracts) - {"wr.contracts.assessment", "wr.contracts.loop_control"})

@@ -10,12 +10,12 @@ from test_agent_auto import CONSEQUENCE, READINESS
 
 from pytest_workrail.agents.auto import Auto
 from pytest_workrail.agents.behaviours import behave, possible
-from pytest_workrail.agents.contrary import Erratic, Stubborn
+from pytest_workrail.agents.misbehaving import Erratic, Stubborn
 from pytest_workrail.agents.scripted import Behave, Scripted, Turn
-from pytest_workrail.engine.modes import Preferences
+from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.run.result import Run
-from workrail_lint.result import Err
-from workrail_lint.scenario.vocabulary import Behaviour
+from workrail_lint.base.result import Err
+from workrail_lint.systems.scenario.vocabulary import Behaviour
 
 B = Behaviour
 CRITERIA = [{"type": "contains", "value": "Risks", "message": "Name the risks."}]

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from pytest_workrail.agents.actions import Submit
 from pytest_workrail.agents.auto import Auto
-from pytest_workrail.agents.chance import fraction
 from pytest_workrail.agents.lossy import Fault, Lossy
 from pytest_workrail.agents.scripted import Scripted, Turn
+from pytest_workrail.agents.seeded import fraction
 from pytest_workrail.run.result import Run
-from workrail_lint.scenario.vocabulary import FaultKind
+from workrail_lint.systems.scenario.vocabulary import FaultKind
 
 AUTHORED = workflow(
     step("one"),

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_workrail.agents.prose import failing_notes, fitting_notes
-from pytest_workrail.engine.criteria import evaluate_criteria
+from pytest_workrail.agents.notes import failing_notes, fitting_notes
+from pytest_workrail.engine.core.criteria import evaluate_criteria
 
 
 def rule(kind: str, **members: Any) -> dict[str, Any]:

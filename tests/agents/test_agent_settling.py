@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_workrail.agents.settling import is_settleable, settle, settle_all
-from pytest_workrail.engine.conditions import evaluate
-from pytest_workrail.protocol.context import merged
+from pytest_workrail.agents.condition_solver import is_settleable, settle, settle_all
+from pytest_workrail.engine.core.conditions import evaluate
+from pytest_workrail.engine.protocol.context import merged
 
 LEAVES = [
     {"var": "a", "equals": "x"},

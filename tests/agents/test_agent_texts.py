@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_workrail.agents.texts import matching_texts
-from workrail_lint.ecma_regex import compile_pattern
-from workrail_lint.result import Ok
+from pytest_workrail.agents.pattern_texts import matching_texts
+from workrail_lint.base.ecma_regex import compile_pattern
+from workrail_lint.base.result import Ok
 
 
 def found(pattern: str, text: str, flags: str = "") -> bool:

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_workrail.agents.values import padded, smallest
-from workrail_lint import js
-from workrail_lint.js import Json
-from workrail_lint.workrail.catalog.catalog import load_core
-from workrail_lint.workrail.catalog.contracts import validate_artifact
+from pytest_workrail.agents.schema_values import padded, smallest
+from workrail_lint.base import js
+from workrail_lint.base.js import Json
+from workrail_lint.systems.workrail.catalog.catalog import load_core
+from workrail_lint.systems.workrail.catalog.contracts import validate_artifact
 
 PACKS = load_core().contracts
 

@@ -13,14 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_workrail import lifecycle
-from pytest_workrail.engine.modes import Preferences
-from pytest_workrail.engine.prompts import PromptRenderer
-from pytest_workrail.events.wire import CorruptionReason
+from pytest_workrail.agents.transcript import Exchange
+from pytest_workrail.engine.core.modes import Preferences
+from pytest_workrail.engine.core.prompts import PromptRenderer
+from pytest_workrail.engine.events.wire import CorruptionReason
+from pytest_workrail.engine.protocol.errors import not_healthy
+from pytest_workrail.engine.store.health import CorruptTail
 from pytest_workrail.lifecycle import Blocked, Gated, IntegrityFailure, MissingFixture, Success, run_lifecycle
-from pytest_workrail.protocol.errors import not_healthy
 from pytest_workrail.run.bench import Bench
-from pytest_workrail.run.transcript import Exchange
-from pytest_workrail.store.health import CorruptTail
 from workrail_lint import compile_workflow
 
 TWO = workflow(step("first"), step("second"))

@@ -11,13 +11,13 @@ from test_agent_auto import CONSEQUENCE, READINESS
 from pytest_workrail.agents.actions import Call, Checkpoint, Look, Prefer, Provide, Resend, Restart, Rewind, Submit
 from pytest_workrail.agents.auto import Auto
 from pytest_workrail.agents.scripted import Behave, Scripted, Turn
-from pytest_workrail.engine.modes import Preferences
-from pytest_workrail.engine.reasons import StorageCorruption, UserOnlyDependency
+from pytest_workrail.engine.core.modes import Preferences
+from pytest_workrail.engine.core.reasons import StorageCorruption, UserOnlyDependency
+from pytest_workrail.golden.comparison import both_profiles
 from pytest_workrail.run.bench import WORKSPACE, Declared, Setup
-from pytest_workrail.run.comparison import both_profiles
 from pytest_workrail.run.result import Run
-from pytest_workrail.run.telling import told
-from workrail_lint.scenario.vocabulary import Behaviour
+from pytest_workrail.run.summary import told
+from workrail_lint.systems.scenario.vocabulary import Behaviour
 
 TWO = workflow(step("one"), step("two"))
 NEVER_STOP = Preferences("full_auto_never_stop")

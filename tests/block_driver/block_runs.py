@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from pytest_workrail import blocks
-from pytest_workrail.blocks.runs import BlockRun
-from workrail_lint.blocks.rules.samples import edge, group, node, workflow
+from pytest_workrail.systems import blocks
+from pytest_workrail.systems.blocks.block_run import BlockRun
+from workrail_lint.systems.blocks.rules.samples import edge, group, node, workflow
 
 
 def chain(*nodes: dict[str, Any], kind: str = "always", **members: Any) -> dict[str, Any]:

@@ -8,13 +8,13 @@ from typing import Any, get_args
 import pytest
 from block_runs import chain, codes, data, edge, node, run, types, workflow
 
-from pytest_workrail.blocks import Killed, Reply, ScenarioInvalid
-from pytest_workrail.blocks.clock import Clock
-from pytest_workrail.blocks.containers import Pool
-from pytest_workrail.blocks.workspaces import Workspace
-from pytest_workrail.events.vocabulary import BlockerCode as CommonBlockerCode
-from workrail_lint.blocks.rules.samples import GATE, control
-from workrail_lint.blocks.run_vocabulary import COMMON_CODE, BlockerCode
+from pytest_workrail.engine.core.vocabulary import BlockerCode as CommonBlockerCode
+from pytest_workrail.systems.blocks import Killed, Reply, ScenarioInvalid
+from pytest_workrail.systems.blocks.clock import Clock
+from pytest_workrail.systems.blocks.container_pool import Pool
+from pytest_workrail.systems.blocks.workspaces import Workspace
+from workrail_lint.systems.blocks.rules.samples import GATE, control
+from workrail_lint.systems.blocks.run_vocabulary import COMMON_CODE, BlockerCode
 
 
 def test_time_passes_only_when_a_block_takes_some() -> None:

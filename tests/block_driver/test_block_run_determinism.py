@@ -10,14 +10,14 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_workrail.blocks.golden import golden_text
+from pytest_workrail.systems.blocks.golden import golden_text
 
 ROOT = Path(__file__).resolve().parents[2]
 SCENARIOS = ROOT / "fixtures" / "scenarios" / "blocks"
 NAMES = ("first-to-finish-wins", "edits-nobody-committed", "release-train", "broken-output")
 PLAY = """
 import sys
-from pytest_workrail import blocks
+from pytest_workrail.systems import blocks
 for name in sys.argv[1:]:
     sys.stdout.buffer.write(blocks.run(name).golden_text)
 """

@@ -8,12 +8,12 @@ from block_runs import edge, group, node, run, workflow
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from workrail_lint.blocks.definition import Definition
-from workrail_lint.blocks.environment import previous_block
-from workrail_lint.blocks.plan import make_plan, nodes_of
-from workrail_lint.blocks.transitions import node_runs
-from workrail_lint.blocks.vocabulary import NodeStatus
-from workrail_lint.result import Ok
+from workrail_lint.base.result import Ok
+from workrail_lint.systems.blocks.definition import Definition
+from workrail_lint.systems.blocks.environment import previous_block
+from workrail_lint.systems.blocks.plan import make_plan, nodes_of
+from workrail_lint.systems.blocks.transitions import node_runs
+from workrail_lint.systems.blocks.vocabulary import NodeStatus
 
 KINDS = ("always", "on_success", "on_failure", "expression")
 

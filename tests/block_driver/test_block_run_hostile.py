@@ -14,10 +14,10 @@ from effort import patience
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_workrail.blocks import Reply, ScenarioInvalid
-from pytest_workrail.blocks.runs import BlockRun
-from pytest_workrail.blocks.workspaces import Workspace
-from workrail_lint.blocks.paths import is_agents_path
+from pytest_workrail.systems.blocks import Reply, ScenarioInvalid
+from pytest_workrail.systems.blocks.block_run import BlockRun
+from pytest_workrail.systems.blocks.workspaces import Workspace
+from workrail_lint.systems.blocks.paths import is_agents_path
 
 ESCAPES = [
     "../out.txt",

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from block_runs import chain, codes, data, edge, group, lanes_of, node, run, types, workflow
 
-from pytest_workrail.blocks import Killed
-from pytest_workrail.blocks.runs import BlockRun
-from workrail_lint.blocks.rules.samples import control
+from pytest_workrail.systems.blocks import Killed
+from pytest_workrail.systems.blocks.block_run import BlockRun
+from workrail_lint.systems.blocks.rules.samples import control
 
 BASE = {"src/p.py": "p\n", "src/a.py": "a\n", "gone.txt": "gone\n"}
 

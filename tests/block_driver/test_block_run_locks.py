@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from block_runs import chain, codes, data, edge, group, lanes_of, node, run, types, workflow
 
-from pytest_workrail.blocks.runs import BlockRun
-from workrail_lint.blocks.environment import BLOCK_SCOPE, NAMES
+from pytest_workrail.systems.blocks.block_run import BlockRun
+from workrail_lint.systems.blocks.environment import BLOCK_SCOPE, NAMES
 
 FILES = {"src/p.py": "p\n", "src/a.py": "a\n"}
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from block_runs import chain, codes, edge, group, node, run, types, workflow
 
-from pytest_workrail import blocks
-from workrail_lint.blocks.rules.samples import control
+from pytest_workrail.systems import blocks
+from workrail_lint.systems.blocks.rules.samples import control
 
 VARIABLES = [{"name": name, "type": "array", "required": True} for name in ("outer", "inner")]
 

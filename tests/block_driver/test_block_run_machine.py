@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from pytest_workrail.blocks.runs import BlockRun
+from pytest_workrail.systems.blocks.block_run import BlockRun
 
 LANES = ("a", "b", "c")
 ASKING = ("s", "z")

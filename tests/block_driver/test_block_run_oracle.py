@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from block_runs import chain, lanes_of, node, run
 
-from pytest_workrail.blocks import fan_in, nodes
-from pytest_workrail.blocks.log import Log
-from pytest_workrail.blocks.runs import BlockRun
-from pytest_workrail.blocks.workspaces import Workspace
-from pytest_workrail.coverage.locks.sabotage import Sabotage, load_sabotages
-from workrail_lint.blocks.rules.registry import all_rules
-from workrail_lint.blocks.run_vocabulary import EventType
+from pytest_workrail.locks.sabotage import Sabotage, load_sabotages
+from pytest_workrail.systems.blocks import fan_in, nodes
+from pytest_workrail.systems.blocks.block_run import BlockRun
+from pytest_workrail.systems.blocks.event_log import Log
+from pytest_workrail.systems.blocks.workspaces import Workspace
+from workrail_lint.systems.blocks.rules.registry import all_rules
+from workrail_lint.systems.blocks.run_vocabulary import EventType
 
 ROOT = Path(__file__).resolve().parents[2]
 SABOTAGES: dict[str, Sabotage] = {each.name: each for each in load_sabotages(["tests/sabotages/blocks.py"], ROOT)}

@@ -12,15 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from pytest_workrail.blocks.scenario import play
-from pytest_workrail.scenarios.faults import ScenarioFailure
-from pytest_workrail.scenarios.pack_run import PackRun
-from workrail_lint.blocks.documents import SCENARIO, load_schema
-from workrail_lint.blocks.rules.samples import GATE, workflow
-from workrail_lint.blocks.scenario import BlockScenario
-from workrail_lint.blocks.scenario_check import findings
+from pytest_workrail.scenarios.contract_run import PackRun
+from pytest_workrail.scenarios.failures import ScenarioFailure
+from pytest_workrail.systems.blocks.scenario import play
+from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.structure import compile_schema
-from workrail_lint.result import Err, Ok
+from workrail_lint.systems.blocks.documents import SCENARIO, load_schema
+from workrail_lint.systems.blocks.rules.samples import GATE, workflow
+from workrail_lint.systems.blocks.scenario import BlockScenario
+from workrail_lint.systems.blocks.scenario_check import findings
 
 FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "scenarios" / "blocks"
 SHIPPED = [json.loads(path.read_bytes()) for path in sorted(FOLDER.glob("*.scenario.json"))]
@@ -214,7 +214,7 @@ def test_a_lock_needs_its_witness(write: Any) -> None:
 
 
 def test_a_broken_contract_is_a_fault_unless_it_is_expected(write: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from pytest_workrail.blocks.workspaces import Workspace
+    from pytest_workrail.systems.blocks.workspaces import Workspace
 
     monkeypatch.setattr(Workspace, "put_output", lambda *_: None)
     assert faults(write(chain(node("a")), expect={"executionStatus": "failed"})) == ["/block"]

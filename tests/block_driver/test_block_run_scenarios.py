@@ -10,13 +10,20 @@ from typing import Any
 
 import pytest
 
-from pytest_workrail import blocks
-from pytest_workrail.blocks.runs import BlockRun
-from pytest_workrail.blocks.witnesses import WITNESSES
-from pytest_workrail.lock_registry import shipped_registry
+from pytest_workrail.locks.registry import shipped_registry
+from pytest_workrail.systems import blocks
+from pytest_workrail.systems.blocks.block_run import BlockRun
+from pytest_workrail.systems.blocks.lock_evidence import WITNESSES
 from workrail_lint import Severity, check
-from workrail_lint.blocks.run_vocabulary import BlockerCode, Containers, Enforcement, EventType, GitState, PauseAnswer
-from workrail_lint.blocks.vocabulary import (
+from workrail_lint.systems.blocks.run_vocabulary import (
+    BlockerCode,
+    Containers,
+    Enforcement,
+    EventType,
+    GitState,
+    PauseAnswer,
+)
+from workrail_lint.systems.blocks.vocabulary import (
     ConditionType,
     ControlType,
     ExecutionStatus,
@@ -29,9 +36,9 @@ from workrail_lint.blocks.vocabulary import (
     Synthetic,
     members,
 )
-from workrail_lint.scenario.system import ScenarioSystem
-from workrail_lint.workrail.catalog.catalog import load_core
-from workrail_lint.workrail.check import Settings
+from workrail_lint.systems.scenario.system import ScenarioSystem
+from workrail_lint.systems.workrail.catalog.catalog import load_core
+from workrail_lint.systems.workrail.check import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "fixtures" / "scenarios" / "blocks"

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from block_runs import chain, codes, data, edge, group, lanes_of, node, run, types, workflow
 
-from pytest_workrail.blocks import ScenarioInvalid
-from pytest_workrail.blocks.runs import BlockRun
+from pytest_workrail.systems.blocks import ScenarioInvalid
+from pytest_workrail.systems.blocks.block_run import BlockRun
 from workrail_lint import check
-from workrail_lint.blocks.rules.samples import environment, output
 from workrail_lint.findings import Severity
+from workrail_lint.systems.blocks.rules.samples import environment, output
 
 # ------------------------------------------------------------------------------------------------ X1 and X2
 

@@ -10,13 +10,13 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from workrail_lint.blocks.system import BlockSystem
 from workrail_lint.documents.json_edit import apply_fixes, fix_edits
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.findings import Finding
 from workrail_lint.project.discovery import discover
 from workrail_lint.project.run import Plan, order, run
 from workrail_lint.project.selection import Selection
+from workrail_lint.systems.blocks.system import BlockSystem
 
 
 def as_bytes(content: Any) -> bytes:

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from workrail_lint.blocks.models import examples
+from tools.models.blocks import examples
 
 CONTROL: dict[str, Any] = {
     "inputs": [{"name": "in", "dataType": "text", "type": "input", "required": True}],

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from workrail_lint import check, check_text
-from workrail_lint.blocks.documents import BlockKind, detect, id_in_name
-from workrail_lint.blocks.rules.samples import output, workflow
-from workrail_lint.blocks.system import BlockSystem
-from workrail_lint.workrail.rules.samples import workflow as workrail_workflow
+from workrail_lint.systems.blocks.documents import BlockKind, detect, id_in_name
+from workrail_lint.systems.blocks.rules.samples import output, workflow
+from workrail_lint.systems.blocks.system import BlockSystem
+from workrail_lint.systems.workrail.rules.samples import workflow as workrail_workflow
 
 OUTPUT = json.dumps(output()).encode()
 FLOW = json.dumps(workflow()).encode()

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from block_checks import check_folder, fix_once, write
 
-from workrail_lint.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockRule
-from workrail_lint.blocks.rules.registry import FAMILY, GROUPS, all_rules
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.rules.base import Example
 from workrail_lint.rules.example_files import found_at
-from workrail_lint.workrail.rules.registry import all_rules as workflow_rules
+from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockRule
+from workrail_lint.systems.blocks.rules.registry import FAMILY, GROUPS, all_rules
+from workrail_lint.systems.workrail.rules.registry import all_rules as workflow_rules
 
 RULES = all_rules()
 EXAMPLES = [

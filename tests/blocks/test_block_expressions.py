@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workrail_lint.blocks.definition import Definition
-from workrail_lint.blocks.expressions import holds, parse_expression
-from workrail_lint.blocks.rules.samples import control, workflow
-from workrail_lint.result import Err, Ok
+from workrail_lint.base.result import Err, Ok
+from workrail_lint.systems.blocks.definition import Definition
+from workrail_lint.systems.blocks.expressions import holds, parse_expression
+from workrail_lint.systems.blocks.rules.samples import control, workflow
 
 VARIABLES: dict[str, Any] = {
     "n": 3,

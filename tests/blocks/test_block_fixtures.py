@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 from block_checks import check_paths
 
-from workrail_lint.blocks.documents import BlockKind, detect
-from workrail_lint.blocks.environment import NAMES
-from workrail_lint.blocks.ir import compile_definition
-from workrail_lint.blocks.models.packs import packs
-from workrail_lint.blocks.options import CHOICES, TREE, WORKFLOW
-from workrail_lint.blocks.rules.registry import all_rules
-from workrail_lint.blocks.vocabulary import BLOCK_TYPE_OF, EXPECTED_KIND
-from workrail_lint.result import Ok
+from tools.models.blocks.packs import packs
+from workrail_lint.base.result import Ok
+from workrail_lint.systems.blocks.documents import BlockKind, detect
+from workrail_lint.systems.blocks.environment import NAMES
+from workrail_lint.systems.blocks.ir import compile_definition
+from workrail_lint.systems.blocks.options import CHOICES, TREE, WORKFLOW
+from workrail_lint.systems.blocks.rules.registry import all_rules
+from workrail_lint.systems.blocks.vocabulary import BLOCK_TYPE_OF, EXPECTED_KIND
 
 ROOT = Path(__file__).resolve().parents[2]
 FIXTURES = ROOT / "fixtures" / "blocks"

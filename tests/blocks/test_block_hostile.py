@@ -15,8 +15,9 @@ import pytest
 from block_checks import check_files, check_folder, check_text, told, write
 from effort import patience
 
-from workrail_lint.blocks.rules.folder_files import CHAIN, without
-from workrail_lint.blocks.rules.samples import (
+from workrail_lint.findings import Finding
+from workrail_lint.systems.blocks.rules.folder_files import CHAIN, without
+from workrail_lint.systems.blocks.rules.samples import (
     WORKFLOW_PATH,
     edge,
     environment,
@@ -27,7 +28,6 @@ from workrail_lint.blocks.rules.samples import (
     output_path,
     workflow,
 )
-from workrail_lint.findings import Finding
 
 
 def quickly(function: Any, *arguments: Any) -> list[Finding]:
@@ -228,11 +228,12 @@ HEAVY = ("pydantic", "jsonschema", "pluggy", "dataclasses", "inspect", "pathlib"
 SCRIPT = """
 import sys
 from types import SimpleNamespace
-from workrail_lint.blocks.system import BlockSystem
+from workrail_lint.systems.blocks.system import BlockSystem
 system = BlockSystem()
 data = open(sys.argv[1], "rb").read()
 assert system.claims("workflows/a.json", b'{"id": "a", "steps": []}', False) is None
-assert not [name for name in sys.modules if name.startswith("workrail_lint.blocks.rules")], "rules are loaded too early"
+loaded = [name for name in sys.modules if name.startswith("workrail_lint.systems.blocks.rules")]
+assert not loaded, "rules are loaded too early"
 kind = system.claims(sys.argv[1], data, True)
 result = system.check(sys.argv[1], data, kind, SimpleNamespace(options={}))
 system.cross_check({sys.argv[1]: result.record}, SimpleNamespace(options={}), False)

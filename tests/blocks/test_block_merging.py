@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workrail_lint.blocks.merging import (
+from workrail_lint.systems.blocks.merging import (
     Clash,
     clashes,
     completion_order,
@@ -17,8 +17,8 @@ from workrail_lint.blocks.merging import (
     merge,
     reported,
 )
-from workrail_lint.blocks.rules.samples import output
-from workrail_lint.blocks.vocabulary import MergeStrategy
+from workrail_lint.systems.blocks.rules.samples import output
+from workrail_lint.systems.blocks.vocabulary import MergeStrategy
 
 NAMES = ("a", "b", "c")
 PATHS = st.lists(st.sampled_from(["p", "q", "r", "./p", "/workspace/q", "../out", "/etc/passwd"]), max_size=4)

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from block_checks import check_files, check_text, fix_once
 
-from workrail_lint.blocks.check import check_trace
-from workrail_lint.blocks.rules.samples import (
+from workrail_lint.findings import Finding
+from workrail_lint.systems.blocks.check import check_trace
+from workrail_lint.systems.blocks.rules.samples import (
     FAN_IN_PATH,
     MOUNT_PATH,
     WORKFLOW_PATH,
@@ -26,8 +27,7 @@ from workrail_lint.blocks.rules.samples import (
     text,
     workflow,
 )
-from workrail_lint.blocks.rules.traces import events, step
-from workrail_lint.findings import Finding
+from workrail_lint.systems.blocks.rules.traces import events, step
 
 
 def messages(findings: list[Finding], code: str) -> list[tuple[str, str]]:

@@ -13,19 +13,19 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
-from workrail_lint.blocks.check import check_document
-from workrail_lint.blocks.documents import EXTENDED, BlockKind, load_schema, schema_path, validator
-from workrail_lint.blocks.models import examples, generate
-from workrail_lint.blocks.models.definition import StudioWorkflow
-from workrail_lint.blocks.models.output import BlockOutput, ExtendedBlockOutput
-from workrail_lint.blocks.models.packs import PACKS_FILE, packs
-from workrail_lint.blocks.models.run import Environment, ExtendedFanInResult, FanInResult, RepoMount
-from workrail_lint.blocks.options import BlockOptions
-from workrail_lint.blocks.rules.base import BlockDocument
+from tools.models.blocks import examples, generate
+from tools.models.blocks.definition import StudioWorkflow
+from tools.models.blocks.output import BlockOutput, ExtendedBlockOutput
+from tools.models.blocks.packs import PACKS_FILE, packs
+from tools.models.blocks.run import Environment, ExtendedFanInResult, FanInResult, RepoMount
 from workrail_lint.documents.json_reader import JsonDocument
 from workrail_lint.findings import Finding, Phase, Severity
-from workrail_lint.workrail.catalog.contracts import plain_schema, validate_artifact
-from workrail_lint.workrail.catalog.pack_schema import schema_problems
+from workrail_lint.systems.blocks.check import check_document
+from workrail_lint.systems.blocks.documents import EXTENDED, BlockKind, load_schema, schema_path, validator
+from workrail_lint.systems.blocks.options import BlockOptions
+from workrail_lint.systems.blocks.rules.base import BlockDocument
+from workrail_lint.systems.workrail.catalog.contracts import plain_schema, validate_artifact
+from workrail_lint.systems.workrail.catalog.pack_schema import schema_problems
 
 EXTENDED_FAN_IN = {**examples.FAN_IN, "blockOutputs": [*examples.FAN_IN["blockOutputs"], TEST_OUTPUT]}
 LOCAL = {"source": "local", "localPath": "repo", "readOnly": True}

@@ -9,9 +9,10 @@ import pytest
 from block_mutants import mutated
 from hypothesis import HealthCheck, given, settings
 
-from workrail_lint.blocks.documents import BlockKind, validator
-from workrail_lint.blocks.models import examples
-from workrail_lint.blocks.outputs import (
+from tools.models.blocks import examples
+from workrail_lint.base.result import Err, Ok
+from workrail_lint.systems.blocks.documents import BlockKind, validator
+from workrail_lint.systems.blocks.outputs import (
     Discrepancy,
     discrepancy,
     node_status,
@@ -19,9 +20,8 @@ from workrail_lint.blocks.outputs import (
     synthetic_summary,
     validate_output,
 )
-from workrail_lint.blocks.rules.samples import output
-from workrail_lint.blocks.vocabulary import BlockType, NodeStatus, Synthetic
-from workrail_lint.result import Err, Ok
+from workrail_lint.systems.blocks.rules.samples import output
+from workrail_lint.systems.blocks.vocabulary import BlockType, NodeStatus, Synthetic
 
 
 def judged(value: Any, node: str = "dev", **options: bool) -> Any:

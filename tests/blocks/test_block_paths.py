@@ -9,7 +9,8 @@ from effort import patience
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from workrail_lint.blocks.paths import (
+from workrail_lint.documents.schema_dialect import python_pattern
+from workrail_lint.systems.blocks.paths import (
     HARMLESS_PATH,
     glob_matches,
     is_allowed,
@@ -18,7 +19,6 @@ from workrail_lint.blocks.paths import (
     lane_folder,
     normalized,
 )
-from workrail_lint.schemas.dialect import python_pattern
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workrail_lint.blocks.definition import Definition
-from workrail_lint.blocks.prompts import Difference, Part, Section, assemble, difference, joined, sections
-from workrail_lint.blocks.rules.node_settings import prompt_fields
-from workrail_lint.blocks.rules.samples import control, node, workflow
+from workrail_lint.systems.blocks.definition import Definition
+from workrail_lint.systems.blocks.prompts import Difference, Part, Section, assemble, difference, joined, sections
+from workrail_lint.systems.blocks.rules.node_settings import prompt_fields
+from workrail_lint.systems.blocks.rules.samples import control, node, workflow
 
 TEXTS = st.lists(st.sampled_from(["a", "b", " ", "\n", "\r\n", "\0", "\t"]), max_size=12).map("".join)
 LISTS = st.none() | st.lists(TEXTS, max_size=3)

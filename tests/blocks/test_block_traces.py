@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from workrail_lint.blocks.check import check_trace
-from workrail_lint.blocks.comparison import first_difference
-from workrail_lint.blocks.merging import CONFLICT_EVENT
-from workrail_lint.blocks.rules.samples import conflict, fan_in, lane
-from workrail_lint.blocks.rules.traces import events, step
+from workrail_lint.systems.blocks.check import check_trace
+from workrail_lint.systems.blocks.comparison import first_difference
+from workrail_lint.systems.blocks.merging import CONFLICT_EVENT
+from workrail_lint.systems.blocks.rules.samples import conflict, fan_in, lane
+from workrail_lint.systems.blocks.rules.traces import events, step
 
 
 def codes(trace: dict[str, Any]) -> list[str]:

@@ -13,13 +13,15 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from workrail_lint.blocks.check import check_unit
-from workrail_lint.blocks.documents import BlockKind
-from workrail_lint.blocks.models import examples
-from workrail_lint.blocks.options import BlockOptions
-from workrail_lint.blocks.records import record_of
-from workrail_lint.blocks.rules.folder_files import CHAIN, without
-from workrail_lint.blocks.rules.samples import (
+from tools.models.blocks import examples
+from workrail_lint.documents.operations import Respell
+from workrail_lint.findings import Finding, Severity
+from workrail_lint.systems.blocks.check import check_unit
+from workrail_lint.systems.blocks.documents import BlockKind
+from workrail_lint.systems.blocks.options import BlockOptions
+from workrail_lint.systems.blocks.records import record_of
+from workrail_lint.systems.blocks.rules.folder_files import CHAIN, without
+from workrail_lint.systems.blocks.rules.samples import (
     WORKFLOW_PATH,
     control,
     edge,
@@ -32,10 +34,8 @@ from workrail_lint.blocks.rules.samples import (
     output_path,
     workflow,
 )
-from workrail_lint.blocks.system import BlockSystem
-from workrail_lint.blocks.units import Folder, Unit
-from workrail_lint.findings import Finding, Severity
-from workrail_lint.findings.fix import Respell
+from workrail_lint.systems.blocks.system import BlockSystem
+from workrail_lint.systems.blocks.units import Folder, Unit
 
 GAP = without(output_path("b"))
 

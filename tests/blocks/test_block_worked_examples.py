@@ -9,33 +9,22 @@ from typing import Any
 import pytest
 from block_checks import check_files, check_folder, check_text, settings, told, write
 
-from workrail_lint.blocks.check import check_trace
-from workrail_lint.blocks.definition import Definition
-from workrail_lint.blocks.environment import Run, environment, previous_block
-from workrail_lint.blocks.ir import compile_definition
-from workrail_lint.blocks.merging import merge
-from workrail_lint.blocks.outputs import node_status, synthetic_output, validate_output
-from workrail_lint.blocks.plan import Plan, make_plan
-from workrail_lint.blocks.prompts import assemble
-from workrail_lint.blocks.rules.samples import (
-    edge,
-    fan_in,
-    group,
-    lane,
-    mount,
-    node,
-    output,
-    workflow,
-)
-from workrail_lint.blocks.rules.samples import (
-    environment as env_record,
-)
-from workrail_lint.blocks.system import BlockSystem
-from workrail_lint.blocks.transitions import node_runs
-from workrail_lint.blocks.vocabulary import BlockType, MergeStrategy, NodeStatus, Synthetic
+from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.project.fixing import fix_text
-from workrail_lint.result import Err, Ok
+from workrail_lint.systems.blocks.check import check_trace
+from workrail_lint.systems.blocks.definition import Definition
+from workrail_lint.systems.blocks.environment import Run, environment, previous_block
+from workrail_lint.systems.blocks.ir import compile_definition
+from workrail_lint.systems.blocks.merging import merge
+from workrail_lint.systems.blocks.outputs import node_status, synthetic_output, validate_output
+from workrail_lint.systems.blocks.plan import Plan, make_plan
+from workrail_lint.systems.blocks.prompts import assemble
+from workrail_lint.systems.blocks.rules.samples import edge, fan_in, group, lane, mount, node, output, workflow
+from workrail_lint.systems.blocks.rules.samples import environment as env_record
+from workrail_lint.systems.blocks.system import BlockSystem
+from workrail_lint.systems.blocks.transitions import node_runs
+from workrail_lint.systems.blocks.vocabulary import BlockType, MergeStrategy, NodeStatus, Synthetic
 
 # ------------------------------------------------------------------------------------------------ X1, output
 

@@ -11,7 +11,7 @@ import pytest
 from cli_types import Ran, Run
 
 from workrail_lint.cli import main
-from workrail_lint.workrail.rules.samples import step, workflow
+from workrail_lint.systems.workrail.rules.samples import step, workflow
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ import pytest
 from cli_types import Run
 from effort import patience
 
-from workrail_lint.workrail.rules.samples import controlled_loop, step, workflow
+from workrail_lint.systems.workrail.rules.samples import controlled_loop, step, workflow
 
 CLEAN = workflow(step("first"), step("second", "Do it again."))
 BROKEN = {**CLEAN, "steps": [step("first", title=..., titel="x")]}
@@ -243,7 +243,7 @@ def test_a_project_below_a_folder_named_routines_has_workflows(run: Run, write: 
 
 
 def test_cross_file_findings(run: Run, write: Any) -> None:
-    from workrail_lint.workrail.rules.samples import parallel
+    from workrail_lint.systems.workrail.rules.samples import parallel
 
     fan = parallel(parallelDelegations=[{"workflowId": "demo.bb"}, {"workflowId": "demo.cc"}])
     write("workflows/a.json", workflow(step(), fan, id="demo.aa"))
@@ -359,8 +359,8 @@ PLUGIN = """
 from workrail_lint.project.plugins import hookimpl
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
-from workrail_lint.workrail.rules.base import WorkflowRule
-from workrail_lint.workrail.rules.samples import workflow
+from workrail_lint.systems.workrail.rules.base import WorkflowRule
+from workrail_lint.systems.workrail.rules.samples import workflow
 
 class TeamName(WorkflowRule):
     code = "XX001"

@@ -12,8 +12,8 @@ import pytest
 from cli_types import Run
 
 from workrail_lint import compile_workflow
-from workrail_lint.workrail.canonical import canonical_bytes, digest
-from workrail_lint.workrail.rules.samples import step, workflow
+from workrail_lint.base.canonical import canonical_bytes, digest
+from workrail_lint.systems.workrail.rules.samples import step, workflow
 
 
 def test_one_path_prints_the_ir(run: Run, write: Any, plain: dict[str, Any]) -> None:

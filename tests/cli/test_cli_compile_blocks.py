@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from cli_types import Run
 
-from workrail_lint.blocks.ir import compile_definition, definition_hash
-from workrail_lint.blocks.rules.samples import edge, node, workflow
-from workrail_lint.result import Ok
+from workrail_lint.base.result import Ok
+from workrail_lint.systems.blocks.ir import compile_definition, definition_hash
+from workrail_lint.systems.blocks.rules.samples import edge, node, workflow
 
 FLOW = workflow(node("plan"), node("dev", "coding", "Build it."), edges=[edge("plan", "dev")])
 

@@ -10,9 +10,9 @@ from cli_types import Run
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workrail_lint.workrail.graph.items import condition_text
-from workrail_lint.workrail.graph.lines import fitted
-from workrail_lint.workrail.rules.samples import controlled_loop, parallel, step, workflow
+from workrail_lint.systems.workrail.graph.items import condition_text
+from workrail_lint.systems.workrail.graph.lines import fitted
+from workrail_lint.systems.workrail.rules.samples import controlled_loop, parallel, step, workflow
 
 HOSTILE = '<b>"quoted" & `x` \x1b[31m {{y}} #1; -->'
 DOCUMENT = workflow(

@@ -12,7 +12,7 @@ import pytest
 from cli_types import Run
 
 from workrail_lint import compile_workflow
-from workrail_lint.workrail.rules.samples import controlled_loop, step, workflow
+from workrail_lint.systems.workrail.rules.samples import controlled_loop, step, workflow
 
 LOCK = "workrail.lock.json"
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from cli_types import Run
 
-from workrail_lint.workrail.rules.samples import step, workflow
+from workrail_lint.systems.workrail.rules.samples import step, workflow
 
 BLANK = workflow(step("first", guidance=["Look twice.", " "]))
 REFERENCE = {"id": "doc", "title": "Doc", "source": "docs/a.md", "purpose": "p", "authoritative": True}

@@ -7,13 +7,13 @@ import json
 import jsonschema
 import pytest
 
-from workrail_lint.blocks.documents import BlockKind
-from workrail_lint.blocks.models import generate as blocks
+from tools.models.blocks import generate as blocks
+from tools.models.team import generate as team
+from tools.models.workrail import generate as workflows
 from workrail_lint.cli import main
-from workrail_lint.schemas import kinds
-from workrail_lint.team.documents import MARKDOWN, TeamKind
-from workrail_lint.team.models import generate as team
-from workrail_lint.workrail.model import generate as workflows
+from workrail_lint.systems.blocks.documents import BlockKind
+from workrail_lint.systems.schemas import kinds
+from workrail_lint.systems.team.documents import MARKDOWN, TeamKind
 
 KINDS = kinds()
 # What is a folder, prose, or the record of a run has no schema.

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from cli_types import Run
 
-from workrail_lint.workrail.rules.samples import controlled_loop, parallel, step, workflow
+from workrail_lint.systems.workrail.rules.samples import controlled_loop, parallel, step, workflow
 
 BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 LONG = "Weigh every candidate against every other one and WRITE DOWN WHICH OF THEM SURVIVES, WITH REASONS"

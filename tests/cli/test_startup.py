@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from workrail_lint.workrail.rules.samples import step, workflow
+from workrail_lint.systems.workrail.rules.samples import step, workflow
 
 HEAVY = {
     "pydantic",
@@ -62,14 +62,14 @@ def test_a_cached_result_loads_no_rules_and_no_compiler(project: Path) -> None:
     loaded(project, "workflows/example.json")
     modules = loaded(project, "workflows/example.json")
     assert modules & HEAVY == set()
-    assert not [name for name in modules if name.startswith("workrail_lint.workrail.rules.")]
-    assert "workrail_lint.workrail.compiler.compiled" not in modules
+    assert not [name for name in modules if name.startswith("workrail_lint.systems.workrail.rules.")]
+    assert "workrail_lint.systems.workrail.compiler.compiled" not in modules
 
 
 def test_rules_about_loops_wait_for_a_loop(project: Path) -> None:
     modules = loaded(project, "--no-cache", "workflows/example.json")
-    assert "workrail_lint.workrail.rules.loop_config" not in modules
-    assert "workrail_lint.workrail.rules.criteria" not in modules
+    assert "workrail_lint.systems.workrail.rules.loop_config" not in modules
+    assert "workrail_lint.systems.workrail.rules.criteria" not in modules
 
 
 def test_importing_the_package_costs_nothing() -> None:

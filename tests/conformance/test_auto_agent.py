@@ -15,13 +15,13 @@ import pytest
 from oracle import read_oracle, requires_oracle, shared_folder
 
 from pytest_workrail.agents.auto import Auto
+from pytest_workrail.agents.transcript import Transcript
 from pytest_workrail.run.bench import Setup
 from pytest_workrail.run.driver import drive
-from pytest_workrail.run.transcript import Transcript
 from workrail_lint import Ok, compile_workflow
-from workrail_lint.workrail.canonical import canonical_bytes, digest
-from workrail_lint.workrail.catalog.catalog import load_core
-from workrail_lint.workrail.catalog.extend import with_routines
+from workrail_lint.base.canonical import canonical_bytes, digest
+from workrail_lint.systems.workrail.catalog.catalog import load_core
+from workrail_lint.systems.workrail.catalog.extend import with_routines
 
 pytestmark = requires_oracle
 

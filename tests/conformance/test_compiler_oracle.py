@@ -12,15 +12,15 @@ import pytest
 from oracle import apply_patch, base_path, load_base, read_jsonl, read_oracle, requires_oracle, shared_folder
 
 from workrail_lint import Ok, canonical_bytes
+from workrail_lint.base.canonical import CanonicalError, canonical_hash, digest
+from workrail_lint.base.result import Err
 from workrail_lint.documents.json_reader import read_json
-from workrail_lint.result import Err
-from workrail_lint.workrail.canonical import CanonicalError, canonical_hash, digest
-from workrail_lint.workrail.catalog.catalog import Catalog, load_core
-from workrail_lint.workrail.catalog.extend import with_routines
-from workrail_lint.workrail.compiler.compiled import compile_definition
-from workrail_lint.workrail.compiler.engine_target import engine_snapshot
-from workrail_lint.workrail.compiler.nodes import Node, walk
-from workrail_lint.workrail.compiler.pipeline import resolve
+from workrail_lint.systems.workrail.catalog.catalog import Catalog, load_core
+from workrail_lint.systems.workrail.catalog.extend import with_routines
+from workrail_lint.systems.workrail.compiler.compiled import compile_definition
+from workrail_lint.systems.workrail.compiler.engine_target import engine_snapshot
+from workrail_lint.systems.workrail.compiler.nodes import Node, walk
+from workrail_lint.systems.workrail.compiler.pipeline import resolve
 
 pytestmark = requires_oracle
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from oracle import read_jsonl, requires_oracle
 
-from pytest_workrail.engine.conditions import evaluate, unsupported_operators
+from pytest_workrail.engine.core.conditions import evaluate, unsupported_operators
 
 pytestmark = requires_oracle
 

@@ -9,7 +9,7 @@ import pytest
 from oracle import apply_patch, load_base, read_jsonl, requires_oracle
 
 from pytest_workrail.agents.auto import Auto
-from pytest_workrail.engine.profiles import PROFILES, ProfileName
+from pytest_workrail.engine.core.profiles import PROFILES, ProfileName
 from pytest_workrail.run.bench import Setup
 from pytest_workrail.run.driver import drive
 from workrail_lint import Ok, check_text, compile_workflow

@@ -8,9 +8,9 @@ import pytest
 from oracle import apply_patch, load_base, read_jsonl, requires_oracle
 
 from workrail_lint.documents.structure import compile_schema
-from workrail_lint.schemas import load_schema
-from workrail_lint.workrail.rules.registry import by_name
-from workrail_lint.workrail.schema_findings import schema_findings
+from workrail_lint.systems.schemas import load_schema
+from workrail_lint.systems.workrail.rules.registry import by_name
+from workrail_lint.systems.workrail.schema_findings import schema_findings
 
 VALIDATOR = compile_schema(load_schema("workflow"))
 

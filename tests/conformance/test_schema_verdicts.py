@@ -10,11 +10,11 @@ from typing import Any
 from oracle import apply_patch, load_base, read_jsonl, read_oracle, requires_oracle
 from pydantic import ValidationError
 
-from workrail_lint import js
+from tools.models.workrail.design import DesignWorkflow
+from tools.models.workrail.workflow import Workflow
+from workrail_lint.base import js
 from workrail_lint.documents.structure import Violation, compile_schema
-from workrail_lint.schemas import load_schema
-from workrail_lint.workrail.model.design import DesignWorkflow
-from workrail_lint.workrail.model.workflow import Workflow
+from workrail_lint.systems.schemas import load_schema
 
 pytestmark = requires_oracle
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from oracle import base_path, load_base, read_jsonl, requires_oracle, shared_folder
 
-from pytest_workrail.engine.interpreter import Interpreter, Selection
+from pytest_workrail.engine.core.interpreter import Interpreter, Selection
 from workrail_lint import Err, compile_workflow
-from workrail_lint.workrail.catalog import load_core
-from workrail_lint.workrail.compiler.compiled import compile_definition
+from workrail_lint.systems.workrail.catalog import load_core
+from workrail_lint.systems.workrail.compiler.compiled import compile_definition
 
 pytestmark = requires_oracle
 

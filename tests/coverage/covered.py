@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_workrail import api
-from pytest_workrail.coverage.workflow.goals import goals
-from pytest_workrail.coverage.workflow.observe import observe
-from pytest_workrail.coverage.workflow.points import Point
-from pytest_workrail.engine.profiles import PROFILES, ProfileName
+from pytest_workrail.coverage.goals import goals
+from pytest_workrail.coverage.observe import observe
+from pytest_workrail.coverage.points import Point
+from pytest_workrail.engine.core.profiles import PROFILES, ProfileName
 
 
 def step(step_id: str, **members: Any) -> dict[str, Any]:

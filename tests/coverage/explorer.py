@@ -8,28 +8,28 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_workrail.agents.actions import Action, Prefer, Rewind, Stop, Submit
+from pytest_workrail.agents.agent import Agent, Moment, Opening
 from pytest_workrail.agents.behaviours import behave
-from pytest_workrail.agents.moment import Agent, Moment, Opening
-from pytest_workrail.agents.opening import opening_context
-from pytest_workrail.agents.right import (
+from pytest_workrail.agents.condition_solver import settle_all
+from pytest_workrail.agents.correct import (
     assessment_artifacts,
     contract_artifact,
     loop_decision,
     needed_variables,
     right_answer,
 )
-from pytest_workrail.agents.settling import settle_all
-from pytest_workrail.coverage.workflow.points import Kind, Point
-from pytest_workrail.engine.loops import loop_variables
-from pytest_workrail.engine.modes import Preferences
-from pytest_workrail.engine.packs import ASSESSMENT_KIND, LOOP_CONTROL_KIND, artifact_kind
-from pytest_workrail.engine.profiles import ProfileName
+from pytest_workrail.agents.initial_context import opening_context
+from pytest_workrail.agents.transcript import Transcript
+from pytest_workrail.coverage.points import Kind, Point
+from pytest_workrail.engine.core.loops import loop_variables
+from pytest_workrail.engine.core.modes import Preferences
+from pytest_workrail.engine.core.packs import ASSESSMENT_KIND, LOOP_CONTROL_KIND, artifact_kind
+from pytest_workrail.engine.core.profiles import ProfileName
 from pytest_workrail.run.bench import Setup
 from pytest_workrail.run.driver import drive
-from pytest_workrail.run.transcript import Transcript
-from workrail_lint.js import Json
-from workrail_lint.result import Err, Ok
-from workrail_lint.scenario.vocabulary import Behaviour
+from workrail_lint.base.js import Json
+from workrail_lint.base.result import Err, Ok
+from workrail_lint.systems.scenario.vocabulary import Behaviour
 
 GUIDED = Preferences("guided", "conservative")
 ALONE = Preferences("full_auto_stop_on_user_deps", "conservative")

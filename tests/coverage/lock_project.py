@@ -64,7 +64,7 @@ class LockProject:
         path.write_text(before + source, encoding="utf-8")
 
     def sabotages(self, source: str) -> None:
-        text = f"from pytest_workrail.coverage.locks.sabotage import breaks\n{textwrap.dedent(source)}"
+        text = f"from pytest_workrail.locks.sabotage import breaks\n{textwrap.dedent(source)}"
         (self.pytester.path / "sabotages.py").write_text(text, encoding="utf-8")
 
     def run(self, *options: str) -> pytest.RunResult:

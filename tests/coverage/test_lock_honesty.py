@@ -357,7 +357,7 @@ HONEST = {
             mock.assert_called_once_with(1)
         """,
     "matcher": """
-        from pytest_workrail.coverage.locks.assertions import note_assertion
+        from pytest_workrail.run.pytest_session import note_assertion
 
         def test_it():
             note_assertion("golden")

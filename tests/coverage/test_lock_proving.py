@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from lock_project import LockProject, lock, project
 
-from pytest_workrail.coverage.locks.sabotage import breaks, load_sabotages
+from pytest_workrail.locks.sabotage import breaks, load_sabotages
 
 __all__ = ["project"]
 
@@ -281,7 +281,7 @@ def test_a_sabotage_says_what_it_breaks() -> None:
 
 
 def test_sabotages_come_from_files_folders_and_modules(tmp_path: Path) -> None:
-    source = "from pytest_workrail.coverage.locks.sabotage import breaks\n"
+    source = "from pytest_workrail.locks.sabotage import breaks\n"
     for name in ("b_second", "a_first"):
         text = f'{source}\n@breaks("x", at="m:f")\ndef {name}(original):\n    "Breaks."\n'
         (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")

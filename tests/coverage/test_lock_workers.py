@@ -7,10 +7,10 @@ from itertools import permutations
 
 import pytest
 
-from pytest_workrail.coverage.locks.claims import Claim
-from pytest_workrail.coverage.locks.evidence import Evidence
-from pytest_workrail.coverage.locks.session import LockSession
-from pytest_workrail.coverage.outcomes import Ending
+from pytest_workrail.locks.claims import Claim
+from pytest_workrail.locks.evidence import Evidence
+from pytest_workrail.locks.session import LockSession
+from pytest_workrail.run.pytest_session import Ending
 
 BEGUN = Evidence("test_a.py::test_it", "test_a.py:1", "sha256:0", (Claim("first", None),))
 DONE = replace(BEGUN, ending=Ending.PASSED, asserted=True)

@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_workrail import api
-from pytest_workrail.coverage.workflow.points import Kind, Point
-from pytest_workrail.coverage.workflow.report import document, table
-from pytest_workrail.coverage.workflow.session import CoverageSession
-from pytest_workrail.coverage.workflow.tally import Score, Tally
-from pytest_workrail.run.transcript import Transcript
+from pytest_workrail.agents.transcript import Transcript
+from pytest_workrail.coverage.points import Kind, Point
+from pytest_workrail.coverage.report import document, table
+from pytest_workrail.coverage.session import CoverageSession
+from pytest_workrail.coverage.tally import Score, Tally
 
 WORKFLOWS = {
     "plain": workflow(step("look"), step("mend", runCondition={"var": "broken"}), step("tell", notesOptional=False)),

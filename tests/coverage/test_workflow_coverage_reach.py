@@ -15,11 +15,12 @@ from hypothesis import strategies as st
 
 from pytest_workrail import api
 from pytest_workrail.agents.auto import Auto
-from pytest_workrail.coverage.workflow.goals import goals
-from pytest_workrail.coverage.workflow.observe import observe
-from pytest_workrail.coverage.workflow.points import Kind, Point
-from pytest_workrail.coverage.workflow.walk import Walk
-from pytest_workrail.engine.profiles import PROFILES, ProfileName
+from pytest_workrail.coverage.goals import goals
+from pytest_workrail.coverage.observe import observe
+from pytest_workrail.coverage.path import Walk
+from pytest_workrail.coverage.points import Kind, Point
+from pytest_workrail.engine.core.profiles import PROFILES, ProfileName
+from pytest_workrail.run import start
 from pytest_workrail.run.bench import Setup
 from pytest_workrail.run.driver import drive
 from workrail_lint import Ok, compile_workflow
@@ -290,7 +291,7 @@ def test_what_a_run_shows_is_a_goal_and_the_way_is_the_runs_own(
     if ir is None:
         return
     transcript = drive(
-        Setup(ir, profile, api.preferences(mode, None), context=context, max_turns=200), api.erratic(seed)
+        Setup(ir, profile, start.preferences(mode, None), context=context, max_turns=200), api.erratic(seed)
     ).transcript
     possible = set(goals(ir, PROFILES[profile]))
     assert [point for point in observe(transcript) - possible if point.kind not in NOT_ALWAYS_GOALS] == []

@@ -16,13 +16,13 @@ import pytest
 import yaml
 from doc_blocks import Block, blocks, commands, missing
 
-from pytest_workrail.api import Options, Sources
-from pytest_workrail.fixture import Workrail
+from pytest_workrail.plugin.fixture import Workrail
 from pytest_workrail.run.result import Run
+from pytest_workrail.run.start import Options, Sources
+from workrail_lint.base.result import Ok
 from workrail_lint.cli import COMMANDS
 from workrail_lint.project.config import _KEYS, CHOICES, load_config
 from workrail_lint.report import FORMATS
-from workrail_lint.result import Ok
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

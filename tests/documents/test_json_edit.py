@@ -11,17 +11,8 @@ from hypothesis import strategies as st
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.json_edit import Editor, apply_edit, apply_fix, apply_fixes, difference, fix_edits
 from workrail_lint.documents.json_reader import JsonDocument, read_json
-from workrail_lint.findings.fix import (
-    Cut,
-    Edit,
-    Insert,
-    Operation,
-    Remove,
-    Rename,
-    Replace,
-    ReplaceText,
-    unsafe,
-)
+from workrail_lint.documents.operations import Cut, Edit, Insert, Operation, Remove, Rename, Replace, ReplaceText
+from workrail_lint.findings.fix import unsafe
 
 TEXT = """{
   "id": "a",

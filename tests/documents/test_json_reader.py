@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from workrail_lint import js
+from workrail_lint.base import js
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.json_reader import JsonDocument, deeper_than, read_json
 from workrail_lint.documents.json_recovery import parse

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workrail_lint import js
+from workrail_lint.base import js
 from workrail_lint.documents import pointer, structure
+from workrail_lint.documents.schema_dialect import duplicates, python_pattern
 from workrail_lint.documents.structure import Violation, compile_schema
-from workrail_lint.schemas.dialect import duplicates, python_pattern
 
 INF = float("inf")
 
@@ -377,7 +377,7 @@ def test_checking_a_document_imports_nothing_heavy() -> None:
 import sys
 sys.path.insert(0, sys.argv[1])
 from workrail_lint.documents.structure import compile_schema
-from workrail_lint.schemas import load_schema
+from workrail_lint.systems.schemas import load_schema
 assert compile_schema(load_schema("workflow")).violations({"id": "x"})
 print(sorted({"pydantic", "jsonschema", "pluggy", "dataclasses", "inspect", "pathlib"} & sys.modules.keys()))
 """

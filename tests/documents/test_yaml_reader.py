@@ -14,7 +14,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workrail_lint import js
+from workrail_lint.base import js
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.json_reader import MAX_DEPTH
 from workrail_lint.documents.yaml_reader import YamlDocument, read_yaml

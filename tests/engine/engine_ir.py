@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from workrail_lint.workrail.catalog import load_core
+from workrail_lint.systems.workrail.catalog import load_core
 
 LOOP_CONTROL = "wr.contracts.loop_control"
 GO = {"kind": "wr.loop_control", "decision": "continue"}

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_workrail.engine.conditions import evaluate
-from pytest_workrail.engine.packs import contract_packs
-from pytest_workrail.engine.values import LoopPosition, step_key
+from pytest_workrail.engine.core.conditions import evaluate
+from pytest_workrail.engine.core.packs import contract_packs
+from pytest_workrail.engine.core.values import LoopPosition, step_key
 
 
 class LiteralError(Exception):

@@ -9,9 +9,9 @@ from engine_ir import pack
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_workrail.engine.assessments import RecordedDimension, assess, followups
-from pytest_workrail.engine.packs import ASSESSMENT, contract_packs
-from pytest_workrail.engine.reasons import FollowupRequired
+from pytest_workrail.engine.core.assessments import RecordedDimension, assess, followups
+from pytest_workrail.engine.core.packs import ASSESSMENT, contract_packs
+from pytest_workrail.engine.core.reasons import FollowupRequired
 
 PACK = contract_packs({"contracts": [pack(ASSESSMENT)]})[ASSESSMENT]
 READINESS = {

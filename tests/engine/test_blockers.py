@@ -9,7 +9,7 @@ from engine_ir import pack, workflow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_workrail.engine.blockers import (
+from pytest_workrail.engine.core.blockers import (
     BlockKind,
     FixContext,
     Gap,
@@ -19,7 +19,7 @@ from pytest_workrail.engine.blockers import (
     gap_for,
     snapshot_reason,
 )
-from pytest_workrail.engine.modes import (
+from pytest_workrail.engine.core.modes import (
     DEFAULT_PREFERENCES,
     PRESETS,
     Block,
@@ -28,9 +28,9 @@ from pytest_workrail.engine.modes import (
     decide,
     recommendation_warnings,
 )
-from pytest_workrail.engine.packs import contract_packs
-from pytest_workrail.engine.profiles import LOCKED, REFERENCE
-from pytest_workrail.engine.reasons import (
+from pytest_workrail.engine.core.packs import contract_packs
+from pytest_workrail.engine.core.profiles import LOCKED, REFERENCE
+from pytest_workrail.engine.core.reasons import (
     CapabilityUnavailable,
     CapabilityUnknown,
     ContextBudgetExceeded,
@@ -46,10 +46,10 @@ from pytest_workrail.engine.reasons import (
     StorageCorruption,
     UserOnlyDependency,
 )
-from pytest_workrail.engine.values import LoopPosition, collation_key
-from pytest_workrail.events.blockers import BlockerReport
-from pytest_workrail.events.judgements import GapRecordedData
-from workrail_lint import js
+from pytest_workrail.engine.core.values import LoopPosition, collation_key
+from pytest_workrail.engine.events.blockers import BlockerReport
+from pytest_workrail.engine.events.judgements import GapRecordedData
+from workrail_lint.base import js
 
 REF = "wr.contracts.gate_verdict"
 PACKS = contract_packs(

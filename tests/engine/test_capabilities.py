@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from engine_ir import pack, step, workflow
 
-from pytest_workrail.engine.capabilities import capability_reasons, observations, probe_capability, probe_steps
-from pytest_workrail.engine.divergence import ReportedDivergence, divergences
-from pytest_workrail.engine.index import IrIndex
-from pytest_workrail.engine.outputs import Invalid, OutputJudge, Satisfied, Submission
-from pytest_workrail.engine.packs import CAPABILITY_OBSERVATION, DIVERGENCE, contract_packs
-from pytest_workrail.engine.profiles import REFERENCE
-from pytest_workrail.engine.reasons import CapabilityUnavailable, CapabilityUnknown
-from pytest_workrail.events.judgements import CapabilityObservedData
+from pytest_workrail.engine.core.capabilities import capability_reasons, observations, probe_capability, probe_steps
+from pytest_workrail.engine.core.divergence import ReportedDivergence, divergences
+from pytest_workrail.engine.core.index import IrIndex
+from pytest_workrail.engine.core.outputs import Invalid, OutputJudge, Satisfied, Submission
+from pytest_workrail.engine.core.packs import CAPABILITY_OBSERVATION, DIVERGENCE, contract_packs
+from pytest_workrail.engine.core.profiles import REFERENCE
+from pytest_workrail.engine.core.reasons import CapabilityUnavailable, CapabilityUnknown
+from pytest_workrail.engine.events.judgements import CapabilityObservedData
 from workrail_lint import compile_workflow
 
 PACKS = contract_packs({"contracts": [pack(CAPABILITY_OBSERVATION), pack(DIVERGENCE)]})

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_workrail.engine import conditions
-from pytest_workrail.engine.conditions import (
+from pytest_workrail.engine.core import conditions
+from pytest_workrail.engine.core.conditions import (
     OPERATORS,
     evaluate,
     lenient_equal,

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_workrail.engine.criteria import Validation, evaluate_criteria
-from workrail_lint.result import Err
+from pytest_workrail.engine.core.criteria import Validation, evaluate_criteria
+from workrail_lint.base.result import Err
 
 REVIEW = "Review validation criteria and adjust output accordingly."
 COMPOSITION = Validation(False, ("Validation composition failed",), (REVIEW,))

@@ -18,9 +18,9 @@ from engine_ir import (
     workflow,
 )
 
-from pytest_workrail.engine.interpreter import Interpreter, Selection
-from pytest_workrail.engine.state import Complete, CompletedKeys, Init, LoopFrame, Running, State, StepInstance
-from pytest_workrail.engine.values import LoopPosition, collated
+from pytest_workrail.engine.core.interpreter import Interpreter, Selection
+from pytest_workrail.engine.core.state import Complete, CompletedKeys, Init, LoopFrame, Running, State, StepInstance
+from pytest_workrail.engine.core.values import LoopPosition, collated
 
 
 class Run:

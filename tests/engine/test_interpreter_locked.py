@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from engine_ir import for_count, for_each, step, while_artifact, while_condition, workflow
 
-from pytest_workrail.engine.interpreter import Interpreter, Selection
-from pytest_workrail.engine.profiles import LOCKED, PROFILES, REFERENCE, profile_of
-from pytest_workrail.engine.reasons import InvalidRequiredOutput, LoopLimitReached, MissingRequiredOutput
-from pytest_workrail.engine.state import State
-from pytest_workrail.engine.values import LoopPosition
+from pytest_workrail.engine.core.interpreter import Interpreter, Selection
+from pytest_workrail.engine.core.profiles import LOCKED, PROFILES, REFERENCE, profile_of
+from pytest_workrail.engine.core.reasons import InvalidRequiredOutput, LoopLimitReached, MissingRequiredOutput
+from pytest_workrail.engine.core.state import State
+from pytest_workrail.engine.core.values import LoopPosition
 
 GO = {"kind": "wr.loop_control", "decision": "continue", "loopId": "refine"}
 STOP = {"kind": "wr.loop_control", "decision": "stop", "loopId": "refine"}

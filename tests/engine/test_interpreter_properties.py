@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from literal_interpreter import LiteralRun
 
-from pytest_workrail.engine.interpreter import Interpreter
-from pytest_workrail.engine.state import Complete, CompletedKeys, Running, state_from_json, state_to_json
-from workrail_lint.result import Err
+from pytest_workrail.engine.core.interpreter import Interpreter
+from pytest_workrail.engine.core.state import Complete, CompletedKeys, Running, state_from_json, state_to_json
+from workrail_lint.base.result import Err
 
 _conditions = st.sampled_from(
     [

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from engine_ir import for_count, step, workflow
 
-from pytest_workrail.engine import interpreter as module
-from pytest_workrail.engine.interpreter import Interpreter
+from pytest_workrail.engine.core import interpreter as module
+from pytest_workrail.engine.core.interpreter import Interpreter
 
 
 def _run(interpreter: Interpreter, context: dict[str, Any]) -> int:

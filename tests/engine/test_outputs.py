@@ -9,9 +9,9 @@ from engine_ir import GO, step, while_artifact, workflow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_workrail.engine.criteria import Validation
-from pytest_workrail.engine.index import IrIndex
-from pytest_workrail.engine.outputs import (
+from pytest_workrail.engine.core.criteria import Validation
+from pytest_workrail.engine.core.index import IrIndex
+from pytest_workrail.engine.core.outputs import (
     Invalid,
     Judgement,
     Missing,
@@ -24,8 +24,8 @@ from pytest_workrail.engine.outputs import (
     stored_notes,
     stored_validation,
 )
-from pytest_workrail.engine.profiles import LOCKED, REFERENCE, Profile
-from pytest_workrail.engine.reasons import (
+from pytest_workrail.engine.core.profiles import LOCKED, REFERENCE, Profile
+from pytest_workrail.engine.core.reasons import (
     CapabilityUnknown,
     EvaluationFailed,
     FollowupRequired,
@@ -34,8 +34,8 @@ from pytest_workrail.engine.reasons import (
     MissingRequiredOutput,
     UserOnlyDependency,
 )
-from pytest_workrail.engine.values import TRUNCATION_MARKER, LoopPosition, collated
-from workrail_lint import js
+from pytest_workrail.engine.core.values import TRUNCATION_MARKER, LoopPosition, collated
+from workrail_lint.base import js
 
 VERDICT = "wr.contracts.gate_verdict"
 GOOD = {"kind": "wr.gate_verdict", "version": 1, "verdict": "approved", "confidence": "high", "rationale": "r" * 20}

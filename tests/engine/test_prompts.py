@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from engine_ir import for_count, parallel, step, while_artifact, workflow
 
-from pytest_workrail.engine.index import IrIndex
-from pytest_workrail.engine.profiles import LOCKED, REFERENCE, Profile
-from pytest_workrail.engine.prompts import PendingStep, PromptRenderer, Situation, last_step_id
-from pytest_workrail.engine.slots import PromptStyle
-from pytest_workrail.engine.state import StepInstance
-from pytest_workrail.engine.values import LoopPosition
-from workrail_lint.workrail.canonical import canonical_bytes
+from pytest_workrail.engine.core.index import IrIndex
+from pytest_workrail.engine.core.profiles import LOCKED, REFERENCE, Profile
+from pytest_workrail.engine.core.prompt_slots import PromptStyle
+from pytest_workrail.engine.core.prompts import PendingStep, PromptRenderer, Situation, last_step_id
+from pytest_workrail.engine.core.state import StepInstance
+from pytest_workrail.engine.core.values import LoopPosition
+from workrail_lint.base.canonical import canonical_bytes
 
 _SHAS = "metrics_commit_shas"
 _SIZES = ["metrics_files_changed", "metrics_lines_added", "metrics_lines_removed"]

@@ -9,19 +9,19 @@ from engine_ir import for_each, parallel, step, workflow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_workrail.engine.confirmation import (
+from pytest_workrail.engine.core.confirmation import (
     approval_reason,
     needs_person,
     required_gate,
     standing_gate,
     waits_for_confirmation,
 )
-from pytest_workrail.engine.functions import functions_block
-from pytest_workrail.engine.modes import Preferences
-from pytest_workrail.engine.profiles import LOCKED, REFERENCE
-from pytest_workrail.engine.reasons import UserOnlyDependency
-from pytest_workrail.engine.rendering import fragments_text, parallel_prompt, render_context, substitute
-from pytest_workrail.engine.values import LoopPosition
+from pytest_workrail.engine.core.functions import functions_block
+from pytest_workrail.engine.core.modes import Preferences
+from pytest_workrail.engine.core.profiles import LOCKED, REFERENCE
+from pytest_workrail.engine.core.reasons import UserOnlyDependency
+from pytest_workrail.engine.core.rendering import fragments_text, parallel_prompt, render_context, substitute
+from pytest_workrail.engine.core.values import LoopPosition
 
 _CONTEXT: dict[str, Any] = {
     "name": "cache",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_workrail.engine.state import (
+from pytest_workrail.engine.core.state import (
     Complete,
     CompletedKeys,
     Init,
@@ -15,8 +15,8 @@ from pytest_workrail.engine.state import (
     state_from_json,
     state_to_json,
 )
-from pytest_workrail.engine.values import LoopPosition
-from workrail_lint.workrail.canonical import canonical_hash
+from pytest_workrail.engine.core.values import LoopPosition
+from workrail_lint.base.canonical import canonical_hash
 
 
 def _snapshot(state: State) -> dict[str, object]:

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_workrail.engine.trace import StepRef, TraceEntry, Tracer, within_budget
-from pytest_workrail.engine.values import TRUNCATION_MARKER
-from workrail_lint import js
+from pytest_workrail.engine.core.trace import StepRef, TraceEntry, Tracer, within_budget
+from pytest_workrail.engine.core.values import TRUNCATION_MARKER
+from workrail_lint.base import js
 
 
 def _entries(*summaries: str) -> list[TraceEntry]:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_workrail.engine.values import (
+from pytest_workrail.engine.core.values import (
     TRUNCATION_MARKER,
     LoopPosition,
     collated,
@@ -16,7 +16,7 @@ from pytest_workrail.engine.values import (
     truncate_marked,
     utf8_prefix,
 )
-from workrail_lint import js
+from workrail_lint.base import js
 
 _safe_ids = st.from_regex(r"[a-z0-9_-]{1,8}", fullmatch=True)
 _step_ids = st.lists(_safe_ids, min_size=1, max_size=3).map(".".join)

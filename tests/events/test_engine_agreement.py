@@ -12,8 +12,8 @@ from typing import get_args
 import pytest
 from event_samples import ATTEMPT
 
-from pytest_workrail.engine import reasons
-from pytest_workrail.engine.blockers import (
+from pytest_workrail.engine.core import reasons
+from pytest_workrail.engine.core.blockers import (
     BlockKind,
     FixContext,
     block_kind,
@@ -21,14 +21,14 @@ from pytest_workrail.engine.blockers import (
     gap_for,
     snapshot_reason,
 )
-from pytest_workrail.engine.state import Complete, CompletedKeys, Init, LoopFrame, Running, StepInstance
-from pytest_workrail.engine.trace import IterationRef, LoopRef, StepRef, TraceEntry
-from pytest_workrail.engine.values import LoopPosition
-from pytest_workrail.events.blockers import BlockerReport
-from pytest_workrail.events.ids import AttemptId
-from pytest_workrail.events.judgements import GapRecordedData
-from pytest_workrail.events.payloads import DecisionTraceData
-from pytest_workrail.events.snapshot import (
+from pytest_workrail.engine.core.state import Complete, CompletedKeys, Init, LoopFrame, Running, StepInstance
+from pytest_workrail.engine.core.trace import IterationRef, LoopRef, StepRef, TraceEntry
+from pytest_workrail.engine.core.values import LoopPosition
+from pytest_workrail.engine.events.blockers import BlockerReport
+from pytest_workrail.engine.events.ids import AttemptId
+from pytest_workrail.engine.events.judgements import GapRecordedData
+from pytest_workrail.engine.events.payloads import DecisionTraceData
+from pytest_workrail.engine.events.snapshot import (
     BlockedState,
     GateCheckpoint,
     RetryableBlock,
@@ -36,7 +36,7 @@ from pytest_workrail.events.snapshot import (
     read_snapshot,
     snapshot_of,
 )
-from workrail_lint.result import Ok
+from workrail_lint.base.result import Ok
 
 LOOP = LoopPosition("refine", 1)
 REASONS = [

@@ -44,12 +44,12 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from sample_sessions import long_story
 
-from pytest_workrail.events.kinds import HostEvent, event_from, read_event
-from pytest_workrail.events.manifest import escapes, manifest_record_from, read_manifest_record
-from pytest_workrail.events.payloads import NotesPayload, ShortString
-from pytest_workrail.events.wire import decode_json, nesting, record_line
-from workrail_lint.result import Err, Ok
-from workrail_lint.workrail.canonical import digest
+from pytest_workrail.engine.events.kinds import HostEvent, event_from, read_event
+from pytest_workrail.engine.events.manifest import escapes, manifest_record_from, read_manifest_record
+from pytest_workrail.engine.events.payloads import NotesPayload, ShortString
+from pytest_workrail.engine.events.wire import decode_json, nesting, record_line
+from workrail_lint.base.canonical import digest
+from workrail_lint.base.result import Err, Ok
 
 CLAIM = {"kind": "manual_claim", "enforcementGrade": "weak", "detail": {"claimedBy": "agent", "claim": "available"}}
 PROBE = {

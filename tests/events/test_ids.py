@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_workrail.events import base32, ids
-from pytest_workrail.events.ids import IdKind, IdMint
-from pytest_workrail.store.system import SeededEntropy
-from workrail_lint.result import Err, Ok
+from pytest_workrail.engine.events import base32, ids
+from pytest_workrail.engine.events.ids import IdKind, IdMint
+from pytest_workrail.engine.store.clocks import SeededEntropy
+from workrail_lint.base.result import Err, Ok
 
 
 @pytest.mark.parametrize(

@@ -12,16 +12,16 @@ import pytest
 from event_samples import ATTEMPT, DATA, NODE, OTHER, RUN, SESSION
 from sample_sessions import WORKFLOW_HASH, Story, artifact, recap, running
 
-from pytest_workrail.events import keys, plan
-from pytest_workrail.events.ids import AttemptId, EventId, NodeId, RunId, SessionId
-from pytest_workrail.events.judgements import (
+from pytest_workrail.engine.events import keys, plan
+from pytest_workrail.engine.events.ids import AttemptId, EventId, NodeId, RunId, SessionId
+from pytest_workrail.engine.events.judgements import (
     AssessmentRecordedData,
     CapabilityObservedData,
     ConsequenceAppliedData,
     DivergenceData,
     GapRecordedData,
 )
-from pytest_workrail.events.payloads import (
+from pytest_workrail.engine.events.payloads import (
     ContextSetData,
     DecisionTraceData,
     ObservationData,
@@ -29,7 +29,7 @@ from pytest_workrail.events.payloads import (
     RunStartedData,
     ValidationPerformedData,
 )
-from pytest_workrail.events.plan import Observed, Pen, SnapshotPin, Step
+from pytest_workrail.engine.events.plan import Observed, Pen, SnapshotPin, Step
 
 S, R, N, M, A = SessionId(SESSION), RunId(RUN), NodeId(NODE), NodeId(OTHER), AttemptId(ATTEMPT)
 REF = running([], "a").ref

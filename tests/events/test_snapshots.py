@@ -24,10 +24,10 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from sample_sessions import blocked, complete, running
 
-from pytest_workrail.engine.values import collated
-from pytest_workrail.events.ids import AttemptId
-from pytest_workrail.events.snapshot import CompletedSet, read_snapshot, snapshot_from
-from workrail_lint.result import Err, Ok
+from pytest_workrail.engine.core.values import collated
+from pytest_workrail.engine.events.ids import AttemptId
+from pytest_workrail.engine.events.snapshot import CompletedSet, read_snapshot, snapshot_from
+from workrail_lint.base.result import Err, Ok
 
 
 def state(**changes):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pytest_workrail.protocol.engine import Engine, Options
-from pytest_workrail.protocol.shelf import MemoryShelf
-from pytest_workrail.run.transcript import Exchange, Transcript
-from pytest_workrail.store.home import in_memory
-from pytest_workrail.store.system import FixedClock, SeededEntropy
+from pytest_workrail.agents.transcript import Exchange, Transcript
+from pytest_workrail.engine.protocol.engine import Engine, Options
+from pytest_workrail.engine.protocol.memory_library import MemoryShelf
+from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
+from pytest_workrail.engine.store.home import in_memory
 from workrail_lint import compile_workflow
 
 WORKSPACE = "/work/space"

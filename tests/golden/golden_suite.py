@@ -15,7 +15,7 @@ PRELOADED = golden_made_up
 CONFTEST = """
 import pytest
 from golden_made_up import made_up
-from pytest_workrail.goldens import check_golden
+from pytest_workrail.golden.plugin import check_golden
 
 def pytest_collection_modifyitems(items):
     for item in items:

@@ -13,7 +13,7 @@ import pytest
 from golden_made_up import made_up
 from golden_suite import Suite
 
-from pytest_workrail.golden import cli
+from pytest_workrail.cli import golden as cli
 from pytest_workrail.golden.document import golden_bytes
 from pytest_workrail.golden.pending import pending_bytes, pending_of, proposal
 
@@ -158,7 +158,7 @@ class TestDiff:
         pending_of(_golden(folder, name)).write_bytes(pending_bytes("tests/test_it.py::größe", OLD, NEW))
         for encoding in ("ascii", "utf-8:surrogateescape"):
             done = subprocess.run(
-                [sys.executable, "-m", "pytest_workrail.golden.cli", "list", "--json"],
+                [sys.executable, "-m", "pytest_workrail.cli.golden", "list", "--json"],
                 capture_output=True,
                 env={**os.environ, "PYTHONIOENCODING": encoding},
             )
@@ -272,13 +272,13 @@ class TestUsage:
         assert cli.main(["reject", "tests/__goldens__/test_it/c.golden.json"]) == 3
 
     def test_as_a_program(self, folder: Path) -> None:
-        command = [sys.executable, "-m", "pytest_workrail.golden.cli", "list"]
+        command = [sys.executable, "-m", "pytest_workrail.cli.golden", "list"]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env={**os.environ})
         assert (done.returncode, done.stderr) == (1, "")
         assert done.stdout.count("changed") == 2
 
     def test_a_reader_that_goes_away_is_no_error(self, folder: Path) -> None:
-        command = f"'{sys.executable}' -m pytest_workrail.golden.cli diff | true"
+        command = f"'{sys.executable}' -m pytest_workrail.cli.golden diff | true"
         done = subprocess.run(["sh", "-c", command], cwd=folder, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, "")
 

@@ -12,10 +12,10 @@ from golden_made_up import made_up
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pytest_workrail.agents.transcript import Exchange
 from pytest_workrail.golden import document
 from pytest_workrail.golden.document import dumps, golden_bytes, golden_value, loads, same
 from pytest_workrail.golden.symbols import joined
-from pytest_workrail.run.transcript import Exchange
 
 LOOP = {
     "id": "refine",

@@ -11,7 +11,8 @@ import pytest
 from golden_suite import Suite
 
 from pytest_workrail import api
-from pytest_workrail.scenarios import expectations, loading, playing
+from pytest_workrail.scenarios import expectations, loading
+from pytest_workrail.scenarios import runner as playing
 
 # Loaded here, so that the runs below need not load them again and again.
 PRELOADED = (api, expectations, golden_bench, loading, playing)

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_workrail.events.ids import IdMint
+from pytest_workrail.engine.events.ids import IdMint
+from pytest_workrail.engine.store.clocks import SeededEntropy
+from pytest_workrail.engine.tokens import bech32m, short
+from pytest_workrail.engine.tokens.keys import KeyPair
 from pytest_workrail.golden.symbols import Symbols, joined, lines
-from pytest_workrail.store.system import SeededEntropy
-from pytest_workrail.tokens import bech32m, short
-from pytest_workrail.tokens.keys import KeyPair
 
 KEYS = KeyPair(b"k" * 32, None)
 

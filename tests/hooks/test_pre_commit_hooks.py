@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from workrail_lint.workrail.rules import samples
+from workrail_lint.systems.workrail.rules import samples
 
 if TYPE_CHECKING:
     from conftest import Hooks  # type: ignore[import-not-found]

@@ -9,16 +9,16 @@ import pytest
 from protocol_bench import WORKSPACE, Bench, quiet, workflow
 from sample_sessions import Story, tell_short
 
-from pytest_workrail.events import keys
-from pytest_workrail.events.kinds import AdvanceRecorded, NodeCreated
-from pytest_workrail.events.plan import preferences_plan
-from pytest_workrail.store.filesystem import FileSessionStore
-from pytest_workrail.store.home import Home, on_files
-from pytest_workrail.store.lock import Holder
-from pytest_workrail.store.system import FixedClock, SeededEntropy
-from pytest_workrail.store.tree import TreeFiles
-from pytest_workrail.store.witness import Witness
-from workrail_lint.result import Err, Ok
+from pytest_workrail.engine.events import keys
+from pytest_workrail.engine.events.kinds import AdvanceRecorded, NodeCreated
+from pytest_workrail.engine.events.plan import preferences_plan
+from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
+from pytest_workrail.engine.store.filesystem import FileSessionStore
+from pytest_workrail.engine.store.home import Home, on_files
+from pytest_workrail.engine.store.lock import Holder
+from pytest_workrail.engine.store.permit import Witness
+from pytest_workrail.engine.store.tree import TreeFiles
+from workrail_lint.base.result import Err, Ok
 
 SMALL = workflow("small", quiet("one"), quiet("two"))
 

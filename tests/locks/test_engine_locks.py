@@ -11,21 +11,21 @@ from protocol_bench import WORKSPACE, Bench, quiet, step, workflow
 from pydantic import ValidationError
 from sample_sessions import Story, tell_short
 
-from pytest_workrail.engine.blockers import FixContext, blocker_report
-from pytest_workrail.engine.criteria import Validation
-from pytest_workrail.engine.outputs import stored_notes, stored_validation
-from pytest_workrail.engine.reasons import FollowupRequired, MissingNotes
-from pytest_workrail.engine.trace import StepRef, TraceEntry, within_budget
-from pytest_workrail.engine.values import LoopPosition, parse_step_key, step_key
-from pytest_workrail.events import payloads
-from pytest_workrail.events.blockers import Blocker, BlockerReport, WorkflowStepPointer
-from pytest_workrail.events.kinds import event_from
-from pytest_workrail.projections.dag import project_dag
-from pytest_workrail.store import layout
-from pytest_workrail.store.home import on_files
-from pytest_workrail.store.lock import Holder
-from pytest_workrail.store.system import FixedClock, SeededEntropy
-from workrail_lint.js import u8_length
+from pytest_workrail.engine.core.blockers import FixContext, blocker_report
+from pytest_workrail.engine.core.criteria import Validation
+from pytest_workrail.engine.core.outputs import stored_notes, stored_validation
+from pytest_workrail.engine.core.reasons import FollowupRequired, MissingNotes
+from pytest_workrail.engine.core.trace import StepRef, TraceEntry, within_budget
+from pytest_workrail.engine.core.values import LoopPosition, parse_step_key, step_key
+from pytest_workrail.engine.events import payloads
+from pytest_workrail.engine.events.blockers import Blocker, BlockerReport, WorkflowStepPointer
+from pytest_workrail.engine.events.kinds import event_from
+from pytest_workrail.engine.projections.dag import project_dag
+from pytest_workrail.engine.store import layout
+from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
+from pytest_workrail.engine.store.home import on_files
+from pytest_workrail.engine.store.lock import Holder
+from workrail_lint.base.js import u8_length
 
 
 def test_an_append_writes_and_syncs_its_manifest_once() -> None:

@@ -16,11 +16,11 @@ import pytest
 import rfc8785
 from protocol_bench import Bench
 
-import workrail_lint.workrail.catalog.catalog as catalog
-from pytest_workrail.engine.index import IrIndex
-from pytest_workrail.engine.interpreter import Interpreter
+import workrail_lint.systems.workrail.catalog.catalog as catalog
+from pytest_workrail.engine.core.index import IrIndex
+from pytest_workrail.engine.core.interpreter import Interpreter
 from workrail_lint import compile_workflow
-from workrail_lint.workrail.canonical import canonical_hash, digest
+from workrail_lint.base.canonical import canonical_hash, digest
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 WORKFLOWS = sorted((FIXTURES / "workflows").glob("*.json"))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pytest_workrail.coverage.locks.sabotage import Sabotage, _find, load_sabotages
-from pytest_workrail.lock_registry import shipped_registry
+from pytest_workrail.locks.registry import shipped_registry
+from pytest_workrail.locks.sabotage import Sabotage, _find, load_sabotages
 
 FOLDER = Path(__file__).parents[1] / "sabotages"
 SABOTAGES = load_sabotages([FOLDER.name], FOLDER.parent)

@@ -10,16 +10,16 @@ from typing import Any
 
 import pytest
 
-from pytest_workrail.coverage.locks.record import Record, load_record
-from pytest_workrail.lock_registry import REGISTRY_FILE, read_registry
+from pytest_workrail.locks.record import Record, load_record
+from pytest_workrail.locks.registry import REGISTRY_FILE, read_registry
 from workrail_lint import check_text, compile_workflow
+from workrail_lint.base.files import CACHE_FOLDER as FOLDER
+from workrail_lint.base.result import Err, Ok
 from workrail_lint.cli import main
 from workrail_lint.project.baseline import baseline_text, parse_baseline
-from workrail_lint.project.cache import FOLDER
 from workrail_lint.report import FORMATS
-from workrail_lint.result import Err, Ok
-from workrail_lint.workrail.compiler.blocks import MAX_INJECTED_BYTES
-from workrail_lint.workrail.lockfile import Lockfile, parse_lockfile
+from workrail_lint.systems.workrail.compiler.blocks import MAX_INJECTED_BYTES
+from workrail_lint.systems.workrail.lockfile import Lockfile, parse_lockfile
 
 FIXTURES = Path(__file__).parents[2] / "fixtures"
 

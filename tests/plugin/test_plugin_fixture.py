@@ -266,7 +266,7 @@ def test_modes_bring_their_risk_policy(mode: str, risk: str | None, policy: str)
 
 
 def test_declared_needs_from_python() -> None:
-    from pytest_workrail.engine.reasons import MissingContextKey
+    from pytest_workrail.engine.core.reasons import MissingContextKey
 
     need = Declared("read-change", MissingContextKey("what"))
     assert api.run(REVIEW, profile="locked", declares=[need]).blockers == ("MISSING_CONTEXT_KEY",)

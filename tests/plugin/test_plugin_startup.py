@@ -13,8 +13,13 @@ pytest_plugins = ["pytester"]
 ROOT = Path(__file__).resolve().parents[2]
 HEAVY = (
     *("pydantic", "jsonschema", "orjson", "regex", "yaml"),
-    *("workrail_lint.findings", "workrail_lint.documents", "workrail_lint.workrail"),
-    *("pytest_workrail.engine", "pytest_workrail.protocol", "pytest_workrail.run", "pytest_workrail.goldens"),
+    *("workrail_lint.findings", "workrail_lint.documents", "workrail_lint.systems.workrail"),
+    *(
+        "pytest_workrail.engine.core",
+        "pytest_workrail.engine.protocol",
+        "pytest_workrail.run.driver",
+        "pytest_workrail.golden.plugin",
+    ),
 )
 
 
@@ -52,7 +57,7 @@ def test_only_public_names_of_pytest_are_used() -> None:
 
 
 def test_options_and_settings_carry_our_name(pytester: pytest.Pytester) -> None:
-    from pytest_workrail.options import add_options
+    from pytest_workrail.plugin.options import add_options
 
     seen: list[str] = []
 

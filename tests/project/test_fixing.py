@@ -10,7 +10,7 @@ import pytest
 from workrail_lint import check_text
 from workrail_lint.findings import Finding
 from workrail_lint.project.fixing import fix_text
-from workrail_lint.workrail.rules.samples import loop, step, workflow
+from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
 
 POINT = {"slotId": "checker", "purpose": "Who checks the result.", "default": "routine-check"}
 

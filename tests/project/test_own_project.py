@@ -26,6 +26,10 @@ def test_schemas_are_not_taken_for_what_they_describe(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(ROOT)
-    folders = ["workrail_lint/schemas", "workrail_lint/blocks/schemas", "workrail_lint/team/schemas"]
+    folders = [
+        "workrail_lint/systems/workrail/schemas",
+        "workrail_lint/systems/blocks/schemas",
+        "workrail_lint/systems/team/schemas",
+    ]
     assert main(["check", "--no-cache", "--isolated", *folders]) == 3
     assert f"no document found in {', '.join(folders)}; name a file" in capsys.readouterr().err

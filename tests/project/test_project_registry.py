@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 from workrail_lint import check_text
 from workrail_lint.findings import Finding, Phase, Severity
-from workrail_lint.project.registry import Delegation, Entry, entry_of, registry_findings, renamed_apart
-from workrail_lint.project.source_kind import source_kind_of
-from workrail_lint.workrail.model.enums import SourceKind
-from workrail_lint.workrail.rules.samples import loop, parallel, step, workflow
+from workrail_lint.systems.workrail.registry import Delegation, Entry, entry_of, registry_findings, renamed_apart
+from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
+from workrail_lint.systems.workrail.source_kind import source_kind_of
+from workrail_lint.systems.workrail.vocabulary import SourceKind
 
 
 def entry(path: str, ident: str, *targets: str, kind: str = "project") -> Entry:

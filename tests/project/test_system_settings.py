@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from workrail_lint.blocks.options import CHOICES as BLOCK_CHOICES
-from workrail_lint.blocks.options import TREE, WORKFLOW, block_options
+from workrail_lint.base.result import Err, Ok
 from workrail_lint.cli import main
 from workrail_lint.project.config import _SYSTEM_KEYS, CHOICES, load_config
-from workrail_lint.result import Err, Ok
-from workrail_lint.team.options import team_options
-from workrail_lint.team.rules import samples
-from workrail_lint.team.vocabulary import AgentName, Mode, Profile
+from workrail_lint.systems.blocks.options import CHOICES as BLOCK_CHOICES
+from workrail_lint.systems.blocks.options import TREE, WORKFLOW, block_options
+from workrail_lint.systems.team.options import team_options
+from workrail_lint.systems.team.rules import samples
+from workrail_lint.systems.team.vocabulary import AgentName, Mode, Profile
 
 EVERYTHING = """\
 team-profile = "legacy"

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sample_sessions import Story, long_story
 
-from pytest_workrail.events.kinds import EdgeCreated, NodeCreated, RunStarted, event_from
-from pytest_workrail.projections.dag import project_dag
-from pytest_workrail.projections.errors import ProjectionError
-from pytest_workrail.projections.facts import run_context
-from workrail_lint.result import Err, Ok
+from pytest_workrail.engine.events.kinds import EdgeCreated, NodeCreated, RunStarted, event_from
+from pytest_workrail.engine.projections.dag import project_dag
+from pytest_workrail.engine.projections.errors import ProjectionError
+from pytest_workrail.engine.projections.facts import run_context
+from workrail_lint.base.result import Err, Ok
 
 NOWHERE = "node_" + "a" * 26
 

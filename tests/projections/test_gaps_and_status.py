@@ -12,7 +12,7 @@ from typing import get_args
 import pytest
 from sample_sessions import Story
 
-from pytest_workrail.events.judgements import (
+from pytest_workrail.engine.events.judgements import (
     CapabilityGap,
     ContractGap,
     DependencyGap,
@@ -21,10 +21,10 @@ from pytest_workrail.events.judgements import (
     UnexpectedGap,
     Unresolved,
 )
-from pytest_workrail.projections.dag import project_dag
-from pytest_workrail.projections.gaps import project_gaps
-from pytest_workrail.projections.preferences import effective_preferences
-from pytest_workrail.projections.status import RunStatus, run_status
+from pytest_workrail.engine.projections.dag import project_dag
+from pytest_workrail.engine.projections.gaps import project_gaps
+from pytest_workrail.engine.projections.preferences import effective_preferences
+from pytest_workrail.engine.projections.status import RunStatus, run_status
 
 CONTRACT = ContractGap(detail="missing_required_output")
 

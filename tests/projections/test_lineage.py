@@ -9,8 +9,8 @@ from drawn_sessions import stories
 from hypothesis import given, settings
 from sample_sessions import Story
 
-from pytest_workrail.events import keys
-from pytest_workrail.events.judgements import (
+from pytest_workrail.engine.events import keys
+from pytest_workrail.engine.events.judgements import (
     AttemptDetail,
     AttemptProvenance,
     CapabilityObservedData,
@@ -24,10 +24,10 @@ from pytest_workrail.events.judgements import (
     Resolves,
     Unresolved,
 )
-from pytest_workrail.events.kinds import CapabilityObserved
-from pytest_workrail.events.plan import Observed
-from pytest_workrail.projections import facts
-from pytest_workrail.projections.lineage import Lineage
+from pytest_workrail.engine.events.kinds import CapabilityObserved
+from pytest_workrail.engine.events.plan import Observed
+from pytest_workrail.engine.projections import facts
+from pytest_workrail.engine.projections.lineage import Lineage
 
 
 def past(story, node):

@@ -7,9 +7,9 @@ from drawn_sessions import stories
 from hypothesis import given, settings
 from sample_sessions import Story
 
-from pytest_workrail.events import keys
-from pytest_workrail.events.kinds import NodeOutputAppended, event_from
-from pytest_workrail.projections.outputs import project_outputs
+from pytest_workrail.engine.events import keys
+from pytest_workrail.engine.events.kinds import NodeOutputAppended, event_from
+from pytest_workrail.engine.projections.outputs import project_outputs
 
 
 def with_outputs(*outputs):

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sample_sessions import Story
 
-from pytest_workrail.engine.profiles import Recap
-from pytest_workrail.engine.values import TRUNCATION_MARKER
-from pytest_workrail.events.kinds import EdgeCreated, NodeOutputAppended, event_from
-from pytest_workrail.projections.recovery import recovery_text
+from pytest_workrail.engine.core.profiles import Recap
+from pytest_workrail.engine.core.values import TRUNCATION_MARKER
+from pytest_workrail.engine.events.kinds import EdgeCreated, NodeOutputAppended, event_from
+from pytest_workrail.engine.projections.recovery import recovery_text
 
 OLDEST, NEWEST = Recap.OLDEST_FIRST_24K, Recap.NEWEST_FIRST_12K
 BUDGET = {OLDEST: 24576, NEWEST: 12288}

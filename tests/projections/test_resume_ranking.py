@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sample_sessions import Story, complete, running
 
-from pytest_workrail.engine.profiles import RewindContext
-from pytest_workrail.events import keys
-from pytest_workrail.events.kinds import NodeCreated, RunStarted
-from pytest_workrail.projections.facts import Workspace
-from pytest_workrail.projections.ranking import (
+from pytest_workrail.engine.core.profiles import RewindContext
+from pytest_workrail.engine.events import keys
+from pytest_workrail.engine.events.kinds import NodeCreated, RunStarted
+from pytest_workrail.engine.projections.facts import Workspace
+from pytest_workrail.engine.projections.ranking import (
     ResumeQuery,
     Tier,
     match_ratio,
@@ -24,7 +24,7 @@ from pytest_workrail.projections.ranking import (
     word_weight,
     words_of,
 )
-from pytest_workrail.projections.resume import SessionSummary, summarize, with_snapshot
+from pytest_workrail.engine.projections.resume import SessionSummary, summarize, with_snapshot
 
 HERE, ELSEWHERE = "sha256:" + "1" * 64, "sha256:" + "2" * 64
 HEAD = "a" * 40

@@ -8,7 +8,7 @@ from typing import Any
 
 from protocol_bench import WORKSPACE
 
-from pytest_workrail.protocol.engine import Engine
+from pytest_workrail.engine.protocol.engine import Engine
 
 _MAX_CALLS = 2000
 _FILLER = "What was done in this step, what was decided and what is open. "

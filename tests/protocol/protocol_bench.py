@@ -7,17 +7,17 @@ import re
 from functools import cache
 from typing import Any
 
-from pytest_workrail.engine.modes import Preferences
-from pytest_workrail.events.ids import RunId, SessionId
-from pytest_workrail.events.kinds import EdgeCreated, Event, GapRecorded, NodeCreated
-from pytest_workrail.events.snapshot import ExecutionSnapshot
-from pytest_workrail.protocol.engine import Answer, Engine, Options
-from pytest_workrail.protocol.errors import ToolError
-from pytest_workrail.protocol.ports import Workspace
-from pytest_workrail.protocol.responses import Reply
-from pytest_workrail.protocol.shelf import MemoryShelf
-from pytest_workrail.store.home import Home, in_memory
-from pytest_workrail.store.system import FixedClock, SeededEntropy
+from pytest_workrail.engine.core.modes import Preferences
+from pytest_workrail.engine.events.ids import RunId, SessionId
+from pytest_workrail.engine.events.kinds import EdgeCreated, Event, GapRecorded, NodeCreated
+from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
+from pytest_workrail.engine.protocol.engine import Answer, Engine, Options
+from pytest_workrail.engine.protocol.errors import ToolError
+from pytest_workrail.engine.protocol.memory_library import MemoryShelf
+from pytest_workrail.engine.protocol.ports import Workspace
+from pytest_workrail.engine.protocol.responses import Reply
+from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
+from pytest_workrail.engine.store.home import Home, in_memory
 from workrail_lint import compile_workflow
 
 WORKSPACE = "/work/space"

@@ -7,11 +7,11 @@ from typing import Any, get_args
 import pytest
 from protocol_bench import Bench, compiled, quiet, step, workflow
 
-from pytest_workrail.engine.blockers import FixContext, block_kind, blocker_report
-from pytest_workrail.engine.modes import DEFAULT_PREFERENCES
-from pytest_workrail.engine.outputs import Judgement, NotRequired, Submission
-from pytest_workrail.engine.profiles import LOCKED
-from pytest_workrail.engine.reasons import (
+from pytest_workrail.engine.core.blockers import FixContext, block_kind, blocker_report
+from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES
+from pytest_workrail.engine.core.outputs import Judgement, NotRequired, Submission
+from pytest_workrail.engine.core.profiles import LOCKED
+from pytest_workrail.engine.core.reasons import (
     CapabilityUnavailable,
     CapabilityUnknown,
     ContextBudgetExceeded,
@@ -27,18 +27,18 @@ from pytest_workrail.engine.reasons import (
     StorageCorruption,
     UserOnlyDependency,
 )
-from pytest_workrail.engine.values import LoopPosition
-from pytest_workrail.events.ids import child_attempt
-from pytest_workrail.events.kinds import AdvanceRecorded, GapRecorded, NodeOutputAppended, ValidationPerformed
-from pytest_workrail.events.payloads import NotesPayload
-from pytest_workrail.events.snapshot import BlockedState
-from pytest_workrail.events.vocabulary import BlockerCode
-from pytest_workrail.protocol import recording
-from pytest_workrail.protocol.answers import pending_instance
-from pytest_workrail.protocol.ports import GitEnd
-from pytest_workrail.protocol.recording import Entry
-from pytest_workrail.protocol.sessions import find_node, load_session, open_node
-from pytest_workrail.protocol.verdicts import Attempted, Refused, Reports
+from pytest_workrail.engine.core.values import LoopPosition
+from pytest_workrail.engine.core.vocabulary import BlockerCode
+from pytest_workrail.engine.events.ids import child_attempt
+from pytest_workrail.engine.events.kinds import AdvanceRecorded, GapRecorded, NodeOutputAppended, ValidationPerformed
+from pytest_workrail.engine.events.payloads import NotesPayload
+from pytest_workrail.engine.events.snapshot import BlockedState
+from pytest_workrail.engine.protocol import recording
+from pytest_workrail.engine.protocol.ports import GitEnd
+from pytest_workrail.engine.protocol.recording import Entry
+from pytest_workrail.engine.protocol.sessions import find_node, load_session, open_node
+from pytest_workrail.engine.protocol.step_response import pending_instance
+from pytest_workrail.engine.protocol.verdicts import Attempted, Refused, Reports
 
 GATE_REF = "wr.contracts.gate_verdict"
 LOOP_REF = "wr.contracts.loop_control"

@@ -6,13 +6,13 @@ from typing import Any
 
 from protocol_bench import WORKSPACE, Bench, compiled, quiet, step, workflow
 
-from pytest_workrail.projections.facts import Workspace as WorkspaceFacts
-from pytest_workrail.protocol.engine import Options
-from pytest_workrail.protocol.ports import InvalidWorkflow, Tag, WorkflowEntry
-from pytest_workrail.protocol.shelf import MemoryShelf, NoWorkspace
-from pytest_workrail.store.home import in_memory
-from pytest_workrail.store.system import FixedClock, SeededEntropy
-from workrail_lint.workrail.canonical import canonical_hash
+from pytest_workrail.engine.projections.facts import Workspace as WorkspaceFacts
+from pytest_workrail.engine.protocol.engine import Options
+from pytest_workrail.engine.protocol.memory_library import MemoryShelf, NoWorkspace
+from pytest_workrail.engine.protocol.ports import InvalidWorkflow, Tag, WorkflowEntry
+from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
+from pytest_workrail.engine.store.home import in_memory
+from workrail_lint.base.canonical import canonical_hash
 
 PLACE = {"workspacePath": WORKSPACE}
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_workrail.lock_registry import (
+from pytest_workrail.locks.registry import (
     REGISTRY_FILE,
     SCHEMA_FILE,
     load_registry,

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from protocol_bench import NEVER_STOP, Bench, quiet, workflow
 
-from pytest_workrail.engine.reasons import UserOnlyDependency
-from pytest_workrail.events.kinds import CapabilityObserved, DivergenceRecorded
+from pytest_workrail.engine.core.reasons import UserOnlyDependency
+from pytest_workrail.engine.events.kinds import CapabilityObserved, DivergenceRecorded
 
 LOOP_CONTROL = "wr.contracts.loop_control"
 GO = {"kind": "wr.loop_control", "decision": "continue", "loopId": "refine"}

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from protocol_bench import WORKSPACE, Bench, quiet, step, workflow
 
-from pytest_workrail.protocol.engine import Answer
+from pytest_workrail.engine.protocol.engine import Answer
 
 TOOLS = (
     "start_workflow",

@@ -8,13 +8,8 @@ from typing import Any
 import pytest
 from protocol_bench import Bench, quiet, step, workflow
 
-from pytest_workrail.engine.profiles import (
-    LOCKED,
-    REFERENCE,
-    CapabilityDowngrade,
-    Profile,
-)
-from pytest_workrail.events.kinds import CapabilityObserved, DivergenceRecorded
+from pytest_workrail.engine.core.profiles import LOCKED, REFERENCE, CapabilityDowngrade, Profile
+from pytest_workrail.engine.events.kinds import CapabilityObserved, DivergenceRecorded
 
 LOOP_CONTROL = "wr.contracts.loop_control"
 DECISION = {"kind": "wr.loop_control", "decision": "continue"}

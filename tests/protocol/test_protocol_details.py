@@ -8,15 +8,15 @@ from typing import Any
 import pytest
 from protocol_bench import Bench, compiled, quiet, step, workflow
 
-from pytest_workrail.events import keys
-from pytest_workrail.events.blockers import Blocker, BlockerReport, ContextBudgetPointer
-from pytest_workrail.events.judgements import (
+from pytest_workrail.engine.events import keys
+from pytest_workrail.engine.events.blockers import Blocker, BlockerReport, ContextBudgetPointer
+from pytest_workrail.engine.events.judgements import (
     AttemptDetail,
     AttemptProvenance,
     CapabilityObservedData,
     DivergenceData,
 )
-from pytest_workrail.events.kinds import (
+from pytest_workrail.engine.events.kinds import (
     AdvanceRecorded,
     AssessmentConsequenceApplied,
     AssessmentRecorded,
@@ -26,8 +26,8 @@ from pytest_workrail.events.kinds import (
     NodeOutputAppended,
     RunCompleted,
 )
-from pytest_workrail.events.payloads import AdvanceRecordedData, ArtifactPayload, BlockedOutcome, NotesPayload
-from pytest_workrail.protocol.errors import ToolError
+from pytest_workrail.engine.events.payloads import AdvanceRecordedData, ArtifactPayload, BlockedOutcome, NotesPayload
+from pytest_workrail.engine.protocol.errors import ToolError
 
 
 def newest(bench: Bench) -> str:

@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 from protocol_bench import WORKSPACE, Bench, quiet, step, workflow
 
-from pytest_workrail.events.ids import NodeId, ref_of
-from pytest_workrail.events.kinds import AdvanceRecorded, EdgeCreated, NodeCreated
-from pytest_workrail.protocol.errors import RetryableAfter, RetryableImmediate, from_store, internal
-from pytest_workrail.store import layout
-from pytest_workrail.store.home import Home, on_files
-from pytest_workrail.store.lock import Holder
-from pytest_workrail.store.ports import StoreIoError, StoreLockBusy
-from pytest_workrail.store.system import FixedClock, SeededEntropy
-from pytest_workrail.store.tree import TreeFiles
-from pytest_workrail.tokens.desk import ContinueGrant, Place, StateGrant
-from workrail_lint.result import Ok
+from pytest_workrail.engine.events.ids import NodeId, ref_of
+from pytest_workrail.engine.events.kinds import AdvanceRecorded, EdgeCreated, NodeCreated
+from pytest_workrail.engine.protocol.errors import RetryableAfter, RetryableImmediate, from_store, internal
+from pytest_workrail.engine.store import layout
+from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
+from pytest_workrail.engine.store.home import Home, on_files
+from pytest_workrail.engine.store.lock import Holder
+from pytest_workrail.engine.store.ports import StoreIoError, StoreLockBusy
+from pytest_workrail.engine.store.tree import TreeFiles
+from pytest_workrail.engine.tokens.issuer import ContinueGrant, Place, StateGrant
+from workrail_lint.base.result import Ok
 
 TWO = workflow("two-steps", quiet("one"), quiet("two"))
 

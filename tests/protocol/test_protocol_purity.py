@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from pytest_workrail import protocol
-from pytest_workrail.engine.profiles import PROFILES
-from pytest_workrail.protocol.ledger import Ledger
-from pytest_workrail.protocol.rehydrate import rehydrate
-from pytest_workrail.protocol.resume import resume
-from pytest_workrail.store.gate import Gate
-from pytest_workrail.store.ports import PinnedWorkflowStore, SessionStore, SnapshotStore
+from pytest_workrail.engine import protocol
+from pytest_workrail.engine.core.profiles import PROFILES
+from pytest_workrail.engine.protocol.rehydrate import rehydrate
+from pytest_workrail.engine.protocol.resume import resume
+from pytest_workrail.engine.protocol.writer import Ledger
+from pytest_workrail.engine.store.gate import Gate
+from pytest_workrail.engine.store.ports import PinnedWorkflowStore, SessionStore, SnapshotStore
 
 MODULES = sorted(Path(protocol.__file__).parent.glob("*.py"))
 FORBIDDEN = {

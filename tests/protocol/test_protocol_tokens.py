@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from protocol_bench import WORKSPACE, Bench, quiet, workflow
 
-from pytest_workrail.events.ids import ref_of
-from pytest_workrail.events.kinds import RunStarted
-from pytest_workrail.store.home import in_memory
-from pytest_workrail.store.system import FixedClock, SeededEntropy
-from pytest_workrail.tokens.desk import CheckpointGrant, ContinueGrant, StateGrant
+from pytest_workrail.engine.events.ids import ref_of
+from pytest_workrail.engine.events.kinds import RunStarted
+from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
+from pytest_workrail.engine.store.home import in_memory
+from pytest_workrail.engine.tokens.issuer import CheckpointGrant, ContinueGrant, StateGrant
 
 TWO = workflow("two-steps", quiet("one"), quiet("two"))
 

@@ -7,8 +7,8 @@ from typing import Any
 from protocol_bench import GUIDED, NEVER_STOP, STARTED, Bench, next_call, step, workflow
 from transcript_shapes import NOTES_BRIEF, NOTES_FULL, PERFORM, done, going_on, ordered, pending, traces
 
-from pytest_workrail.events.kinds import ContextSet, NodeOutputAppended
-from pytest_workrail.events.payloads import NotesPayload
+from pytest_workrail.engine.events.kinds import ContextSet, NodeOutputAppended
+from pytest_workrail.engine.events.payloads import NotesPayload
 
 LINEAR = workflow(
     "t1-linear", step("gather", "Gather", "Collect facts."), step("report", "Report", "Report on {{topic}}.")

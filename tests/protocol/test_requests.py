@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from pytest_workrail.engine.modes import Preferences
-from pytest_workrail.engine.outputs import Submission
-from pytest_workrail.protocol.requests import (
+from pytest_workrail.engine.core.modes import Preferences
+from pytest_workrail.engine.core.outputs import Submission
+from pytest_workrail.engine.protocol.requests import (
     AdvanceRequest,
     RehydrateRequest,
     read_checkpoint,

@@ -24,23 +24,23 @@ from hypothesis.stateful import (
 )
 from protocol_bench import WORKSPACE, compiled, quiet, step, workflow
 
-from pytest_workrail.engine.modes import AUTONOMIES, RISK_POLICIES, Preferences
-from pytest_workrail.events.ids import SessionId
-from pytest_workrail.events.kinds import Event
-from pytest_workrail.projections.dag import project_dag
-from pytest_workrail.projections.gaps import project_gaps
-from pytest_workrail.projections.outputs import project_outputs
-from pytest_workrail.projections.preferences import effective_preferences
-from pytest_workrail.projections.recovery import recovery_text
-from pytest_workrail.protocol.engine import Engine, Options
-from pytest_workrail.protocol.shelf import MemoryShelf
-from pytest_workrail.store import layout
-from pytest_workrail.store.home import Home, in_memory, on_disk, on_files
-from pytest_workrail.store.keyring import TEST_KEY
-from pytest_workrail.store.lock import Holder
-from pytest_workrail.store.system import FixedClock, SeededEntropy
-from pytest_workrail.store.tree import TreeFiles
-from pytest_workrail.tokens.keys import KeyPair, keyring_bytes
+from pytest_workrail.engine.core.modes import AUTONOMIES, RISK_POLICIES, Preferences
+from pytest_workrail.engine.events.ids import SessionId
+from pytest_workrail.engine.events.kinds import Event
+from pytest_workrail.engine.projections.dag import project_dag
+from pytest_workrail.engine.projections.gaps import project_gaps
+from pytest_workrail.engine.projections.outputs import project_outputs
+from pytest_workrail.engine.projections.preferences import effective_preferences
+from pytest_workrail.engine.projections.recovery import recovery_text
+from pytest_workrail.engine.protocol.engine import Engine, Options
+from pytest_workrail.engine.protocol.memory_library import MemoryShelf
+from pytest_workrail.engine.store import layout
+from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
+from pytest_workrail.engine.store.home import Home, in_memory, on_disk, on_files
+from pytest_workrail.engine.store.keyring import TEST_KEY
+from pytest_workrail.engine.store.lock import Holder
+from pytest_workrail.engine.store.tree import TreeFiles
+from pytest_workrail.engine.tokens.keys import KeyPair, keyring_bytes
 
 GATE = "wr.contracts.gate_verdict"
 LOOP = "wr.contracts.loop_control"

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from protocol_bench import STARTED, WORKSPACE, Bench, compiled, quiet, step, workflow
 
-from pytest_workrail.events.kinds import ObservationRecorded, PreferencesChanged, RunStarted
-from pytest_workrail.projections.facts import Workspace as WorkspaceFacts
-from pytest_workrail.protocol.engine import Options
-from pytest_workrail.protocol.ports import InvalidWorkflow, WorkflowEntry
-from pytest_workrail.protocol.shelf import NoWorkspace
-from workrail_lint.workrail.canonical import canonical_hash
+from pytest_workrail.engine.events.kinds import ObservationRecorded, PreferencesChanged, RunStarted
+from pytest_workrail.engine.projections.facts import Workspace as WorkspaceFacts
+from pytest_workrail.engine.protocol.engine import Options
+from pytest_workrail.engine.protocol.memory_library import NoWorkspace
+from pytest_workrail.engine.protocol.ports import InvalidWorkflow, WorkflowEntry
+from workrail_lint.base.canonical import canonical_hash
 
 
 def nothing_written(bench: Bench) -> bool:

@@ -8,12 +8,12 @@ from typing import Any, get_args
 import pytest
 from protocol_bench import Bench, compiled, quiet, step, workflow
 
-from pytest_workrail.engine.slots import PromptStyle
-from pytest_workrail.events.vocabulary import BlockerCode
-from pytest_workrail.protocol.clean_text import step_hash
-from pytest_workrail.protocol.engine import Options
-from pytest_workrail.protocol.shelf import NoWorkspace
-from pytest_workrail.protocol.text import error_text, heading
+from pytest_workrail.engine.core.prompt_slots import PromptStyle
+from pytest_workrail.engine.core.vocabulary import BlockerCode
+from pytest_workrail.engine.protocol.clean_text import step_hash
+from pytest_workrail.engine.protocol.engine import Options
+from pytest_workrail.engine.protocol.memory_library import NoWorkspace
+from pytest_workrail.engine.protocol.text import error_text, heading
 
 USER = "---------\nUSER\n---------\n\n"
 SYSTEM = "---------\nSYSTEM\n---------\n\n"

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from test_report_hostile import assert_harmless
 
+from tools.rule_pages import FIXTURES
 from workrail_lint.cli import main
 from workrail_lint.report import FORMATS
-from workrail_lint.rules.docs import FIXTURES
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workrail_lint.cli.output import Style
+from workrail_lint.base.terminal import Style
 from workrail_lint.documents.text import SourceText
 from workrail_lint.report.frame import cells, frame
 

@@ -13,10 +13,10 @@ from report_samples import RULES, finding, report
 from sarif_schema import SCHEMA
 from test_report_ci import commands
 
+from workrail_lint.base.neutral import LOG_COMMAND
 from workrail_lint.findings import Edit, Finding, Fix, Safety, Severity
 from workrail_lint.report import FORMATS, render, render_statistics
 from workrail_lint.report.data import ReportData, Reported
-from workrail_lint.report.neutral import LOG_COMMAND
 
 NASTY = (
     "\x1b[2J\x1b]8;;http://example.com\x1b\\ \x9b31m \x07 \x00 \r\n::error::x\n::stop-commands::y ##[error]z "

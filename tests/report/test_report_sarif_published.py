@@ -21,10 +21,10 @@ import pytest
 from report_samples import RULES, checked, fixed, report
 from sarif_schema import SCHEMA
 
+from tools.rule_pages import FIXTURES
 from workrail_lint.cli import main
 from workrail_lint.findings import Edit
 from workrail_lint.report import render
-from workrail_lint.rules.docs import FIXTURES
 
 ROOT = Path(__file__).resolve().parents[2]
 TITLE = "Static Analysis Results Format (SARIF) Version 2.1.0 JSON Schema"

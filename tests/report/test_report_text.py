@@ -9,7 +9,7 @@ from report_samples import TEXT, checked, finding, fixed, report
 
 from workrail_lint.findings import Edit, Safety, Severity
 from workrail_lint.report import render
-from workrail_lint.workrail.rules import samples
+from workrail_lint.systems.workrail.rules import samples
 
 # The loop has no bound, a member is misspelt, and somebody left a comment.
 BROKEN = """\

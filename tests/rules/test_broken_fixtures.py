@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tools.rule_pages import FIXTURES, rules
 from workrail_lint.cli import main
 from workrail_lint.rules.base import Example, Rule
-from workrail_lint.rules.docs import FIXTURES, rules
 from workrail_lint.rules.example_files import arguments, fixture_stem, found_at
 
 BROKEN = Path(__file__).resolve().parents[2] / FIXTURES

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from tools.rule_pages import families, further, index, page, rules
 from workrail_lint.cli import main
 from workrail_lint.rules.base import Status
-from workrail_lint.rules.docs import families, further, index, page, rules
 
 RULES = tuple(sorted((*rules(), *further()), key=lambda rule: rule.code))
 

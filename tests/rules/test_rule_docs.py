@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workrail_lint.rules import docs
+from tools import rule_pages as docs
 from workrail_lint.rules.base import Rule
 from workrail_lint.rules.example_files import as_bytes, as_shown, essentials, fixture_stem, fixtures, shown_files
 
@@ -21,7 +21,7 @@ each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
 
 
 def test_the_repository_is_up_to_date() -> None:
-    assert docs.stale(str(ROOT)) == [], "run python -m workrail_lint.rules.docs"
+    assert docs.stale(str(ROOT)) == [], "run python -m tools.rule_pages"
 
 
 @each_rule

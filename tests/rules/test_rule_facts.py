@@ -6,9 +6,9 @@ import re
 
 import pytest
 
+from tools.rule_pages import families, further, rules
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Rule
-from workrail_lint.rules.docs import families, further, rules
 
 RULES = rules()
 each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.code}-{rule.name}")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 
-from pytest_workrail.coverage.locks.sabotage import breaks
+from pytest_workrail.locks.sabotage import breaks
 
-BLOCKS = "pytest_workrail.blocks"
+BLOCKS = "pytest_workrail.systems.blocks"
 ENVIRONMENT = f"{BLOCKS}.attempts:environment"
 MERGE = f"{BLOCKS}.fan_in:merge"
 
@@ -24,7 +24,7 @@ def the_folder_is_made_when_it_is_needed(original):
     return make_output_folder
 
 
-@breaks("block-output-required", at=f"{BLOCKS}.judging:synthetic_output")
+@breaks("block-output-required", at=f"{BLOCKS}.output_judge:synthetic_output")
 def a_missing_output_is_forgiven(original):
     """What is written in a block's place says that all went well."""
     return lambda *arguments, **others: {**original(*arguments, **others), "status": "completed"}
@@ -36,7 +36,7 @@ def broken_outputs_are_thrown_away(original):
     return lambda self, node: self.remove_output(node)
 
 
-@breaks("block-id-equals-node", at=f"{BLOCKS}.judging:validate_output")
+@breaks("block-id-equals-node", at=f"{BLOCKS}.output_judge:validate_output")
 def any_id_will_do(original):
     """An output may name any block."""
     import json
@@ -50,16 +50,16 @@ def any_id_will_do(original):
     return validate_output
 
 
-@breaks("block-prompt-order", at="workrail_lint.blocks.prompts:joined")
+@breaks("block-prompt-order", at="workrail_lint.systems.blocks.prompts:joined")
 def sections_stand_the_other_way_round(original):
     """The last section of a prompt comes first."""
     return lambda parts: original(list(reversed(list(parts))))
 
 
-@breaks("block-prompt-omission", at="workrail_lint.blocks.prompts:sections")
+@breaks("block-prompt-omission", at="workrail_lint.systems.blocks.prompts:sections")
 def gaps_are_left_in_prompts(original):
     """A section without content leaves its blank lines behind."""
-    from workrail_lint.blocks.prompts import Part, Section
+    from workrail_lint.systems.blocks.prompts import Part, Section
 
     def sections(*arguments, **others):
         there = {section.part: section for section in original(*arguments, **others)}
@@ -93,7 +93,7 @@ def one_variable_is_missing(original):
     return environment
 
 
-@breaks("block-previous-chain", at="workrail_lint.blocks.environment:previous_block")
+@breaks("block-previous-chain", at="workrail_lint.systems.blocks.environment:previous_block")
 def the_first_block_is_everybodys_previous_one(original):
     """Every block is pointed at the first one that ran."""
     return lambda definition, plan, node, ran: next(iter(ran), "") if original(definition, plan, node, ran) else ""
@@ -112,7 +112,7 @@ def variables_are_set_once(original):
     return environment
 
 
-@breaks("block-stateless", at=f"{BLOCKS}.containers:Pool.release")
+@breaks("block-stateless", at=f"{BLOCKS}.container_pool:Pool.release")
 def cold_containers_remember(original):
     """Containers are kept, whatever was asked for."""
 
@@ -144,7 +144,7 @@ def lanes_have_one_number(original):
 @breaks("block-fan-in-waits", at=f"{BLOCKS}.lanes:_Race._settle")
 def the_merge_begins_with_the_first_lane(original):
     """The merge begins as soon as one lane is done."""
-    from workrail_lint.blocks.run_vocabulary import EventType
+    from workrail_lint.systems.blocks.run_vocabulary import EventType
 
     def settle(self, lane, verdict, **others):
         original(self, lane, verdict, **others)
@@ -158,7 +158,7 @@ def the_merge_begins_with_the_first_lane(original):
 @breaks("block-concatenate-no-merge", at=MERGE)
 def concatenating_merges_too(original):
     """The files of concatenated lanes are applied."""
-    from workrail_lint.blocks.vocabulary import MergeStrategy
+    from workrail_lint.systems.blocks.vocabulary import MergeStrategy
 
     def merge(strategy, *arguments):
         is_concatenated = strategy is MergeStrategy.CONCATENATE
@@ -188,7 +188,7 @@ def losers_lose_everything(original):
 @breaks("block-fail-on-conflict-pauses", at=MERGE)
 def nobody_is_asked_about_conflicts(original):
     """Conflicts are settled by time under every strategy."""
-    from workrail_lint.blocks.vocabulary import MergeStrategy
+    from workrail_lint.systems.blocks.vocabulary import MergeStrategy
 
     def merge(strategy, outputs, order, *others):
         asks = strategy is MergeStrategy.FAIL_ON_CONFLICT
@@ -217,7 +217,7 @@ def revisions_never_end(original):
 @breaks("block-failed-no-gate", at=f"{BLOCKS}.nodes:_run_block")
 def failures_are_asked_about(original):
     """A block that failed is offered to a person like any other."""
-    from workrail_lint.blocks.vocabulary import NodeStatus
+    from workrail_lint.systems.blocks.vocabulary import NodeStatus
 
     def run_block(*arguments):
         verdict, aborted = original(*arguments)
@@ -226,7 +226,7 @@ def failures_are_asked_about(original):
     return run_block
 
 
-@breaks("block-restrictions-reported", at="workrail_lint.blocks.paths:is_allowed")
+@breaks("block-restrictions-reported", at="workrail_lint.systems.blocks.paths:is_allowed")
 def everything_is_allowed(original):
     """Restrictions restrict nothing."""
     return lambda path, patterns: True

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pytest_workrail.coverage.locks.sabotage import breaks
+from pytest_workrail.locks.sabotage import breaks
 
-IR = "workrail_lint.workrail.compiler.ir"
+IR = "workrail_lint.systems.workrail.compiler.ir"
 
 
-@breaks("ir-format-refused-when-unknown", at="pytest_workrail.engine.index:FORMAT")
+@breaks("ir-format-refused-when-unknown", at="pytest_workrail.engine.core.index:FORMAT")
 def other_formats_are_run(original):
     """An IR of a format that is not known is indexed like any other."""
 
@@ -23,12 +23,12 @@ def other_formats_are_run(original):
     return Anything(original)
 
 
-@breaks("ir-only-input-of-the-engine", at="pytest_workrail.protocol.program:frozen")
+@breaks("ir-only-input-of-the-engine", at="pytest_workrail.engine.protocol.program:frozen")
 def the_engine_asks_the_catalog(original):
     """A run looks things up that its IR does not hold."""
 
     def frozen(ir, onboarding):
-        from workrail_lint.workrail.catalog import catalog
+        from workrail_lint.systems.workrail.catalog import catalog
 
         catalog.load_core()
         return original(ir, onboarding)
@@ -36,12 +36,12 @@ def the_engine_asks_the_catalog(original):
     return frozen
 
 
-@breaks("ir-pinned-for-the-run", at="pytest_workrail.protocol.engine:Engine.continue_workflow")
+@breaks("ir-pinned-for-the-run", at="pytest_workrail.engine.protocol.engine:Engine.continue_workflow")
 def runs_follow_the_file(original):
     """A run goes on with the newest version of its workflow."""
 
     def continue_workflow(self, request):
-        from pytest_workrail.protocol.program import Program
+        from pytest_workrail.engine.protocol.program import Program
 
         kept = self._archive.programs._kept
         for pinned, program in list(kept.items()):
@@ -79,11 +79,11 @@ def features_stay_in_the_order_of_the_source(original):
 
 @breaks(
     "ir-renders-alike-after-reading-back",
-    at=("pytest_workrail.protocol.program:frozen", "pytest_workrail.engine.guidance:contract_guidance"),
+    at=("pytest_workrail.engine.protocol.program:frozen", "pytest_workrail.engine.core.guidance:contract_guidance"),
 )
 def prompts_follow_the_order_of_members(original):
     """What an agent reads about a contract depends on the order in which its schema was written."""
-    from workrail_lint.result import Ok
+    from workrail_lint.base.result import Ok
 
     if original.__name__ == "frozen":
         return lambda ir, onboarding: Ok((ir, original(ir, onboarding).value[1]))
@@ -95,7 +95,7 @@ def prompts_follow_the_order_of_members(original):
     return guidance
 
 
-@breaks("ir-virtual-steps-are-steps", at="workrail_lint.workrail.compiler.pipeline:expand_virtual")
+@breaks("ir-virtual-steps-are-steps", at="workrail_lint.systems.workrail.compiler.pipeline:expand_virtual")
 def generated_steps_stand_anywhere(original):
     """Generated steps come before the step they belong to."""
 
@@ -106,7 +106,7 @@ def generated_steps_stand_anywhere(original):
     return expand
 
 
-@breaks("ir-probe-before-first-step", at="workrail_lint.workrail.compiler.probes:insert_probes")
+@breaks("ir-probe-before-first-step", at="workrail_lint.systems.workrail.compiler.probes:insert_probes")
 def nobody_probes(original):
     """A required capability gets no probe."""
     return lambda nodes, *others: (nodes, [])
@@ -118,7 +118,7 @@ def everything_was_authored(original):
     return lambda node: {"source": "authored", "injected": []}
 
 
-@breaks("ir-inspect-hash-is-run-hash", at="pytest_workrail.protocol.inspect:frozen")
+@breaks("ir-inspect-hash-is-run-hash", at="pytest_workrail.engine.protocol.inspect:frozen")
 def the_shown_hash_is_another(original):
     """The hash shown before a start is not the one of the run."""
 

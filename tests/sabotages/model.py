@@ -6,11 +6,11 @@ import itertools
 import json
 from dataclasses import replace
 
-from pytest_workrail.coverage.locks.sabotage import breaks
-from workrail_lint.result import Err, Ok
+from pytest_workrail.locks.sabotage import breaks
+from workrail_lint.base.result import Err, Ok
 
-DAG = "pytest_workrail.projections.dag"
-CANONICAL = "workrail_lint.workrail.canonical"
+DAG = "pytest_workrail.engine.projections.dag"
+CANONICAL = "workrail_lint.base.canonical"
 
 
 @breaks("runs-are-dags", at=f"{DAG}:_add_edge")
@@ -24,19 +24,19 @@ def edges_may_lead_anywhere(original):
     return add
 
 
-@breaks("gaps-append-only-resolution", at="pytest_workrail.projections.gaps:project_gaps")
+@breaks("gaps-append-only-resolution", at="pytest_workrail.engine.projections.gaps:project_gaps")
 def gaps_stay_open(original):
     """A later gap that resolves an earlier one is not heard."""
     return lambda events: replace(original(events), resolved=frozenset())
 
 
-@breaks("preferences-node-attached", at="pytest_workrail.projections.preferences:effective_preferences")
+@breaks("preferences-node-attached", at="pytest_workrail.engine.projections.preferences:effective_preferences")
 def preferences_belong_to_the_run(original):
     """What was set last holds everywhere."""
 
     def effective(events, run, node):
-        from pytest_workrail.engine.modes import Preferences
-        from pytest_workrail.events.kinds import PreferencesChanged
+        from pytest_workrail.engine.core.modes import Preferences
+        from pytest_workrail.engine.events.kinds import PreferencesChanged
 
         set_last = [event.data.effective for event in events if isinstance(event, PreferencesChanged)]
         found = original(events, run, node)
@@ -72,7 +72,7 @@ def clocks_decide(original):
     """The tip that was made last by the clock is preferred."""
 
     def project(events):
-        from pytest_workrail.events.kinds import NodeCreated
+        from pytest_workrail.engine.events.kinds import NodeCreated
 
         found = original(events)
         if isinstance(found, Err):
@@ -88,7 +88,7 @@ def clocks_decide(original):
     return project
 
 
-@breaks("workflow-hash-jcs-sha256", at="pytest_workrail.protocol.program:canonical_bytes")
+@breaks("workflow-hash-jcs-sha256", at="pytest_workrail.engine.protocol.program:canonical_bytes")
 def workflows_are_hashed_as_they_come(original):
     """The order of members has a say in the hash of a workflow."""
     return lambda value: json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
@@ -106,13 +106,13 @@ def digests_shout(original):
     return lambda data: original(data).upper()
 
 
-@breaks("determinism", at="pytest_workrail.events.ids:IdMint._fresh")
+@breaks("determinism", at="pytest_workrail.engine.events.ids:IdMint._fresh")
 def ids_come_from_elsewhere(original):
     """Ids are not made of the bytes that were given for them."""
     numbers = itertools.count()
 
     def fresh(self, kind):
-        from pytest_workrail.events.ids import spell
+        from pytest_workrail.engine.events.ids import spell
 
         self._generate(16)
         return spell(kind, next(numbers).to_bytes(16, "big"))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pytest_workrail.coverage.locks.sabotage import breaks
-from workrail_lint.result import Err
+from pytest_workrail.locks.sabotage import breaks
+from workrail_lint.base.result import Err
 
-PROFILE_OF = "pytest_workrail.engine.profiles:profile_of"
+PROFILE_OF = "pytest_workrail.engine.core.profiles:profile_of"
 
 
 def everywhere(original, **choices):
@@ -18,7 +18,7 @@ def everywhere(original, **choices):
 @breaks("profile-loop-limit", at=PROFILE_OF)
 def limits_are_never_reported(original):
     """In both profiles a loop ends at its limit without a word."""
-    from pytest_workrail.engine.profiles import LoopLimit
+    from pytest_workrail.engine.core.profiles import LoopLimit
 
     return everywhere(original, loop_limit=LoopLimit.EXIT)
 
@@ -26,7 +26,7 @@ def limits_are_never_reported(original):
 @breaks("profile-loop-decision", at=PROFILE_OF)
 def decisions_are_always_assumed(original):
     """In both profiles a loop without a decision goes on."""
-    from pytest_workrail.engine.profiles import LoopDecision
+    from pytest_workrail.engine.core.profiles import LoopDecision
 
     return everywhere(original, loop_decision=LoopDecision.ASSUME_CONTINUE)
 
@@ -34,7 +34,7 @@ def decisions_are_always_assumed(original):
 @breaks("profile-loop-id", at=PROFILE_OF)
 def any_loop_may_be_named(original):
     """In both profiles a decision may name any loop."""
-    from pytest_workrail.engine.profiles import LoopIdCheck
+    from pytest_workrail.engine.core.profiles import LoopIdCheck
 
     return everywhere(original, loop_id=LoopIdCheck.IGNORE)
 
@@ -42,7 +42,7 @@ def any_loop_may_be_named(original):
 @breaks("profile-rewind-context", at=PROFILE_OF)
 def rewinds_keep_the_context(original):
     """In both profiles a node sees the newest context of its run."""
-    from pytest_workrail.engine.profiles import RewindContext
+    from pytest_workrail.engine.core.profiles import RewindContext
 
     return everywhere(original, rewind_context=RewindContext.RUN)
 
@@ -50,7 +50,7 @@ def rewinds_keep_the_context(original):
 @breaks("profile-recap", at=PROFILE_OF)
 def recaps_are_told_one_way(original):
     """In both profiles recovery text begins with the oldest notes."""
-    from pytest_workrail.engine.profiles import Recap
+    from pytest_workrail.engine.core.profiles import Recap
 
     return everywhere(original, recap=Recap.OLDEST_FIRST_24K)
 
@@ -58,17 +58,17 @@ def recaps_are_told_one_way(original):
 @breaks("profile-capabilities", at=PROFILE_OF)
 def capabilities_are_only_recorded(original):
     """In both profiles a required capability blocks nothing."""
-    from pytest_workrail.engine.profiles import Capabilities
+    from pytest_workrail.engine.core.profiles import Capabilities
 
     return everywhere(original, capabilities=Capabilities.RECORD)
 
 
-@breaks("profile-capability-downgrade", at="pytest_workrail.engine.modes:decide")
+@breaks("profile-capability-downgrade", at="pytest_workrail.engine.core.modes:decide")
 def what_is_tolerated_is_not_told(original):
     """A reason that the risk policy lets pass leaves no record."""
 
     def decide(reasons, preferences, profile):
-        from pytest_workrail.engine.modes import Proceed
+        from pytest_workrail.engine.core.modes import Proceed
 
         decision = original(reasons, preferences, profile)
         return decision._replace(tolerated=()) if isinstance(decision, Proceed) else decision
@@ -79,7 +79,7 @@ def what_is_tolerated_is_not_told(original):
 @breaks("profile-confirmation", at=PROFILE_OF)
 def confirmations_are_only_announced(original):
     """In both profiles a missing person stops nobody."""
-    from pytest_workrail.engine.profiles import Confirmation
+    from pytest_workrail.engine.core.profiles import Confirmation
 
     return everywhere(original, confirmation=Confirmation.INTENT_ONLY)
 
@@ -87,7 +87,7 @@ def confirmations_are_only_announced(original):
 @breaks("profile-divergence", at=PROFILE_OF)
 def divergences_are_only_artifacts(original):
     """In both profiles leaving the path makes no event."""
-    from pytest_workrail.engine.profiles import Divergence
+    from pytest_workrail.engine.core.profiles import Divergence
 
     return everywhere(original, divergence=Divergence.ARTIFACT)
 
@@ -95,18 +95,18 @@ def divergences_are_only_artifacts(original):
 @breaks("profile-repeated-gaps", at=PROFILE_OF)
 def gaps_are_always_repeated(original):
     """In both profiles the same gap is recorded twice."""
-    from pytest_workrail.engine.profiles import RepeatedGaps
+    from pytest_workrail.engine.core.profiles import RepeatedGaps
 
     return everywhere(original, repeated_gaps=RepeatedGaps.RECORD)
 
 
-@breaks("profile-never-stop-never-blocks", at="pytest_workrail.engine.modes:decide")
+@breaks("profile-never-stop-never-blocks", at="pytest_workrail.engine.core.modes:decide")
 def never_stopping_has_limits(original):
     """A run that never stops is blocked by a missing contract."""
 
     def decide(reasons, preferences, profile):
-        from pytest_workrail.engine.modes import Block
-        from pytest_workrail.engine.reasons import EvaluationFailed, MissingRequiredOutput
+        from pytest_workrail.engine.core.modes import Block
+        from pytest_workrail.engine.core.reasons import EvaluationFailed, MissingRequiredOutput
 
         severe = tuple(reason for reason in reasons if isinstance(reason, MissingRequiredOutput | EvaluationFailed))
         return Block(severe) if severe else original(reasons, preferences, profile)
@@ -114,13 +114,13 @@ def never_stopping_has_limits(original):
     return decide
 
 
-@breaks("profile-not-in-the-log", at="pytest_workrail.protocol.engine:Engine._continue")
+@breaks("profile-not-in-the-log", at="pytest_workrail.engine.protocol.engine:Engine._continue")
 def sessions_belong_to_a_profile(original):
     """Only the profile that continued a session first may continue it."""
     owners = {}
 
     def continue_(self, request):
-        from pytest_workrail.protocol.errors import precondition
+        from pytest_workrail.engine.protocol.errors import precondition
 
         place = self.place_of(request.token)
         if place.is_ok and owners.setdefault(place.value.session_id, self.profile.name) != self.profile.name:

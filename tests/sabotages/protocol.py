@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from pytest_workrail.coverage.locks.sabotage import breaks
-from workrail_lint.result import Err, Ok
+from pytest_workrail.locks.sabotage import breaks
+from workrail_lint.base.result import Err, Ok
 
-ENGINE = "pytest_workrail.protocol.engine:Engine"
-ERRORS = "pytest_workrail.protocol.errors"
+ENGINE = "pytest_workrail.engine.protocol.engine:Engine"
+ERRORS = "pytest_workrail.engine.protocol.errors"
 
 
 @breaks("rehydrate-pure-no-writes", "advance-append-capable", at=f"{ENGINE}._rehydrate")
@@ -16,7 +16,7 @@ def looking_leaves_a_trace(original):
     """Looking at a node appends an event."""
 
     def rehydrate(self, place, workflow_ref, request):
-        from pytest_workrail.engine.modes import Preferences
+        from pytest_workrail.engine.core.modes import Preferences
 
         self.people.prefer(place, Preferences())
         return original(self, place, workflow_ref, request)
@@ -24,18 +24,18 @@ def looking_leaves_a_trace(original):
     return rehydrate
 
 
-@breaks("replay-fact-returning", at="pytest_workrail.protocol.sessions:Session.as_of")
+@breaks("replay-fact-returning", at="pytest_workrail.engine.protocol.sessions:Session.as_of")
 def replays_see_what_came_later(original):
     """A replay is told from the log as it is now."""
     return lambda self, event_index: Ok(self)
 
 
-@breaks("replay-fail-closed", at="pytest_workrail.protocol.advance:replay")
+@breaks("replay-fail-closed", at="pytest_workrail.engine.protocol.advance:replay")
 def what_is_lost_is_made_up(original):
     """An advance whose record is incomplete is answered all the same."""
 
     def replay(archive, rendering, session, recorded):
-        from pytest_workrail.protocol.responses import GateReached
+        from pytest_workrail.engine.protocol.responses import GateReached
 
         found = original(archive, rendering, session, recorded)
         return Ok(GateReached("ct_made_up", "made-up", "coordinator_eval")) if isinstance(found, Err) else found
@@ -43,7 +43,9 @@ def what_is_lost_is_made_up(original):
     return replay
 
 
-@breaks("witness-required-for-append", "witness-scope-enforced", at="pytest_workrail.store.witness:Witness.is_held")
+@breaks(
+    "witness-required-for-append", "witness-scope-enforced", at="pytest_workrail.engine.store.permit:Witness.is_held"
+)
 def a_witness_lives_for_ever(original):
     """The proof of standing inside the gate is good after the gate has closed."""
     return property(lambda witness: True)
@@ -61,25 +63,25 @@ def responses_repeat_the_context(original):
     return answer
 
 
-@breaks("context-not-durable", at="pytest_workrail.protocol.recording:_context")
+@breaks("context-not-durable", at="pytest_workrail.engine.protocol.recording:_context")
 def contexts_are_forgotten(original):
     """An advance that succeeds does not keep its context."""
     return lambda entry: None
 
 
-@breaks("context-json-only", at="pytest_workrail.protocol.context:_unusable_value")
+@breaks("context-json-only", at="pytest_workrail.engine.protocol.context:_unusable_value")
 def a_context_may_hold_anything(original):
     """What is not JSON is not looked for."""
     return lambda context, tool: None
 
 
-@breaks("context-budget-256kb", at="pytest_workrail.protocol.context:MAX_CONTEXT_BYTES")
+@breaks("context-budget-256kb", at="pytest_workrail.engine.protocol.context:MAX_CONTEXT_BYTES")
 def a_byte_more_is_allowed(original):
     """A context may be one byte longer."""
     return original + 1
 
 
-@breaks("execution-gated-by-health", at="pytest_workrail.store.filesystem:FileSessionStore.load")
+@breaks("execution-gated-by-health", at="pytest_workrail.engine.store.filesystem:FileSessionStore.load")
 def damaged_sessions_are_run_as_far_as_they_go(original):
     """What is left of a damaged session passes for all of it."""
 
@@ -93,7 +95,7 @@ def damaged_sessions_are_run_as_far_as_they_go(original):
     return load
 
 
-@breaks("salvage-read-only", at="pytest_workrail.store.filesystem:FileSessionStore.load_validated_prefix")
+@breaks("salvage-read-only", at="pytest_workrail.engine.store.filesystem:FileSessionStore.load_validated_prefix")
 def salvage_tidies_up(original):
     """Looking for what is left of a session removes the rest."""
 
@@ -104,7 +106,7 @@ def salvage_tidies_up(original):
     return load
 
 
-@breaks("non-tip-advance-creates-fork", at="pytest_workrail.projections.dag:Run.advance_cause")
+@breaks("non-tip-advance-creates-fork", at="pytest_workrail.engine.projections.dag:Run.advance_cause")
 def forks_are_not_told(original):
     """A branch is recorded like any other step."""
     return lambda self, node: "intentional_fork"
@@ -112,7 +114,7 @@ def forks_are_not_told(original):
 
 @breaks(
     "output-ordering-deterministic",
-    at=("pytest_workrail.engine.outputs:collation_key", "pytest_workrail.events.plan:collation_key"),
+    at=("pytest_workrail.engine.core.outputs:collation_key", "pytest_workrail.engine.events.plan:collation_key"),
 )
 def artifacts_stay_as_they_came(original):
     """Artifacts are stored in the order of the submission."""
@@ -125,7 +127,7 @@ def token_errors_have_other_codes(original):
     return lambda code, message, suggestion=None: replace(original(code, message, suggestion), code=f"{code}_2")
 
 
-@breaks("token-validation-errors-closed-set", at="pytest_workrail.tokens.errors:invalid_format")
+@breaks("token-validation-errors-closed-set", at="pytest_workrail.engine.tokens.errors:invalid_format")
 def malformed_tokens_have_a_new_code(original):
     """A malformed token is refused with a code that is not in the list."""
     return lambda message: replace(original(message), code="TOKEN_MALFORMED")
@@ -142,7 +144,7 @@ def errors_are_flat(original):
     return to_json
 
 
-@breaks("error-no-throw-across-mcp", at="pytest_workrail.protocol.engine:_guarded")
+@breaks("error-no-throw-across-mcp", at="pytest_workrail.engine.protocol.engine:_guarded")
 def bugs_come_through(original):
     """An exception inside a tool reaches the caller."""
     return lambda call: call()
@@ -165,19 +167,19 @@ def errors_leave_the_reader_alone(original):
     return to_json
 
 
-@breaks("error-self-correcting", at="pytest_workrail.protocol.shapes:_suggestions")
+@breaks("error-self-correcting", at="pytest_workrail.engine.protocol.shapes:_suggestions")
 def nobody_is_told_what_was_meant(original):
     """A misspelt member gets no suggestion."""
     return lambda *arguments, **others: []
 
 
-@breaks("error-budget-details", at="pytest_workrail.protocol.context:_MEASURE")
+@breaks("error-budget-details", at="pytest_workrail.engine.protocol.context:_MEASURE")
 def sizes_have_no_measure(original):
     """How a size was measured is not said."""
     return "characters"
 
 
-@breaks("no-throws-across-boundaries", at="pytest_workrail.store.filesystem:_io_error")
+@breaks("no-throws-across-boundaries", at="pytest_workrail.engine.store.filesystem:_io_error")
 def disks_fail_with_exceptions(original):
     """A failing disk is an exception for whoever asked."""
 
@@ -187,7 +189,7 @@ def disks_fail_with_exceptions(original):
     return io_error
 
 
-@breaks("bundle-format-single-json", at="pytest_workrail.store.bundle:build")
+@breaks("bundle-format-single-json", at="pytest_workrail.engine.store.bundle:build")
 def bundles_have_no_version(original):
     """A bundle does not say of which version it is."""
 
@@ -199,7 +201,7 @@ def bundles_have_no_version(original):
     return build
 
 
-@breaks("bundle-tokens-not-portable", at="pytest_workrail.store.bundle:build")
+@breaks("bundle-tokens-not-portable", at="pytest_workrail.engine.store.bundle:build")
 def bundles_hold_a_token(original):
     """A bundle brings a token along."""
 
@@ -211,19 +213,19 @@ def bundles_hold_a_token(original):
     return build
 
 
-@breaks("bundle-integrity-jcs-sha256", at="pytest_workrail.store.bundle:_integrity_problem")
+@breaks("bundle-integrity-jcs-sha256", at="pytest_workrail.engine.store.bundle:_integrity_problem")
 def digests_of_bundles_are_not_compared(original):
     """A part may differ from its entry."""
     return lambda entries, session: None
 
 
-@breaks("bundle-import-as-new", at="pytest_workrail.events.ids:IdMint.session")
+@breaks("bundle-import-as-new", at="pytest_workrail.engine.events.ids:IdMint.session")
 def imports_take_one_place(original):
     """Every new session has the same id."""
     return lambda self: "sess_" + "a" * 26
 
 
-@breaks("bundle-import-validates-first", at="pytest_workrail.store.bundle:check")
+@breaks("bundle-import-validates-first", at="pytest_workrail.engine.store.bundle:check")
 def imports_write_before_they_look(original):
     """What does not hold together is imported as far as it goes."""
 
@@ -235,7 +237,7 @@ def imports_write_before_they_look(original):
             return found
         try:
             document = json.loads(raw)
-            from pytest_workrail.store import bundle
+            from pytest_workrail.engine.store import bundle
 
             return bundle._records(bundle._BUNDLE.validate_python(document).session)
         except Exception:
@@ -244,7 +246,7 @@ def imports_write_before_they_look(original):
     return check
 
 
-@breaks("bundle-errors-closed-set", at="pytest_workrail.store.bundle:_refused")
+@breaks("bundle-errors-closed-set", at="pytest_workrail.engine.store.bundle:_refused")
 def bundles_are_refused_in_new_ways(original):
     """A bundle is refused with a code that is not in the list."""
 

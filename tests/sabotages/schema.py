@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 import itertools
 
-from pytest_workrail.coverage.locks.sabotage import breaks
-from workrail_lint.result import Err, Ok
+from pytest_workrail.locks.sabotage import breaks
+from workrail_lint.base.result import Err, Ok
 
-READ = "pytest_workrail.events.wire:read_value"
-READERS = ("pytest_workrail.events.kinds:read_value", "pytest_workrail.events.snapshot:read_value")
+READ = "pytest_workrail.engine.events.wire:read_value"
+READERS = ("pytest_workrail.engine.events.kinds:read_value", "pytest_workrail.engine.events.snapshot:read_value")
 
 
 def after(original, repair):
@@ -46,7 +46,7 @@ def unknown_events_pass_for_telemetry(original):
     """An event of a kind that nobody knows is kept."""
 
     def repair(value):
-        from pytest_workrail.events import kinds
+        from pytest_workrail.engine.events import kinds
 
         fields = [getattr(kind, "model_fields", {}).get("kind") for kind in vars(kinds).values()]
         known = [field.default for field in fields if field is not None]
@@ -81,7 +81,7 @@ def what_is_not_pending_may_be_left_out(original):
     return after(original, repair)
 
 
-@breaks("snapshot-impossible-state-rejected", at="pytest_workrail.events.snapshot:StepInstance.key")
+@breaks("snapshot-impossible-state-rejected", at="pytest_workrail.engine.events.snapshot:StepInstance.key")
 def completed_steps_may_be_pending(original):
     """That a pending step is completed already is not seen."""
     return property(lambda step: f"{original.fget(step)}?")
@@ -105,7 +105,7 @@ def _ids(frames):
     return [frame["loopId"] for frame in frames]
 
 
-@breaks("snapshot-completed-sorted", at="pytest_workrail.events.snapshot:collation_key")
+@breaks("snapshot-completed-sorted", at="pytest_workrail.engine.events.snapshot:collation_key")
 def completed_keys_may_stand_anyhow(original):
     """Any order of completed keys will do, and any repetition."""
     numbers = itertools.count()
@@ -114,14 +114,14 @@ def completed_keys_may_stand_anyhow(original):
 
 @breaks(
     "step-instance-key-delimiter-safe",
-    at=("pytest_workrail.engine.values:is_safe_id", "pytest_workrail.engine.values:is_step_id"),
+    at=("pytest_workrail.engine.core.values:is_safe_id", "pytest_workrail.engine.core.values:is_step_id"),
 )
 def ids_may_hold_delimiters(original):
     """An id may hold the characters that separate the parts of a key."""
     return lambda text: original(text) or any(character in text for character in "@/:")
 
 
-@breaks("step-instance-key-format", at="pytest_workrail.engine.values:step_key")
+@breaks("step-instance-key-format", at="pytest_workrail.engine.core.values:step_key")
 def keys_forget_their_iteration(original):
     """The key of a step in a loop does not say in which iteration."""
     return lambda step_id, loop_path=(): original(step_id, tuple(at._replace(iteration=0) for at in loop_path))
@@ -154,7 +154,7 @@ def any_choice_is_the_users(original):
     return widened(original, "choice", "scope_boundary")
 
 
-@breaks("reason-code-unified", at="pytest_workrail.engine.blockers:_gap_facts")
+@breaks("reason-code-unified", at="pytest_workrail.engine.core.blockers:_gap_facts")
 def gaps_have_reasons_of_their_own(original):
     """A gap does not say what the blocker would have said."""
     return lambda reason: ("unexpected", "evaluation_error", original(reason)[2])
@@ -172,7 +172,7 @@ def any_risk_policy_will_do(original):
     return widened(original, "riskPolicy", "conservative")
 
 
-@breaks("risk-policy-guardrails", at="pytest_workrail.engine.modes:_is_tolerated")
+@breaks("risk-policy-guardrails", at="pytest_workrail.engine.core.modes:_is_tolerated")
 def the_bold_may_do_anything(original):
     """Under the boldest risk policy no reason blocks."""
     return lambda reason, policy, profile: policy == "aggressive" or original(reason, policy, profile)
@@ -184,7 +184,7 @@ def a_version_may_be_left_out(original):
     return after(original, lambda value: {"v": 1, **value} if isinstance(value, dict) else value)
 
 
-@breaks("schema-additive-within-version", at="pytest_workrail.events.wire:Wire.to_wire")
+@breaks("schema-additive-within-version", at="pytest_workrail.engine.events.wire:Wire.to_wire")
 def what_is_new_is_lost(original):
     """A member that a later version added does not survive."""
 
@@ -215,12 +215,12 @@ def closed_shapes_are_open(original):
     return after(original, repair)
 
 
-@breaks("session-health-closed-set", at="pytest_workrail.store.health:assess")
+@breaks("session-health-closed-set", at="pytest_workrail.engine.store.health:assess")
 def damage_has_one_name(original):
     """Whatever is wrong with a session is called a damaged tail."""
 
     def assess(loaded):
-        from pytest_workrail.store.health import CorruptTail, Healthy
+        from pytest_workrail.engine.store.health import CorruptTail, Healthy
 
         found = original(loaded)
         if isinstance(found, Err) or isinstance(found.value, Healthy):
@@ -236,7 +236,7 @@ def any_blocker_code_will_do(original):
     return widened(original, "code", "INVARIANT_VIOLATION")
 
 
-@breaks("run-status-closed-set", at="pytest_workrail.projections.status:run_status")
+@breaks("run-status-closed-set", at="pytest_workrail.engine.projections.status:run_status")
 def finished_runs_are_done(original):
     """A finished run has a status that is not in the list."""
 
@@ -272,37 +272,37 @@ def any_channel_will_do(original):
     return widened(original, "outputChannel", "recap")
 
 
-@breaks("notes-markdown-budget", at="pytest_workrail.engine.outputs:stored_notes")
+@breaks("notes-markdown-budget", at="pytest_workrail.engine.core.outputs:stored_notes")
 def notes_have_no_budget(original):
     """Notes are kept whole, however long they are."""
     return lambda notes: notes or None
 
 
-@breaks("truncation-marker-format", at="pytest_workrail.engine.values:TRUNCATION_MARKER")
+@breaks("truncation-marker-format", at="pytest_workrail.engine.core.values:TRUNCATION_MARKER")
 def cut_text_ends_otherwise(original):
     """Cut text has another marker."""
     return "\n\n[SHORTENED]"
 
 
-@breaks("decision-trace-bounded", at="pytest_workrail.engine.trace:within_budget")
+@breaks("decision-trace-bounded", at="pytest_workrail.engine.core.trace:within_budget")
 def traces_have_no_budget(original):
     """A trace is kept whole, however long it is."""
     return lambda entries: tuple(entries)
 
 
-@breaks("blocker-budget", at="pytest_workrail.engine.blockers:MAX_BLOCKERS")
+@breaks("blocker-budget", at="pytest_workrail.engine.core.blockers:MAX_BLOCKERS")
 def reports_have_no_end(original):
     """A report may hold any number of blockers."""
     return 1000
 
 
-@breaks("illegal-states-unrepresentable", at="pytest_workrail.engine.reasons:UserOnlyDependency.__post_init__")
+@breaks("illegal-states-unrepresentable", at="pytest_workrail.engine.core.reasons:UserOnlyDependency.__post_init__")
 def a_choice_may_be_missing(original):
     """A dependency on a choice can be built without the choice."""
     return lambda self: None
 
 
-@breaks("budget-enforcement", at="pytest_workrail.engine.outputs:MAX_VALIDATION_LIST_BYTES")
+@breaks("budget-enforcement", at="pytest_workrail.engine.core.outputs:MAX_VALIDATION_LIST_BYTES")
 def lists_of_issues_have_no_budget(original):
     """What a validation found may be longer than a record can hold."""
     return 1_000_000

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 
-from pytest_workrail.coverage.locks.sabotage import breaks
+from pytest_workrail.locks.sabotage import breaks
 
-SCHEMA_FINDINGS = "workrail_lint.workrail.check:schema_findings"
+SCHEMA_FINDINGS = "workrail_lint.systems.workrail.check:schema_findings"
 
 
 def deaf_to(original, member):
@@ -35,7 +35,7 @@ def reports_name_the_machine(original):
     return lambda path: original(os.path.abspath(path))
 
 
-@breaks("schema-versioned", at="workrail_lint.workrail.lockfile:Lockfile.text")
+@breaks("schema-versioned", at="workrail_lint.systems.workrail.lockfile:Lockfile.text")
 def lockfiles_have_no_version(original):
     """A lockfile does not say of which version it is."""
     return lambda self: re.sub(r'"lockfileVersion": \d+,\s*', "", original(self))
@@ -53,13 +53,13 @@ def findings_come_without_advice(original):
     return lambda *arguments, **others: {**original(*arguments, **others), "help": None}
 
 
-@breaks("error-budget-details", at="workrail_lint.workrail.compiler.blocks:_budget_error")
+@breaks("error-budget-details", at="workrail_lint.systems.workrail.compiler.blocks:_budget_error")
 def budgets_are_not_told(original):
     """That too much text is injected is said without a number."""
     return lambda node, what: original(node, "too much text is injected")
 
 
-@breaks("budget-enforcement", at="workrail_lint.workrail.compiler.blocks:_over_budget")
+@breaks("budget-enforcement", at="workrail_lint.systems.workrail.compiler.blocks:_over_budget")
 def any_amount_is_injected(original):
     """Nobody measures what is put into a prompt."""
     return lambda node, blocks: None

@@ -6,19 +6,19 @@ import itertools
 import os
 from dataclasses import replace
 
-from pytest_workrail.coverage.locks.sabotage import breaks
-from workrail_lint.result import Err, Ok
+from pytest_workrail.locks.sabotage import breaks
+from workrail_lint.base.result import Err, Ok
 
-STORE = "pytest_workrail.store.filesystem:FileSessionStore"
+STORE = "pytest_workrail.engine.store.filesystem:FileSessionStore"
 
 
-@breaks("event-index-zero-based", at="pytest_workrail.store.truth:SessionTruth.next_index")
+@breaks("event-index-zero-based", at="pytest_workrail.engine.store.loaded:SessionTruth.next_index")
 def events_count_from_one(original):
     """The first event of a session gets index 1."""
     return property(lambda truth: len(truth.events) + 1)
 
 
-@breaks("event-index-monotonic-contiguous", at="pytest_workrail.store.log:_shape_problem")
+@breaks("event-index-monotonic-contiguous", at="pytest_workrail.engine.store.log:_shape_problem")
 def gaps_between_events_are_stored(original):
     """A plan may leave out indexes."""
 
@@ -29,7 +29,7 @@ def gaps_between_events_are_stored(original):
     return lenient
 
 
-@breaks("crash-safe-append", at="pytest_workrail.store.filesystem:write_durably")
+@breaks("crash-safe-append", at="pytest_workrail.engine.store.filesystem:write_durably")
 def nothing_is_synced(original):
     """A segment gets its name before its bytes are safe."""
 
@@ -43,7 +43,10 @@ def nothing_is_synced(original):
 
 @breaks(
     "single-writer-per-session",
-    at=("pytest_workrail.store.lock:FileSessionLock.acquire", "pytest_workrail.store.memory:MemorySessionLock.acquire"),
+    at=(
+        "pytest_workrail.engine.store.lock:FileSessionLock.acquire",
+        "pytest_workrail.engine.store.memory:MemorySessionLock.acquire",
+    ),
 )
 def everybody_gets_the_lock(original):
     """A session that somebody holds is given to somebody else."""
@@ -70,7 +73,7 @@ def any_bytes_will_do(original):
     return lambda self, record, size, sha256: True
 
 
-@breaks("manifest-index-monotonic-contiguous", at="pytest_workrail.store.log:_contiguous")
+@breaks("manifest-index-monotonic-contiguous", at="pytest_workrail.engine.store.log:_contiguous")
 def manifest_gaps_are_overlooked(original):
     """Manifest records may skip numbers."""
 
@@ -81,7 +84,7 @@ def manifest_gaps_are_overlooked(original):
     return lenient
 
 
-@breaks("pin-after-close", at="pytest_workrail.store.log:_contiguous")
+@breaks("pin-after-close", at="pytest_workrail.engine.store.log:_contiguous")
 def pins_may_come_first(original):
     """A pin before its segment is put in its place in silence."""
 
@@ -95,7 +98,7 @@ def pins_may_come_first(original):
     return lenient
 
 
-@breaks("crash-state-detection", at="pytest_workrail.store.log:unpinned_node")
+@breaks("crash-state-detection", at="pytest_workrail.engine.store.log:unpinned_node")
 def missing_pins_are_overlooked(original):
     """A closed segment without its pins passes for whole."""
     return lambda events, manifest: None
@@ -106,7 +109,7 @@ def plans_are_written_in_halves(original):
     """The first event of a plan can be seen without the others."""
 
     def append(self, witness, plan):
-        from pytest_workrail.events.plan import AppendPlan, pins_of
+        from pytest_workrail.engine.events.plan import AppendPlan, pins_of
 
         for events in (plan.events[:1], plan.events[1:]):
             if events:
@@ -118,12 +121,12 @@ def plans_are_written_in_halves(original):
     return append
 
 
-@breaks("dedupe-key-idempotent", at="pytest_workrail.store.log:prepare")
+@breaks("dedupe-key-idempotent", at="pytest_workrail.engine.store.log:prepare")
 def a_known_plan_is_refused(original):
     """Saying the same again is an error."""
 
     def prepare(session_id, truth, plan):
-        from pytest_workrail.store.ports import StoreInvariantViolation
+        from pytest_workrail.engine.store.ports import StoreInvariantViolation
 
         prepared = original(session_id, truth, plan)
         return Err(StoreInvariantViolation("stored already")) if prepared == Ok(None) else prepared
@@ -131,26 +134,26 @@ def a_known_plan_is_refused(original):
     return prepare
 
 
-@breaks("dedupe-key-stable", at="pytest_workrail.events.keys:advance_recorded")
+@breaks("dedupe-key-stable", at="pytest_workrail.engine.events.keys:advance_recorded")
 def keys_hold_something_fresh(original):
     """The key of an advance is another one each time."""
     numbers = itertools.count()
     return lambda session, node, attempt: f"{original(session, node, attempt)}:{next(numbers)}"
 
 
-@breaks("snapshot-content-addressed", at="pytest_workrail.events.snapshot:ExecutionSnapshot.ref")
+@breaks("snapshot-content-addressed", at="pytest_workrail.engine.events.snapshot:ExecutionSnapshot.ref")
 def snapshots_are_named_by_their_size(original):
     """The name of a snapshot says nothing about its content."""
     return property(lambda snapshot: f"sha256:{len(snapshot.to_bytes()):064x}")
 
 
-@breaks("data-dir-workrail-owned", at="pytest_workrail.store.root:data_root")
+@breaks("data-dir-workrail-owned", at="pytest_workrail.engine.store.root:data_root")
 def data_may_lie_among_workflows(original):
     """Folders with workflows are not looked at."""
     return lambda environ, home, *, override=None, workflow_folders=(): original(environ, home, override=override)
 
 
-@breaks("paths-relative-only", at="pytest_workrail.events.manifest:escapes")
+@breaks("paths-relative-only", at="pytest_workrail.engine.events.manifest:escapes")
 def paths_may_lead_anywhere(original):
     """An absolute path in a manifest or bundle is accepted."""
     return lambda path: False
@@ -174,8 +177,8 @@ def what_can_not_be_looked_at_is_listed(original):
     """A session whose time can't be told is on the list."""
 
     def listed(self):
-        from pytest_workrail.store.layout import SESSION_NAME
-        from pytest_workrail.store.truth import SessionEntry
+        from pytest_workrail.engine.store.layout import SESSION_NAME
+        from pytest_workrail.engine.store.loaded import SessionEntry
 
         names = [name for name in self._files.list_dir("sessions") if SESSION_NAME.fullmatch(name)]
         found = [SessionEntry(name, self._files.modified_ms(f"sessions/{name}") or 0) for name in names]
@@ -184,7 +187,7 @@ def what_can_not_be_looked_at_is_listed(original):
     return listed
 
 
-@breaks("parallel-segment-order", at="pytest_workrail.store.filesystem:segments")
+@breaks("parallel-segment-order", at="pytest_workrail.engine.store.filesystem:segments")
 def segments_come_backwards(original):
     """The last segment is read first."""
     return lambda records: original(records)[::-1]
@@ -202,7 +205,7 @@ def every_record_is_synced_alone(original):
     return write
 
 
-@breaks("data-dir-workrail-owned", at="pytest_workrail.store.root:data_root")
+@breaks("data-dir-workrail-owned", at="pytest_workrail.engine.store.root:data_root")
 def data_lies_in_the_working_folder(original):
     """Without a setting, data lands wherever the program was started."""
     return lambda environ, home, **others: Ok(others.get("override") or home.__class__(os.curdir))

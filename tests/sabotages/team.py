@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 
-from pytest_workrail.coverage.locks.sabotage import breaks
-from workrail_lint.result import Err, Ok
-from workrail_lint.team.vocabulary import AgentName, BlockerSlug, DecisionStatus, Mode, WorkflowState
+from pytest_workrail.locks.sabotage import breaks
+from workrail_lint.base.result import Err, Ok
+from workrail_lint.systems.team.vocabulary import AgentName, BlockerSlug, DecisionStatus, Mode, WorkflowState
 
-TEAM = "pytest_workrail.team"
-LIMITS = "workrail_lint.team.machine:LIMITS"
+TEAM = "pytest_workrail.systems.team"
+LIMITS = "workrail_lint.systems.team.machine:LIMITS"
 
 
-@breaks("team-pending-before-ask", at=f"{TEAM}.asking:commit")
+@breaks("team-pending-before-ask", at=f"{TEAM}.user_gate:commit")
 def questions_are_stored_with_their_answers(original):
     """What is about to be asked is not written down."""
 
@@ -23,13 +23,13 @@ def questions_are_stored_with_their_answers(original):
     return commit
 
 
-@breaks("team-verify-before-leave", at=f"{TEAM}.asking:_read_back")
+@breaks("team-verify-before-leave", at=f"{TEAM}.user_gate:_read_back")
 def nothing_is_read_back(original):
     """A write that no error came back from counts as stored."""
     return lambda stage, data, history: True
 
 
-@breaks("team-rewrite-without-reask", at=f"{TEAM}.asking:commit")
+@breaks("team-rewrite-without-reask", at=f"{TEAM}.user_gate:commit")
 def the_user_pays_for_the_disk(original):
     """Whoever gave an answer that could not be stored is asked again."""
 
@@ -50,11 +50,11 @@ def gates_are_asked_twice(original):
     return original._replace(reasks=1)
 
 
-@breaks("team-gate-counter-in-memory", at=f"{TEAM}.asking:ask_gate")
+@breaks("team-gate-counter-in-memory", at=f"{TEAM}.user_gate:ask_gate")
 def a_resumed_gate_has_one_try(original):
     """Questions that were open before count as asked three times already."""
-    from pytest_workrail.team import asking
-    from workrail_lint.team import machine
+    from pytest_workrail.systems.team import user_gate as asking
+    from workrail_lint.systems.team import machine
 
     def ask_gate(stage, ident, question):
         entry = machine.decision(stage.store.status() or {}, ident)
@@ -69,13 +69,13 @@ def a_resumed_gate_has_one_try(original):
     return ask_gate
 
 
-@breaks("team-well-known-in-place", at=f"{TEAM}.asking:_put_entry")
+@breaks("team-well-known-in-place", at=f"{TEAM}.user_gate:_put_entry")
 def every_question_gets_a_new_entry(original):
     """A gate that is asked again has two entries."""
     return lambda status, entry: status["user_decisions"].append(entry)
 
 
-@breaks("team-history-before-overwrite", at=f"{TEAM}.asking:commit")
+@breaks("team-history-before-overwrite", at=f"{TEAM}.user_gate:commit")
 def the_history_comes_last(original):
     """The decision is overwritten before the request is in the history."""
 
@@ -91,27 +91,27 @@ def the_history_comes_last(original):
     return commit
 
 
-@breaks("team-correction-once", at=f"{TEAM}.resuming:_verified")
+@breaks("team-correction-once", at=f"{TEAM}.resume:_verified")
 def corrections_are_sent_again(original):
     """A correction that was sent out before a break is sent once more."""
-    from pytest_workrail.team.designing import correct
+    from pytest_workrail.systems.team.design_states import correct
 
     return lambda stage, status: correct(stage)
 
 
-@breaks("team-correction-default-none", at=f"{TEAM}.resuming:_correction")
+@breaks("team-correction-default-none", at=f"{TEAM}.resume:_correction")
 def untracked_corrections_are_forgotten(original):
     """A change request without tracking counts as made."""
     return lambda stage, status, correction: Ok(None)
 
 
-@breaks("team-strategy-canonical", at=f"{TEAM}.asking:usable_answer")
+@breaks("team-strategy-canonical", at=f"{TEAM}.user_gate:usable_answer")
 def answers_are_stored_as_they_come(original):
     """What the user said is stored in the user's words."""
     return lambda ident, text: None if original(ident, text) is None else text
 
 
-@breaks("team-strategy-reread", at=f"{TEAM}.dispatching:read_status")
+@breaks("team-strategy-reread", at=f"{TEAM}.dispatch:read_status")
 def the_status_is_read_once(original):
     """A dispatch goes by what is remembered."""
 
@@ -122,10 +122,10 @@ def the_status_is_read_once(original):
     return read_status
 
 
-@breaks("team-security-no-autocancel", at=f"{TEAM}.asking:_outcome")
+@breaks("team-security-no-autocancel", at=f"{TEAM}.user_gate:_outcome")
 def silence_cancels_everything(original):
     """A question about security that nobody answers is cancelled."""
-    from pytest_workrail.team.asking import Outcome
+    from pytest_workrail.systems.team.user_gate import Outcome
 
     def outcome(ident, topic, reply):
         if reply is None:
@@ -135,13 +135,13 @@ def silence_cancels_everything(original):
     return outcome
 
 
-@breaks("team-partial-reply", at=f"{TEAM}.asking:_outcome")
+@breaks("team-partial-reply", at=f"{TEAM}.user_gate:_outcome")
 def what_is_not_answered_is_asked_again(original):
     """A question that nobody answers is asked for ever."""
     return lambda ident, topic, reply: None if reply is None else original(ident, topic, reply)
 
 
-@breaks("team-return-by-context", at=f"{TEAM}.stage:Stage.enter")
+@breaks("team-return-by-context", at=f"{TEAM}.run_state:Stage.enter")
 def questions_lead_to_the_beginning(original):
     """After a question the session starts over."""
 
@@ -164,10 +164,10 @@ def dispatches_go_on(original):
     return original._replace(dispatch_retries=4)
 
 
-@breaks("team-no-role-takeover", at=f"{TEAM}.designing:dispatch")
+@breaks("team-no-role-takeover", at=f"{TEAM}.design_states:dispatch")
 def the_orchestrator_does_it_itself(original):
     """What an agent does not deliver the Orchestrator writes."""
-    from pytest_workrail.team import minimal
+    from pytest_workrail.systems.team import minimal_outputs as minimal
 
     def dispatch(stage, agent, task, check=None):
         done = original(stage, agent, task, check)
@@ -179,7 +179,7 @@ def the_orchestrator_does_it_itself(original):
     return dispatch
 
 
-@breaks("team-coder-not-completed", at=f"{TEAM}.dispatching:_Writing._moved")
+@breaks("team-coder-not-completed", at=f"{TEAM}.dispatch:_Writing._moved")
 def anybody_completes_tasks(original):
     """Nobody minds who sets a task to completed."""
 
@@ -189,16 +189,16 @@ def anybody_completes_tasks(original):
     return moved
 
 
-@breaks("team-final-review", at=f"{TEAM}.building:_final_review")
+@breaks("team-final-review", at=f"{TEAM}.implement_states:_final_review")
 def nobody_looks_across(original):
     """Per-batch ends with the last task."""
     return lambda stage: Ok(None)
 
 
-@breaks("team-core-agents", at=f"{TEAM}.building:_final_review")
+@breaks("team-core-agents", at=f"{TEAM}.implement_states:_final_review")
 def the_final_review_is_all_there_is(original):
     """QA and Security work only where a task calls for them."""
-    from pytest_workrail.team import building
+    from pytest_workrail.systems.team import implement_states as building
 
     def final_review(stage):
         passed = building._pass(stage, AgentName.REVIEWER, "meta")
@@ -207,10 +207,10 @@ def the_final_review_is_all_there_is(original):
     return final_review
 
 
-@breaks("team-lean-path", at=f"{TEAM}.building:_gate")
+@breaks("team-lean-path", at=f"{TEAM}.implement_states:_gate")
 def lean_work_is_not_reviewed(original):
     """A small change needs no review."""
-    from pytest_workrail.team.building import Verdict
+    from pytest_workrail.systems.team.implement_states import Verdict
 
     def gate(stage, agent, task):
         is_skipped = stage.mode is Mode.LEAN and agent is AgentName.REVIEWER
@@ -219,13 +219,13 @@ def lean_work_is_not_reviewed(original):
     return gate
 
 
-@breaks("team-lean-exit", at=f"{TEAM}.dispatching:leaves_lean")
+@breaks("team-lean-exit", at=f"{TEAM}.dispatch:leaves_lean")
 def lean_runs_stay_lean(original):
     """A Coder that finds more is simply blocked."""
     return lambda stage, agent, output: False
 
 
-@breaks("team-json-only", at=f"{TEAM}.dispatching:_Sending._taken")
+@breaks("team-json-only", at=f"{TEAM}.dispatch:_Sending._taken")
 def replies_are_looked_for_in_prose(original):
     """What stands around the object of a reply is cut away."""
 

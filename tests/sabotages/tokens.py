@@ -6,21 +6,21 @@ import hashlib
 import hmac
 import itertools
 
-from pytest_workrail.coverage.locks.sabotage import breaks
-from workrail_lint.result import Err, Ok
+from pytest_workrail.locks.sabotage import breaks
+from workrail_lint.base.result import Err, Ok
 
-LONG = "pytest_workrail.tokens.long"
-KEYS = "pytest_workrail.tokens.keys:KeyPair"
-PACK = "pytest_workrail.tokens.binary:pack"
+LONG = "pytest_workrail.engine.tokens.long"
+KEYS = "pytest_workrail.engine.tokens.keys:KeyPair"
+PACK = "pytest_workrail.engine.tokens.binary:pack"
 
 
-@breaks("token-prefix-closed-set", at="pytest_workrail.tokens.short:claimed_kind")
+@breaks("token-prefix-closed-set", at="pytest_workrail.engine.tokens.short:claimed_kind")
 def any_prefix_continues(original):
     """A text with an unknown prefix passes for a continue token."""
     return lambda text: original(text) or ("continue" if "_" in text else None)
 
 
-@breaks("token-kind-closed-set", at="pytest_workrail.tokens.binary:unpack")
+@breaks("token-kind-closed-set", at="pytest_workrail.engine.tokens.binary:unpack")
 def unknown_kinds_are_checkpoints(original):
     """A payload of a kind that does not exist is read as a checkpoint."""
 
@@ -84,7 +84,7 @@ def the_previous_key_is_forgotten(original):
     return lambda self, fresh: type(self)(fresh)
 
 
-@breaks("keyring-32-byte-entropy", at="pytest_workrail.store.keyring:_fresh_key")
+@breaks("keyring-32-byte-entropy", at="pytest_workrail.engine.store.keyring:_fresh_key")
 def short_keys_are_filled_up(original):
     """A source that gives too few random bytes is trusted."""
     return lambda entropy: Ok(entropy.generate(32).ljust(32, b"\0"))
@@ -120,13 +120,13 @@ def ids_change_places(original):
     return pack
 
 
-@breaks("token-bech32m-encoding", at="pytest_workrail.tokens.bech32m:_CONSTANT")
+@breaks("token-bech32m-encoding", at="pytest_workrail.engine.tokens.bech32m:_CONSTANT")
 def the_older_bech32_is_used(original):
     """The checksum is that of bech32 without the m."""
     return 1
 
 
-@breaks("token-binary-roundtrip", at="pytest_workrail.tokens.binary:unpack")
+@breaks("token-binary-roundtrip", at="pytest_workrail.engine.tokens.binary:unpack")
 def unpacking_loses_a_bit(original):
     """What is unpacked is not what was packed."""
     return lambda raw: original(raw[:-1] + bytes([raw[-1] & 0xFE]) if raw else raw)
@@ -144,12 +144,12 @@ def payloads_differ_each_time(original):
     return pack
 
 
-@breaks("token-corruption-detection", "bech32m-checksum-validation", at="pytest_workrail.tokens.bech32m:decode")
+@breaks("token-corruption-detection", "bech32m-checksum-validation", at="pytest_workrail.engine.tokens.bech32m:decode")
 def every_checksum_is_right(original):
     """A wrong character is not noticed before the signature."""
 
     def decode(text):
-        from pytest_workrail.tokens import bech32m
+        from pytest_workrail.engine.tokens import bech32m
 
         if original(text) != Err("BECH32M_BAD_CHECKSUM"):
             return original(text)
@@ -194,13 +194,13 @@ def checkpoint_tokens_name_no_attempt(original):
     return pack
 
 
-@breaks("ack-idempotency-key", at="pytest_workrail.events.ids:child_attempt")
+@breaks("ack-idempotency-key", at="pytest_workrail.engine.events.ids:child_attempt")
 def every_attempt_is_followed_by_the_same(original):
     """Different attempts have one successor."""
     return lambda attempt: original("attempt_" + "a" * 26)
 
 
-@breaks("ack-idempotency-key", at="pytest_workrail.events.keys:advance_recorded")
+@breaks("ack-idempotency-key", at="pytest_workrail.engine.events.keys:advance_recorded")
 def any_attempt_is_the_first(original):
     """Which attempt an advance was does not matter."""
     return lambda session, node, attempt: original(session, node, "attempt_" + "a" * 26)
@@ -208,7 +208,10 @@ def any_attempt_is_the_first(original):
 
 @breaks(
     "ack-replay-idempotent",
-    at=("pytest_workrail.store.aliases:MemoryAliasIndex.by_key", "pytest_workrail.store.aliases:FileAliasIndex.by_key"),
+    at=(
+        "pytest_workrail.engine.store.aliases:MemoryAliasIndex.by_key",
+        "pytest_workrail.engine.store.aliases:FileAliasIndex.by_key",
+    ),
 )
 def a_second_answer_has_other_tokens(original):
     """Asking again for the token of an attempt gives a fresh one."""

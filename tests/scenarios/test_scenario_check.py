@@ -13,16 +13,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tools.models.workrail.generate import KINDS, render
 from workrail_lint.findings import Finding
 from workrail_lint.rules.base import Example, Rule
 from workrail_lint.rules.example_files import as_bytes
-from workrail_lint.scenario.check import Sources, check_scenario, read_scenario
-from workrail_lint.scenario.model import Scenario
-from workrail_lint.scenario.rules import FAMILY, all_rules
-from workrail_lint.scenario.system import ScenarioSystem
-from workrail_lint.workrail.catalog.catalog import load_core
-from workrail_lint.workrail.check import Settings
-from workrail_lint.workrail.model.generate import KINDS, render
+from workrail_lint.systems.scenario.check import Sources, check_scenario, read_scenario
+from workrail_lint.systems.scenario.model import Scenario
+from workrail_lint.systems.scenario.rules import FAMILY, all_rules
+from workrail_lint.systems.scenario.system import ScenarioSystem
+from workrail_lint.systems.workrail.catalog.catalog import load_core
+from workrail_lint.systems.workrail.check import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = [
@@ -126,7 +126,7 @@ def test_every_place_that_names_a_step_is_looked_at(tmp_path: Path) -> None:
 
 
 def test_the_shipped_schema_is_the_one_of_the_model() -> None:
-    shipped = ROOT / "workrail_lint" / "schemas" / "scenario.schema.json"
+    shipped = ROOT / "workrail_lint" / "systems" / "scenario" / "schemas" / "scenario.schema.json"
     assert shipped.read_text(encoding="utf-8") == render("scenario")
     assert "scenario" in KINDS
 
@@ -212,8 +212,8 @@ def test_schema_and_model_agree_on_anything(drawn: dict[str, Any]) -> None:
 
 def test_reading_a_scenario_needs_neither_pytest_nor_pydantic() -> None:
     code = (
-        "import sys; from workrail_lint.scenario.system import ScenarioSystem; "
-        'from workrail_lint.scenario.check import read_scenario; read_scenario(\'{"workflow": "w"}\'); '
+        "import sys; from workrail_lint.systems.scenario.system import ScenarioSystem; "
+        'from workrail_lint.systems.scenario.check import read_scenario; read_scenario(\'{"workflow": "w"}\'); '
         "print([name for name in ('pytest', 'pydantic', 'pytest_workrail') if name in sys.modules])"
     )
     env = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -11,23 +11,23 @@ from typing import Any, get_args
 
 import pytest
 
-from pytest_workrail.events.vocabulary import (
+from pytest_workrail.agents.transcript import Exchange, Transcript
+from pytest_workrail.engine.core.vocabulary import (
     BlockerCode,
     CapabilityMissing,
     ContractViolation,
     Unexpected,
     UserOnlyDependency,
 )
-from pytest_workrail.protocol.errors import ErrorCode
-from pytest_workrail.run.transcript import Exchange, Transcript
+from pytest_workrail.engine.protocol.errors import ErrorCode
 from pytest_workrail.scenarios.loading import Loaded, load_scenario
-from pytest_workrail.scenarios.playing import play
-from workrail_lint.result import Ok
-from workrail_lint.scenario import vocabulary
-from workrail_lint.scenario.system import ScenarioSystem
-from workrail_lint.scenario.vocabulary import AgentKind, Behaviour, CallName, FaultKind
-from workrail_lint.workrail.catalog.catalog import load_core
-from workrail_lint.workrail.check import Settings
+from pytest_workrail.scenarios.runner import play
+from workrail_lint.base.result import Ok
+from workrail_lint.systems.scenario import vocabulary
+from workrail_lint.systems.scenario.system import ScenarioSystem
+from workrail_lint.systems.scenario.vocabulary import AgentKind, Behaviour, CallName, FaultKind
+from workrail_lint.systems.workrail.catalog.catalog import load_core
+from workrail_lint.systems.workrail.check import Settings
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "fixtures" / "scenarios"

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from pytest_workrail.engine.values import collated
-from pytest_workrail.events import keys, plan
-from pytest_workrail.events.blockers import Blocker, BlockerReport, MissingNotesReason, WorkflowStepPointer
-from pytest_workrail.events.ids import AttemptId, NodeId, SnapshotRef, WorkflowHash, child_attempt
-from pytest_workrail.events.judgements import (
+from pytest_workrail.engine.core.values import collated
+from pytest_workrail.engine.core.vocabulary import Autonomy
+from pytest_workrail.engine.events import keys, plan
+from pytest_workrail.engine.events.blockers import Blocker, BlockerReport, MissingNotesReason, WorkflowStepPointer
+from pytest_workrail.engine.events.ids import AttemptId, NodeId, SnapshotRef, WorkflowHash, child_attempt
+from pytest_workrail.engine.events.judgements import (
     AutonomyChange,
     EffectivePreferences,
     GapRecordedData,
     PreferencesChangedData,
     RiskPolicyChange,
 )
-from pytest_workrail.events.kinds import NodeCreated
-from pytest_workrail.events.payloads import (
+from pytest_workrail.engine.events.kinds import NodeCreated
+from pytest_workrail.engine.events.payloads import (
     ArtifactPayload,
     ContextSetData,
     DecisionTraceData,
@@ -32,8 +33,8 @@ from pytest_workrail.events.payloads import (
     ValidationPerformedData,
     ValidationResult,
 )
-from pytest_workrail.events.plan import AppendPlan, Observed, Pen, Step
-from pytest_workrail.events.snapshot import (
+from pytest_workrail.engine.events.plan import AppendPlan, Observed, Pen, Step
+from pytest_workrail.engine.events.snapshot import (
     BlockedState,
     CompletedSet,
     CompleteState,
@@ -45,12 +46,11 @@ from pytest_workrail.events.snapshot import (
     StepInstance,
     StepPending,
 )
-from pytest_workrail.events.vocabulary import Autonomy
-from pytest_workrail.projections.dag import Run, project_dag
-from pytest_workrail.store.home import Home, in_memory
-from pytest_workrail.store.system import FixedClock, SeededEntropy
-from pytest_workrail.store.truth import SessionTruth
-from workrail_lint.workrail.canonical import canonical_bytes, digest
+from pytest_workrail.engine.projections.dag import Run, project_dag
+from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
+from pytest_workrail.engine.store.home import Home, in_memory
+from pytest_workrail.engine.store.loaded import SessionTruth
+from workrail_lint.base.canonical import canonical_bytes, digest
 
 WORKFLOW = {"format": "workrail.ir/1", "workflowId": "demo-linear", "steps": []}
 WORKFLOW_HASH = WorkflowHash(digest(canonical_bytes(WORKFLOW)))

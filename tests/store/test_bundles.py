@@ -22,23 +22,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sample_sessions import Story, long_story, tell_short
 
-from pytest_workrail.engine.profiles import Recap
-from pytest_workrail.events.ids import ref_of
-from pytest_workrail.projections.dag import project_dag
-from pytest_workrail.projections.gaps import project_gaps
-from pytest_workrail.projections.outputs import project_outputs
-from pytest_workrail.projections.recovery import recovery_text
-from pytest_workrail.store import layout
-from pytest_workrail.store.bundle import BundleErrorCode, Producer, check
-from pytest_workrail.store.home import Home, in_memory, on_files
-from pytest_workrail.store.lock import Holder
-from pytest_workrail.store.ports import ContentError
-from pytest_workrail.store.system import FixedClock, SeededEntropy
-from pytest_workrail.store.transfer import export_session, import_bundle
-from pytest_workrail.store.tree import TreeFiles
-from pytest_workrail.tokens.desk import ContinueGrant, Place
-from workrail_lint.result import Err, Ok
-from workrail_lint.workrail.canonical import canonical_bytes, digest
+from pytest_workrail.engine.core.profiles import Recap
+from pytest_workrail.engine.events.ids import ref_of
+from pytest_workrail.engine.projections.dag import project_dag
+from pytest_workrail.engine.projections.gaps import project_gaps
+from pytest_workrail.engine.projections.outputs import project_outputs
+from pytest_workrail.engine.projections.recovery import recovery_text
+from pytest_workrail.engine.store import layout
+from pytest_workrail.engine.store.bundle import BundleErrorCode, Producer, check
+from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
+from pytest_workrail.engine.store.home import Home, in_memory, on_files
+from pytest_workrail.engine.store.lock import Holder
+from pytest_workrail.engine.store.ports import ContentError
+from pytest_workrail.engine.store.transfer import export_session, import_bundle
+from pytest_workrail.engine.store.tree import TreeFiles
+from pytest_workrail.engine.tokens.issuer import ContinueGrant, Place
+from workrail_lint.base.canonical import canonical_bytes, digest
+from workrail_lint.base.result import Err, Ok
 
 PRODUCER = Producer(app_version="1.2.3")
 

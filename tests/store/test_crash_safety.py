@@ -19,21 +19,21 @@ import pytest
 from crash_files import CrashState, Disk, RecordingFiles, crash_states
 from sample_sessions import Story, tell_medium, tell_short
 
-from pytest_workrail.events.kinds import NodeCreated
-from pytest_workrail.events.plan import AppendPlan, preferences_plan
-from pytest_workrail.events.wire import CorruptionReason
-from pytest_workrail.store import layout, log
-from pytest_workrail.store.durable import prepare_root, write_durably
-from pytest_workrail.store.filesystem import FileSessionStore, FileSnapshotStore
-from pytest_workrail.store.home import on_files
-from pytest_workrail.store.lock import FileSessionLock, Holder
-from pytest_workrail.store.ports import StoreCorruption
-from pytest_workrail.store.system import FixedClock, SeededEntropy
-from pytest_workrail.store.transfer import Stores
-from pytest_workrail.store.tree import TreeFiles
-from pytest_workrail.store.truth import Complete, SessionTruth
-from pytest_workrail.store.witness import Witness
-from workrail_lint.result import Err, Ok
+from pytest_workrail.engine.events.kinds import NodeCreated
+from pytest_workrail.engine.events.plan import AppendPlan, preferences_plan
+from pytest_workrail.engine.events.wire import CorruptionReason
+from pytest_workrail.engine.store import layout, log
+from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
+from pytest_workrail.engine.store.durable import prepare_root, write_durably
+from pytest_workrail.engine.store.filesystem import FileSessionStore, FileSnapshotStore
+from pytest_workrail.engine.store.home import on_files
+from pytest_workrail.engine.store.loaded import Complete, SessionTruth
+from pytest_workrail.engine.store.lock import FileSessionLock, Holder
+from pytest_workrail.engine.store.permit import Witness
+from pytest_workrail.engine.store.ports import StoreCorruption
+from pytest_workrail.engine.store.transfer import Stores
+from pytest_workrail.engine.store.tree import TreeFiles
+from workrail_lint.base.result import Err, Ok
 
 WRITER = Holder(4711, "main", "first-life")
 REOPENER = Holder(4712, "main", "second-life")

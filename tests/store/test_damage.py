@@ -17,19 +17,19 @@ from collections.abc import Callable
 import pytest
 from sample_sessions import Story, tell_short
 
-from pytest_workrail.events.plan import preferences_plan
-from pytest_workrail.store import layout
-from pytest_workrail.store.filesystem import FileSessionStore
-from pytest_workrail.store.health import assess, health_data
-from pytest_workrail.store.home import on_files
-from pytest_workrail.store.lock import Holder
-from pytest_workrail.store.ports import StoreCorruption
-from pytest_workrail.store.system import FixedClock, SeededEntropy
-from pytest_workrail.store.tree import TreeFiles
-from pytest_workrail.store.truth import Complete, SessionTruth, Truncated
-from pytest_workrail.store.witness import Witness
-from workrail_lint.result import Err, Ok
-from workrail_lint.workrail.canonical import canonical_bytes, digest
+from pytest_workrail.engine.events.plan import preferences_plan
+from pytest_workrail.engine.store import layout
+from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
+from pytest_workrail.engine.store.filesystem import FileSessionStore
+from pytest_workrail.engine.store.health import assess, health_data
+from pytest_workrail.engine.store.home import on_files
+from pytest_workrail.engine.store.loaded import Complete, SessionTruth, Truncated
+from pytest_workrail.engine.store.lock import Holder
+from pytest_workrail.engine.store.permit import Witness
+from pytest_workrail.engine.store.ports import StoreCorruption
+from pytest_workrail.engine.store.tree import TreeFiles
+from workrail_lint.base.canonical import canonical_bytes, digest
+from workrail_lint.base.result import Err, Ok
 
 OTHER_SESSION = "sess_" + "a" * 26
 

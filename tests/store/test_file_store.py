@@ -26,22 +26,22 @@ import pytest
 from crash_files import RecordingFiles
 from sample_sessions import Story, long_story, tell_short
 
-from pytest_workrail.events.kinds import NodeCreated, SessionCreated
-from pytest_workrail.events.manifest import SegmentClosed, SnapshotPinned, segments
-from pytest_workrail.events.plan import AppendPlan, SnapshotPin, preferences_plan
-from pytest_workrail.events.wire import record_line
-from pytest_workrail.store import layout
-from pytest_workrail.store.disk import DiskFiles
-from pytest_workrail.store.durable import prepare_root
-from pytest_workrail.store.filesystem import FilePinnedWorkflowStore, FileSessionStore, FileSnapshotStore
-from pytest_workrail.store.home import on_files
-from pytest_workrail.store.lock import Holder
-from pytest_workrail.store.ports import StoreInvariantViolation, StoreIoError
-from pytest_workrail.store.system import FixedClock, SeededEntropy
-from pytest_workrail.store.tree import TreeFiles
-from pytest_workrail.store.truth import Complete, SessionTruth
-from pytest_workrail.store.witness import Witness
-from workrail_lint.result import Err, Ok
+from pytest_workrail.engine.events.kinds import NodeCreated, SessionCreated
+from pytest_workrail.engine.events.manifest import SegmentClosed, SnapshotPinned, segments
+from pytest_workrail.engine.events.plan import AppendPlan, SnapshotPin, preferences_plan
+from pytest_workrail.engine.events.wire import record_line
+from pytest_workrail.engine.store import layout
+from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
+from pytest_workrail.engine.store.disk import DiskFiles
+from pytest_workrail.engine.store.durable import prepare_root
+from pytest_workrail.engine.store.filesystem import FilePinnedWorkflowStore, FileSessionStore, FileSnapshotStore
+from pytest_workrail.engine.store.home import on_files
+from pytest_workrail.engine.store.loaded import Complete, SessionTruth
+from pytest_workrail.engine.store.lock import Holder
+from pytest_workrail.engine.store.permit import Witness
+from pytest_workrail.engine.store.ports import StoreInvariantViolation, StoreIoError
+from pytest_workrail.engine.store.tree import TreeFiles
+from workrail_lint.base.result import Err, Ok
 
 
 def a_home(files):

@@ -13,18 +13,18 @@ from contextlib import contextmanager
 import pytest
 from crash_files import RecordingFiles, crash_states
 
-from pytest_workrail.events.ids import IdMint
-from pytest_workrail.events.wire import record_line
-from pytest_workrail.store import layout
-from pytest_workrail.store.aliases import FileAliasIndex, MemoryAliasIndex
-from pytest_workrail.store.durable import prepare_root
-from pytest_workrail.store.keyring import TEST_KEY, FileKeyring, MemoryKeyring
-from pytest_workrail.store.system import SeededEntropy
-from pytest_workrail.store.tree import TreeFiles
-from pytest_workrail.tokens.aliases import AliasRecord, read_alias
-from pytest_workrail.tokens.keys import KeyPair, keyring_bytes
-from workrail_lint.result import Err, Ok
-from workrail_lint.workrail.canonical import canonical_bytes
+from pytest_workrail.engine.events.ids import IdMint
+from pytest_workrail.engine.events.wire import record_line
+from pytest_workrail.engine.store import layout
+from pytest_workrail.engine.store.aliases import FileAliasIndex, MemoryAliasIndex
+from pytest_workrail.engine.store.clocks import SeededEntropy
+from pytest_workrail.engine.store.durable import prepare_root
+from pytest_workrail.engine.store.keyring import TEST_KEY, FileKeyring, MemoryKeyring
+from pytest_workrail.engine.store.tree import TreeFiles
+from pytest_workrail.engine.tokens.aliases import AliasRecord, read_alias
+from pytest_workrail.engine.tokens.keys import KeyPair, keyring_bytes
+from workrail_lint.base.canonical import canonical_bytes
+from workrail_lint.base.result import Err, Ok
 
 MINT = IdMint(SeededEntropy("aliases").generate)
 

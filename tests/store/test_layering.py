@@ -17,10 +17,10 @@ from pathlib import Path
 
 import pytest
 
-import pytest_workrail.events
-import pytest_workrail.projections
-import pytest_workrail.store
-import pytest_workrail.tokens
+import pytest_workrail.engine.events
+import pytest_workrail.engine.projections
+import pytest_workrail.engine.store
+import pytest_workrail.engine.tokens
 
 
 def modules(package):
@@ -45,7 +45,9 @@ IMPURE = {
 
 
 @pytest.mark.parametrize(
-    "package", [pytest_workrail.events, pytest_workrail.projections, pytest_workrail.tokens], ids=lambda p: p.__name__
+    "package",
+    [pytest_workrail.engine.events, pytest_workrail.engine.projections, pytest_workrail.engine.tokens],
+    ids=lambda p: p.__name__,
 )
 def test_events_projections_and_tokens_are_pure(package):
     for name, tree in modules(package):
@@ -61,21 +63,21 @@ PURE_STORE = {"bundle", "files", "gate", "health", "layout", "log", "ports", "re
 
 
 def test_only_adapters_touch_the_world():
-    for name, tree in modules(pytest_workrail.store):
+    for name, tree in modules(pytest_workrail.engine.store):
         used = {module.partition(".")[0] for module in imported(tree)}
         if name.rpartition(".")[2] in PURE_STORE:
             assert not used & IMPURE, name
 
 
 def test_projections_know_nothing_of_stores():
-    for package in (pytest_workrail.events, pytest_workrail.projections):
+    for package in (pytest_workrail.engine.events, pytest_workrail.engine.projections):
         for name, tree in modules(package):
-            assert not any(module.startswith("pytest_workrail.store") for module in imported(tree)), name
+            assert not any(module.startswith("pytest_workrail.engine.store") for module in imported(tree)), name
 
 
 @pytest.mark.parametrize("module", ["ports", "files"])
 def test_ports_have_no_behaviour(module):
-    tree = dict(modules(pytest_workrail.store))[f"pytest_workrail.store.{module}"]
+    tree = dict(modules(pytest_workrail.engine.store))[f"pytest_workrail.engine.store.{module}"]
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     assert functions
     for function in functions:
@@ -91,7 +93,12 @@ def _is_docstring(node):
 
 
 def test_nobody_decides_by_the_text_of_an_error():
-    for package in (pytest_workrail.events, pytest_workrail.projections, pytest_workrail.store, pytest_workrail.tokens):
+    for package in (
+        pytest_workrail.engine.events,
+        pytest_workrail.engine.projections,
+        pytest_workrail.engine.store,
+        pytest_workrail.engine.tokens,
+    ):
         for name, tree in modules(package):
             for node in ast.walk(tree):
                 if isinstance(node, ast.Compare):

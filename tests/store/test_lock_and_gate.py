@@ -17,17 +17,17 @@ import sys
 import pytest
 from sample_sessions import Story, tell_short
 
-from pytest_workrail.events.wire import CorruptionReason
-from pytest_workrail.store import layout
-from pytest_workrail.store.disk import DiskFiles
-from pytest_workrail.store.gate import Gate
-from pytest_workrail.store.lock import FileSessionLock, Holder, process_is_alive
-from pytest_workrail.store.memory import MemorySessionLock, MemorySessionStore
-from pytest_workrail.store.ports import LockBusy, LockIoError, StoreCorruption, StoreIoError
-from pytest_workrail.store.system import FixedClock
-from pytest_workrail.store.tree import TreeFiles
-from pytest_workrail.store.truth import SessionTruth
-from workrail_lint.result import Err, Ok
+from pytest_workrail.engine.events.wire import CorruptionReason
+from pytest_workrail.engine.store import layout
+from pytest_workrail.engine.store.clocks import FixedClock
+from pytest_workrail.engine.store.disk import DiskFiles
+from pytest_workrail.engine.store.gate import Gate
+from pytest_workrail.engine.store.loaded import SessionTruth
+from pytest_workrail.engine.store.lock import FileSessionLock, Holder, process_is_alive
+from pytest_workrail.engine.store.memory import MemorySessionLock, MemorySessionStore
+from pytest_workrail.engine.store.ports import LockBusy, LockIoError, StoreCorruption, StoreIoError
+from pytest_workrail.engine.store.tree import TreeFiles
+from workrail_lint.base.result import Err, Ok
 
 SESSION = "sess_" + "a" * 26
 ME = Holder(100, "main", "mine")

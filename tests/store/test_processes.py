@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 from sample_sessions import Story
 
-from pytest_workrail.events.kinds import PreferencesChanged
-from pytest_workrail.store import layout
-from pytest_workrail.store.home import Home, on_disk
-from pytest_workrail.store.system import FixedClock, SeededEntropy
+from pytest_workrail.engine.events.kinds import PreferencesChanged
+from pytest_workrail.engine.store import layout
+from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
+from pytest_workrail.engine.store.home import Home, on_disk
 
 WRITER = Path(__file__).with_name("writer_process.py")
 

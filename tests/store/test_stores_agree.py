@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from sample_sessions import Story
 
-from pytest_workrail.events.ids import NodeId
-from pytest_workrail.events.plan import AppendPlan, SnapshotPin
-from pytest_workrail.store.home import in_memory, on_files
-from pytest_workrail.store.lock import Holder
-from pytest_workrail.store.system import FixedClock, SeededEntropy
-from pytest_workrail.store.tree import TreeFiles
-from pytest_workrail.store.witness import Witness
-from workrail_lint.result import Err, Ok
+from pytest_workrail.engine.events.ids import NodeId
+from pytest_workrail.engine.events.plan import AppendPlan, SnapshotPin
+from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
+from pytest_workrail.engine.store.home import in_memory, on_files
+from pytest_workrail.engine.store.lock import Holder
+from pytest_workrail.engine.store.permit import Witness
+from pytest_workrail.engine.store.tree import TreeFiles
+from workrail_lint.base.result import Err, Ok
 
 NOTES = st.none() | st.text(min_size=1, max_size=30)
 ARTIFACTS = st.lists(

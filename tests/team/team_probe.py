@@ -12,8 +12,8 @@ from workrail_lint.project.discovery import discover
 from workrail_lint.project.fixing import Fixed, fix_text
 from workrail_lint.project.run import Plan, order, run
 from workrail_lint.project.selection import Selection
-from workrail_lint.team.documents import SUFFIXES
-from workrail_lint.team.system import TeamSystem
+from workrail_lint.systems.team.documents import SUFFIXES
+from workrail_lint.systems.team.system import TeamSystem
 
 
 class Settings:

@@ -14,8 +14,8 @@ from workrail_lint.documents.json_edit import apply_fix, fix_edits
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.documents.yaml_reader import read_yaml
 from workrail_lint.findings import Fix
-from workrail_lint.team import edits
-from workrail_lint.team.rules import samples
+from workrail_lint.systems.team import edits
+from workrail_lint.systems.team.rules import samples
 
 
 def applied(text: str, change: Fix | None) -> str | None:

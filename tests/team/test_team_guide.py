@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def test_the_guide_names_every_setting_and_every_pack() -> None:
-    from workrail_lint.team.models.packs import packs
+    from tools.models.team.packs import packs
 
     guide = (ROOT / "docs" / "team.md").read_text(encoding="utf-8")
     for pack in packs():

@@ -13,12 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from team_probe import fix, lint_paths, lint_text, write_files
 
-from workrail_lint.team.documents import TeamKind
-from workrail_lint.team.options import TeamOptions
-from workrail_lint.team.rules import samples
-from workrail_lint.team.rules.base import Backlog
-from workrail_lint.team.rules.planning import DependencyCycle
-from workrail_lint.team.system import TeamSystem
+from workrail_lint.systems.team.documents import TeamKind
+from workrail_lint.systems.team.options import TeamOptions
+from workrail_lint.systems.team.rules import samples
+from workrail_lint.systems.team.rules.base import Backlog
+from workrail_lint.systems.team.rules.planning import DependencyCycle
+from workrail_lint.systems.team.system import TeamSystem
 
 PATHS = {
     "team-status": samples.STATUS,

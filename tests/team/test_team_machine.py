@@ -9,11 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workrail_lint.team import machine, roles
-from workrail_lint.team.machine import TASK_EDGES, TRANSITIONS, inferred_mode, may_follow, rank, required_artifacts
-from workrail_lint.team.rules import samples
-from workrail_lint.team.rules.registry import all_rules
-from workrail_lint.team.vocabulary import AgentName, CorrectionStatus, Mode, Strategy, TaskStatus, WorkflowState
+from workrail_lint.systems.team import machine, roles
+from workrail_lint.systems.team.machine import (
+    TASK_EDGES,
+    TRANSITIONS,
+    inferred_mode,
+    may_follow,
+    rank,
+    required_artifacts,
+)
+from workrail_lint.systems.team.rules import samples
+from workrail_lint.systems.team.rules.registry import all_rules
+from workrail_lint.systems.team.vocabulary import AgentName, CorrectionStatus, Mode, Strategy, TaskStatus, WorkflowState
 
 S = WorkflowState
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from team_probe import lint_paths, lint_text, write_files
 
-from workrail_lint.team.rules import samples
-from workrail_lint.team.rules.trace_states import at, enter, trace
+from workrail_lint.systems.team.rules import samples
+from workrail_lint.systems.team.rules.trace_states import at, enter, trace
 
 
 def test_messages_are_one_line_whatever_a_document_holds() -> None:

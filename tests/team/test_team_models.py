@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 from team_probe import lint_text
 
+from tools.models.team import examples
+from tools.models.team.backlog import Acceptance, ChangeRequest, TaskBacklog
+from tools.models.team.exchange import AgentInput, AgentOutput, DispatchPlan, Specialist
+from tools.models.team.generate import KINDS, SCHEMAS, files, main
+from tools.models.team.packs import PACKS_FILE, packs
+from tools.models.team.status import SessionStatus
 from workrail_lint.documents.structure import compile_schema
-from workrail_lint.team.documents import TeamKind
-from workrail_lint.team.models import examples
-from workrail_lint.team.models.backlog import Acceptance, ChangeRequest, TaskBacklog
-from workrail_lint.team.models.exchange import AgentInput, AgentOutput, DispatchPlan, Specialist
-from workrail_lint.team.models.generate import KINDS, SCHEMAS, files, main
-from workrail_lint.team.models.packs import PACKS_FILE, packs
-from workrail_lint.team.models.status import SessionStatus
-from workrail_lint.team.rules import samples
-from workrail_lint.team.vocabulary import AgentName
-from workrail_lint.workrail.catalog.contracts import plain_schema, validate_artifact
-from workrail_lint.workrail.catalog.pack_schema import schema_problems
+from workrail_lint.systems.team.documents import TeamKind
+from workrail_lint.systems.team.rules import samples
+from workrail_lint.systems.team.vocabulary import AgentName
+from workrail_lint.systems.workrail.catalog.contracts import plain_schema, validate_artifact
+from workrail_lint.systems.workrail.catalog.pack_schema import schema_problems
 
 MODELS: dict[str, tuple[type[BaseModel], Any, str]] = {
     "team-status": (SessionStatus, examples.STATUS, f".agents-work/{examples.STATUS['session']}/status.json"),
@@ -93,13 +93,13 @@ def test_schemas_and_packs_are_up_to_date() -> None:
     assert PACKS_FILE in wanted
     assert len(wanted) == len(SCHEMAS) + 1
     for path, text in wanted.items():
-        assert Path(path).read_text(encoding="utf-8") == text, "run python -m workrail_lint.team.models.generate"
+        assert Path(path).read_text(encoding="utf-8") == text, "run python -m tools.models.team.generate"
     assert main(["--check"]) == 0
 
 
 def test_generating_writes_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     target = tmp_path / "new" / "schemas" / "x.json"
-    monkeypatch.setattr("workrail_lint.team.models.generate.files", lambda: {str(target): "{}\n"})
+    monkeypatch.setattr("tools.models.team.generate.files", lambda: {str(target): "{}\n"})
     assert main(["--check"]) == 1
     assert main([]) == 0
     assert target.read_text(encoding="utf-8") == "{}\n"

@@ -9,11 +9,11 @@ import pytest
 from team_probe import codes, lint_paths, lint_text, write_files
 
 from workrail_lint.findings import Severity
-from workrail_lint.team.roles import may_write
-from workrail_lint.team.rules import samples
-from workrail_lint.team.rules.outputs import sentence_count
-from workrail_lint.team.sections import normal_title
-from workrail_lint.team.vocabulary import (
+from workrail_lint.systems.team.roles import may_write
+from workrail_lint.systems.team.rules import samples
+from workrail_lint.systems.team.rules.outputs import sentence_count
+from workrail_lint.systems.team.sections import normal_title
+from workrail_lint.systems.team.vocabulary import (
     AgentName,
     ac_ids_in,
     is_check,

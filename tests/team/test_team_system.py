@@ -16,9 +16,9 @@ from workrail_lint.findings import Severity
 from workrail_lint.project.discovery import discover
 from workrail_lint.project.run import Plan, run
 from workrail_lint.project.selection import Selection
-from workrail_lint.team.documents import SUFFIXES, Place, TeamKind, exchange_of, place_by_path, place_of
-from workrail_lint.team.rules import samples
-from workrail_lint.team.system import TeamSystem
+from workrail_lint.systems.team.documents import SUFFIXES, Place, TeamKind, exchange_of, place_by_path, place_of
+from workrail_lint.systems.team.rules import samples
+from workrail_lint.systems.team.system import TeamSystem
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures" / "team"
 SESSION, FOLDER = samples.SESSION, samples.FOLDER
@@ -321,9 +321,9 @@ def test_a_long_session_costs_its_share(tmp_path: Path) -> None:
 def test_checking_needs_no_heavy_imports(tmp_path: Path) -> None:
     write_files(tmp_path, samples.session())
     script = (
-        "import sys; from workrail_lint.team.system import TeamSystem;"
+        "import sys; from workrail_lint.systems.team.system import TeamSystem;"
         "heavy = lambda: sorted({'pydantic', 'jsonschema', 'dataclasses', 'inspect', 'pathlib'} & sys.modules.keys());"
-        "before = heavy(); light = 'workrail_lint.team.rules.registry' in sys.modules;"
+        "before = heavy(); light = 'workrail_lint.systems.team.rules.registry' in sys.modules;"
         "system = TeamSystem(); data = open(sys.argv[1], 'rb').read();"
         "S = type('S', (), {'options': {}, 'workspace': '.'});"
         "result = system.check(sys.argv[1], data, system.claims(sys.argv[1], data, True), S());"

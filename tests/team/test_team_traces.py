@@ -6,7 +6,7 @@ from typing import Any
 
 from team_probe import lint_text
 
-from workrail_lint.team.rules.trace_states import at, enter, trace
+from workrail_lint.systems.team.rules.trace_states import at, enter, trace
 
 
 def found(content: Any) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 from team_probe import codes, fix, fix_on_disk, lint_paths, lint_text, write_files
 
 from workrail_lint.findings import Severity
-from workrail_lint.team.rules import samples
+from workrail_lint.systems.team.rules import samples
 
 SESSION = "2026-03-01_add-login-form"
 FOLDER = f".agents-work/{SESSION}"

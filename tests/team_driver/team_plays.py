@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_workrail.team import TeamRun, run
+from pytest_workrail.systems.team import TeamRun, run
 
 SESSION = "2000-01-01_add-login"
 APPROVED = {"UD-APPROVE-DESIGN": ["approved"]}

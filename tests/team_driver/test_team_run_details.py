@@ -15,13 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from team_plays import DECIDED, SESSION, SINGLE, blockers, codes, events, full, lean, played, sent, task, tasks
 
-from pytest_workrail.team import TeamRun, questions
-from pytest_workrail.team.golden import Normal, dumps
-from pytest_workrail.team.questions import Effect, Kind, effect, topic_of
+from pytest_workrail.systems.team import TeamRun, questions
+from pytest_workrail.systems.team.golden import Normal, dumps
+from pytest_workrail.systems.team.questions import Effect, Kind, effect, topic_of
 from workrail_lint.documents.json_reader import read_json
-from workrail_lint.team.roles import review_verdict
-from workrail_lint.team.rules.registry import all_rules
-from workrail_lint.team.vocabulary import DecisionStatus, FixLoop
+from workrail_lint.systems.team.roles import review_verdict
+from workrail_lint.systems.team.rules.registry import all_rules
+from workrail_lint.systems.team.vocabulary import DecisionStatus, FixLoop
 
 BLOCKED = {"output": {"status": "BLOCKED"}}
 NOTES = {
@@ -47,11 +47,11 @@ def test_the_parts_of_a_message() -> None:
 
 
 def test_the_text_of_a_message(tmp_path: Path) -> None:
-    from pytest_workrail.team.clock import Clock
-    from pytest_workrail.team.inputs import message
-    from pytest_workrail.team.stage import Stage
-    from workrail_lint.team.scenario import Team
-    from workrail_lint.team.vocabulary import AgentName, Mode
+    from pytest_workrail.systems.team.agent_inputs import message
+    from pytest_workrail.systems.team.clock import Clock
+    from pytest_workrail.systems.team.run_state import Stage
+    from workrail_lint.systems.team.scenario import Team
+    from workrail_lint.systems.team.vocabulary import AgentName, Mode
 
     stage = Stage(tmp_path, SESSION, Team.model_validate({}), Mode.FULL, Clock())
     texts = dict(message(stage, AgentName.CODER, b'{"task": 1}', conventions=True))
@@ -368,7 +368,7 @@ def test_the_text_of_a_golden_can_be_read_again(value: dict[str, Any]) -> None:
 
 SCRIPT = """
 import sys
-from pytest_workrail.team import run
+from pytest_workrail.systems.team import run
 assert "pytest" not in sys.modules, "a run needs no pytest"
 user = {"UD-APPROVE-DESIGN": ["changes-requested: a", "approved"], "UD-REVIEW-STRATEGY": ["batch"]}
 sys.stdout.buffer.write(run({"session": "2000-01-01_add-login", "user": user, "flags": {"ui": True}}).golden_bytes)

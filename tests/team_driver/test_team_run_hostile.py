@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from team_plays import APPROVED, SESSION, blockers, codes, folder, full, gates, played, resumed, status, tasks
 
-from pytest_workrail.team import run
-from pytest_workrail.team.clock import Clock
-from pytest_workrail.team.locks import lock_ids
-from pytest_workrail.team.store import FailingWrite, Store, with_task_status
-from workrail_lint.result import Err, Ok
-from workrail_lint.team.scenario_words import WriteFault
-from workrail_lint.team.vocabulary import TaskStatus, WorkflowState
+from pytest_workrail.systems.team import run
+from pytest_workrail.systems.team.clock import Clock
+from pytest_workrail.systems.team.lock_evidence import lock_ids
+from pytest_workrail.systems.team.store import FailingWrite, Store, with_task_status
+from workrail_lint.base.result import Err, Ok
+from workrail_lint.systems.team.scenario_words import WriteFault
+from workrail_lint.systems.team.vocabulary import TaskStatus, WorkflowState
 
 LAUGHS = "a: &a [x, x]\nb: &b [*a, *a, *a]\n" + "".join(f"c{n}: &c{n} [*b, *b]\n" for n in range(50)) + "tasks: *b\n"
 

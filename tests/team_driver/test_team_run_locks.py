@@ -24,9 +24,9 @@ from team_plays import (
     tasks,
 )
 
-from pytest_workrail.team import TeamRun
-from pytest_workrail.team.locks import covered, lock_ids
-from workrail_lint.team.machine import CORE_AGENTS, LEAN_FORBIDDEN
+from pytest_workrail.systems.team import TeamRun
+from pytest_workrail.systems.team.lock_evidence import covered, lock_ids
+from workrail_lint.systems.team.machine import CORE_AGENTS, LEAN_FORBIDDEN
 
 DESIGN, STRATEGY = "UD-APPROVE-DESIGN", "UD-REVIEW-STRATEGY"
 REQUEST = "changes-requested: smaller"
@@ -283,8 +283,8 @@ def test_a_reply_is_one_object_and_nothing_else(reply: dict[str, Any]) -> None:
 
 def test_a_run_bears_witness_to_nothing_that_it_does_not_show() -> None:
     """The shortest lean run has no gate, no question, no repair and no fault, so it proves little."""
-    from pytest_workrail.team.locks import Witness
-    from workrail_lint.team.vocabulary import Mode
+    from pytest_workrail.systems.team.lock_evidence import Witness
+    from workrail_lint.systems.team.vocabulary import Mode
 
     found = lean()
     witness = Witness(list(found.events), found.decisions, {}, Mode.LEAN, False, {})
@@ -295,8 +295,8 @@ def test_a_run_bears_witness_to_nothing_that_it_does_not_show() -> None:
 
 
 def test_a_scenario_that_claims_what_it_does_not_show_fails() -> None:
-    from pytest_workrail.team.expectations import unmet
-    from workrail_lint.team.scenario import TeamScenario
+    from pytest_workrail.systems.team.expectations import unmet
+    from workrail_lint.systems.team.scenario import TeamScenario
 
     scenario = {"team": {"mode": "lean"}, "enforces": ["team-lean-exit", "loop-max-iterations-required"]}
     model = TeamScenario.model_validate(scenario)

@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, note, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from pytest_workrail.team import run
-from pytest_workrail.team.clock import Recorder
+from pytest_workrail.systems.team import run
+from pytest_workrail.systems.team.clock import Recorder
 from workrail_lint import check
 from workrail_lint.documents.json_reader import read_json
-from workrail_lint.team.machine import GATES, LIMITS, decisions_of
-from workrail_lint.team.vocabulary import decision_number
+from workrail_lint.systems.team.machine import GATES, LIMITS, decisions_of
+from workrail_lint.systems.team.vocabulary import decision_number
 
 SESSION = "2000-01-01_any-thing"
 OLD = {".agents-work/1999-12-01_old-work/status.json": '{"current_state": "DONE"}', "src/kept.txt": "kept\n"}

@@ -9,12 +9,17 @@ from typing import Any
 import pytest
 from team_plays import DECIDED, SINGLE, codes, events, folder, gates, history, played, resumed, status, task, tasks
 
-from pytest_workrail.coverage.locks.sabotage import load_sabotages
-from pytest_workrail.team import TeamRun, asking, building, dispatching, releasing, stage
-from workrail_lint.result import Ok
-from workrail_lint.team.machine import LIMITS
-from workrail_lint.team.rules.registry import all_rules
-from workrail_lint.team.vocabulary import AgentName, FixLoop, WorkflowState
+from pytest_workrail.locks.sabotage import load_sabotages
+from pytest_workrail.systems.team import TeamRun
+from pytest_workrail.systems.team import dispatch as dispatching
+from pytest_workrail.systems.team import implement_states as building
+from pytest_workrail.systems.team import release_states as releasing
+from pytest_workrail.systems.team import run_state as stage
+from pytest_workrail.systems.team import user_gate as asking
+from workrail_lint.base.result import Ok
+from workrail_lint.systems.team.machine import LIMITS
+from workrail_lint.systems.team.rules.registry import all_rules
+from workrail_lint.systems.team.vocabulary import AgentName, FixLoop, WorkflowState
 
 ROOT = Path(__file__).resolve().parents[2]
 SABOTAGES = {sabotage.name: sabotage for sabotage in load_sabotages(["tests/sabotages/team.py"], ROOT)}

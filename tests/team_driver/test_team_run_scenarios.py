@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from pytest_workrail.team.scenario import play
+from pytest_workrail.systems.team.scenario import play
+from tools.models.team.generate import main
+from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.pointer import resolve
 from workrail_lint.documents.structure import compile_schema
-from workrail_lint.result import Err, Ok
-from workrail_lint.schemas import load_schema
-from workrail_lint.team.models.generate import main
-from workrail_lint.team.scenario_check import findings
+from workrail_lint.systems.schemas import load_schema
+from workrail_lint.systems.team.scenario_check import findings
 
 pytest_plugins = ["pytester"]
 

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from pytest_workrail.team import TeamRun, run
-from pytest_workrail.team.blockers import TeamBlocker
-from pytest_workrail.team.expectations import unmet
-from pytest_workrail.team.locks import lock_ids
-from workrail_lint.scenario.system import ScenarioSystem
-from workrail_lint.team.machine import CORRECTORS, GATES
-from workrail_lint.team.scenario import TeamScenario
-from workrail_lint.team.scenario_words import ReplyFault, WriteFault
-from workrail_lint.team.trace import EVENTS
-from workrail_lint.team.vocabulary import (
+from pytest_workrail.systems.team import TeamRun, run
+from pytest_workrail.systems.team.blockers import TeamBlocker
+from pytest_workrail.systems.team.expectations import unmet
+from pytest_workrail.systems.team.lock_evidence import lock_ids
+from workrail_lint.systems.scenario.system import ScenarioSystem
+from workrail_lint.systems.team.machine import CORRECTORS, GATES
+from workrail_lint.systems.team.scenario import TeamScenario
+from workrail_lint.systems.team.scenario_words import ReplyFault, WriteFault
+from workrail_lint.systems.team.trace import EVENTS
+from workrail_lint.systems.team.vocabulary import (
     AgentName,
     BlockerSlug,
     CorrectionStatus,
@@ -26,8 +26,8 @@ from workrail_lint.team.vocabulary import (
     FixLoop,
     WorkflowState,
 )
-from workrail_lint.workrail.catalog.catalog import load_core
-from workrail_lint.workrail.check import Settings
+from workrail_lint.systems.workrail.catalog.catalog import load_core
+from workrail_lint.systems.workrail.check import Settings
 
 FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "scenarios" / "team"
 FILES = sorted(FOLDER.glob("*.scenario.json"))

@@ -22,7 +22,7 @@ from team_plays import (
     status,
 )
 
-from pytest_workrail.team import TeamRun
+from pytest_workrail.systems.team import TeamRun
 
 GATE = "UD-APPROVE-DESIGN"
 E3_EVENTS: list[dict[str, Any]] = [
@@ -117,7 +117,7 @@ def test_e5_c_security_asks_until_it_is_answered() -> None:
 
 def test_e5_c_a_driver_that_takes_silence_for_a_refusal(monkeypatch: pytest.MonkeyPatch) -> None:
     """The rule sees it; here it is an error, because the run knows who asked."""
-    from pytest_workrail.team import asking
+    from pytest_workrail.systems.team import user_gate as asking
 
     def careless(ident: str, topic: Any, reply: Any) -> Any:
         if reply is None:
@@ -232,8 +232,9 @@ def test_e7_c_no_tracking() -> None:
 
 
 def test_e7_a_driver_that_sends_the_correction_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    from pytest_workrail.team import designing, resuming
-    from workrail_lint.team.vocabulary import AgentName
+    from pytest_workrail.systems.team import design_states as designing
+    from pytest_workrail.systems.team import resume as resuming
+    from workrail_lint.systems.team.vocabulary import AgentName
 
     def again(stage: Any, _: Any) -> Any:
         resuming.dispatch(stage, AgentName.ARCHITECT, "meta")
@@ -283,7 +284,7 @@ def test_e8_four_lost_writes() -> None:
 
 
 def test_e8_a_driver_that_asks_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    from pytest_workrail.team import asking
+    from pytest_workrail.systems.team import user_gate as asking
 
     original = asking._read_back
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_workrail.tokens import base64url, bech32m
-from workrail_lint.result import Err, Ok
+from pytest_workrail.engine.tokens import base64url, bech32m
+from workrail_lint.base.result import Err, Ok
 
 CHARSET = "qpzry9x8gf2tvdw0s3jn54khce6mua7l"
 

@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_workrail.events.ids import AttemptId, IdMint, WorkflowRef
-from pytest_workrail.store.aliases import FileAliasIndex, MemoryAliasIndex
-from pytest_workrail.store.keyring import FileKeyring, MemoryKeyring
-from pytest_workrail.store.system import SeededEntropy
-from pytest_workrail.store.tree import TreeFiles
-from pytest_workrail.tokens import long, short
-from pytest_workrail.tokens.binary import AttemptPayload
-from pytest_workrail.tokens.desk import CheckpointGrant, ContinueGrant, Place, StateGrant, TokenDesk
-from pytest_workrail.tokens.keys import KeyPair
-from workrail_lint.result import Err, Ok
+from pytest_workrail.engine.events.ids import AttemptId, IdMint, WorkflowRef
+from pytest_workrail.engine.store.aliases import FileAliasIndex, MemoryAliasIndex
+from pytest_workrail.engine.store.clocks import SeededEntropy
+from pytest_workrail.engine.store.keyring import FileKeyring, MemoryKeyring
+from pytest_workrail.engine.store.tree import TreeFiles
+from pytest_workrail.engine.tokens import long, short
+from pytest_workrail.engine.tokens.binary import AttemptPayload
+from pytest_workrail.engine.tokens.issuer import CheckpointGrant, ContinueGrant, Place, StateGrant, TokenDesk
+from pytest_workrail.engine.tokens.keys import KeyPair
+from workrail_lint.base.result import Err, Ok
 
 MINT = IdMint(SeededEntropy("ids").generate)
 PLACE = Place(MINT.session(), MINT.run(), MINT.node())

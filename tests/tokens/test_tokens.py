@@ -30,12 +30,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_workrail.events.ids import AttemptId, IdKind, NodeId, RunId, SessionId, WorkflowRef, spell
-from pytest_workrail.tokens import bech32m, long, short
-from pytest_workrail.tokens.binary import AttemptPayload, StatePayload, pack, unpack
-from pytest_workrail.tokens.errors import TokenErrorCode
-from pytest_workrail.tokens.keys import KeyPair, keyring_bytes, read_keyring
-from workrail_lint.result import Err, Ok
+from pytest_workrail.engine.events.ids import AttemptId, IdKind, NodeId, RunId, SessionId, WorkflowRef, spell
+from pytest_workrail.engine.tokens import bech32m, long, short
+from pytest_workrail.engine.tokens.binary import AttemptPayload, StatePayload, pack, unpack
+from pytest_workrail.engine.tokens.errors import TokenErrorCode
+from pytest_workrail.engine.tokens.keys import KeyPair, keyring_bytes, read_keyring
+from workrail_lint.base.result import Err, Ok
 
 KEYS = KeyPair(bytes(range(32)))
 OTHER_KEYS = KeyPair(bytes(range(1, 33)))

@@ -10,10 +10,9 @@ import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workrail_lint import js
+from workrail_lint.base import canonical, js
+from workrail_lint.base.canonical import CanonicalError, canonical_bytes, canonical_hash, hash_ref
 from workrail_lint.documents.json_reader import read_json
-from workrail_lint.workrail import canonical
-from workrail_lint.workrail.canonical import CanonicalError, canonical_bytes, canonical_hash, hash_ref
 
 _SAFE = 2**53 - 1
 _scalars = (

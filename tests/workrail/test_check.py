@@ -11,7 +11,7 @@ from effort import lines_run
 
 from workrail_lint import Finding, check_text
 from workrail_lint.findings import Severity
-from workrail_lint.workrail.rules.samples import loop, parallel, step, workflow
+from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
 
 
 def told(document: dict[str, Any], name: str, **settings: Any) -> list[Finding]:

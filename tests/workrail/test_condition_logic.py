@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_workrail.engine.conditions import evaluate
-from pytest_workrail.engine.conditions import lenient_equal as engine_equal
+from pytest_workrail.engine.core.conditions import evaluate
+from pytest_workrail.engine.core.conditions import lenient_equal as engine_equal
 from workrail_lint.documents.pointer import resolve
-from workrail_lint.workrail.condition_logic import Constant, comparisons, constants, lenient_equal
+from workrail_lint.systems.workrail.condition_logic import Constant, comparisons, constants, lenient_equal
 
 MISSING = object()
 LITERALS: list[Any] = [

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workrail_lint.workrail.evidence_score import POINTS, LeafClass, classify, judge, schema_class, text_class
+from workrail_lint.systems.workrail.evidence_score import POINTS, LeafClass, classify, judge, schema_class, text_class
 
 
 def contains(value: str, **members: Any) -> dict[str, Any]:

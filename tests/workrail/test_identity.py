@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workrail_lint.schemas.dialect import python_pattern
-from workrail_lint.workrail import identity, listing
-from workrail_lint.workrail.identity import IdStatus, Variant, Verdict, WorkflowId
-from workrail_lint.workrail.listing import ResolutionKind, Staleness
-from workrail_lint.workrail.model.enums import SourceKind
-from workrail_lint.workrail.model.workflow import WORKFLOW_ID
+from tools.models.workrail.workflow import WORKFLOW_ID
+from workrail_lint.documents.schema_dialect import python_pattern
+from workrail_lint.systems.workrail import identity, listing
+from workrail_lint.systems.workrail.identity import IdStatus, Variant, Verdict, WorkflowId
+from workrail_lint.systems.workrail.listing import ResolutionKind, Staleness
+from workrail_lint.systems.workrail.vocabulary import SourceKind
 
 KINDS = [kind.value for kind in SourceKind]
 OTHERS = [kind for kind in KINDS if kind != "bundled"]

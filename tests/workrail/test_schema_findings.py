@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from workrail_lint.documents import schema_dialect as dialect
 from workrail_lint.documents.structure import compile_schema
 from workrail_lint.findings import Finding, Phase, Severity
-from workrail_lint.schemas import dialect, load_schema
-from workrail_lint.workrail.rules.registry import by_name
-from workrail_lint.workrail.rules.samples import controlled_loop, loop, parallel, step, workflow
-from workrail_lint.workrail.schema_findings import MAX_FINDINGS, schema_findings
-from workrail_lint.workrail.schema_findings.told import GENERAL
+from workrail_lint.systems.schemas import load_schema
+from workrail_lint.systems.workrail.rules.registry import by_name
+from workrail_lint.systems.workrail.rules.samples import controlled_loop, loop, parallel, step, workflow
+from workrail_lint.systems.workrail.schema_findings import MAX_FINDINGS, schema_findings
+from workrail_lint.systems.workrail.schema_findings.keywords import GENERAL
 
 VALIDATOR = compile_schema(load_schema("workflow"))
 RULE = {"type": "length", "min": 200, "message": "Say more."}

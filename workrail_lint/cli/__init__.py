@@ -57,14 +57,14 @@ def _run(args: list[str]) -> int:
     if not args or args[0] in ("-h", "--help", "help"):
         return _help(sys.stdout if args else sys.stderr, OK if args else USAGE)
     if args[0] in ("-V", "--version"):
-        from workrail_lint.cli.output import out
-        from workrail_lint.version import VERSION
+        from workrail_lint.base.terminal import out
+        from workrail_lint.base.version import VERSION
 
         out(f"workrail-lint {VERSION}")
         return OK
     name = args[0]
     if name not in COMMANDS:
-        from workrail_lint.suggest import nearest
+        from workrail_lint.base.suggest import nearest
 
         suggestion = nearest(name, COMMANDS)
         hint = f"; did you mean '{suggestion}'?" if suggestion else ""
@@ -90,7 +90,7 @@ def _abandon(stream: TextIO) -> None:
 
 
 def _fail(message: str) -> int:
-    from workrail_lint.cli.output import err
+    from workrail_lint.base.terminal import err
 
     try:
         err(f"workrail-lint: {message}")

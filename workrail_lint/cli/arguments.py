@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from workrail_lint.base.files import read_file
+from workrail_lint.base.result import Err
+from workrail_lint.base.terminal import err, printable
 from workrail_lint.cli import UsageError
-from workrail_lint.cli.output import err, printable
-from workrail_lint.documents.kinds import Kind, kind_by_name, kind_of, may_be_ours
 from workrail_lint.findings import Finding
 from workrail_lint.project.config import Config, find_config, load_config, unconfigured
 from workrail_lint.project.discovery import discover
-from workrail_lint.result import Err
-from workrail_lint.workrail.project_bindings import FILE as BINDINGS_FILE
-from workrail_lint.workrail.settings import Settings
-from workrail_lint.workrail.sources import read_file, resolve_bindings, resolve_catalog
+from workrail_lint.systems.workrail.kinds import Kind, kind_by_name, kind_of, may_be_ours
+from workrail_lint.systems.workrail.project_bindings import FILE as BINDINGS_FILE
+from workrail_lint.systems.workrail.settings import Settings
+from workrail_lint.systems.workrail.sources import resolve_bindings, resolve_catalog
 
 if TYPE_CHECKING:
     import argparse
@@ -139,7 +140,7 @@ def is_of_blocks(path: str, data: bytes) -> bool:
     """Whether a text is a definition of blocks; nearly all others are told by a look for one word."""
     if b'"nodes"' not in data:
         return False
-    from workrail_lint.blocks.documents import BlockKind, detect
+    from workrail_lint.systems.blocks.documents import BlockKind, detect
 
     # What comes without a name is told by its content.
     return detect(path if path.endswith(".json") else "stdin.json", data, True) is BlockKind.WORKFLOW

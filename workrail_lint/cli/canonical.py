@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 
+from workrail_lint.base.canonical import CanonicalError, canonical_bytes, digest
+from workrail_lint.base.files import read_file
+from workrail_lint.base.result import Err
+from workrail_lint.base.terminal import err, out, out_bytes, printable
 from workrail_lint.cli import FINDINGS, OK, UsageError
-from workrail_lint.cli.output import err, out, out_bytes, printable
 from workrail_lint.cli.parser import Parser
 from workrail_lint.documents.json_reader import read_json
-from workrail_lint.result import Err
-from workrail_lint.workrail.canonical import CanonicalError, canonical_bytes, digest
-from workrail_lint.workrail.sources import read_file
 
 
 def main(arguments: list[str]) -> int:

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import argparse
 
+from workrail_lint.base.files import write_atomically
+from workrail_lint.base.result import Err
+from workrail_lint.base.terminal import err, out, out_bytes, printable
 from workrail_lint.cli import OK, UsageError
 from workrail_lint.cli.arguments import configuration, first_line, settings
-from workrail_lint.cli.output import err, out, out_bytes, printable
 from workrail_lint.cli.parser import Parser, add_inputs
-from workrail_lint.project.files import write_atomically
-from workrail_lint.result import Err
-from workrail_lint.workrail.catalog.render import document_text, export_text, list_json, list_text, show_json, show_text
+from workrail_lint.systems.workrail.catalog.render import (
+    document_text,
+    export_text,
+    list_json,
+    list_text,
+    show_json,
+    show_text,
+)
 
 
 def main(arguments: list[str]) -> int:
@@ -65,7 +72,7 @@ def _parser() -> Parser:
 
 
 def _import(args: argparse.Namespace) -> int:
-    from workrail_lint.workrail.catalog.importer import import_engine
+    from workrail_lint.systems.workrail.catalog.importer import import_engine
 
     result = import_engine(args.directory, node=args.node)
     if isinstance(result, Err):

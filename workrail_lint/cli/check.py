@@ -6,20 +6,20 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
+from workrail_lint.base.result import Err
+from workrail_lint.base.terminal import err, printable
+from workrail_lint.base.wording import counted
 from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
 from workrail_lint.cli.arguments import bindings_file, configuration, settings
 from workrail_lint.cli.check_options import full_arguments, quick_arguments
-from workrail_lint.cli.output import err, printable
-from workrail_lint.documents.kinds import Kind, kind_by_name
 from workrail_lint.findings import Finding, Severity
-from workrail_lint.project.builtin import SUFFIXES
 from workrail_lint.project.config import Config
-from workrail_lint.project.planning import Request, make_plan
+from workrail_lint.project.plan import Request, make_plan
 from workrail_lint.project.projects import Project, projects
 from workrail_lint.project.run import Checked, Outcome, Plan, default_jobs, merged, run
-from workrail_lint.result import Err
-from workrail_lint.words import counted
-from workrail_lint.workrail.settings import BINDINGS_CHECKED
+from workrail_lint.systems.builtin import SUFFIXES
+from workrail_lint.systems.workrail.kinds import Kind, kind_by_name
+from workrail_lint.systems.workrail.settings import BINDINGS_CHECKED
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -167,8 +167,8 @@ def _split(values: list[str]) -> list[str]:
 
 
 def _write_baseline(path: str, outcome: Outcome) -> int:
+    from workrail_lint.base.files import write_atomically
     from workrail_lint.project.baseline import baseline_text
-    from workrail_lint.project.files import write_atomically
 
     text = baseline_text(outcome.findings, os.path.dirname(os.path.abspath(path)))
     try:

@@ -7,18 +7,18 @@ import json
 import os
 import sys
 
+from workrail_lint.base.canonical import CanonicalError, canonical_bytes, digest
+from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.terminal import Progress, err, out, out_bytes, out_json, printable
 from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
 from workrail_lint.cli.arguments import Workflow, configuration, is_of_blocks, settings, workflow_files
-from workrail_lint.cli.output import Progress, err, out, out_bytes, out_json, printable
 from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.cli.reporting import report_errors
-from workrail_lint.result import Err, Ok
-from workrail_lint.workrail.canonical import CanonicalError, canonical_bytes, digest
-from workrail_lint.workrail.check import check_document
-from workrail_lint.workrail.compile import errors_of
-from workrail_lint.workrail.compiler.compiled import CompiledWorkflow
-from workrail_lint.workrail.compiler.engine_target import HashMode
-from workrail_lint.workrail.settings import Settings
+from workrail_lint.systems.workrail.check import check_document
+from workrail_lint.systems.workrail.compile import errors_of
+from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
+from workrail_lint.systems.workrail.compiler.engine_target import HashMode
+from workrail_lint.systems.workrail.settings import Settings
 
 
 def main(arguments: list[str]) -> int:
@@ -142,7 +142,7 @@ def _rendered(compiled: CompiledWorkflow, path: str, args: argparse.Namespace) -
         mode = HashMode(args.mode)
         references = None
         if mode in (HashMode.PINNED_REFS, HashMode.PINNED_ONBOARDING_REFS):
-            from workrail_lint.workrail.references import resolve_references
+            from workrail_lint.systems.workrail.references import resolve_references
 
             declared = compiled.definition.get("references", [])
             references = resolve_references(declared, args.workspace, args.package_root)

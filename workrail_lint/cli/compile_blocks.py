@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from workrail_lint.blocks.documents import BlockKind
-from workrail_lint.blocks.ir import compile_definition
-from workrail_lint.blocks.system import BlockSystem
+from workrail_lint.base.canonical import canonical_bytes
+from workrail_lint.base.result import Ok
+from workrail_lint.base.terminal import printable
 from workrail_lint.cli import UsageError
 from workrail_lint.cli.arguments import Workflow
-from workrail_lint.cli.output import printable
 from workrail_lint.cli.reporting import report_errors
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.findings import Severity
-from workrail_lint.result import Ok
-from workrail_lint.workrail.canonical import canonical_bytes
-from workrail_lint.workrail.settings import Settings
+from workrail_lint.systems.blocks.documents import BlockKind
+from workrail_lint.systems.blocks.ir import compile_definition
+from workrail_lint.systems.blocks.system import BlockSystem
+from workrail_lint.systems.workrail.settings import Settings
 
 
 def compiled_definition(file: Workflow, active: Settings, target: str) -> tuple[str, bytes] | None:

@@ -5,21 +5,21 @@ from __future__ import annotations
 import os
 import subprocess
 
+from workrail_lint.base.files import read_file
+from workrail_lint.base.result import Err
+from workrail_lint.base.terminal import Style, out, out_json, printable, uses_colour
 from workrail_lint.cli import FINDINGS, OK, USAGE, UsageError
 from workrail_lint.cli.arguments import configuration, refuse_blocks, settings
-from workrail_lint.cli.output import Style, out, out_json, printable, uses_colour
 from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.cli.reporting import report_errors
 from workrail_lint.documents.json_reader import read_json
-from workrail_lint.documents.kinds import Kind, kind_of
-from workrail_lint.result import Err
-from workrail_lint.workrail.check import check_document
-from workrail_lint.workrail.compile import errors_of
-from workrail_lint.workrail.compiler.ir import FORMAT
-from workrail_lint.workrail.diff import Change, compare, describe
-from workrail_lint.workrail.outline import Outline, outline
-from workrail_lint.workrail.settings import Settings
-from workrail_lint.workrail.sources import read_file
+from workrail_lint.systems.workrail.check import check_document
+from workrail_lint.systems.workrail.compile import errors_of
+from workrail_lint.systems.workrail.compiler.ir import FORMAT
+from workrail_lint.systems.workrail.diff import Change, compare, describe
+from workrail_lint.systems.workrail.kinds import Kind, kind_of
+from workrail_lint.systems.workrail.outline import Outline, outline
+from workrail_lint.systems.workrail.settings import Settings
 
 _COLOURS = {"added": "green", "removed": "red", "moved": "yellow", "changed": "cyan"}
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from workrail_lint.cli.output import Style, printable, uses_colour
-from workrail_lint.workrail.compiler.compiled import CompiledWorkflow
-from workrail_lint.workrail.compiler.nodes import Node, walk
+from workrail_lint.base.terminal import Style, printable, uses_colour
+from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
+from workrail_lint.systems.workrail.compiler.nodes import Node, walk
 
 _WIDTH = 72
 

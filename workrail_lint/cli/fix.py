@@ -5,17 +5,16 @@ from __future__ import annotations
 import difflib
 from typing import NamedTuple
 
-from workrail_lint.cli.output import Style, err, out, printable, uses_colour
+from workrail_lint.base.files import read_file, write_atomically
+from workrail_lint.base.result import Err
+from workrail_lint.base.terminal import Style, err, out, printable, uses_colour
+from workrail_lint.base.wording import counted
+from workrail_lint.documents.operations import Cut, Respell
 from workrail_lint.findings import Finding, Phase
-from workrail_lint.findings.fix import Cut, Respell
 from workrail_lint.project.discovery import Discovery, Found
-from workrail_lint.project.files import write_atomically
 from workrail_lint.project.fixing import fix_once, fix_text, is_wanted
-from workrail_lint.project.registry import RENAMES
 from workrail_lint.project.run import Outcome, Plan, run, settled
-from workrail_lint.result import Err
-from workrail_lint.words import counted
-from workrail_lint.workrail.sources import read_file
+from workrail_lint.systems.workrail.registry import RENAMES
 
 # A fix that needs several files may open the way for another one, in another file.
 _MAX_ROUNDS = 20

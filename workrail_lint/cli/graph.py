@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from workrail_lint.base.terminal import err, out, printable
 from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
 from workrail_lint.cli.arguments import configuration, settings, workflow_files
-from workrail_lint.cli.output import err, out, printable
 from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.cli.reporting import report_errors
-from workrail_lint.workrail.check import check_document
-from workrail_lint.workrail.compile import errors_of
-from workrail_lint.workrail.graph import FORMATS, render
+from workrail_lint.systems.workrail.check import check_document
+from workrail_lint.systems.workrail.compile import errors_of
+from workrail_lint.systems.workrail.graph import FORMATS, render
 
 
 def main(arguments: list[str]) -> int:
@@ -34,7 +34,7 @@ def main(arguments: list[str]) -> int:
     if args.output is None:
         out(text, end="")
         return OK
-    from workrail_lint.project.files import write_atomically
+    from workrail_lint.base.files import write_atomically
 
     try:
         write_atomically(args.output, text.encode("utf-8", "backslashreplace"))

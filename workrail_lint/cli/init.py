@@ -6,12 +6,12 @@ import os
 import shlex
 from collections.abc import Iterator
 
+from workrail_lint.base.files import write_atomically
+from workrail_lint.base.terminal import out, printable
 from workrail_lint.cli import OK, UsageError
-from workrail_lint.cli.output import out, printable
 from workrail_lint.cli.parser import Parser
 from workrail_lint.project.config import OWN_FILE, SHARED_FILE, config_file
-from workrail_lint.project.files import write_atomically
-from workrail_lint.workrail import scaffold
+from workrail_lint.systems.workrail import scaffold
 
 
 def main(arguments: list[str]) -> int:

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import os
 
+from workrail_lint.base.canonical import CanonicalError
+from workrail_lint.base.files import read_file, write_atomically
+from workrail_lint.base.result import Err
+from workrail_lint.base.terminal import Progress, Style, err, out, printable, uses_colour
+from workrail_lint.base.wording import counted
 from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
 from workrail_lint.cli.arguments import Workflow, configuration, settings, workflow_files
-from workrail_lint.cli.output import Progress, Style, err, out, printable, uses_colour
 from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.cli.reporting import report_errors
-from workrail_lint.project.files import write_atomically
-from workrail_lint.result import Err
-from workrail_lint.words import counted
-from workrail_lint.workrail.canonical import CanonicalError
-from workrail_lint.workrail.check import check_document
-from workrail_lint.workrail.compile import errors_of
-from workrail_lint.workrail.compiler.compiled import CompiledWorkflow
-from workrail_lint.workrail.diff import describe
-from workrail_lint.workrail.lockfile import (
+from workrail_lint.systems.workrail.check import check_document
+from workrail_lint.systems.workrail.compile import errors_of
+from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
+from workrail_lint.systems.workrail.diff import describe
+from workrail_lint.systems.workrail.lockfile import (
     FILE_NAME,
     Difference,
     Lockfile,
@@ -26,8 +26,7 @@ from workrail_lint.workrail.lockfile import (
     lock_entry,
     parse_lockfile,
 )
-from workrail_lint.workrail.settings import Settings
-from workrail_lint.workrail.sources import read_file
+from workrail_lint.systems.workrail.settings import Settings
 
 _MAKE = "make it with workrail-lint lock --update"
 

@@ -6,7 +6,7 @@ import argparse
 from typing import NoReturn
 
 from workrail_lint.cli import UsageError
-from workrail_lint.workrail.project_bindings import FILE as BINDINGS_FILE
+from workrail_lint.systems.workrail.project_bindings import FILE as BINDINGS_FILE
 
 
 def _formatter(prog: str) -> argparse.HelpFormatter:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 
+from workrail_lint.base.terminal import out, printable
+from workrail_lint.base.version import VERSION
 from workrail_lint.cli import UsageError
-from workrail_lint.cli.output import out, printable
 from workrail_lint.project.run import Checked, Outcome
 from workrail_lint.report import render, render_statistics
 from workrail_lint.report.data import ReportData
 from workrail_lint.report.sources import Sources
 from workrail_lint.report.terminal import terminal_of
-from workrail_lint.version import VERSION
 
 
 def write_report(args: argparse.Namespace, outcome: Outcome, checked: list[Checked]) -> None:
@@ -20,7 +20,7 @@ def write_report(args: argparse.Namespace, outcome: Outcome, checked: list[Check
     if args.output_file is None:
         out(text, end="")
         return
-    from workrail_lint.project.files import write_atomically
+    from workrail_lint.base.files import write_atomically
 
     try:
         write_atomically(args.output_file, text.encode())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workrail_lint.cli.output import err, printable
+from workrail_lint.base.terminal import err, printable
 from workrail_lint.findings import Finding
 
 

@@ -6,13 +6,13 @@ import os
 import textwrap
 from typing import Any
 
+from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.suggest import nearest
+from workrail_lint.base.terminal import Style, err, out, printable, uses_colour
 from workrail_lint.cli import OK, UsageError
-from workrail_lint.cli.output import Style, err, out, printable, uses_colour
 from workrail_lint.cli.parser import Parser
 from workrail_lint.findings import Severity
-from workrail_lint.result import Err, Ok
 from workrail_lint.rules.base import Rule, Status
-from workrail_lint.suggest import nearest
 
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 _WIDTH = 100
@@ -25,7 +25,7 @@ def main(arguments: list[str]) -> int:
     args = parser.parsed(arguments)
     if args is None:
         return OK
-    from workrail_lint.rules.docs import families, family_order, further, index, page, rules
+    from tools.rule_pages import families, family_order, further, index, page, rules
 
     ours = (*rules(), *further())
     known = tuple(sorted((*ours, *_brought(ours)), key=lambda rule: (family_order(rule.family), rule.code)))
@@ -82,7 +82,7 @@ def _named(asked: str, known: tuple[Rule, ...]) -> Rule:
 
 def rule_object(rule: Rule) -> dict[str, Any]:
     """Everything a program may want to know about a rule."""
-    from workrail_lint.rules.docs import families
+    from tools.rule_pages import families
 
     return {
         "code": rule.code,
@@ -99,7 +99,7 @@ def rule_object(rule: Rule) -> dict[str, Any]:
 
 
 def _json(value: dict[str, Any]) -> str:
-    from workrail_lint.report.neutral import json_text
+    from workrail_lint.base.neutral import json_text
 
     return json_text(value, indent=2)
 
@@ -120,7 +120,7 @@ def _table(shown: list[Rule], titles: dict[str, str], style: Style) -> str:
 
 
 def _explained(rule: Rule, titles: dict[str, str], style: Style) -> str:
-    from workrail_lint.rules.docs import fix_line, origin_line, state
+    from tools.rule_pages import fix_line, origin_line, state
     from workrail_lint.rules.example_files import as_shown, essentials, has_file, remarks, shown_files
 
     level = style(rule.severity.value, _COLOURS[rule.severity], "bold")
@@ -160,6 +160,6 @@ def _wrapped(text: str) -> list[str]:
 
 
 def _source(data: bytes) -> list[str]:
-    from workrail_lint.rules.docs import shown_lines
+    from tools.rule_pages import shown_lines
 
     return [f"  {line}".rstrip() for line in shown_lines(data)]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from workrail_lint.base.suggest import nearest
+from workrail_lint.base.terminal import out
 from workrail_lint.cli import OK, UsageError
-from workrail_lint.cli.output import out
 from workrail_lint.cli.parser import Parser
-from workrail_lint.schemas import kinds, schema_path
-from workrail_lint.suggest import nearest
+from workrail_lint.systems.schemas import kinds, schema_path
 
 # Kinds that have no schema of their own.
 _SHARED = {"routine": "workflow"}

@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable
 from typing import NoReturn
 
+from workrail_lint.base.terminal import err
 from workrail_lint.cli import UsageError
-from workrail_lint.cli.output import err
 from workrail_lint.project.discovery import discover
 
 _INTERVAL_SECONDS = 0.5

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workrail_lint import js
+from workrail_lint.base import js
 from workrail_lint.documents.problems import Problem
 
 

@@ -15,15 +15,26 @@ from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
+from workrail_lint.base.js import Json, json_text
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.json_reader import JsonDocument, NodeSpan, read_json
-from workrail_lint.findings.fix import Cut, Edit, Fix, Insert, Operation, Remove, Rename, Replace, ReplaceText, Respell
-from workrail_lint.js import Json, json_text
+from workrail_lint.documents.operations import (
+    Change,
+    Cut,
+    Edit,
+    Insert,
+    Operation,
+    Remove,
+    Rename,
+    Replace,
+    ReplaceText,
+    Respell,
+)
 
 _INDENT = re.compile(r"\n([ \t]+)\S")
 
 
-def fix_edits(document: JsonDocument, fix: Fix) -> tuple[Edit, ...]:
+def fix_edits(document: JsonDocument, fix: Change) -> tuple[Edit, ...]:
     """The edits of one fix; for many fixes of one text use an `Editor`."""
     return Editor(document).edits(fix)
 
@@ -106,15 +117,15 @@ class Editor:
         self.document = document
         self._given = style
         self._known: dict[str, _Children] = {}
-        self._done: dict[int, tuple[Fix, tuple[Edit, ...]]] = {}  # by identity: findings may share a large fix
+        self._done: dict[int, tuple[Change, tuple[Edit, ...]]] = {}  # by identity: findings may share a large fix
 
-    def edits(self, fix: Fix) -> tuple[Edit, ...]:
+    def edits(self, fix: Change) -> tuple[Edit, ...]:
         """The edits of a fix; none when it can't be applied (its place is gone) or changes nothing."""
         if id(fix) not in self._done:
             self._done[id(fix)] = fix, self._edits(fix)
         return self._done[id(fix)][1]
 
-    def _edits(self, fix: Fix) -> tuple[Edit, ...]:
+    def _edits(self, fix: Change) -> tuple[Edit, ...]:
         text = self.document.text
         operations = _from_the_end(fix.operations)
         if _are_apart(operations):

@@ -11,12 +11,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from workrail_lint import js
+from workrail_lint.base import js
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.problems import Problem
 from workrail_lint.documents.scanner import read_string, skip_value
-from workrail_lint.documents.text import SourceText
-from workrail_lint.findings import Span
+from workrail_lint.documents.text import SourceText, Span
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 200

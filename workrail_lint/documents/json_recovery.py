@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 from json.decoder import JSONDecodeError
 
-from workrail_lint import js
+from workrail_lint.base import js
 from workrail_lint.documents.json_reader import FEW_SLIPS, MAX_DEPTH, NodeSpan, NumberLexeme
 from workrail_lint.documents.pointer import child
 from workrail_lint.documents.problems import Problem

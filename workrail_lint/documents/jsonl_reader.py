@@ -5,12 +5,11 @@ Pointers start with the index of the line, blank ones counted: `/0/answer` is a 
 
 from __future__ import annotations
 
-from workrail_lint import js
+from workrail_lint.base import js
 from workrail_lint.documents.decoding import decoded
 from workrail_lint.documents.json_reader import MAX_BYTES, read_json
 from workrail_lint.documents.problems import Problem
-from workrail_lint.documents.text import SourceText
-from workrail_lint.findings import Span
+from workrail_lint.documents.text import SourceText, Span
 
 # A name that stands twice is a slip that leaves a value; after any other there is only a guess.
 _REPEATED = "json-duplicate-key"

@@ -9,13 +9,12 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from workrail_lint import js
+from workrail_lint.base import js
+from workrail_lint.base.patterns import Pattern
 from workrail_lint.documents.decoding import decoded
 from workrail_lint.documents.json_reader import MAX_BYTES
 from workrail_lint.documents.problems import Problem
-from workrail_lint.documents.text import SourceText
-from workrail_lint.findings import Span
-from workrail_lint.patterns import Pattern
+from workrail_lint.documents.text import SourceText, Span
 
 _LINE = Pattern(r"[^\n]*\n|[^\n]+")
 _ATX = Pattern(r" {0,3}(#{1,6})(?:[ \t](.*))?$")

@@ -19,9 +19,9 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeAlias
 
-from workrail_lint import js
+from workrail_lint.base import js
 from workrail_lint.documents import pointer
-from workrail_lint.schemas import dialect
+from workrail_lint.documents import schema_dialect as dialect
 
 
 class Violation(NamedTuple):

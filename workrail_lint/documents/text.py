@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from typing import NamedTuple
 
-from workrail_lint.findings import Position, Span
-from workrail_lint.patterns import Pattern
+from workrail_lint.base.patterns import Pattern
 
 _LINE_END = Pattern(r"\r\n|\r|\n")
+
+
+class Position(NamedTuple):
+    """A place in a text: 1-based line and column in code points, and both offsets."""
+
+    line: int
+    column: int
+    offset: int
+    byte_offset: int
+
+
+class Span(NamedTuple):
+    """A stretch of text, end exclusive."""
+
+    start: Position
+    end: Position
 
 
 class SourceText:

@@ -11,14 +11,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from workrail_lint import js
+from workrail_lint.base import js
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.decoding import decoded
 from workrail_lint.documents.json_reader import MAX_BYTES, MAX_DEPTH, NodeSpan
 from workrail_lint.documents.problems import Problem
-from workrail_lint.documents.text import SourceText
+from workrail_lint.documents.text import SourceText, Span
 from workrail_lint.documents.yaml_scalars import ambiguity, is_non_finite, plain_value
-from workrail_lint.findings import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ import math
 import re
 from typing import NamedTuple
 
-from workrail_lint import js
+from workrail_lint.base import js
 
 _NULLS = ("", "~", "null", "Null", "NULL")
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}

@@ -1,6 +1,8 @@
 """What is reported, as plain data."""
 
-from workrail_lint.findings.finding import Finding, Phase, Position, Severity, Span
-from workrail_lint.findings.fix import Edit, Fix, Safety
+from workrail_lint.documents.operations import Edit
+from workrail_lint.documents.text import Position, Span
+from workrail_lint.findings.finding import Finding, Phase, Severity, unreadable
+from workrail_lint.findings.fix import Fix, Safety
 
-__all__ = ["Edit", "Finding", "Fix", "Phase", "Position", "Safety", "Severity", "Span"]
+__all__ = ["Edit", "Finding", "Fix", "Phase", "Position", "Safety", "Severity", "Span", "unreadable"]

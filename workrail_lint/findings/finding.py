@@ -7,8 +7,9 @@ reading the file.
 from __future__ import annotations
 
 from enum import Enum
-from typing import NamedTuple
 
+from workrail_lint.base.files import Unreadable
+from workrail_lint.documents.text import Span
 from workrail_lint.findings.fix import Fix
 
 
@@ -40,22 +41,6 @@ class Phase(str, Enum):
     START = "start"
     REGISTRY = "registry"
     LINT = "lint"
-
-
-class Position(NamedTuple):
-    """A place in a text: 1-based line and column in code points, and both offsets."""
-
-    line: int
-    column: int
-    offset: int
-    byte_offset: int
-
-
-class Span(NamedTuple):
-    """A stretch of text, end exclusive."""
-
-    start: Position
-    end: Position
 
 
 class Finding:
@@ -115,3 +100,9 @@ class Finding:
 
     def __hash__(self) -> int:
         return hash((self.code, self.path, self.pointer, self.message))
+
+
+def unreadable(problem: Unreadable) -> Finding:
+    """The finding about a file that can't be read; its code comes from the rule of that name."""
+    name = "file-not-readable"
+    return Finding(name, name, Severity.ERROR, problem.message, phase=Phase.READ, path=problem.path)

@@ -1,15 +1,11 @@
-"""Fixes as operations on places, turned into text edits only when they are shown or applied.
-
-A rule says *what* should change ("remove this member", "put this value there"); where the characters are,
-and how the author's formatting is kept, is worked out by `workrail_lint.documents.json_edit`.
-"""
+"""A fix: the operations that resolve a finding, and whether they keep the document's meaning."""
 
 from __future__ import annotations
 
 from enum import Enum
 from typing import NamedTuple
 
-from workrail_lint.js import Json
+from workrail_lint.documents.operations import Operation
 
 
 class Safety(str, Enum):
@@ -17,105 +13,6 @@ class Safety(str, Enum):
 
     SAFE = "safe"
     UNSAFE = "unsafe"
-
-
-class Operation:
-    """One change. Plain classes: named tuples would cost more to define than a clean file costs to check."""
-
-    __slots__: tuple[str, ...] = ()
-    __match_args__: tuple[str, ...] = ()
-
-    def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__slots__)
-        return f"{type(self).__name__}({shown})"
-
-    def __eq__(self, other: object) -> bool:
-        if type(self) is not type(other):
-            return NotImplemented
-        return all(getattr(self, name) == getattr(other, name) for name in self.__slots__)
-
-    def __hash__(self) -> int:
-        return hash((type(self), repr(self)))
-
-
-class Replace(Operation):
-    """Put a value in the place of another."""
-
-    __match_args__ = ("pointer", "value")
-    __slots__ = ("pointer", "value")
-
-    def __init__(self, pointer: str, value: Json) -> None:
-        self.pointer = pointer
-        self.value = value
-
-
-class ReplaceText(Operation):
-    """Replace every occurrence of a text inside one string value."""
-
-    __match_args__ = ("pointer", "old", "new")
-    __slots__ = ("new", "old", "pointer")
-
-    def __init__(self, pointer: str, old: str, new: str) -> None:
-        self.pointer = pointer
-        self.old = old
-        self.new = new
-
-
-class Remove(Operation):
-    """Take a member or an array element out."""
-
-    __match_args__ = ("pointer",)
-    __slots__ = ("pointer",)
-
-    def __init__(self, pointer: str) -> None:
-        self.pointer = pointer
-
-
-class Rename(Operation):
-    """Give a member another name; its value and place stay."""
-
-    __match_args__ = ("pointer", "name")
-    __slots__ = ("name", "pointer")
-
-    def __init__(self, pointer: str, name: str) -> None:
-        self.pointer = pointer
-        self.name = name
-
-
-class Insert(Operation):
-    """Add a member (`name`) to an object, last, or an element (`index`) to an array; `pointer` is the container."""
-
-    __match_args__ = ("pointer", "name", "index", "value")
-    __slots__ = ("index", "name", "pointer", "value")
-
-    def __init__(self, pointer: str, name: str | None, index: int | None, value: Json) -> None:
-        self.pointer = pointer
-        self.name = name
-        self.index = index
-        self.value = value
-
-
-class Cut(Operation):
-    """Remove raw characters: comments, commas, marks that are no part of any value."""
-
-    __match_args__ = ("start", "end")
-    __slots__ = ("end", "start")
-
-    def __init__(self, start: int, end: int) -> None:
-        self.start = start
-        self.end = end
-
-
-class Respell(Operation):
-    """Write the same value differently: raw characters replaced by others."""
-
-    __match_args__ = ("start", "end", "text")
-    __slots__ = ("end", "start", "text")
-
-    def __init__(self, start: int, end: int, text: str) -> None:
-        self.start = start
-        self.end = end
-        self.text = text
 
 
 class Fix(NamedTuple):
@@ -132,11 +29,3 @@ def safe(title: str, *operations: Operation) -> Fix:
 
 def unsafe(title: str, *operations: Operation) -> Fix:
     return Fix(title, Safety.UNSAFE, operations)
-
-
-class Edit(NamedTuple):
-    """Replace the characters `start` to `end` (code points) by `text`."""
-
-    start: int
-    end: int
-    text: str

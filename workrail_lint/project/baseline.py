@@ -12,11 +12,11 @@ import os
 from collections import Counter
 from typing import Any
 
+from workrail_lint.base.canonical import canonical_hash
+from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.json_reader import read_json
+from workrail_lint.documents.places import seen_from
 from workrail_lint.findings import Finding
-from workrail_lint.project.places import seen_from
-from workrail_lint.result import Err, Ok
-from workrail_lint.workrail.canonical import canonical_hash
 
 VERSION = 1
 

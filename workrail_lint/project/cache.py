@@ -10,11 +10,11 @@ import json
 import os
 from typing import Any
 
+from workrail_lint.base.files import CACHE_FOLDER
+from workrail_lint.documents.operations import Cut, Insert, Remove, Rename, Replace, ReplaceText, Respell
 from workrail_lint.findings import Finding, Fix, Phase, Position, Safety, Severity, Span
-from workrail_lint.findings.fix import Cut, Insert, Remove, Rename, Replace, ReplaceText, Respell
-from workrail_lint.project.systems import FileResult
+from workrail_lint.systems.base import FileResult
 
-FOLDER = ".workrail-cache"
 # Folders that agents keep their files in; whatever else lies there is a finding.
 _OF_AGENTS = (".output", ".run", ".agents-work")
 _FORMAT = 4
@@ -37,7 +37,7 @@ class Cache:
     """The results of one way of looking. `entries` maps a path to its content key and result."""
 
     def __init__(self, folder: str | None, key: str) -> None:
-        self.path = None if folder is None else os.path.join(_home(folder), FOLDER, f"{key[:32]}.json")
+        self.path = None if folder is None else os.path.join(_home(folder), CACHE_FOLDER, f"{key[:32]}.json")
         self.entries: dict[str, list[Any]] = {}
         self.changed = False
         if self.path is not None:
@@ -69,7 +69,7 @@ class Cache:
         """Write what is new. A folder that can't be written is no error: the next run is slower, that is all."""
         if self.path is None or not self.changed:
             return
-        from workrail_lint.project.files import write_atomically
+        from workrail_lint.base.files import write_atomically
 
         folder = os.path.dirname(self.path)
         try:

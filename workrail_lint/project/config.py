@@ -10,8 +10,8 @@ import os
 from collections.abc import Collection
 from typing import Any
 
-from workrail_lint.result import Err, Ok
-from workrail_lint.suggest import nearest
+from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.suggest import nearest
 
 OWN_FILE = "workrail-lint.toml"
 SHARED_FILE = "pyproject.toml"
@@ -189,7 +189,7 @@ def _problem(key: str, value: object) -> str | None:
 
 def _alias_problem(aliases: Any) -> str | None:
     """A section that no document of a team has would be an alias of nothing."""
-    from workrail_lint.team.sections import SECTION_NAMES
+    from workrail_lint.systems.team.sections import SECTION_NAMES
 
     for name in aliases:
         if name.casefold() not in (known.casefold() for known in SECTION_NAMES):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from fnmatch import fnmatchcase
 from typing import NamedTuple
+
+from workrail_lint.base.files import CACHE_FOLDER
+from workrail_lint.base.globs import matches
 
 SKIPPED_FOLDERS = {
     ".git",
@@ -20,7 +22,7 @@ SKIPPED_FOLDERS = {
     ".mypy_cache",
     ".pytest_cache",
     ".ruff_cache",
-    ".workrail-cache",
+    CACHE_FOLDER,
     "site-packages",
 }
 
@@ -111,21 +113,3 @@ def _walk(root: str, wanted: _Wanted, problems: list[tuple[str, str]], apart: li
             path = os.path.join(folder, name)
             if wanted.file(path):
                 yield shown(path)
-
-
-def matches(path: str, root: str, patterns: list[str]) -> bool:
-    """Whether a path matches one of the patterns, as a whole or by one of its parts."""
-    if not patterns:
-        return False
-    relative = os.path.relpath(path, root).replace(os.sep, "/")
-    whole = os.path.normpath(path).replace(os.sep, "/")
-    parts = relative.split("/")
-    for pattern in patterns:
-        wanted = pattern.rstrip("/")
-        if any(fnmatchcase(candidate, wanted) for candidate in (relative, whole, parts[-1])):
-            return True
-        if "/" not in wanted and any(fnmatchcase(part, wanted) for part in parts):
-            return True
-        if fnmatchcase(relative, f"{wanted}/*") or fnmatchcase(relative, f"*/{wanted}"):
-            return True
-    return False

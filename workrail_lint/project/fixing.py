@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from workrail_lint.documents.json_edit import Editor, apply_fixes, renamed
 from workrail_lint.documents.json_reader import MANY_SLIPS, read_json
+from workrail_lint.documents.operations import Insert, Rename
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding, Fix, Safety
-from workrail_lint.findings.fix import Insert, Rename
 
 # Most texts are mended in one round, and a second one finds nothing left. A fix may open the way for another one;
 # more rounds than this mean that fixes go on for ever.

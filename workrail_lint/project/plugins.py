@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 import pluggy
 
-from workrail_lint.project.systems import System
-from workrail_lint.result import Err, Ok
+from workrail_lint.base.result import Err, Ok
 from workrail_lint.rules.base import Rule
+from workrail_lint.systems.base import System
 
 if TYPE_CHECKING:
-    from workrail_lint.workrail.rules.base import WorkflowRule
+    from workrail_lint.systems.workrail.rules.base import WorkflowRule
 
 hookspec = pluggy.HookspecMarker("workrail_lint")
 hookimpl = pluggy.HookimplMarker("workrail_lint")

@@ -5,15 +5,15 @@ from __future__ import annotations
 import os
 from typing import Any, NamedTuple
 
+from workrail_lint.base.files import read_file
+from workrail_lint.base.result import Err
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.project.baseline import Baseline
 from workrail_lint.project.cache import Cache, content_key
 from workrail_lint.project.discovery import Discovery, Found
 from workrail_lint.project.selection import Selection
 from workrail_lint.project.suppression import Suppressions
-from workrail_lint.project.systems import FileResult, System
-from workrail_lint.result import Err
-from workrail_lint.workrail.sources import read_file
+from workrail_lint.systems.base import FileResult, System
 
 # Below this many files a second process costs more than it saves.
 _WORTH_A_PROCESS = 64
@@ -127,7 +127,7 @@ def _unlistable(path: str, reason: str) -> Finding:
 
 def _unreadable(path: str, message: str) -> Finding:
     from workrail_lint.findings import Phase
-    from workrail_lint.workrail.rules.registry import by_name
+    from workrail_lint.systems.workrail.rules.registry import by_name
 
     rule = by_name()["file-not-readable"]
     return Finding(rule.code, rule.name, Severity.ERROR, message, phase=Phase.READ, path=path)

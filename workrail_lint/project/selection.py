@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import cached_property
 
+from workrail_lint.base.globs import matches
+from workrail_lint.base.suggest import nearest
 from workrail_lint.findings import Finding, Phase, Severity
-from workrail_lint.project.discovery import matches
 from workrail_lint.rules.base import Rule
-from workrail_lint.suggest import nearest
 
 ALL = "ALL"
 # A document that can't be read or has the wrong shape is wrong, whatever a project would like.

@@ -6,11 +6,11 @@ import os
 from collections.abc import Iterable
 from typing import Any
 
+from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.result import Err, Ok
+from workrail_lint.documents.places import file_matches, place_matches, seen_from
 from workrail_lint.findings import Finding, Severity
-from workrail_lint.patterns import Pattern
-from workrail_lint.project.places import file_matches, place_matches, seen_from
 from workrail_lint.project.selection import Selection, pattern_matches
-from workrail_lint.result import Err, Ok
 from workrail_lint.rules.base import Example, Rule
 
 FAMILY = "CF"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from workrail_lint.cli.output import Style
+from workrail_lint.base.neutral import one_line, shown_path
+from workrail_lint.base.terminal import Style
 from workrail_lint.report.data import ReportData, Reported
-from workrail_lint.report.neutral import one_line, shown_path
 from workrail_lint.report.text import COLOURS, closing, style_link
 
 

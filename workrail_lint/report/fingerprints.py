@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
+from workrail_lint.base.canonical import canonical_hash
 from workrail_lint.project.baseline import fingerprint
 from workrail_lint.report.data import Reported
-from workrail_lint.workrail.canonical import canonical_hash
 
 
 def unique_fingerprint(item: Reported, seen: Counter[str]) -> str:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import unicodedata
 from typing import NamedTuple
 
-from workrail_lint.cli.output import Style, printable
+from workrail_lint.base.neutral import LOG_COMMAND
+from workrail_lint.base.terminal import Style, printable
 from workrail_lint.documents.text import SourceText
 from workrail_lint.findings import Span
-from workrail_lint.report.neutral import LOG_COMMAND
 
 _TAB = "    "
 _OPENERS = ("{", "[")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workrail_lint.cli.output import printable
+from workrail_lint.base.terminal import printable
 from workrail_lint.findings import Severity
 from workrail_lint.report.data import ReportData, Reported, portable
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from workrail_lint.base.neutral import json_text, one_line
 from workrail_lint.findings import Severity
 from workrail_lint.report.data import ReportData, Reported, portable
 from workrail_lint.report.fingerprints import unique_fingerprint
-from workrail_lint.report.neutral import json_text, one_line
 
 _SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "minor", Severity.INFO: "info"}
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from workrail_lint.base.neutral import json_text
 from workrail_lint.findings import Edit, Position, Span
 from workrail_lint.report.data import ReportData, Reported, Summary, portable
-from workrail_lint.report.neutral import json_text
 
 VERSION = 1
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from workrail_lint.base.neutral import json_text
 from workrail_lint.report.data import ReportData
 from workrail_lint.report.json import finding_object
-from workrail_lint.report.neutral import json_text
 
 
 def render(data: ReportData) -> str:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from html import escape
 from itertools import groupby
 
+from workrail_lint.base.neutral import one_line, shown_path
 from workrail_lint.report.data import ReportData, Reported
-from workrail_lint.report.neutral import one_line, shown_path
 
 _TOOL = "workrail-lint"
 

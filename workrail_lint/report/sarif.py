@@ -11,11 +11,11 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote
 
+from workrail_lint.base.neutral import json_text
 from workrail_lint.findings import Severity, Span
 from workrail_lint.report.data import ReportData, Reported, portable
 from workrail_lint.report.fingerprints import unique_fingerprint
 from workrail_lint.report.json import edit_spans
-from workrail_lint.report.neutral import json_text
 from workrail_lint.rules.base import Rule
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -60,7 +60,7 @@ def _rules(items: Iterable[Reported], data: ReportData) -> list[dict[str, Any]]:
 def _rule(code: str, name: str, rule: Rule | None) -> dict[str, Any]:
     if rule is None:
         return {"id": code, "name": name}
-    from workrail_lint.rules.docs import page
+    from tools.rule_pages import page
 
     return {
         "id": code,

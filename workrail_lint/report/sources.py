@@ -44,9 +44,9 @@ class Sources:
         return self._documents[path]
 
     def _read(self, path: str) -> JsonDocument | None:
+        from workrail_lint.base.files import read_file
+        from workrail_lint.base.result import Err
         from workrail_lint.documents.json_reader import read_json
-        from workrail_lint.result import Err
-        from workrail_lint.workrail.sources import read_file
 
         data = self._given.get(path)
         if data is None:

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable
 from typing import NamedTuple, TextIO
 
-from workrail_lint.cli.output import uses_colour
+from workrail_lint.base.terminal import uses_colour
 
 _WIDTH = 100
 _WIDEST = 160

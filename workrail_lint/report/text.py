@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from workrail_lint.cli.output import Style
+from workrail_lint.base.neutral import one_line, shown_path
+from workrail_lint.base.terminal import Style
+from workrail_lint.base.wording import counted, listed
 from workrail_lint.findings import Safety, Severity
 from workrail_lint.report.data import ReportData, Reported, Summary
 from workrail_lint.report.frame import Frame, frame
-from workrail_lint.report.neutral import one_line, shown_path
-from workrail_lint.words import counted, listed
 
 COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 _HOW = {Safety.SAFE: "--fix", Safety.UNSAFE: "--fix --unsafe-fixes"}

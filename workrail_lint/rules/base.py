@@ -15,7 +15,7 @@ from workrail_lint.findings import Fix, Severity
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from workrail_lint.js import Json
+    from workrail_lint.base.js import Json
 
 
 class Example(NamedTuple):

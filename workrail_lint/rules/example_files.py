@@ -52,7 +52,7 @@ def _laid_out(value: Any, indent: str, used: int, *, top: bool = False) -> str:
 
 def essentials(example: Example) -> Example:
     """The example without the members that any workflow has and that do not matter here, for a page to show."""
-    from workrail_lint.workrail.rules.samples import workflow
+    from workrail_lint.systems.workrail.rules.samples import workflow
 
     versions = [value for value in (example.bad, example.good, example.fixed) if value is not None]
     if not all(isinstance(value, dict) and "steps" in value for value in versions):

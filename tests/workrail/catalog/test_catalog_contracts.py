@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workrail_lint import js
-from workrail_lint.workrail.catalog import contracts, load_core
-from workrail_lint.workrail.catalog.contracts import PATTERNS, plain_schema, validate_artifact
-from workrail_lint.workrail.catalog.shape import search
+from workrail_lint.base import js
+from workrail_lint.systems.workrail.catalog import contracts, load_core
+from workrail_lint.systems.workrail.catalog.contracts import PATTERNS, plain_schema, validate_artifact
+from workrail_lint.systems.workrail.catalog.shape import search
 
 PACKS = load_core().contracts
 Json = Any

@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workrail_lint.workrail.catalog import Catalog, CatalogPhase, load_core
-from workrail_lint.workrail.catalog import engine_digests as known
-from workrail_lint.workrail.catalog.catalog import digest_of
-from workrail_lint.workrail.catalog.checks import check_document
-from workrail_lint.workrail.catalog.contracts import validate_artifact
-from workrail_lint.workrail.catalog.generate import files
-from workrail_lint.workrail.catalog.model import CatalogDocument
-from workrail_lint.workrail.catalog.routine import PLACEHOLDER, Routine
+from tools.catalog.generate import files
+from workrail_lint.systems.workrail.catalog import Catalog, CatalogPhase, load_core
+from workrail_lint.systems.workrail.catalog import engine_digests as known
+from workrail_lint.systems.workrail.catalog.catalog import digest_of
+from workrail_lint.systems.workrail.catalog.checks import check_document
+from workrail_lint.systems.workrail.catalog.contracts import validate_artifact
+from workrail_lint.systems.workrail.catalog.model import CatalogDocument
+from workrail_lint.systems.workrail.catalog.routine import PLACEHOLDER, Routine
 
 CORE = load_core()
 SHIPPED_FEATURES = {"capabilities": (3, 3, 3), "memory_context": (1, 0, 0), "subagent_guidance": (3, 2, 2)}
@@ -282,7 +282,7 @@ def test_loading_imports_nothing_heavy() -> None:
     """The hook runs on every commit; see what this alone brings in."""
     code = (
         "import sys\n"
-        "from workrail_lint.workrail.catalog import load_core\n"
+        "from workrail_lint.systems.workrail.catalog import load_core\n"
         "core = load_core(); core.features, core.refs, core.templates, core.contracts\n"
         "heavy = {'pydantic', 'jsonschema', 'pluggy', 'dataclasses', 'inspect', 'pathlib', 'regex', 'subprocess'}\n"
         "print(sorted(heavy & set(sys.modules)))\n"

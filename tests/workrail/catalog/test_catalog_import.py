@@ -15,14 +15,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from workrail_lint.base.canonical import canonical_hash, digest
+from workrail_lint.base.result import Err, Ok
 from workrail_lint.cli import main
 from workrail_lint.findings import Finding, Severity
-from workrail_lint.result import Err, Ok
-from workrail_lint.workrail.canonical import canonical_hash, digest
-from workrail_lint.workrail.catalog import engine_digests, importer, load_core
-from workrail_lint.workrail.catalog.importer import Imported, import_engine
-from workrail_lint.workrail.catalog.loading import load_catalog
-from workrail_lint.workrail.catalog.render import export_text
+from workrail_lint.systems.workrail.catalog import engine_digests, importer, load_core
+from workrail_lint.systems.workrail.catalog.importer import Imported, import_engine
+from workrail_lint.systems.workrail.catalog.loading import load_catalog
+from workrail_lint.systems.workrail.catalog.render import export_text
 
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is not installed")
 

@@ -15,16 +15,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents import pointer
 from workrail_lint.findings import Finding
-from workrail_lint.result import Err, Ok
-from workrail_lint.workrail.catalog import Catalog, load_core
-from workrail_lint.workrail.catalog.catalog import digest_of
-from workrail_lint.workrail.catalog.checks import check_document, format_schema, order_problems
-from workrail_lint.workrail.catalog.loading import load_catalog
-from workrail_lint.workrail.catalog.model import CatalogDocument, catalog_schema
-from workrail_lint.workrail.catalog.render import document_text
-from workrail_lint.workrail.catalog.shape import violations
+from workrail_lint.systems.workrail.catalog import Catalog, load_core
+from workrail_lint.systems.workrail.catalog.catalog import digest_of
+from workrail_lint.systems.workrail.catalog.checks import check_document, format_schema, order_problems
+from workrail_lint.systems.workrail.catalog.loading import load_catalog
+from workrail_lint.systems.workrail.catalog.model import CatalogDocument, catalog_schema
+from workrail_lint.systems.workrail.catalog.render import document_text
+from workrail_lint.systems.workrail.catalog.shape import violations
 
 
 def routine(routine_id: str = "wr.routine-a", **changes: Any) -> dict[str, Any]:
@@ -281,7 +281,7 @@ def test_the_check_needs_no_pydantic(tmp_path: Path) -> None:
     path.write_text(json.dumps(document()))
     code = (
         "import sys\n"
-        "from workrail_lint.workrail.catalog.loading import load_catalog\n"
+        "from workrail_lint.systems.workrail.catalog.loading import load_catalog\n"
         "assert load_catalog(sys.argv[1]).is_ok\n"
         "print([name for name in ('pydantic', 'jsonschema', 'regex') if name in sys.modules])\n"
     )

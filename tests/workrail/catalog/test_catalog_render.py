@@ -6,11 +6,11 @@ import json
 
 import pytest
 
-from workrail_lint.result import Err, Ok
-from workrail_lint.workrail.catalog import Catalog, load_core
-from workrail_lint.workrail.catalog.extend import with_routines
-from workrail_lint.workrail.catalog.loading import load_catalog
-from workrail_lint.workrail.catalog.render import (
+from workrail_lint.base.result import Err, Ok
+from workrail_lint.systems.workrail.catalog import Catalog, load_core
+from workrail_lint.systems.workrail.catalog.extend import with_routines
+from workrail_lint.systems.workrail.catalog.loading import load_catalog
+from workrail_lint.systems.workrail.catalog.render import (
     KINDS,
     document_text,
     export_text,

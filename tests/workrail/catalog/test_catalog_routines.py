@@ -12,15 +12,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workrail_lint import js
+from workrail_lint.base import js
+from workrail_lint.base.canonical import canonical_hash
+from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Severity
-from workrail_lint.result import Err, Ok
-from workrail_lint.workrail.canonical import canonical_hash
-from workrail_lint.workrail.catalog import CatalogPhase, Routine, engine_digests, load_core
-from workrail_lint.workrail.catalog.catalog import digest_of
-from workrail_lint.workrail.catalog.checks import check_document
-from workrail_lint.workrail.catalog.extend import collect_routines, with_routines
-from workrail_lint.workrail.catalog.routine import admit, template_id_of
+from workrail_lint.systems.workrail.catalog import CatalogPhase, Routine, engine_digests, load_core
+from workrail_lint.systems.workrail.catalog.catalog import digest_of
+from workrail_lint.systems.workrail.catalog.checks import check_document
+from workrail_lint.systems.workrail.catalog.extend import collect_routines, with_routines
+from workrail_lint.systems.workrail.catalog.routine import admit, template_id_of
 
 STEP = {"id": "one", "title": "One", "prompt": "Do it."}
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from workrail_lint.workrail.catalog.contracts import plain_schema
-from workrail_lint.workrail.catalog.pack_schema import schema_problems
-from workrail_lint.workrail.catalog.shape import has_type, search, tag_of, violations
+from workrail_lint.systems.workrail.catalog.contracts import plain_schema
+from workrail_lint.systems.workrail.catalog.pack_schema import schema_problems
+from workrail_lint.systems.workrail.catalog.shape import has_type, search, tag_of, violations
 
 
 def keywords(schema: dict[str, Any], value: object) -> list[tuple[tuple[Any, ...], str]]:

@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
+from tools.models.blocks.packs import packs as block_packs
+from tools.models.team.packs import packs as team_packs
 from workrail_lint import check_text, compile_workflow
-from workrail_lint.blocks.models.packs import packs as block_packs
+from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Severity
-from workrail_lint.result import Err, Ok
-from workrail_lint.team.models.packs import packs as team_packs
-from workrail_lint.workrail.catalog import Catalog, CatalogPhase, load_core
-from workrail_lint.workrail.catalog.catalog import by_id, digest_of, further_packs
-from workrail_lint.workrail.catalog.checks import check_document, order_problems
-from workrail_lint.workrail.rules.samples import step, workflow
+from workrail_lint.systems.workrail.catalog import Catalog, CatalogPhase, load_core
+from workrail_lint.systems.workrail.catalog.catalog import by_id, digest_of, further_packs
+from workrail_lint.systems.workrail.catalog.checks import check_document, order_problems
+from workrail_lint.systems.workrail.rules.samples import step, workflow
 
 CORE = load_core()
 IDS = sorted(entry["id"] for entry in [*team_packs(), *block_packs()])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from workrail_lint.findings import Severity
-from workrail_lint.workrail.compat import Normalized, normalize
+from workrail_lint.systems.workrail.compat import Normalized, normalize
 
 
 def workflow(*steps: Any, **members: Any) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from workrail_lint.workrail.compat import normalize
+from workrail_lint.systems.workrail.compat import normalize
 
 SCALARS = (
     st.none()

@@ -8,7 +8,7 @@ import pytest
 from compat_documents import call, first_step, refused, step, workflow
 
 from workrail_lint.findings import Phase
-from workrail_lint.workrail.compat import normalize
+from workrail_lint.systems.workrail.compat import normalize
 
 # -- D7, D8: capabilities and features -------------------------------------------------------------------
 

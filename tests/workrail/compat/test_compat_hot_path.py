@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from workrail_lint.workrail.compat import Policy, normalize
+from workrail_lint.systems.workrail.compat import Policy, normalize
 
 SHARED = Path(os.environ.get("WORKRAIL_CORPUS") or Path(__file__).parents[4] / "shared")
 
@@ -53,7 +53,7 @@ def test_a_clean_document_comes_back_itself(policy: Policy) -> None:
 def test_a_clean_document_loads_no_rule_and_nothing_heavy() -> None:
     program = (
         "import json, sys\n"
-        "from workrail_lint.workrail.compat import normalize\n"
+        "from workrail_lint.systems.workrail.compat import normalize\n"
         "document = json.load(sys.stdin)\n"
         "assert normalize(document).document is document\n"
         "print(json.dumps(sorted(sys.modules)))\n"
@@ -67,7 +67,7 @@ def test_a_clean_document_loads_no_rule_and_nothing_heavy() -> None:
         cwd=Path(__file__).parents[3],
     )
     loaded = set(json.loads(run.stdout))
-    package = "workrail_lint.workrail.compat"
+    package = "workrail_lint.systems.workrail.compat"
     assert {name for name in loaded if name.startswith(package)} == {
         package,
         *(f"{package}.{name}" for name in ("criteria", "inputs", "normalize", "records", "scan")),

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from workrail_lint.findings import Phase, Severity
-from workrail_lint.workrail.compat import Policy, normalize
+from workrail_lint.systems.workrail.compat import Policy, normalize
 
 DESIGN: dict[str, Any] = {
     "id": "demo.policies",

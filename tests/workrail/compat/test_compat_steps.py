@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from compat_documents import call, codes, first_step, loop, refused, step, workflow
 
-from workrail_lint.workrail.compat import normalize
+from workrail_lint.systems.workrail.compat import normalize
 
 # -- D1: template calls ---------------------------------------------------------------------------------
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from workrail_lint.workrail.canonical import canonical_hash
-from workrail_lint.workrail.compat import normalize
+from workrail_lint.base.canonical import canonical_hash
+from workrail_lint.systems.workrail.compat import normalize
 
 LOOP_CONTROL = "wr.contracts.loop_control"
 ROLE = "Careful senior engineer"

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workrail_lint import CompiledWorkflow, Err, Ok, compile_workflow
-from workrail_lint.workrail.canonical import canonical_bytes, digest
-from workrail_lint.workrail.compiler.nodes import walk
-from workrail_lint.workrail.rules.samples import controlled_loop, decision, loop, parallel, step, workflow
+from workrail_lint.base.canonical import canonical_bytes, digest
+from workrail_lint.systems.workrail.compiler.nodes import walk
+from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, parallel, step, workflow
 
 
 def compiled(document: Any, **inputs: object) -> CompiledWorkflow:
@@ -217,8 +217,8 @@ def test_member_order_does_not_reach_the_hash(random: Any) -> None:
 
 
 def test_compiling_changes_nothing_it_was_given() -> None:
-    from workrail_lint.workrail.catalog.catalog import load_core
-    from workrail_lint.workrail.compiler.compiled import compile_definition
+    from workrail_lint.systems.workrail.catalog.catalog import load_core
+    from workrail_lint.systems.workrail.compiler.compiled import compile_definition
 
     document = json.loads(json.dumps(FULL))
     before = canonical_bytes(document)

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from workrail_lint.result import Err, Ok
-from workrail_lint.workrail.catalog.catalog import load_core
-from workrail_lint.workrail.catalog.extend import with_routines
-from workrail_lint.workrail.compiler.compiled import compile_definition
-from workrail_lint.workrail.rules.samples import loop, parallel, step, workflow
+from workrail_lint.base.result import Err, Ok
+from workrail_lint.systems.workrail.catalog.catalog import load_core
+from workrail_lint.systems.workrail.catalog.extend import with_routines
+from workrail_lint.systems.workrail.compiler.compiled import compile_definition
+from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
 
 ROUTINES = [
     {

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from tools.models.workrail.design import DesignWorkflow
 from workrail_lint.documents.structure import compile_schema
-from workrail_lint.schemas import load_schema
-from workrail_lint.workrail.model.design import DesignWorkflow
+from workrail_lint.systems.schemas import load_schema
 
 SHIPPING = compile_schema(load_schema("workflow"))
 DESIGN = compile_schema(load_schema("workflow-design"))

@@ -4,7 +4,7 @@ from enum import Enum
 
 import pytest
 
-from workrail_lint.workrail.model import enums
+from workrail_lint.systems.workrail import vocabulary as enums
 
 CLOSED_SETS = {
     enums.StepType: "loop parallel template_call",

@@ -6,15 +6,15 @@ import pytest
 from pydantic import ValidationError
 from workflow_specimen import BINDINGS, DESIGN_WORKFLOW, WORKFLOW, unshared
 
+from tools.models.workrail.bindings import Bindings
+from tools.models.workrail.conditions import ConfirmationGate
+from tools.models.workrail.criteria import AllCriteria
+from tools.models.workrail.design import Capabilities, DesignWorkflow
+from tools.models.workrail.steps import LoopStep, ParallelStep, StandardStep
+from tools.models.workrail.workflow import Workflow
 from workrail_lint.documents.structure import Violation, compile_schema
-from workrail_lint.schemas import load_schema
-from workrail_lint.workrail.model.bindings import Bindings
-from workrail_lint.workrail.model.conditions import ConfirmationGate
-from workrail_lint.workrail.model.criteria import AllCriteria
-from workrail_lint.workrail.model.design import Capabilities, DesignWorkflow
-from workrail_lint.workrail.model.enums import Capability, LoopType, ModelTier
-from workrail_lint.workrail.model.steps import LoopStep, ParallelStep, StandardStep
-from workrail_lint.workrail.model.workflow import Workflow
+from workrail_lint.systems.schemas import load_schema
+from workrail_lint.systems.workrail.vocabulary import Capability, LoopType, ModelTier
 
 VALIDATORS = {kind: compile_schema(load_schema(kind)) for kind in ("workflow", "workflow-design", "bindings")}
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 from workflow_specimen import BINDINGS, DESIGN_WORKFLOW, WORKFLOW, mutated, unshared
 
+from tools.models.workrail.bindings import Bindings
+from tools.models.workrail.design import DesignWorkflow
+from tools.models.workrail.workflow import Workflow
 from workrail_lint.documents.structure import compile_schema
-from workrail_lint.schemas import load_schema
-from workrail_lint.workrail.model.bindings import Bindings
-from workrail_lint.workrail.model.design import DesignWorkflow
-from workrail_lint.workrail.model.workflow import Workflow
+from workrail_lint.systems.schemas import load_schema
 
 KINDS: dict[str, tuple[type[BaseModel], dict[str, Any]]] = {
     "workflow": (Workflow, WORKFLOW),

@@ -12,15 +12,15 @@ import pytest
 from pydantic import Discriminator, RootModel, Tag
 from workflow_specimen import BINDINGS, DESIGN_WORKFLOW, WORKFLOW
 
+from tools.models.schema import json_schema
+from tools.models.workrail.generate import KINDS, main, render
+from workrail_lint.documents.models.base import Closed
+from workrail_lint.documents.models.scalars import AnyText, Number
+from workrail_lint.documents.models.unions import ByType
+from workrail_lint.documents.schema_dialect import KEYWORDS, python_pattern
 from workrail_lint.documents.structure import compile_schema
-from workrail_lint.schemas import kinds, load_schema, schema_path
-from workrail_lint.schemas.dialect import KEYWORDS, python_pattern
-from workrail_lint.workrail.model import enums
-from workrail_lint.workrail.model.base import Closed
-from workrail_lint.workrail.model.generate import KINDS, main, render
-from workrail_lint.workrail.model.scalars import AnyText, Number
-from workrail_lint.workrail.model.schema import json_schema
-from workrail_lint.workrail.model.unions import ByType
+from workrail_lint.systems.schemas import kinds, load_schema, schema_path
+from workrail_lint.systems.workrail import vocabulary as enums
 
 OURS = ("bindings", "workflow", "workflow-design")
 
@@ -42,12 +42,12 @@ def subschemas(schema: Any) -> Iterator[dict[str, Any]]:
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_the_shipped_schema_is_up_to_date(kind: str) -> None:
     shipped = Path(schema_path(kind)).read_text(encoding="utf-8")
-    assert shipped == render(kind), "run: python -m workrail_lint.workrail.model.generate"
+    assert shipped == render(kind), "run: python -m tools.models.workrail.generate"
 
 
 def test_every_kind_ships_and_nothing_else() -> None:
     shipped = {path.name.removesuffix(".schema.json") for path in Path(schema_path("workflow")).parent.glob("*.json")}
-    assert shipped == {*KINDS, "lock-registry"}  # the bench's own document, made from its model there
+    assert shipped == {*KINDS, "lock-registry"} - {"scenario"}  # the last is made from its model on the bench
     assert set(KINDS) <= set(kinds())
 
 
@@ -55,7 +55,7 @@ def test_generating_writes_every_kind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(
-        "workrail_lint.workrail.model.generate.schema_path", lambda kind: str(tmp_path / f"{kind}.schema.json")
+        "tools.models.workrail.generate.schema_path", lambda kind: str(tmp_path / f"{kind}.schema.json")
     )
     main()
     assert capsys.readouterr().out.split() == list(KINDS)

@@ -8,10 +8,10 @@ from typing import Any
 from workrail_lint.documents.json_edit import apply_fix, fix_edits
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.findings import Finding
-from workrail_lint.workrail.catalog.catalog import load_core
-from workrail_lint.workrail.compat import normalize
-from workrail_lint.workrail.rules.base import Workflow, WorkflowRule
-from workrail_lint.workrail.rules.walk import RuleSet, build_steps
+from workrail_lint.systems.workrail.catalog.catalog import load_core
+from workrail_lint.systems.workrail.compat import normalize
+from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.walk import RuleSet, build_steps
 
 PATH = "workflows/example.json"
 

@@ -9,7 +9,7 @@ import pytest
 from lint_probe import fixed, lint
 
 from workrail_lint import check_text
-from workrail_lint.workrail.rules.assessment_use import (
+from workrail_lint.systems.workrail.rules.assessment_use import (
     AssessmentIdUnsafe,
     AssessmentLevelCase,
     AssessmentMirrorDimension,
@@ -17,8 +17,8 @@ from workrail_lint.workrail.rules.assessment_use import (
     AssessmentOnLoopControl,
     ConsequenceUnscoped,
 )
-from workrail_lint.workrail.rules.assessments import assessment, consequence, dimension, rated
-from workrail_lint.workrail.rules.samples import decision, loop, step, workflow
+from workrail_lint.systems.workrail.rules.assessments import assessment, consequence, dimension, rated
+from workrail_lint.systems.workrail.rules.samples import decision, loop, step, workflow
 
 BOTH = [assessment("depth", dimension("coverage")), assessment("breadth", dimension("reach"))]
 

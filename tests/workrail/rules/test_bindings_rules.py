@@ -10,10 +10,10 @@ from lint_probe import fixed, lint
 
 from workrail_lint import check_text
 from workrail_lint.findings import Finding, Severity
-from workrail_lint.workrail.rules import bindings
-from workrail_lint.workrail.rules.base import WorkflowRule
-from workrail_lint.workrail.rules.bindings import contract_problems, point
-from workrail_lint.workrail.rules.samples import step, workflow
+from workrail_lint.systems.workrail.rules import bindings
+from workrail_lint.systems.workrail.rules.base import WorkflowRule
+from workrail_lint.systems.workrail.rules.bindings import contract_problems, point
+from workrail_lint.systems.workrail.rules.samples import step, workflow
 
 TOKEN = "{{wr.bindings.checker}}"
 

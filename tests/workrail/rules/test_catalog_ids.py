@@ -10,12 +10,12 @@ from lint_probe import fixed, lint
 
 from workrail_lint import check_text
 from workrail_lint.findings import Finding, Severity
-from workrail_lint.workrail.catalog.catalog import Catalog, load_core
-from workrail_lint.workrail.catalog.extend import with_routines
-from workrail_lint.workrail.rules import catalog_ids
-from workrail_lint.workrail.rules.base import Workflow
-from workrail_lint.workrail.rules.samples import parallel, step, workflow
-from workrail_lint.workrail.rules.walk import RuleSet
+from workrail_lint.systems.workrail.catalog.catalog import Catalog, load_core
+from workrail_lint.systems.workrail.catalog.extend import with_routines
+from workrail_lint.systems.workrail.rules import catalog_ids
+from workrail_lint.systems.workrail.rules.base import Workflow
+from workrail_lint.systems.workrail.rules.samples import parallel, step, workflow
+from workrail_lint.systems.workrail.rules.walk import RuleSet
 
 CALL = {"templateId": "wr.templates.routine.execution-simulation"}
 FEATURE = "wr.features.capabilities"

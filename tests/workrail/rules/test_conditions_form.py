@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from lint_probe import fixed, lint, view
 
 from workrail_lint.findings import Finding
-from workrail_lint.workrail.rules import conditions
-from workrail_lint.workrail.rules.base import WorkflowRule
-from workrail_lint.workrail.rules.condition_facts import condition_facts
-from workrail_lint.workrail.rules.samples import loop, parallel, step, workflow
-from workrail_lint.workrail.rules.walk import conditions_of
+from workrail_lint.systems.workrail.rules import conditions
+from workrail_lint.systems.workrail.rules.base import WorkflowRule
+from workrail_lint.systems.workrail.rules.condition_facts import condition_facts
+from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
+from workrail_lint.systems.workrail.rules.walk import conditions_of
 
 FORM_RULES = [rule for rule in conditions.RULES if rule.check_workflow is not WorkflowRule.check_workflow]
 

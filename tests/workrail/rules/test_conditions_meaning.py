@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from lint_probe import lint
 
-from workrail_lint.workrail.rules import condition_meaning, confirmation
-from workrail_lint.workrail.rules.base import WorkflowRule
-from workrail_lint.workrail.rules.samples import decision, loop, parallel, step, workflow
+from workrail_lint.systems.workrail.rules import condition_meaning, confirmation
+from workrail_lint.systems.workrail.rules.base import WorkflowRule
+from workrail_lint.systems.workrail.rules.samples import decision, loop, parallel, step, workflow
 
 WHEN = {"var": "size", "equals": "large"}
 CALL = {"templateId": "wr.templates.routine.ideation"}

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lint_probe import fixed, lint
 
-from workrail_lint.workrail.rules.artifact_examples import example_members, instructed_members
-from workrail_lint.workrail.rules.contract_shapes import (
+from workrail_lint.systems.workrail.rules.artifact_examples import example_members, instructed_members
+from workrail_lint.systems.workrail.rules.contract_shapes import (
     ContractDesignOutput,
     ContractUnknownFieldHint,
     CoordinatorResultShape,
 )
-from workrail_lint.workrail.rules.contracts import (
+from workrail_lint.systems.workrail.rules.contracts import (
     AssessmentShadowsCriteria,
     ContractAndCriteria,
     ContractNotesOptional,
@@ -24,7 +24,7 @@ from workrail_lint.workrail.rules.contracts import (
     ContractOptional,
     ContractShadowsAssessment,
 )
-from workrail_lint.workrail.rules.samples import controlled_loop, decision, loop, parallel, step, workflow
+from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, parallel, step, workflow
 
 VERDICT = {"contractRef": "wr.contracts.review_verdict"}
 CALL = {"templateId": "wr.templates.routine.execution-simulation"}

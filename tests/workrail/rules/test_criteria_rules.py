@@ -13,11 +13,11 @@ from lint_probe import fixed, lint
 
 from workrail_lint import check_text
 from workrail_lint.findings import Severity
-from workrail_lint.workrail.criteria_schema import problems
-from workrail_lint.workrail.rules import criteria, criteria_checks, evidence
-from workrail_lint.workrail.rules.base import WorkflowRule
-from workrail_lint.workrail.rules.criteria_facts import demanded, never_holds
-from workrail_lint.workrail.rules.samples import loop, step, workflow
+from workrail_lint.systems.workrail.criteria_schema import problems
+from workrail_lint.systems.workrail.rules import criteria, criteria_checks, evidence
+from workrail_lint.systems.workrail.rules.base import WorkflowRule
+from workrail_lint.systems.workrail.rules.criteria_facts import demanded, never_holds
+from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
 
 ALL: list[type[WorkflowRule]] = [*evidence.RULES, *criteria.RULES, *criteria_checks.RULES]
 VERDICT = {"contractRef": "wr.contracts.review_verdict"}
@@ -315,7 +315,7 @@ CONDITIONS = st.recursive(
     CONDITIONS, st.fixed_dictionaries({}, optional={name: st.sampled_from([1, 2, "x", None, True]) for name in "ab"})
 )
 def test_never_is_never(condition: Any, context: dict[str, Any]) -> None:
-    from pytest_workrail.engine.conditions import evaluate
+    from pytest_workrail.engine.core.conditions import evaluate
 
     if never_holds(condition):
         assert not evaluate(condition, context)

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from lint_probe import fixed, lint
 
-from workrail_lint.workrail.catalog.catalog import load_core
-from workrail_lint.workrail.rules import features
-from workrail_lint.workrail.rules.base import WorkflowRule
-from workrail_lint.workrail.rules.features import CAPABILITIES, MEMORY, SUBAGENTS
-from workrail_lint.workrail.rules.samples import parallel, step, workflow
+from workrail_lint.systems.workrail.catalog.catalog import load_core
+from workrail_lint.systems.workrail.rules import features
+from workrail_lint.systems.workrail.rules.base import WorkflowRule
+from workrail_lint.systems.workrail.rules.features import CAPABILITIES, MEMORY, SUBAGENTS
+from workrail_lint.systems.workrail.rules.samples import parallel, step, workflow
 
 CALL = {"templateId": "wr.templates.routine.execution-simulation"}
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from lint_probe import fixed, lint
 
-from workrail_lint.workrail.rules.functions import (
+from workrail_lint.systems.workrail.rules.functions import (
     FunctionDefaultMismatch,
     FunctionDuplicate,
     FunctionParameterDuplicate,
@@ -16,7 +16,7 @@ from workrail_lint.workrail.rules.functions import (
     FunctionReferenceUnknown,
     FunctionScopeMismatch,
 )
-from workrail_lint.workrail.rules.samples import loop, step, workflow
+from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
 
 
 def function(name: str = "rank", *parameters: dict[str, Any], **members: Any) -> dict[str, Any]:

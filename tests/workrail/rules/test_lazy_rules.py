@@ -9,11 +9,11 @@ import pytest
 
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.rules.example_files import as_bytes
-from workrail_lint.workrail.catalog.catalog import load_core
-from workrail_lint.workrail.check import check_document
-from workrail_lint.workrail.rules.registry import FAMILIES, MODULES, NEEDED_FOR, all_rules
-from workrail_lint.workrail.rules.walk import LazyRuleSet, RuleSet
-from workrail_lint.workrail.settings import Settings
+from workrail_lint.systems.workrail.catalog.catalog import load_core
+from workrail_lint.systems.workrail.check import check_document
+from workrail_lint.systems.workrail.rules.registry import FAMILIES, MODULES, NEEDED_FOR, all_rules
+from workrail_lint.systems.workrail.rules.walk import LazyRuleSet, RuleSet
+from workrail_lint.systems.workrail.settings import Settings
 
 FIXTURES = sorted((Path(__file__).parents[3] / "fixtures").rglob("*.json"))
 DOCUMENTS = [

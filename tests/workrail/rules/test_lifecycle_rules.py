@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lint_probe import as_text, fixed, lint
 
+from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.documents.json_reader import read_json
-from workrail_lint.workrail.canonical import canonical_bytes
-from workrail_lint.workrail.rules.layout import FormatNoncanonical, LineEndings
-from workrail_lint.workrail.rules.lifecycle import (
+from workrail_lint.systems.workrail.rules.layout import FormatNoncanonical, LineEndings
+from workrail_lint.systems.workrail.rules.lifecycle import (
     AboutMissing,
     DeprecatedMember,
     DescriptionPlaceholder,
@@ -26,13 +26,13 @@ from workrail_lint.workrail.rules.lifecycle import (
     SpecVersionMissing,
     SpecVersionStale,
 )
-from workrail_lint.workrail.rules.metrics import (
+from workrail_lint.systems.workrail.rules.metrics import (
     MetricsKeyPartial,
     MetricsOutcomeEarly,
     MetricsProfileMissing,
     ModelIdHardcoded,
 )
-from workrail_lint.workrail.rules.samples import loop, step, workflow
+from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
 
 
 @pytest.mark.parametrize(
@@ -137,8 +137,8 @@ def test_design_form_is_written_out() -> None:
 
 
 def test_every_compatibility_code_has_words() -> None:
-    from workrail_lint.workrail.compat import codes
-    from workrail_lint.workrail.rules.lifecycle import _compat_words
+    from workrail_lint.systems.workrail.compat import codes
+    from workrail_lint.systems.workrail.rules.lifecycle import _compat_words
 
     names = {value.name for value in vars(codes).values() if isinstance(value, codes.Code)}
     assert _compat_words().keys() == names

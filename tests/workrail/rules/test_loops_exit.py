@@ -9,10 +9,10 @@ import pytest
 from lint_probe import fixed, lint
 
 from workrail_lint import check_text
-from workrail_lint.workrail.compiler.loops import LOOP_CONTROL
-from workrail_lint.workrail.rules import loop_exit, loop_wording
-from workrail_lint.workrail.rules.base import WorkflowRule
-from workrail_lint.workrail.rules.samples import controlled_loop, decision, loop, parallel, step, workflow
+from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL
+from workrail_lint.systems.workrail.rules import loop_exit, loop_wording
+from workrail_lint.systems.workrail.rules.base import WorkflowRule
+from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, parallel, step, workflow
 
 WHEN = {"var": "mode", "equals": "deep"}
 CONTRACT = {"contractRef": LOOP_CONTROL}

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lint_probe import fixed, lint
 
-from workrail_lint.workrail.rules import loop_text, loop_variables
-from workrail_lint.workrail.rules.base import WorkflowRule
-from workrail_lint.workrail.rules.samples import loop, parallel, step, workflow
-from workrail_lint.workrail.rules.variables import expressions, mentions
+from workrail_lint.systems.workrail.rules import loop_text, loop_variables
+from workrail_lint.systems.workrail.rules.base import WorkflowRule
+from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
+from workrail_lint.systems.workrail.rules.variables import expressions, mentions
 
 
 def names(rule: type[WorkflowRule], *steps: dict[str, Any], **members: Any) -> list[str]:

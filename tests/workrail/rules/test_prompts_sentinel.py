@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workrail_lint.findings import Finding, Phase
-from workrail_lint.workrail.catalog.catalog import Catalog, load_core
-from workrail_lint.workrail.compiler.pipeline import resolve
-from workrail_lint.workrail.compiler.sentinel import SENTINEL, _first_token, scan_tokens
-from workrail_lint.workrail.rules.samples import loop, step, workflow
+from workrail_lint.systems.workrail.catalog.catalog import Catalog, load_core
+from workrail_lint.systems.workrail.compiler.pipeline import resolve
+from workrail_lint.systems.workrail.compiler.sentinel import SENTINEL, _first_token, scan_tokens
+from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
 
 POINTS = [
     {"slotId": "outer", "purpose": "Holds a token.", "default": "{{wr.bindings.inner}}"},

@@ -12,10 +12,10 @@ from lint_probe import fixed, lint, view
 
 from workrail_lint import check_text
 from workrail_lint.findings import Severity
-from workrail_lint.workrail.rules import prompt_fragments, prompt_repetition, prompt_shape, prompt_wording
-from workrail_lint.workrail.rules.base import WorkflowRule
-from workrail_lint.workrail.rules.prose import Prompts, Search, quoted, sentence_at
-from workrail_lint.workrail.rules.samples import decision, loop, step, workflow
+from workrail_lint.systems.workrail.rules import prompt_fragments, prompt_repetition, prompt_shape, prompt_wording
+from workrail_lint.systems.workrail.rules.base import WorkflowRule
+from workrail_lint.systems.workrail.rules.prose import Prompts, Search, quoted, sentence_at
+from workrail_lint.systems.workrail.rules.samples import decision, loop, step, workflow
 
 WHEN = {"var": "mode", "equals": "deep"}
 CALL = {"templateId": "wr.templates.routine.execution-simulation"}

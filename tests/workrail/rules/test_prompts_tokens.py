@@ -12,10 +12,10 @@ from lint_probe import fixed, lint, view
 
 from workrail_lint import check_text
 from workrail_lint.findings import Finding, Severity
-from workrail_lint.workrail.rules import context_tokens, prompt_tokens
-from workrail_lint.workrail.rules.base import WorkflowRule
-from workrail_lint.workrail.rules.prompt_tokens import SLOTS
-from workrail_lint.workrail.rules.samples import loop, parallel, step, workflow
+from workrail_lint.systems.workrail.rules import context_tokens, prompt_tokens
+from workrail_lint.systems.workrail.rules.base import WorkflowRule
+from workrail_lint.systems.workrail.rules.prompt_tokens import SLOTS
+from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
 
 TOKEN = "{{wr.bindings.checker}}"
 CALL = {"templateId": "wr.templates.routine.execution-simulation"}

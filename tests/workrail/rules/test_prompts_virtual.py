@@ -10,9 +10,9 @@ from lint_probe import fixed, lint
 
 from workrail_lint import check_text
 from workrail_lint.findings import Severity
-from workrail_lint.workrail.rules import virtual_steps
-from workrail_lint.workrail.rules.base import WorkflowRule
-from workrail_lint.workrail.rules.samples import loop, parallel, step, workflow
+from workrail_lint.systems.workrail.rules import virtual_steps
+from workrail_lint.systems.workrail.rules.base import WorkflowRule
+from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
 
 CALL = {"templateId": "wr.templates.routine.execution-simulation"}
 

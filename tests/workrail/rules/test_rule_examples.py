@@ -9,16 +9,16 @@ from typing import Any
 import pytest
 
 from workrail_lint import check, check_text
+from workrail_lint.base.canonical import CanonicalError, canonical_bytes
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.findings import Finding, Safety
 from workrail_lint.project.fixing import fix_text
 from workrail_lint.rules.base import Example
 from workrail_lint.rules.example_files import as_bytes
-from workrail_lint.workrail.bindings_check import check_bindings_text
-from workrail_lint.workrail.canonical import CanonicalError, canonical_bytes
-from workrail_lint.workrail.rules.base import WorkflowRule
-from workrail_lint.workrail.rules.registry import FAMILIES, all_rules
-from workrail_lint.workrail.system import locate
+from workrail_lint.systems.workrail.bindings_check import check_bindings_text
+from workrail_lint.systems.workrail.rules.base import WorkflowRule
+from workrail_lint.systems.workrail.rules.registry import FAMILIES, all_rules
+from workrail_lint.systems.workrail.system import locate
 
 RULES = all_rules()
 EXAMPLES = [

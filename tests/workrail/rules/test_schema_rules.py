@@ -10,10 +10,10 @@ from lint_probe import as_text, fixed, view
 from workrail_lint.documents.structure import compile_schema
 from workrail_lint.findings import Finding
 from workrail_lint.findings.fix import Safety
-from workrail_lint.schemas import load_schema
-from workrail_lint.workrail.rules.registry import by_name
-from workrail_lint.workrail.rules.samples import controlled_loop, loop, step, workflow
-from workrail_lint.workrail.schema_findings import schema_findings
+from workrail_lint.systems.schemas import load_schema
+from workrail_lint.systems.workrail.rules.registry import by_name
+from workrail_lint.systems.workrail.rules.samples import controlled_loop, loop, step, workflow
+from workrail_lint.systems.workrail.schema_findings import schema_findings
 
 VALIDATOR = compile_schema(load_schema("workflow"))
 RULE = {"type": "length", "min": 200, "message": "Say more."}

@@ -14,22 +14,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lint_probe import fixed, lint
 
-from workrail_lint.workrail.rules.samples import parallel, step, workflow
-from workrail_lint.workrail.rules.security import (
+from workrail_lint.systems.workrail.rules.samples import parallel, step, workflow
+from workrail_lint.systems.workrail.rules.security import (
     AllowedToolsHint,
     IdNullByte,
     RegexDos,
     ShellCommandContextToken,
     ShellCommandDangerous,
 )
-from workrail_lint.workrail.rules.security_paths import (
+from workrail_lint.systems.workrail.rules.security_paths import (
     PathBackslash,
     ReferenceAbsolutePath,
     ReferencePathEscape,
     ReferenceSymlinkEscape,
     ReferenceUrl,
 )
-from workrail_lint.workrail.rules.security_text import (
+from workrail_lint.systems.workrail.rules.security_text import (
     PrivatePathLiteral,
     PromptProtocolOverride,
     SecretLiteral,

@@ -9,20 +9,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lint_probe import fixed, lint
 
+from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.findings import Finding, Phase, Severity
-from workrail_lint.workrail.canonical import canonical_bytes
-from workrail_lint.workrail.rules.base import Workflow
-from workrail_lint.workrail.rules.registry import by_name
-from workrail_lint.workrail.rules.samples import step, workflow
-from workrail_lint.workrail.rules.syntax import (
+from workrail_lint.systems.workrail.rules.base import Workflow
+from workrail_lint.systems.workrail.rules.registry import by_name
+from workrail_lint.systems.workrail.rules.samples import step, workflow
+from workrail_lint.systems.workrail.rules.syntax import (
     RULES,
     JsonDuplicateKey,
     NumberNoncanonical,
     NumberNotFinite,
     NumberPrecisionLoss,
 )
-from workrail_lint.workrail.rules.walk import RuleSet
+from workrail_lint.systems.workrail.rules.walk import RuleSet
 
 PLACE = "/steps/0/runCondition/equals"
 

@@ -10,10 +10,10 @@ from lint_probe import fixed, lint
 
 from workrail_lint import check_text
 from workrail_lint.findings import Finding, Phase, Severity
-from workrail_lint.workrail.rules import routines, templates
-from workrail_lint.workrail.rules.base import WorkflowRule
-from workrail_lint.workrail.rules.samples import loop, parallel, step, workflow
-from workrail_lint.workrail.startability import start_findings
+from workrail_lint.systems.workrail.rules import routines, templates
+from workrail_lint.systems.workrail.rules.base import WorkflowRule
+from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
+from workrail_lint.systems.workrail.startability import start_findings
 
 SIMULATION = "wr.templates.routine.execution-simulation"
 IDEATION = "wr.templates.routine.ideation"

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lint_probe import fixed, lint, view
 
-from workrail_lint.workrail.rules.samples import loop, parallel, step, workflow
-from workrail_lint.workrail.rules.unicode import (
+from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
+from workrail_lint.systems.workrail.rules.unicode import (
     RULES,
     UnicodeBidiControl,
     UnicodeControl,
@@ -20,8 +20,8 @@ from workrail_lint.workrail.rules.unicode import (
     UnicodeTagChars,
     kinds_in,
 )
-from workrail_lint.workrail.rules.unicode_names import RULES as NAME_RULES
-from workrail_lint.workrail.rules.unicode_names import UnicodeMixedScript, UnicodeNonAsciiToken, UnicodeNotNfc
+from workrail_lint.systems.workrail.rules.unicode_names import RULES as NAME_RULES
+from workrail_lint.systems.workrail.rules.unicode_names import UnicodeMixedScript, UnicodeNonAsciiToken, UnicodeNotNfc
 
 WOMAN, LAPTOP, FLAG = "\U0001f469", "\U0001f4bb", "\U0001f3f4"
 

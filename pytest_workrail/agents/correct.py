@@ -1,0 +1,282 @@
+"""The right answer to a step: the smallest one that it accepts and that lets the run come to an end.
+
+Made from the IR alone. Everything is checked with the engine's own judge before it is handed in, and the
+interpreter is asked what would come next, so that the variables a loop needs are there in time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from pytest_workrail.agents.actions import Submit
+from pytest_workrail.agents.agent import Moment
+from pytest_workrail.agents.condition_solver import settle
+from pytest_workrail.agents.notes import fitting_notes
+from pytest_workrail.agents.schema_values import smallest
+from pytest_workrail.engine.core.capabilities import probe_capability
+from pytest_workrail.engine.core.errors import (
+    InterpreterError,
+    InvalidLoopControl,
+    MaxIterationsExceeded,
+    MissingContext,
+    MissingLoopControl,
+)
+from pytest_workrail.engine.core.index import IrIndex
+from pytest_workrail.engine.core.interpreter import Selection
+from pytest_workrail.engine.core.loops import loop_variables
+from pytest_workrail.engine.core.outputs import requires_notes
+from pytest_workrail.engine.core.packs import (
+    ASSESSMENT_KIND,
+    CAPABILITY_OBSERVATION,
+    LOOP_CONTROL,
+    LOOP_CONTROL_KIND,
+    ContractPack,
+)
+from pytest_workrail.engine.core.profiles import LoopIdCheck, Profile
+from workrail_lint.base.js import Json
+from workrail_lint.base.result import Err, Ok
+from workrail_lint.systems.workrail.catalog.contracts import validate_artifact
+
+# How often an answer is mended before it is handed in as it is. Each round settles one loop.
+MAX_ROUNDS = 50
+
+
+def right_answer(moment: Moment) -> Submit:
+    """The smallest answer to the pending step that its judge accepts."""
+    answer = with_foresight(moment, Submit(notes_of(moment), artifacts_of(moment)))
+    # What was set for a loop can decide which of the criteria apply.
+    return replace(answer, notes=notes_of(moment, answer.context)) if answer.context else answer
+
+
+def notes_of(moment: Moment, context: Mapping[str, Json] | None = None) -> str | None:
+    """Notes where they are asked for, and none elsewhere. `context` is what is handed in with them."""
+    step = moment.step
+    output: dict[str, Any] = step.get("output", {})
+    plain = f"Done: {moment.step_id}."
+    if "contract" in output:
+        return None
+    if "criteria" not in output:
+        return plain if requires_notes(step) else None
+    fitting = fitting_notes(output["criteria"], moment.merged(context), plain)
+    if fitting is not None or "assessments" not in output:
+        return fitting or plain
+    # Beside assessments the criteria decide nothing; only notes that are missing would.
+    return plain if requires_notes(step) else None
+
+
+def artifacts_of(moment: Moment) -> tuple[Json, ...]:
+    """What the step must hand in besides notes: one artifact for its contract, or one for each assessment."""
+    output: dict[str, Any] = moment.step.get("output", {})
+    if "contract" in output:
+        if not output["contract"]["required"]:
+            return ()
+        artifact = contract_artifact(moment, output["contract"]["ref"])
+        return () if artifact is None else (artifact,)
+    if "assessments" in output:
+        return tuple(assessment_artifacts(moment))
+    return ()
+
+
+def contract_artifact(moment: Moment, ref: str) -> dict[str, Json] | None:
+    """The smallest artifact that meets a contract at this step; None when the IR has no such pack."""
+    pack = moment.program.index.packs.get(ref)
+    if pack is None:
+        return None
+    # Two contracts are about more than their form: a loop has to end, and a capability to be there.
+    telling: dict[str, Json] | None = None
+    if ref == LOOP_CONTROL and moment.loop is not None:
+        telling = loop_decision(moment.profile, moment.loop, "stop")
+    elif ref == CAPABILITY_OBSERVATION:
+        capability = probe_capability(moment.step)
+        telling = observation(capability or "web_browsing", "available", _proof(capability))
+    return telling if telling is not None and not pack.issues(telling) else smallest_artifact(pack)
+
+
+def smallest_artifact(pack: ContractPack) -> dict[str, Json] | None:
+    """The smallest artifact of a kind."""
+    value = smallest(pack.schema, lambda schema, candidate: not validate_artifact(schema, candidate))
+    return value if isinstance(value, dict) else None
+
+
+def loop_decision(profile: Profile, loop: dict[str, Any], decision: str) -> dict[str, Json]:
+    """A decision about a loop; it names the loop where that matters."""
+    artifact: dict[str, Json] = {"kind": LOOP_CONTROL_KIND, "decision": decision}
+    return {**artifact, "loopId": loop["id"]} if _names_loop(profile) else artifact
+
+
+def _names_loop(profile: Profile) -> bool:
+    match profile.loop_id:
+        case LoopIdCheck.IGNORE:
+            return False
+        case LoopIdCheck.MATCH:
+            return True
+
+
+def observation(capability: str, status: str, provenance: dict[str, Json]) -> dict[str, Json]:
+    """What was seen of a capability."""
+    return {
+        "kind": "wr.capability_observation",
+        "capability": capability,
+        "status": status,
+        "provenance": provenance,
+    }
+
+
+def _proof(probed: str | None) -> dict[str, Json]:
+    """A probe can be reported only where one was asked for; elsewhere the capability was simply used."""
+    return {"kind": "attempted_use" if probed is None else "probe_step", "result": "success"}
+
+
+def assessment_artifacts(moment: Moment, choose: Mapping[str, str] | None = None) -> Iterator[dict[str, Json]]:
+    """An artifact for each assessment of the step, at levels that set nothing off.
+
+    `choose` gives levels by dimension, to be taken as they are.
+    """
+    asked = moment.step["output"]["assessments"]
+    declared = {assessment["id"]: assessment for assessment in moment.program.ir["assessments"]}
+    for ref in asked["refs"]:
+        alarms = {
+            consequence["when"]["anyEqualsLevel"]
+            for consequence in asked["consequences"]
+            if consequence["when"].get("forAssessment", ref) == ref
+        }
+        required = [each for each in declared[ref]["dimensions"] if each.get("required", True)]
+        # An assessment without any dimension is no valid one, so one that may be left out is answered then.
+        levels: dict[str, Json] = {
+            each["id"]: (choose or {}).get(each["id"]) or _calm_level(each["levels"], alarms)
+            for each in required or declared[ref]["dimensions"][:1]
+        }
+        yield {
+            "kind": ASSESSMENT_KIND,
+            **({"assessmentId": ref} if len(asked["refs"]) > 1 else {}),
+            "dimensions": levels,
+        }
+
+
+def _calm_level(levels: list[str], alarms: set[str]) -> str:
+    return next((level for level in levels if level not in alarms), levels[0])
+
+
+# --------------------------------------------------------------------------------------------------- what comes next
+
+
+def with_foresight(moment: Moment, answer: Submit) -> Submit:
+    """The answer, with what the next selection needs: variables of loops, and decisions that end them."""
+    for _ in range(MAX_ROUNDS):
+        mended = _mended(moment, answer)
+        if mended is None:
+            return answer
+        answer = mended
+    return answer
+
+
+def _mended(moment: Moment, answer: Submit) -> Submit | None:
+    """A better answer, or None when this one will do or nothing helps."""
+    match moment.foresee(answer):
+        case Err(error):
+            mended = _after_error(moment, answer, error)
+            if mended is not None or not moment.preferences.never_stops:
+                return mended
+            # Such a run goes past what can't be helped, and may lack something behind it.
+            passed = moment.foresee(answer, never_stop=True)
+            return _after_error(moment, answer, passed.error) if isinstance(passed, Err) else None
+        case Ok(selection) if moment.loop is not None and _goes_round(moment, selection):
+            return _ended(moment, answer, moment.loop, moment.instance.loop_path[-1].iteration + 1)
+        case _:
+            return None
+
+
+def _goes_round(moment: Moment, selection: Selection) -> bool:
+    """Whether the loop the step stands in would start another iteration."""
+    if selection.step is None or not moment.instance.loop_path or not selection.step.loop_path:
+        return False
+    here, there = moment.instance.loop_path[-1], selection.step.loop_path[-1]
+    return here.loop_id == there.loop_id and there.iteration > here.iteration
+
+
+def _after_error(moment: Moment, answer: Submit, error: InterpreterError) -> Submit | None:
+    match error:
+        case MissingContext(loop_id=loop_id):
+            return _changed(answer, needed_variables(moment.program.index, loop_id))
+        case MaxIterationsExceeded(loop_id=loop_id, iteration=iteration):
+            return _ended(moment, answer, moment.program.index.loops[loop_id], iteration)
+        case MissingLoopControl(loop_id=loop_id) | InvalidLoopControl(loop_id=loop_id):
+            return _stopped(moment, answer, moment.program.index.loops[loop_id])
+        case _:
+            return None
+
+
+def _changed(answer: Submit, change: Mapping[str, Json] | None) -> Submit | None:
+    if not change:
+        return None
+    mended = replace(answer, context={**(answer.context or {}), **change})
+    return None if mended == answer else mended
+
+
+def _ended(moment: Moment, answer: Submit, loop: dict[str, Any], iteration: int) -> Submit | None:
+    """The answer with whatever keeps a loop from starting an iteration; a fixed count can't be helped."""
+    source = loop["loop"]["source"]
+    context = moment.merged(answer.context)
+    match source["kind"]:
+        case "artifact":
+            return _stopped(moment, answer, loop)
+        case "condition":
+            wanted = loop["loop"]["kind"] == "until"
+            variables = loop_variables(loop, iteration, context)
+            return _changed(answer, settle(source["condition"], wanted, context, variables))
+        case "count" if "variable" in source and iteration >= loop["loop"]["maxIterations"]:
+            return _changed(answer, {source["variable"]: iteration})
+        case "items" if iteration >= loop["loop"]["maxIterations"]:
+            return _changed(answer, {source["variable"]: context[source["variable"]][:iteration]})
+        case _:
+            return None
+
+
+def _stopped(moment: Moment, answer: Submit, loop: dict[str, Any]) -> Submit | None:
+    """The answer with a decision to stop; None when it has one."""
+    decision = loop_decision(moment.profile, loop, "stop")
+    return None if decision in answer.artifacts else replace(answer, artifacts=(*answer.artifacts, decision))
+
+
+# ------------------------------------------------------------------------------------------------------- variables
+
+
+def needed_variables(index: IrIndex, loop_id: str) -> dict[str, Json]:
+    """The variable a loop can't be entered without: a count of one, or a list of one."""
+    loop = index.loops[loop_id]
+    source = loop["loop"]["source"]
+    if source["kind"] == "count":
+        return {source["variable"]: 1}
+    return {source["variable"]: [_item(loop)]}
+
+
+def _item(loop: dict[str, Any]) -> Json:
+    """An element with the members that the texts of the body read from it, each filled with its own name."""
+    name = loop["loop"]["variables"]["item"]
+    texts = [text for step in loop["body"] for text in _texts_of(step)]
+    if not any(f"{{{{{name}." in text for text in texts):
+        return "item"
+    member = re.compile(rf"\{{\{{{re.escape(name)}\.([A-Za-z_][\w.]*)", re.ASCII)
+    item: dict[str, Json] = {}
+    for path in (path for text in texts for path in member.findall(text)):
+        _put(item, path.strip(".").split("."))
+    return item
+
+
+def _texts_of(step: dict[str, Any]) -> Iterator[str]:
+    yield step["title"]
+    yield step.get("prompt", "")
+    yield from (fragment["text"] for fragment in step.get("fragments", ()))
+
+
+def _put(item: dict[str, Json], names: list[str]) -> None:
+    *outer, last = names
+    for name in outer:
+        inner = item.get(name)
+        if not isinstance(inner, dict):
+            inner = item[name] = {}
+        item = inner
+    item.setdefault(last, last)

@@ -1,0 +1,82 @@
+"""Workflow coverage for people and for programs."""
+
+from __future__ import annotations
+
+import json
+
+from pytest_workrail.coverage.points import Kind
+from pytest_workrail.coverage.tally import Score, Tally, WorkflowTally
+from workrail_lint.base.js import Json
+
+_SHORT_HASH = len("sha256:") + 8
+
+
+def table(tally: Tally, *, missing: bool = False) -> list[str]:
+    """One line for each workflow and one for all of them; with `missing`, what nobody has shown yet."""
+    kinds = [kind for kind in Kind if tally.score(kind).points]
+    rows = [["workflow", *(f"{kind.value}s" for kind in kinds), "total"]]
+    labels = _labels(tally)
+    rows += [_row(labels[index], workflow, kinds) for index, workflow in enumerate(tally)]
+    rows.append(_row("TOTAL", tally, kinds))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = ["  ".join(_padded(cell, widths[at], at == 0) for at, cell in enumerate(row)).rstrip() for row in rows]
+    if missing:
+        for label, workflow in zip(labels, tally, strict=True):
+            absent = [point.name for point, tests in workflow.points() if not tests]
+            if absent:
+                lines += ["", f"{label}, not covered:", *(f"  {name}" for name in absent)]
+    return lines
+
+
+def _labels(tally: Tally) -> list[str]:
+    """The ids, with the beginning of the hash where one id stands for several versions."""
+    ids = [workflow.workflow_id for workflow in tally]
+    return [
+        workflow.workflow_id
+        if ids.count(workflow.workflow_id) == 1
+        else f"{workflow.workflow_id} ({workflow.workflow_hash[:_SHORT_HASH]})"
+        for workflow in tally
+    ]
+
+
+def _row(label: str, of: Tally | WorkflowTally, kinds: list[Kind]) -> list[str]:
+    cells = [_fraction(of.score(kind)) for kind in kinds]
+    score = of.score()
+    return [label, *cells, f"{_fraction(score)} {int(score.percent)}%"]
+
+
+def _fraction(score: Score) -> str:
+    return f"{score.covered}/{score.points}" if score.points else "-"
+
+
+def _padded(cell: str, width: int, left: bool) -> str:
+    return cell.ljust(width) if left else cell.rjust(width)
+
+
+def document(tally: Tally) -> str:
+    """Everything as JSON, with the tests that have shown each point."""
+    value: dict[str, Json] = {
+        "version": 1,
+        "total": _score(tally.score()),
+        "workflows": [_workflow(workflow) for workflow in tally],
+    }
+    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+
+
+def _score(score: Score) -> dict[str, Json]:
+    return {"covered": score.covered, "points": score.points, "percent": score.percent}
+
+
+def _workflow(workflow: WorkflowTally) -> dict[str, Json]:
+    kinds = {kind.value: workflow.score(kind) for kind in Kind}
+    return {
+        "workflowId": workflow.workflow_id,
+        "workflowHash": workflow.workflow_hash,
+        "profiles": list[Json](workflow.profiles),
+        "total": _score(workflow.score()),
+        "kinds": {name: _score(score) for name, score in kinds.items() if score.points},
+        "points": [
+            {"kind": point.kind.value, "place": point.place, "case": point.case, "tests": list[Json](tests)}
+            for point, tests in workflow.points()
+        ],
+    }

@@ -1,0 +1,44 @@
+"""One test session's workflow coverage: runs come in, are held until their test is over, and count if it passed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_workrail.agents.transcript import Transcript
+from pytest_workrail.coverage.points import Point
+from pytest_workrail.coverage.tally import Tally, WorkflowTally
+from workrail_lint.base.js import Json
+
+
+class CoverageSession:
+    """Collects runs. Under xdist every worker has one, and the controller merges them."""
+
+    def __init__(self) -> None:
+        self.tally = Tally()
+        self._held: dict[str, list[tuple[WorkflowTally, frozenset[Point]]]] = {}
+
+    def record(self, test: str, transcript: Transcript) -> None:
+        """A run that a test made."""
+        from pytest_workrail.coverage.goals import goals
+        from pytest_workrail.coverage.observe import observe
+        from pytest_workrail.engine.core.profiles import PROFILES
+
+        workflow = self.tally.workflow(transcript.workflow_id, transcript.workflow_hash)
+        if transcript.profile not in workflow.profiles:
+            profile = PROFILES[transcript.profile]  # type: ignore[index]
+            workflow.expect(transcript.profile, goals(transcript.ir, profile))
+        self._held.setdefault(test, []).append((workflow, observe(transcript)))
+
+    def test_finished(self, test: str, passed: bool) -> None:
+        """A test is over. What it ran without passing has shown nothing."""
+        for workflow, points in self._held.pop(test, ()):
+            if passed:
+                workflow.cover(points, test)
+
+    def worker_state(self) -> list[Json]:
+        """What a worker hands to the controller."""
+        return self.tally.to_json()
+
+    def merge(self, state: list[dict[str, Any]]) -> None:
+        """Take in what a worker found."""
+        self.tally.merge(state)

@@ -1,0 +1,44 @@
+"""Workflows that count although no test has run them, so that a forgotten one is seen."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from pytest_workrail.coverage.goals import goals
+from pytest_workrail.coverage.tally import Tally
+from pytest_workrail.engine.core.profiles import REFERENCE
+from pytest_workrail.run.project_sources import project_sources
+from workrail_lint.base.result import Err
+from workrail_lint.project.discovery import discover
+from workrail_lint.systems.workrail.compile import compile_workflow
+from workrail_lint.systems.workrail.kinds import Kind, kind_of
+
+
+def add_untested(tally: Tally, paths: Sequence[str], folder: Path) -> Iterator[str]:
+    """Add the workflows below some paths that nothing has run; the answer is what can't be added, and why."""
+    found = discover([os.fspath(folder / path) for path in paths])
+    yield from (f"{Path(path).name} {reason}" for path, reason in found.problems)
+    for file in found.files:
+        path = Path(file.path)
+        if _kind(path) is not Kind.WORKFLOW:
+            continue
+        sources = project_sources(os.fspath(path.parent))
+        if isinstance(sources, Err):
+            yield f"{path.name} can't be compiled: {sources.error}"
+            continue
+        compiled = compile_workflow(path, **sources.value._asdict())
+        if isinstance(compiled, Err):
+            yield f"{path.name} does not compile: {compiled.error[0].message}"
+        elif not tally.knows(compiled.value.workflow_id):
+            workflow = tally.workflow(compiled.value.workflow_id, compiled.value.hash)
+            workflow.expect(REFERENCE.name, goals(compiled.value.ir, REFERENCE))
+
+
+def _kind(path: Path) -> Kind:
+    try:
+        return kind_of(os.fspath(path), json.loads(path.read_bytes()))
+    except (OSError, ValueError, RecursionError):
+        return Kind.UNKNOWN

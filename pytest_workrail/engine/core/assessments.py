@@ -1,0 +1,184 @@
+"""Assessments: an agent's graded judgement, checked against its declaration, and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+from pytest_workrail.engine.core.criteria import Validation
+from pytest_workrail.engine.core.packs import ASSESSMENT_KIND, ContractPack, artifact_kind
+from pytest_workrail.engine.core.reasons import FollowupRequired
+from workrail_lint.base import js
+from workrail_lint.base.js import Json
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedDimension:
+    """The level one dimension came to. `normalized` when the agent wrote it in another way."""
+
+    dimension_id: str
+    level: str
+    rationale: str | None
+    normalization: Literal["exact", "normalized"]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedAssessment:
+    """A valid assessment. `artifact_index` is its place in the submission."""
+
+    assessment_id: str
+    artifact_index: int
+    summary: str | None
+    dimensions: tuple[RecordedDimension, ...]
+    normalization_notes: tuple[str, ...]
+
+
+class _Problem(NamedTuple):
+    issue: str
+    suggestion: str
+
+
+class _Candidate(NamedTuple):
+    place: int
+    artifact: dict[str, Any]
+
+
+def assess(
+    refs: Sequence[str], declared: Sequence[dict[str, Any]], artifacts: Sequence[Json], pack: ContractPack
+) -> tuple[Validation, tuple[RecordedAssessment, ...]]:
+    """The verdict on a submission, and what to record: everything or, if one assessment is invalid, nothing."""
+    by_id = {assessment["id"]: assessment for assessment in declared}
+    undeclared = [ref for ref in refs if ref not in by_id]
+    if undeclared:
+        known = ", ".join(f'"{name}"' for name in by_id) or "none"
+        suggestion = f"Ask the author of the workflow; declared assessments: {known}."
+        return _invalid([_Problem(f'Assessment "{ref}" is not declared.', suggestion) for ref in undeclared]), ()
+    candidates = [
+        _Candidate(index, artifact)
+        for index, artifact in enumerate(artifacts)
+        if isinstance(artifact, dict) and artifact_kind(artifact) == ASSESSMENT_KIND
+    ]
+    problems: list[_Problem] = []
+    recorded: list[RecordedAssessment] = []
+    for ref in refs:
+        chosen = _choose(ref, candidates, pack, names_id=len(refs) > 1)
+        if isinstance(chosen, _Problem):
+            problems.append(chosen)
+            continue
+        record, found = _read(by_id[ref], chosen)
+        recorded.append(record)
+        problems.extend(found)
+    if problems:
+        return _invalid(problems), ()
+    return Validation(True), tuple(recorded)
+
+
+def _invalid(problems: list[_Problem]) -> Validation:
+    return Validation(False, tuple(p.issue for p in problems), tuple(p.suggestion for p in problems))
+
+
+def _choose(ref: str, candidates: list[_Candidate], pack: ContractPack, names_id: bool) -> _Candidate | _Problem:
+    """The artifact that answers a reference: the first one, or where there are several the first that names it."""
+    how = f'Submit an artifact of kind "{ASSESSMENT_KIND}"'
+    if not candidates:
+        issue = f'This step requires an assessment submission for "{ref}".'
+        return _Problem(issue, f"{how} in `output.artifacts`.")
+    if names_id:
+        for candidate in candidates:
+            if candidate.artifact.get("assessmentId") == ref and not pack.issues(candidate.artifact):
+                return candidate
+        issue = f'Missing assessment artifact for "{ref}". Each assessment of this step needs one that names it.'
+        return _Problem(issue, f'{how} and assessmentId "{ref}".')
+    first = candidates[0]
+    issues = pack.issues(first.artifact)
+    if issues:
+        return _Problem(
+            f'The assessment artifact for "{ref}" is malformed: {"; ".join(issues)}',
+            f"{how} whose `dimensions` give each dimension a level, or an object with `level` and `rationale`.",
+        )
+    return first
+
+
+def _read(assessment: dict[str, Any], candidate: _Candidate) -> tuple[RecordedAssessment, list[_Problem]]:
+    """An artifact against the declaration it answers."""
+    artifact = candidate.artifact
+    assessment_id = assessment["id"]
+    problems: list[_Problem] = []
+    named = artifact.get("assessmentId", assessment_id)
+    if named != assessment_id:
+        issue = f'The artifact assesses "{named}", but this step asks for "{assessment_id}".'
+        problems.append(_Problem(issue, f'Set assessmentId to "{assessment_id}", or leave it out.'))
+    submitted: dict[str, Any] = artifact["dimensions"]
+    dimensions: list[RecordedDimension] = []
+    notes: list[str] = []
+    for dimension in assessment["dimensions"]:
+        if dimension["id"] not in submitted:
+            if dimension.get("required", True):
+                issue = f'Missing assessment dimension "{dimension["id"]}".'
+                problems.append(_Problem(issue, f"Give it one of these levels: {_listed(dimension['levels'])}."))
+            continue
+        answer = submitted[dimension["id"]]
+        raw = answer["level"] if isinstance(answer, dict) else answer
+        level = _canonical_level(dimension, raw)
+        if isinstance(level, _Problem):
+            problems.append(level)
+            continue
+        rationale = js.trim(answer.get("rationale", "")) if isinstance(answer, dict) else ""
+        if level != raw:
+            notes.append(f'Normalized level "{raw}" to canonical value "{level}".')
+        way: Literal["exact", "normalized"] = "exact" if level == raw else "normalized"
+        dimensions.append(RecordedDimension(dimension["id"], level, rationale or None, way))
+    problems.extend(_unknown_dimensions(assessment, submitted))
+    record = RecordedAssessment(
+        assessment_id, candidate.place, artifact.get("summary"), tuple(dimensions), tuple(notes)
+    )
+    return record, problems
+
+
+def _canonical_level(dimension: dict[str, Any], raw: str) -> str | _Problem:
+    levels: list[str] = dimension["levels"]
+    if raw in levels:
+        return raw
+    folded = js.lower(js.trim(raw))
+    hits = [level for level in levels if js.lower(level) == folded]
+    if len(hits) == 1:
+        return hits[0]
+    name = dimension["id"]
+    suggestion = f'Give dimension "{name}" one of these levels, exactly as written: {_listed(levels)}.'
+    if hits:
+        return _Problem(f'Dimension "{name}": Level "{raw}" is ambiguous; it can mean {_listed(hits)}.', suggestion)
+    issue = f'Dimension "{name}": Level "{raw}" is not allowed. Allowed levels: {_listed(levels)}.'
+    return _Problem(issue, suggestion)
+
+
+def _unknown_dimensions(assessment: dict[str, Any], submitted: dict[str, Any]) -> Iterator[_Problem]:
+    known = [dimension["id"] for dimension in assessment["dimensions"]]
+    for name in js.keys(submitted):
+        if name not in known:
+            issue = f'Unknown assessment dimension "{name}" for assessment "{assessment["id"]}".'
+            yield _Problem(issue, f'Leave "{name}" out; the dimensions are: {_listed(known)}.')
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names)
+
+
+def followups(
+    consequences: Sequence[dict[str, Any]], recorded: Sequence[RecordedAssessment]
+) -> tuple[FollowupRequired, ...]:
+    """What the recorded levels set off, at most once per consequence, in the order of declaration."""
+    fired = (_followup(consequence, recorded) for consequence in consequences)
+    return tuple(reason for reason in fired if reason is not None)
+
+
+def _followup(consequence: dict[str, Any], recorded: Sequence[RecordedAssessment]) -> FollowupRequired | None:
+    when = consequence["when"]
+    for assessment in recorded:
+        if when.get("forAssessment", assessment.assessment_id) != assessment.assessment_id:
+            continue
+        for dimension in assessment.dimensions:
+            if dimension.level == when["anyEqualsLevel"]:
+                guidance = consequence["effect"]["guidance"]
+                return FollowupRequired(assessment.assessment_id, dimension.dimension_id, dimension.level, guidance)
+    return None

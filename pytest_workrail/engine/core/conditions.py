@@ -1,0 +1,207 @@
+"""The condition language: when a step runs, a loop goes on, a gate stands.
+
+Evaluation is total. A condition that can't be evaluated is false as a whole, also under `not`, unless a
+member that decides comes before the broken one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+from pytest_workrail.engine.core.logic import Expansion, combination, fold
+from workrail_lint.base import js
+from workrail_lint.base.canonical import canonical_bytes
+from workrail_lint.base.ecma_regex import DEFAULT_TIMEOUT, compile_pattern
+from workrail_lint.base.result import Err
+
+Context: TypeAlias = Mapping[str, Any]
+
+_COMBINATORS = ("and", "or", "not")
+_TRUE_WORDS = frozenset(("true", "1", "yes"))
+_FALSE_WORDS = frozenset(("false", "0", "no"))
+
+
+def evaluate(condition: object, context: Context) -> bool:
+    """Whether the condition holds. No condition at all, or an empty one, holds."""
+    if not isinstance(condition, dict | list) or not condition:
+        return True
+    if isinstance(condition, dict) and "var" in condition:
+        return _compare(condition, context) is True
+
+    def expand(node: object) -> Expansion:
+        if not isinstance(node, dict):
+            return None
+        return _compare(node, context) if "var" in node else combination(node)
+
+    return fold(condition, expand) is True
+
+
+def unsupported_operators(condition: object) -> list[str]:
+    """The keys that are no part of the language, each once, in the order a reader meets them."""
+    found: dict[str, None] = {}
+    stack = [condition]
+    while stack:
+        node = stack.pop()
+        if not isinstance(node, dict):
+            continue
+        found.update(dict.fromkeys(key for key in js.keys(node) if key not in OPERATORS))
+        nested: list[object] = []
+        for combinator in _COMBINATORS:
+            members = node.get(combinator)
+            nested.extend(members if isinstance(members, list) else [members])
+        stack.extend(reversed(nested))
+    return list(found)
+
+
+def _compare(node: dict[str, Any], context: Context) -> bool | None:
+    """One variable against the first comparison there is, by the order of the language."""
+    value = context.get(js.text(node["var"]))
+    for operator, compare in _COMPARISONS.items():
+        if operator in node:
+            return compare(value, node[operator])
+    return js.truthy(value)
+
+
+def lenient_equal(a: object, b: object) -> bool:
+    """Equality as authors mean it: case, white space and the type of a written number do not matter."""
+    if a is None or b is None:
+        return a is b
+    if isinstance(a, str):
+        if isinstance(b, str):
+            return _folded(a) == _folded(b)
+        if isinstance(b, bool):
+            return _says(a, b)
+        if js.is_number(b):
+            return _same_number(a, b)
+    elif isinstance(b, str):
+        if isinstance(a, bool):
+            return _says(b, a)
+        if js.is_number(a):
+            return _same_number(b, a)
+    return js.strict_equal(a, b)
+
+
+def _folded(text: str) -> str:
+    return js.lower(js.trim(text))
+
+
+def _says(text: str, flag: bool) -> bool:
+    return _folded(text) in (_TRUE_WORDS if flag else _FALSE_WORDS)
+
+
+def _same_number(text: str, number: object) -> bool:
+    # NaN equals nothing, itself included, so a text that is no number is never the same.
+    return js.to_number(text) == js.to_number(number)
+
+
+def _not_equal(value: object, expected: object) -> bool:
+    return not lenient_equal(value, expected)
+
+
+def _ordered(holds: Callable[[float, float], bool]) -> Callable[[object, object], bool]:
+    def compare(value: object, threshold: object) -> bool:
+        if not js.is_number(value):
+            return False
+        bound = js.to_number(threshold)
+        return not math.isnan(bound) and holds(js.to_number(value), bound)
+
+    return compare
+
+
+def _textual(holds: Callable[[str, str], bool]) -> Callable[[object, object], bool]:
+    def compare(value: object, needle: object) -> bool:
+        return holds(_folded(_plain(value)), _folded(_plain(needle)))
+
+    return compare
+
+
+def _plain(value: object) -> str:
+    return "" if value is None else js.text(value)
+
+
+def _matches(value: object, pattern: object) -> bool | None:
+    compiled = compile_pattern(js.text(pattern), "i")
+    if isinstance(compiled, Err):
+        return False
+    found = compiled.value.search(js.trim(_plain(value)), DEFAULT_TIMEOUT)
+    return None if isinstance(found, Err) else found.value
+
+
+def _is_in(value: object, members: object) -> bool | None:
+    if not isinstance(members, list):
+        return None
+    return any(lenient_equal(member, value) for member in members)
+
+
+_COMPARISONS: dict[str, Callable[[object, object], bool | None]] = {
+    "equals": lenient_equal,
+    "not_equals": _not_equal,
+    "gt": _ordered(lambda a, b: a > b),
+    "gte": _ordered(lambda a, b: a >= b),
+    "lt": _ordered(lambda a, b: a < b),
+    "lte": _ordered(lambda a, b: a <= b),
+    "contains": _textual(lambda text, needle: needle in text),
+    "startsWith": _textual(lambda text, needle: text.startswith(needle)),
+    "endsWith": _textual(lambda text, needle: text.endswith(needle)),
+    "matches": _matches,
+    "in": _is_in,
+}
+OPERATORS = frozenset(("var", *_COMPARISONS, *_COMBINATORS))
+
+
+def passed_summary(condition: object, context: Context) -> str:
+    """What a decision trace says about a condition that held."""
+    match _shape(condition):
+        case _Compound(combinator):
+            return f"PASS: {combinator}-condition met"
+        case _Comparison(variable, operator, expected):
+            value = js.text(context[variable]) if variable in context else "(unset)"
+            wanted = f": {expected}" if expected is not None else ""
+            return f"PASS: {variable}={value} ({operator}{wanted})"
+        case _:
+            return "PASS: condition met"
+
+
+def skipped_summary(condition: object) -> str:
+    """What a decision trace says about a condition that did not hold; values are never told."""
+    match _shape(condition):
+        case _Compound(combinator):
+            return f"SKIP: {combinator}-condition not met"
+        case _Comparison(variable, operator, _):
+            return f"SKIP: {variable} ({operator})"
+        case _:
+            return "SKIP: condition not met"
+
+
+class _Compound(NamedTuple):
+    combinator: str
+
+
+class _Comparison(NamedTuple):
+    variable: str
+    operator: str
+    expected: str | None
+
+
+def _shape(condition: object) -> _Compound | _Comparison | None:
+    """A condition as a trace names it; combinators are named first, also beside a variable."""
+    if not isinstance(condition, dict):
+        return None
+    for combinator in _COMBINATORS:
+        if combinator in condition:
+            return _Compound(combinator)
+    variable = js.text(condition.get("var", ""))
+    if not variable:
+        return None
+    for operator in _COMPARISONS:
+        if operator in condition:
+            return _Comparison(variable, operator, _expected_text(operator, condition[operator]))
+    return _Comparison(variable, "condition", None)
+
+
+def _expected_text(operator: str, expected: object) -> str:
+    if operator != "in":
+        return js.text(expected)
+    return canonical_bytes(expected).decode()

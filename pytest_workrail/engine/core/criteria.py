@@ -1,0 +1,234 @@
+"""Prose criteria: what an author demands of the notes of a step, and whether they meet it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NoReturn
+
+from pytest_workrail.engine.core.conditions import Context, evaluate
+from pytest_workrail.engine.core.logic import Expansion, combination, fold
+from workrail_lint.base import js
+from workrail_lint.base.ecma_regex import compile_pattern
+from workrail_lint.base.result import Err, Ok
+
+TIME_LIMIT_SECONDS = 30.0
+
+_COMPOSITION_FAILED = "Validation composition failed"
+_REVIEW = "Review validation criteria and adjust output accordingly."
+_NO_OUTPUT = "The output is empty."
+_GIVE_OUTPUT = "Say in the notes what was done in this step."
+_JSON_HINT = "The criteria quote a piece of JSON: make sure that the notes contain it exactly as it is written there."
+_QUOTED_JSON = re.compile(rf"[\"'`][{js.WHITESPACE_CLASS}]*[{{\[]")
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """Whether a submission is valid, and what to say about it."""
+
+    valid: bool
+    issues: tuple[str, ...] = ()
+    suggestions: tuple[str, ...] = ()
+
+
+class _EvaluationError(Exception):
+    """The criteria themselves can't be evaluated; stays inside this module."""
+
+
+def evaluate_criteria(
+    criteria: object, text: str, context: Context, time_limit: float = TIME_LIMIT_SECONDS
+) -> Ok[Validation] | Err[str]:
+    """The verdict on a text, or why the criteria can't give one.
+
+    A list reports every rule that fails. A composition is a single yes or no.
+    """
+    if criteria is None or criteria == []:
+        return Ok(Validation(False, (_NO_OUTPUT,), (_GIVE_OUTPUT,)) if js.is_blank(text) else Validation(True))
+    judge = _Judge(text, context, time_limit / max(1, _count_patterns(criteria)))
+    try:
+        if isinstance(criteria, list) or _is_rule(criteria):
+            rules = criteria if isinstance(criteria, list) else [criteria]
+            return Ok(_rules_verdict([(rule, list(judge.issues(rule))) for rule in rules]))
+        if judge.holds(criteria):
+            return Ok(Validation(True))
+    except _EvaluationError as error:
+        return Err(str(error))
+    return Ok(Validation(False, (_COMPOSITION_FAILED,), (_REVIEW,)))
+
+
+def _rules_verdict(verdicts: list[tuple[Any, list[str]]]) -> Validation:
+    issues = tuple(issue for _, found in verdicts for issue in found)
+    if not issues:
+        return Validation(True)
+    quotes_json = any(found and _QUOTED_JSON.search(js.text(rule.get("message", ""))) for rule, found in verdicts)
+    return Validation(False, issues, (_JSON_HINT, _REVIEW) if quotes_json else (_REVIEW,))
+
+
+def _is_rule(node: object) -> bool:
+    return isinstance(node, dict) and "type" in node
+
+
+def _count_patterns(criteria: object) -> int:
+    """How many searches share the time there is."""
+    count = 0
+    stack = [criteria]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, list):
+            stack.extend(node)
+        elif _is_rule(node):
+            count += node["type"] in ("regex", "schema")  # type: ignore[index]
+        elif isinstance(node, dict):
+            stack.extend(node.values())
+    return count
+
+
+class _Judge:
+    """Applies rules to one text."""
+
+    def __init__(self, text: str, context: Context, seconds: float) -> None:
+        self._text = text
+        self._context = context
+        self._seconds = seconds
+
+    def holds(self, composition: object) -> bool:
+        value = fold(composition, self._expand)
+        if value is None:
+            raise _EvaluationError("a member is neither a rule nor a composition")
+        return value
+
+    def _expand(self, node: Any) -> Expansion:
+        if node == {}:
+            return True
+        if _is_rule(node):
+            return not any(self.issues(node))
+        return combination(node) if isinstance(node, dict) else None
+
+    def issues(self, rule: object) -> Iterator[str]:
+        """What a rule has to complain about."""
+        if not isinstance(rule, dict):
+            raise _EvaluationError("a rule is not an object")
+        if not evaluate(rule.get("condition"), self._context):
+            return
+        message = js.text(rule["message"]) if rule.get("message") else None
+        match rule.get("type"):
+            case "contains":
+                value = rule.get("value")
+                if not isinstance(value, str) or value not in self._text:
+                    yield message or f"Output must include: {js.text(value)}"
+            case "regex":
+                if not self._matches(rule):
+                    yield message or f"Pattern mismatch: {js.text(rule['pattern'])}"
+            case "length":
+                length = js.u16_length(self._text)
+                if "min" in rule and length < js.to_number(rule["min"]):
+                    yield message or f"Output is shorter than {js.text(rule['min'])} characters"
+                if "max" in rule and length > js.to_number(rule["max"]):
+                    yield message or f"Output is longer than {js.text(rule['max'])} characters"
+            case "schema":
+                if not self._fits(rule.get("schema")):
+                    yield message or "Output does not match the schema"
+            case unknown:
+                raise _EvaluationError(f"unknown rule type {js.text(unknown)}")
+
+    def _matches(self, rule: dict[str, Any]) -> bool:
+        if "pattern" not in rule:
+            return True
+        return _search(js.text(rule["pattern"]), js.text(rule.get("flags", "")), self._text, self._seconds)
+
+    def _fits(self, schema: object) -> bool:
+        if schema is None:
+            return False
+        try:
+            value = _read_json(self._text)
+        except (ValueError, RecursionError):
+            return False
+        if isinstance(value, str) and _expects_container(schema):
+            try:
+                inner = _read_json(value)
+            except (ValueError, RecursionError):
+                inner = None
+            if isinstance(inner, dict | list):
+                value = inner
+        return _validates(schema, value, self._seconds)
+
+
+def _search(pattern: str, flags: str, text: str, seconds: float) -> bool:
+    compiled = compile_pattern(pattern, flags)
+    if isinstance(compiled, Err):
+        raise _EvaluationError(f"invalid pattern: {compiled.error}")
+    found = compiled.value.search(text, seconds)
+    if isinstance(found, Err):
+        raise _EvaluationError("the pattern took too long")
+    return found.value
+
+
+def _read_json(text: str) -> Any:
+    """JSON by the letter: Python's reader would also take NaN and Infinity."""
+    return json.loads(text, parse_constant=_refuse_constant)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _expects_container(schema: object) -> bool:
+    """Whether a schema is about an object or an array."""
+    stack = [schema]
+    while stack:
+        node = stack.pop()
+        if not isinstance(node, dict):
+            continue
+        kinds = node.get("type")
+        if any(kind in ("object", "array") for kind in (kinds if isinstance(kinds, list) else [kinds])):
+            return True
+        if "properties" in node or "required" in node:
+            return True
+        for name in ("oneOf", "anyOf", "allOf"):
+            children = node.get(name)
+            stack.extend(children if isinstance(children, list) else ())
+    return False
+
+
+def _validates(schema: object, value: Any, seconds: float) -> bool:
+    from jsonschema_specifications import REGISTRY  # type: ignore[import-untyped]
+
+    from workrail_lint.systems.workrail.criteria_schema import problems
+
+    if not isinstance(schema, dict | bool):
+        raise _EvaluationError("a schema is neither an object nor a boolean")
+    # The linter's own judgement, so that a schema it lets through is one that can be evaluated.
+    for pointer, problem in problems(schema) if isinstance(schema, dict) else ():
+        raise _EvaluationError(f"invalid schema at '{pointer}': {problem}")
+    try:
+        # A registry of its own, with the meta-schemas: a reference to elsewhere is an error, never a download.
+        return bool(_validator_class(seconds)(schema, registry=REGISTRY).is_valid(value))
+    except _EvaluationError:
+        raise
+    except Exception as error:  # a schema that refers to itself without end
+        raise _EvaluationError(f"the schema can't be evaluated: {type(error).__name__}") from error
+
+
+@lru_cache(maxsize=8)
+def _validator_class(seconds: float) -> Any:
+    """Draft 7 with ECMAScript patterns under a time limit."""
+    import jsonschema
+    from jsonschema.exceptions import ValidationError
+
+    def pattern(_: Any, expected: str, instance: Any, __: Any) -> Iterator[Any]:
+        if isinstance(instance, str) and not _search(expected, "u", instance, seconds):
+            yield ValidationError("does not match the pattern")
+
+    def pattern_properties(validator: Any, patterns: dict[str, Any], instance: Any, _: Any) -> Iterator[Any]:
+        if isinstance(instance, dict):
+            for expected, subschema in patterns.items():
+                for name, member in instance.items():
+                    if _search(expected, "u", name, seconds):
+                        yield from validator.descend(member, subschema)
+
+    return jsonschema.validators.extend(  # type: ignore[no-untyped-call]
+        jsonschema.Draft7Validator, {"pattern": pattern, "patternProperties": pattern_properties}
+    )

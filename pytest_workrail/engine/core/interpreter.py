@@ -1,0 +1,271 @@
+"""The interpreter: which step is next. A function of the IR, the state, the context and the artifacts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from pytest_workrail.engine.core.conditions import Context, evaluate, passed_summary, skipped_summary
+from pytest_workrail.engine.core.errors import InterpreterError, InvalidState, LoopReportError, MaxIterationsExceeded
+from pytest_workrail.engine.core.index import IrIndex
+from pytest_workrail.engine.core.loops import Advance, BodyStep, Execute, Exit, LoopKernel, LoopPlan
+from pytest_workrail.engine.core.profiles import Profile, ProfileName, profile_of
+from pytest_workrail.engine.core.reasons import Reason, loop_reason
+from pytest_workrail.engine.core.state import Complete, CompletedKeys, Init, LoopFrame, Running, State, StepInstance
+from pytest_workrail.engine.core.trace import LoopRef, StepRef, TraceEntry, Tracer
+from pytest_workrail.engine.core.values import LoopPosition, step_key
+from workrail_lint.base.js import Json
+from workrail_lint.base.result import Err, Ok
+
+MAX_ROUNDS = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The answer to "what now": the state it leads to, the pending step, how it was found.
+
+    `gaps` are what a run that never stops passed over on the way.
+    """
+
+    state: State
+    step: StepInstance | None
+    is_complete: bool
+    trace: tuple[TraceEntry, ...] = ()
+    gaps: tuple[Reason, ...] = ()
+
+
+class _TopStep(NamedTuple):
+    """A step or loop of the top level, with what can be said about it once and for all."""
+
+    step_id: str
+    condition: object
+    loop: LoopPlan | None
+    instance: StepInstance
+    selected: TraceEntry
+    skipped: TraceEntry
+
+
+class _Progress(NamedTuple):
+    """Which top-level steps of a plan are not completed: bit i stands for step i."""
+
+    plan: _Plan
+    open_steps: int
+
+
+class _Plan:
+    """What an IR says about order, indexed once."""
+
+    __slots__ = ("bits", "loops", "steps")
+
+    def __init__(self, index: IrIndex) -> None:
+        self.loops = {loop_id: _loop_plan(loop, index) for loop_id, loop in index.loops.items()}
+        self.steps = [self._top_step(definition) for definition in index.ir["steps"]]
+        self.bits = {step.step_id: 1 << place for place, step in enumerate(self.steps)}
+
+    def _top_step(self, definition: dict[str, Any]) -> _TopStep:
+        step_id = definition["id"]
+        condition = definition.get("runCondition")
+        return _TopStep(
+            step_id,
+            condition,
+            self.loops.get(step_id),
+            StepInstance(step_id),
+            _selected(definition, qualified=condition is None),
+            TraceEntry("evaluated_condition", skipped_summary(condition), (StepRef(step_id),)),
+        )
+
+    def open_steps(self, state: Running) -> int:
+        """The steps that are still to be considered. A state made elsewhere is counted afresh."""
+        if isinstance(state.progress, _Progress) and state.progress.plan is self:
+            return state.progress.open_steps
+        return sum(bit for step_id, bit in self.bits.items() if step_id not in state.completed)
+
+
+def _loop_plan(definition: dict[str, Any], index: IrIndex) -> LoopPlan:
+    body = tuple(
+        BodyStep(step["id"], step.get("runCondition"), _selected(step, qualified=False)) for step in definition["body"]
+    )
+    return LoopPlan(definition, body, index.packs)
+
+
+def _selected(definition: dict[str, Any], qualified: bool) -> TraceEntry:
+    how = "Selected (no condition): " if qualified else ""
+    summary = f"Next step: {how}{definition['title']} ({definition['id']})"
+    return TraceEntry("selected_next_step", summary, (StepRef(definition["id"]),))
+
+
+class Interpreter:
+    """Chooses steps of one IR under one profile. Holds no run: states go in and come out."""
+
+    __slots__ = ("_plan", "index", "never_stop", "profile")
+
+    def __init__(
+        self, ir: dict[str, Any], profile: ProfileName | Profile = "reference", *, never_stop: bool = False
+    ) -> None:
+        self.index = IrIndex(ir)
+        self.profile = profile_of(profile)
+        self.never_stop = never_stop
+        self._plan = _Plan(self.index)
+
+    def start(self) -> State:
+        """The state before anything happened."""
+        return Init()
+
+    def next(
+        self,
+        state: State,
+        context: Context,
+        artifacts: Sequence[Json] = (),
+        *,
+        never_stop: bool | None = None,
+    ) -> Ok[Selection] | Err[InterpreterError]:
+        """The pending step, chosen now if there is none.
+
+        `artifacts` are those of the advance being processed; where the profile requires loop decisions,
+        those of the whole iteration. `never_stop` overrides the interpreter's own setting for this call.
+        """
+        if isinstance(state, Complete):
+            return Ok(Selection(state, None, True))
+        running = state if isinstance(state, Running) else Running()
+        if running.pending is not None:
+            return Ok(Selection(running, running.pending, False))
+        tolerant = self.never_stop if never_stop is None else never_stop
+        return _Search(self._plan, self.profile, running, context, artifacts, tolerant).run()
+
+    def complete(self, state: State, step: StepInstance) -> Ok[State] | Err[InterpreterError]:
+        """The state after the pending step was done."""
+        if isinstance(state, Complete):
+            return Ok(state)
+        if isinstance(state, Init) or state.pending is None:
+            return Err(InvalidState(f"Step '{step.key}' can't be completed: no step is pending"))
+        key = state.pending.key
+        if step is not state.pending and step.key != key:
+            return Err(InvalidState(f"Step '{step.key}' can't be completed: the pending step is '{key}'"))
+        plan = self._plan
+        # In a loop the key is no step id, so nothing of the top level is closed by it.
+        open_steps = plan.open_steps(state) & ~plan.bits.get(key, 0)
+        return Ok(Running(state.completed.with_key(key), state.loop_stack, None, _Progress(plan, open_steps)))
+
+
+class _Search:
+    """One search for the next step."""
+
+    __slots__ = (
+        "artifacts",
+        "completed",
+        "context",
+        "gaps",
+        "open_steps",
+        "plan",
+        "profile",
+        "stack",
+        "tolerant",
+        "tracer",
+    )
+
+    def __init__(
+        self,
+        plan: _Plan,
+        profile: Profile,
+        state: Running,
+        context: Context,
+        artifacts: Sequence[Json],
+        tolerant: bool,
+    ) -> None:
+        self.plan = plan
+        self.profile = profile
+        self.context = context
+        self.artifacts = artifacts
+        self.tolerant = tolerant
+        self.completed: CompletedKeys = state.completed
+        self.stack = state.loop_stack
+        self.open_steps = plan.open_steps(state)
+        self.tracer = Tracer()
+        self.gaps: list[Reason] = []
+
+    def run(self) -> Ok[Selection] | Err[InterpreterError]:
+        for _ in range(MAX_ROUNDS):
+            if self.stack:
+                found = self._in_loop()
+                if isinstance(found, StepInstance):
+                    return self._pending(found)
+                if found is not None:
+                    return Err(found)
+                if self.stack:
+                    continue
+            step = self._top_level()
+            if step is not None:
+                return self._pending(step)
+            if not self.stack:
+                return Ok(Selection(Complete(), None, True, self.tracer.entries(), tuple(self.gaps)))
+        return Err(InvalidState(f"No step was found in {MAX_ROUNDS} rounds; a loop may never end"))
+
+    def _pending(self, step: StepInstance) -> Ok[Selection]:
+        state = Running(self.completed, self.stack, step, _Progress(self.plan, self.open_steps))
+        return Ok(Selection(state, step, False, self.tracer.entries(), tuple(self.gaps)))
+
+    def _top_level(self) -> StepInstance | None:
+        """The first eligible step; entering a loop finds none but leaves the loop on the stack.
+
+        Only steps that are not completed are looked at. One that was passed over because its condition
+        did not hold is among them, so it is found as soon as the condition does.
+        """
+        rest = self.open_steps
+        while rest:
+            lowest = rest & -rest
+            rest ^= lowest
+            step = self.plan.steps[lowest.bit_length() - 1]
+            if step.condition is not None:
+                if not evaluate(step.condition, self.context):
+                    self.tracer.add(step.skipped)
+                    continue
+                summary = passed_summary(step.condition, self.context)
+                self.tracer.record("evaluated_condition", summary, StepRef(step.step_id))
+            if step.loop is not None:
+                self.stack = (*self.stack, LoopFrame(step.step_id, 0, 0))
+                return None
+            self.tracer.add(step.selected)
+            return step.instance
+        return None
+
+    def _in_loop(self) -> StepInstance | InterpreterError | None:
+        """One move of the innermost loop: a step, an error, or None when the loop moved on or ended."""
+        frame = self.stack[-1]
+        loop = self.plan.loops.get(frame.loop_id)
+        if loop is None:
+            return InvalidState(f"The workflow has no loop '{frame.loop_id}'", frame.loop_id)
+        path = tuple(LoopPosition(at.loop_id, at.iteration) for at in self.stack)
+        kernel = LoopKernel(loop, self.profile, self.context, self.artifacts, self.tracer)
+        move = kernel.move(frame, lambda step_id: step_key(step_id, path) in self.completed)
+        match move:
+            case Execute(body_index):
+                step = loop.body[body_index]
+                self._replace_frame(LoopFrame(frame.loop_id, frame.iteration, body_index))
+                self.tracer.add(step.selected)
+                return StepInstance(step.step_id, path)
+            case Advance(iteration):
+                self._replace_frame(LoopFrame(frame.loop_id, iteration, 0))
+                return None
+            case Exit(reported):
+                if reported is not None and not self.tolerant:
+                    return reported
+                self._leave(frame, reported)
+                return None
+            case error:
+                return error
+
+    def _replace_frame(self, frame: LoopFrame) -> None:
+        self.stack = (*self.stack[:-1], frame)
+
+    def _leave(self, frame: LoopFrame, reported: LoopReportError | None) -> None:
+        loop_id = frame.loop_id
+        why = f"Condition no longer met after {frame.iteration} iteration(s)."
+        if reported is not None:
+            self.gaps.append(loop_reason(reported))
+            if isinstance(reported, MaxIterationsExceeded):
+                why = f"Limit of {reported.max_iterations} iteration(s) reached."
+        self.tracer.record("exited_loop", f"Exited loop '{loop_id}': {why}", LoopRef(loop_id))
+        self.stack = self.stack[:-1]
+        self.completed = self.completed.with_key(loop_id)
+        self.open_steps &= ~self.plan.bits.get(loop_id, 0)

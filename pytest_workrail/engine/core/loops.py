@@ -1,0 +1,282 @@
+"""Loops: what drives them, what their variables are, and the kernel that moves them on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+from pytest_workrail.engine.core.conditions import Context, evaluate
+from pytest_workrail.engine.core.errors import (
+    InterpreterError,
+    InvalidLoop,
+    InvalidLoopControl,
+    InvalidState,
+    LoopReportError,
+    MaxIterationsExceeded,
+    MissingContext,
+    MissingLoopControl,
+)
+from pytest_workrail.engine.core.loop_control import Decided, NotFound, Unusable, Verdict, loop_verdict
+from pytest_workrail.engine.core.packs import LOOP_CONTROL, ContractPack
+from pytest_workrail.engine.core.profiles import LoopDecision, LoopLimit, Profile
+from pytest_workrail.engine.core.state import LoopFrame
+from pytest_workrail.engine.core.trace import IterationRef, LoopRef, TraceEntry, Tracer
+from pytest_workrail.engine.core.values import is_safe_id
+from workrail_lint.base import js
+from workrail_lint.base.js import Json
+
+_PREVIEW_UNITS = 60
+
+
+class BodyStep(NamedTuple):
+    """A step inside a loop, with what its selection says in a trace."""
+
+    step_id: str
+    condition: object
+    selected: TraceEntry
+
+
+class LoopPlan:
+    """One loop of an IR, read once."""
+
+    __slots__ = ("_pack", "body", "definition", "kind", "loop_id", "max_iterations", "source", "variables")
+
+    def __init__(self, definition: dict[str, Any], body: tuple[BodyStep, ...], packs: dict[str, ContractPack]) -> None:
+        loop = definition["loop"]
+        self.definition = definition
+        self.loop_id: str = definition["id"]
+        self.kind: str = loop["kind"]
+        self.max_iterations: int | float = loop["maxIterations"]
+        self.source: dict[str, Any] = loop["source"]
+        self.variables: dict[str, str] = loop["variables"]
+        self.body = body
+        self._pack = packs.get(LOOP_CONTROL)
+        if self.source["kind"] == "artifact" and self._pack is None:
+            raise ValueError(f"the IR has no pack {LOOP_CONTROL}, which loop '{self.loop_id}' is driven by")
+
+    @property
+    def pack(self) -> ContractPack:
+        """The contract of this loop's decisions."""
+        assert self._pack is not None
+        return self._pack
+
+    @property
+    def source_loop_id(self) -> str:
+        """The id that the condition source gives, which a trace shows; by default the loop's own."""
+        named = self.source.get("loopId", self.loop_id)
+        return named if is_safe_id(named) else self.loop_id
+
+    def project(self, iteration: int, context: Context) -> dict[str, Any]:
+        """The context with the loop's variables on top."""
+        return {**context, **loop_variables(self.definition, iteration, context)}
+
+
+def loop_variables(definition: dict[str, Any], iteration: int, context: Context) -> dict[str, Any]:
+    """The variables of one iteration: its number from one and, for a list, the element and its index."""
+    names = definition["loop"]["variables"]
+    made: dict[str, Any] = {names["iteration"]: iteration + 1}
+    source = definition["loop"]["source"]
+    items = context.get(source["variable"]) if source["kind"] == "items" else None
+    if isinstance(items, list):
+        # Past the end, where nothing is rendered, the element is simply not set.
+        made[names["item"]] = items[iteration] if iteration < len(items) else None
+        made[names["index"]] = iteration
+    return made
+
+
+class Execute(NamedTuple):
+    """Run this body step of the current iteration."""
+
+    body_index: int
+
+
+class Advance(NamedTuple):
+    """Start this iteration."""
+
+    iteration: int
+
+
+class Exit(NamedTuple):
+    """Leave the loop; with a report when it should not have ended like this."""
+
+    reported: LoopReportError | None = None
+
+
+Move: TypeAlias = Execute | Advance | Exit
+
+
+class LoopKernel:
+    """Decides what one loop does next, for one call of the interpreter."""
+
+    __slots__ = ("_artifacts", "_context", "_plan", "_profile", "_tracer")
+
+    def __init__(
+        self, plan: LoopPlan, profile: Profile, context: Context, artifacts: Sequence[Json], tracer: Tracer
+    ) -> None:
+        self._plan = plan
+        self._profile = profile
+        self._context = context
+        self._artifacts = artifacts
+        self._tracer = tracer
+
+    def move(self, frame: LoopFrame, is_completed: Callable[[str], bool]) -> Move | InterpreterError:
+        """Check the frame, then enter, execute, advance or exit."""
+        problem = self._problem(frame)
+        if problem is not None:
+            return problem
+        enters = self._enters(frame.iteration, ends_iteration=False)
+        if enters is not True:
+            return Exit() if enters is False else enters
+        body_index = self._eligible(frame, is_completed)
+        if body_index is not None:
+            return Execute(body_index)
+        return self._after_body(frame.iteration + 1)
+
+    def _after_body(self, following: int) -> Move | InterpreterError:
+        plan = self._plan
+        at_limit = following >= plan.max_iterations
+        if at_limit and self._profile.loop_limit is LoopLimit.EXIT:
+            return Exit()
+        enters = self._enters(following, ends_iteration=True)
+        if isinstance(enters, MissingLoopControl | InvalidLoopControl):
+            return Exit(enters)
+        if enters is not True:
+            return Exit() if enters is False else enters
+        if at_limit:
+            return Exit(MaxIterationsExceeded(plan.loop_id, following, int(plan.max_iterations)))
+        return Advance(following)
+
+    def _problem(self, frame: LoopFrame) -> InterpreterError | None:
+        plan = self._plan
+        if not (_is_count(frame.iteration) and _is_count(frame.body_index)):
+            return InvalidState("Loop iteration and body index must be non-negative integers", plan.loop_id)
+        if not plan.body:
+            return InvalidLoop(f"Loop '{plan.loop_id}' has an empty body", plan.loop_id)
+        limit = plan.max_iterations
+        if not _is_count(limit):
+            shown = js.text(limit)
+            return InvalidLoop(f"maxIterations must be a non-negative integer (got {shown})", plan.loop_id)
+        if frame.iteration >= limit:
+            message = f"Iteration {frame.iteration} of loop '{plan.loop_id}' is beyond its limit of {js.text(limit)}"
+            return InvalidState(message, plan.loop_id)
+        if frame.body_index > len(plan.body):
+            message = f"Loop '{plan.loop_id}' stands behind the end of its body"
+            return InvalidState(message, plan.loop_id)
+        return None
+
+    def _eligible(self, frame: LoopFrame, is_completed: Callable[[str], bool]) -> int | None:
+        projected: dict[str, Any] | None = None
+        body = self._plan.body
+        for index in range(frame.body_index, len(body)):
+            step = body[index]
+            if is_completed(step.step_id):
+                continue
+            if step.condition is None:
+                return index
+            if projected is None:
+                projected = self._plan.project(frame.iteration, self._context)
+            if evaluate(step.condition, projected):
+                return index
+        return None
+
+    def _enters(self, iteration: int, ends_iteration: bool) -> bool | InterpreterError:
+        enters = self._should_enter(iteration, ends_iteration)
+        if iteration == 0 and enters is True:
+            loop_id = self._plan.loop_id
+            summary = f"Entered loop '{loop_id}' at iteration 0."
+            self._tracer.record("entered_loop", summary, LoopRef(loop_id), IterationRef(0))
+        return enters
+
+    def _should_enter(self, iteration: int, ends_iteration: bool) -> bool | InterpreterError:
+        plan = self._plan
+        match plan.source["kind"]:
+            case "count":
+                return self._within_count(iteration)
+            case "items":
+                return self._within_items(iteration)
+            case "condition":
+                holds = evaluate(plan.source["condition"], plan.project(iteration, self._context))
+                goes_on = holds is not (plan.kind == "until")
+                label = "context" if plan.source["derived"] == "source" else "legacy"
+                self._record_result(label, iteration, goes_on)
+                return goes_on
+            case "artifact":
+                return self._by_artifact(iteration, ends_iteration)
+            case _:
+                return InvalidLoop(f"Loop '{plan.loop_id}' has nothing that decides about it", plan.loop_id)
+
+    def _within_count(self, iteration: int) -> bool | MissingContext:
+        source = self._plan.source
+        if "count" in source:
+            return bool(iteration < source["count"])
+        count = self._context.get(source["variable"])
+        if not js.is_number(count):
+            loop_id = self._plan.loop_id
+            message = f"for loop '{loop_id}' requires numeric context['{source['variable']}']"
+            return MissingContext(message, loop_id)
+        return iteration < count  # type: ignore[operator]
+
+    def _within_items(self, iteration: int) -> bool | MissingContext:
+        plan = self._plan
+        variable = plan.source["variable"]
+        items = self._context.get(variable)
+        if not isinstance(items, list):
+            message = f"forEach loop '{plan.loop_id}' requires array context['{variable}']"
+            return MissingContext(message, plan.loop_id)
+        if iteration == 0 and items and not isinstance(items[0], dict):
+            item = plan.variables["item"]
+            if any(f"{{{{{item}." in step.get("prompt", "") for step in plan.definition["body"]):
+                preview = js.u16_prefix(js.text(items[0]), _PREVIEW_UNITS)
+                message = (
+                    f"forEach loop '{plan.loop_id}' reads members of {item} in its prompts, but '{variable}' holds "
+                    f'{_type_name(items[0])}s (the first is "{preview}"), not objects'
+                )
+                return MissingContext(message, plan.loop_id)
+        return iteration < len(items)
+
+    def _by_artifact(self, iteration: int, ends_iteration: bool) -> bool | MissingLoopControl | InvalidLoopControl:
+        plan = self._plan
+        verdict = loop_verdict(self._artifacts, plan.pack, plan.loop_id, self._profile.loop_id)
+        self._record_verdict(verdict, iteration)
+        required = ends_iteration and self._profile.loop_decision is LoopDecision.REQUIRE
+        outcome: bool | MissingLoopControl | InvalidLoopControl
+        match verdict:
+            case Decided(goes_on):
+                outcome = goes_on
+            case NotFound():
+                outcome = MissingLoopControl(plan.loop_id, iteration - 1) if required else True
+            case Unusable(issues):
+                outcome = InvalidLoopControl(plan.loop_id, iteration - 1, issues) if required else True
+        self._record_result("artifact", iteration, outcome is True)
+        return outcome
+
+    def _record_verdict(self, verdict: Verdict, iteration: int) -> None:
+        if self._tracer.is_full:
+            return
+        shown = self._plan.source_loop_id
+        summary = f"Loop '{shown}' iteration {iteration}: artifact match={verdict.word} — {verdict.detail}"
+        self._tracer.record("evaluated_condition", summary, LoopRef(shown), IterationRef(iteration))
+
+    def _record_result(self, label: str, iteration: int, goes_on: bool) -> None:
+        if self._tracer.is_full:
+            return
+        loop_id = self._plan.loop_id
+        outcome = "continue" if goes_on else "exit"
+        summary = f"Evaluated {label} condition for loop '{loop_id}' at iteration {iteration}: {outcome}."
+        self._tracer.record("evaluated_condition", summary, LoopRef(loop_id), IterationRef(iteration))
+
+
+def _is_count(value: object) -> bool:
+    if isinstance(value, float):
+        return value >= 0 and value.is_integer()
+    return type(value) is int and value >= 0
+
+
+def _type_name(value: object) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, list):
+        return "array"
+    return "string" if isinstance(value, str) else "number"

@@ -1,0 +1,141 @@
+"""Run profiles: the choices on which the reference engine and the design part ways.
+
+Code asks a profile for its choice and never for its name, so this is the only place that knows both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Literal, TypeAlias
+
+from workrail_lint.base.suggest import hint
+
+
+class LoopLimit(Enum):
+    """What happens when a loop would go beyond `maxIterations`."""
+
+    EXIT = "exit"
+    REPORT = "report"
+
+
+class LoopDecision(Enum):
+    """What a loop does when nobody submitted the decision it is driven by."""
+
+    ASSUME_CONTINUE = "assume_continue"
+    REQUIRE = "require"
+
+
+class LoopIdCheck(Enum):
+    """Whether the `loopId` of a decision must name the loop it is taken for."""
+
+    IGNORE = "ignore"
+    MATCH = "match"
+
+
+class RewindContext(Enum):
+    """Which context an older node sees."""
+
+    RUN = "run"
+    LINEAGE = "lineage"
+
+
+class Recap(Enum):
+    """How recovery text keeps its budget."""
+
+    OLDEST_FIRST_24K = "oldest_first_24k"
+    NEWEST_FIRST_12K = "newest_first_12k"
+
+
+class Capabilities(Enum):
+    """What becomes of a required capability."""
+
+    RECORD = "record"
+    ENFORCE = "enforce"
+
+
+class CapabilityDowngrade(Enum):
+    """Whether a tolerant risk policy turns a capability reason into a warning."""
+
+    BY_RISK_POLICY = "by_risk_policy"
+    NEVER = "never"
+
+
+class Confirmation(Enum):
+    """What a confirmation by a person means to an autonomous run."""
+
+    INTENT_ONLY = "intent_only"
+    USER_DEPENDENCY = "user_dependency"
+
+
+class Divergence(Enum):
+    """What becomes of a divergence artifact."""
+
+    ARTIFACT = "artifact"
+    EVENT = "event"
+
+
+class RepeatedGaps(Enum):
+    """Whether one advance records a gap twice that says the same."""
+
+    RECORD = "record"
+    ONCE = "once"
+
+
+ProfileName: TypeAlias = Literal["reference", "locked"]
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """One choice for every question."""
+
+    name: ProfileName
+    loop_limit: LoopLimit
+    loop_decision: LoopDecision
+    loop_id: LoopIdCheck
+    rewind_context: RewindContext
+    recap: Recap
+    capabilities: Capabilities
+    capability_downgrade: CapabilityDowngrade
+    confirmation: Confirmation
+    divergence: Divergence
+    repeated_gaps: RepeatedGaps
+
+
+REFERENCE = Profile(
+    name="reference",
+    loop_limit=LoopLimit.EXIT,
+    loop_decision=LoopDecision.ASSUME_CONTINUE,
+    loop_id=LoopIdCheck.IGNORE,
+    rewind_context=RewindContext.RUN,
+    recap=Recap.OLDEST_FIRST_24K,
+    capabilities=Capabilities.RECORD,
+    capability_downgrade=CapabilityDowngrade.BY_RISK_POLICY,
+    confirmation=Confirmation.INTENT_ONLY,
+    divergence=Divergence.ARTIFACT,
+    repeated_gaps=RepeatedGaps.RECORD,
+)
+LOCKED = Profile(
+    name="locked",
+    loop_limit=LoopLimit.REPORT,
+    loop_decision=LoopDecision.REQUIRE,
+    loop_id=LoopIdCheck.MATCH,
+    rewind_context=RewindContext.LINEAGE,
+    recap=Recap.NEWEST_FIRST_12K,
+    capabilities=Capabilities.ENFORCE,
+    # The worked examples of the profile let the risk policy downgrade, so the choice is the same here.
+    capability_downgrade=CapabilityDowngrade.BY_RISK_POLICY,
+    confirmation=Confirmation.USER_DEPENDENCY,
+    divergence=Divergence.EVENT,
+    repeated_gaps=RepeatedGaps.ONCE,
+)
+PROFILES: dict[ProfileName, Profile] = {"reference": REFERENCE, "locked": LOCKED}
+
+
+def profile_of(choice: ProfileName | Profile) -> Profile:
+    """A profile by name; one that is given as an object stays as it is."""
+    if isinstance(choice, Profile):
+        return choice
+    if choice not in PROFILES:
+        raise ValueError(f"there is no profile '{choice}'{hint(str(choice), PROFILES)}")
+    return PROFILES[choice]

@@ -1,0 +1,161 @@
+"""Why an advance can't simply go on: a tagged union, turned into blockers or gaps elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias, assert_never
+
+from pytest_workrail.engine.core.errors import (
+    InvalidLoopControl,
+    LoopReportError,
+    MaxIterationsExceeded,
+    MissingLoopControl,
+)
+from pytest_workrail.engine.core.packs import LOOP_CONTROL
+from pytest_workrail.engine.core.values import LoopPosition
+from pytest_workrail.engine.core.vocabulary import Capability, NonAssumableChoice
+from pytest_workrail.engine.core.vocabulary import UserOnlyDependency as DependencyDetail
+
+
+@dataclass(frozen=True, slots=True)
+class MissingRequiredOutput:
+    """No artifact meets the contract. `kinds` are those submitted instead, None when there was none to name."""
+
+    kind: ClassVar[str] = "missing_required_output"
+    contract_ref: str
+    kinds: tuple[str, ...] | None = None
+    loop: LoopPosition | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidRequiredOutput:
+    """What was submitted breaks the contract."""
+
+    kind: ClassVar[str] = "invalid_required_output"
+    contract_ref: str
+    loop: LoopPosition | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MissingNotes:
+    """The step wants notes."""
+
+    kind: ClassVar[str] = "missing_notes"
+    step_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class FollowupRequired:
+    """An assessment came to a level that asks for more work first."""
+
+    kind: ClassVar[str] = "assessment_followup_required"
+    assessment_id: str
+    dimension_id: str
+    level: str
+    guidance: str
+
+
+@dataclass(frozen=True, slots=True)
+class MissingContextKey:
+    """A context key has to be there."""
+
+    kind: ClassVar[str] = "missing_context_key"
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class ContextBudgetExceeded:
+    """The context is too large."""
+
+    kind: ClassVar[str] = "context_budget_exceeded"
+
+
+@dataclass(frozen=True, slots=True)
+class CapabilityUnknown:
+    """Nobody has shown that a required capability is there."""
+
+    kind: ClassVar[str] = "required_capability_unknown"
+    capability: Capability
+
+
+@dataclass(frozen=True, slots=True)
+class CapabilityUnavailable:
+    """A required capability is not there."""
+
+    kind: ClassVar[str] = "required_capability_unavailable"
+    capability: Capability
+
+
+@dataclass(frozen=True, slots=True)
+class UserOnlyDependency:
+    """Only a person can provide this. A choice is named exactly when the detail is a choice."""
+
+    kind: ClassVar[str] = "user_only_dependency"
+    detail: DependencyDetail
+    step_id: str
+    choice: NonAssumableChoice | None = None
+
+    def __post_init__(self) -> None:
+        if (self.detail == "needs_user_choice") != (self.choice is not None):
+            raise ValueError("a choice is named with needs_user_choice and with nothing else")
+
+
+@dataclass(frozen=True, slots=True)
+class InvariantViolation:
+    """The engine found itself in a state that can't be."""
+
+    kind: ClassVar[str] = "invariant_violation"
+
+
+@dataclass(frozen=True, slots=True)
+class StorageCorruption:
+    """What was stored can't be trusted."""
+
+    kind: ClassVar[str] = "storage_corruption_detected"
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluationFailed:
+    """The step's own criteria can't be evaluated."""
+
+    kind: ClassVar[str] = "evaluation_error"
+
+
+@dataclass(frozen=True, slots=True)
+class LoopLimitReached:
+    """A loop would start an iteration that its limit does not allow."""
+
+    kind: ClassVar[str] = "loop_limit"
+    loop_id: str
+    iteration: int
+    max_iterations: int
+
+
+Reason: TypeAlias = (
+    MissingRequiredOutput
+    | InvalidRequiredOutput
+    | MissingNotes
+    | FollowupRequired
+    | MissingContextKey
+    | ContextBudgetExceeded
+    | CapabilityUnknown
+    | CapabilityUnavailable
+    | UserOnlyDependency
+    | InvariantViolation
+    | StorageCorruption
+    | EvaluationFailed
+    | LoopLimitReached
+)
+
+
+def loop_reason(error: LoopReportError) -> Reason:
+    """The reason behind an error that a loop reports."""
+    match error:
+        case MaxIterationsExceeded(loop_id, iteration, max_iterations):
+            return LoopLimitReached(loop_id, iteration, max_iterations)
+        case MissingLoopControl(loop_id, iteration):
+            return MissingRequiredOutput(LOOP_CONTROL, loop=LoopPosition(loop_id, iteration))
+        case InvalidLoopControl(loop_id, iteration):
+            return InvalidRequiredOutput(LOOP_CONTROL, loop=LoopPosition(loop_id, iteration))
+        case _:
+            assert_never(error)

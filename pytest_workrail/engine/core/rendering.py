@@ -1,0 +1,127 @@
+"""Texts that depend on the context: template tokens, fragments, delegations."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from pytest_workrail.engine.core.conditions import Context, evaluate
+from pytest_workrail.engine.core.loops import loop_variables
+from pytest_workrail.engine.core.values import LoopPath, collated
+from workrail_lint.base import js
+from workrail_lint.base.canonical import canonical_bytes
+
+_NAME = "[A-Za-z_][A-Za-z0-9_]*"
+_TOKEN = re.compile(rf"\{{\{{(?!wr\.)({_NAME}(?:\.{_NAME})*)\}}\}}")
+_PREVIEW_UNITS = 60
+_PARALLEL_HEADING = "# Parallel Subagent Spawning Phase"
+_MISSING: Any = object()
+
+
+def render_context(loop: dict[str, Any] | None, loop_path: LoopPath, context: Context) -> Context:
+    """The context as texts of a step see it: the variables of its innermost loop lie on top."""
+    if loop is None or not loop_path:
+        return context
+    return {**context, **loop_variables(loop, loop_path[-1].iteration, context)}
+
+
+def substitute(text: str, context: Context) -> str:
+    """Replace `{{name}}` and `{{name.member}}`; everything else, `{{wr.…}}` included, stays as it is."""
+    if "{{" not in text:
+        return text
+    return _TOKEN.sub(lambda token: _resolve(token[1], context), text)
+
+
+def _resolve(path: str, context: Context) -> str:
+    names = path.split(".")
+    value: Any = context.get(names[0])
+    if value is None:
+        return f"[unset: {path}]"
+    for index, name in enumerate(names[1:], start=1):
+        if not isinstance(value, dict | list):
+            prefix = ".".join(names[:index])
+            return f"[unset: {path} -- '{prefix}' is {_type_name(value)} (\"{_preview(value)}\"), not object]"
+        value = _member(value, name)
+    return f"[unset: {path}]" if value is None or value is _MISSING else js.text(value)
+
+
+def _member(container: dict[str, Any] | list[Any], name: str) -> Any:
+    if isinstance(container, list):
+        return len(container) if name == "length" else _MISSING
+    return container.get(name, _MISSING)
+
+
+def _type_name(value: Any) -> str:
+    if value is _MISSING:
+        return "undefined"
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    return "string" if isinstance(value, str) else "number"
+
+
+def _preview(value: Any) -> str:
+    shown = "undefined" if value is _MISSING else js.text(value)
+    return shown if js.u16_length(shown) <= _PREVIEW_UNITS else js.u16_prefix(shown, _PREVIEW_UNITS) + "…"
+
+
+def fragments_text(step: dict[str, Any], context: Context) -> str:
+    """The fragments that apply, in their order, with a blank line between them."""
+    applying = [part["text"] for part in step["fragments"] if evaluate(part.get("when"), context)]
+    return "\n\n".join(substitute(text, context) for text in applying)
+
+
+def parallel_prompt(step: dict[str, Any], context: Context) -> str:
+    """The prompt of a parallel step: what to hand to which subagent, for the delegations that apply."""
+    active = [each for each in step["delegations"] if evaluate(each.get("runCondition"), context)]
+    if not active:
+        return (
+            f"{_PARALLEL_HEADING} (Bypassed)\n\n"
+            "None of this step's delegations applies in the current context. "
+            "There is nothing to spawn: advance to the next step."
+        )
+    opening = (
+        f"{_PARALLEL_HEADING}\n\n"
+        "Start one subagent for each delegation below, all at the same time, and wait for every one of them. "
+        "Give each exactly the goal and the inputs listed here. Advance when all have reported."
+    )
+    return "\n\n".join([opening, *(_delegation(number, each, context) for number, each in enumerate(active, 1))])
+
+
+def _delegation(number: int, delegation: dict[str, Any], context: Context) -> str:
+    lines = [
+        f"## Delegation {number}",
+        f"- Workflow: `{delegation['workflowId']}`",
+        f"- Goal: {_goal(delegation)}",
+    ]
+    tools = delegation.get("allowedTools")
+    if tools:
+        lines.append(f"- Allowed tools: {', '.join(map(js.text, tools))}")
+    lines.extend(_inputs(delegation, context))
+    return "\n".join(lines)
+
+
+def _goal(delegation: dict[str, Any]) -> str:
+    workflow = delegation["workflowId"]
+    goal = delegation.get("goal")
+    if goal:
+        return js.text(goal)
+    family = (delegation.get("args") or {}).get("familyName")
+    return f"Run {js.text(family)} review family for workflow {workflow}" if family else f"Run {workflow}"
+
+
+def _inputs(delegation: dict[str, Any], context: Context) -> Iterable[str]:
+    inputs: dict[str, str] = {}
+    mapping = delegation.get("contextMapping") or {}
+    # In a fixed order, because an IR read back from its canonical bytes has lost the one of the source.
+    for parent in js.u16_sorted(mapping):
+        value = context.get(parent)
+        if value is not None:
+            inputs[js.text(mapping[parent])] = js.text(value)
+    for name, value in (delegation.get("args") or {}).items():
+        inputs[name] = value if isinstance(value, str) else canonical_bytes(value).decode()
+    if not inputs:
+        return []
+    return ["- Inputs:", *(f"  - `{name}`: {inputs[name]}" for name in collated(inputs))]

@@ -1,0 +1,157 @@
+"""Execution states: immutable values, so that a run can be continued from any of them at any time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeAlias
+
+from pytest_workrail.engine.core.values import LoopPath, LoopPosition, collated, step_key
+from workrail_lint.base.js import Json
+
+
+class LoopFrame(NamedTuple):
+    """A loop under way: its iteration and the body step it has reached, both counted from zero."""
+
+    loop_id: str
+    iteration: int
+    body_index: int
+
+
+@dataclass(frozen=True, slots=True)
+class StepInstance:
+    """A step in the loop iteration it belongs to."""
+
+    step_id: str
+    loop_path: LoopPath = ()
+
+    @property
+    def key(self) -> str:
+        """The name under which it is counted as completed."""
+        return step_key(self.step_id, self.loop_path)
+
+
+class CompletedKeys:
+    """A set of keys that only grows, and shares what it holds with the sets it grew from.
+
+    The keys lie in chunks whose sizes fall like the digits of a binary number: adding one key merges
+    chunks of equal size, so a run of n steps copies each key about log n times and never all of them at
+    every step.
+    """
+
+    __slots__ = ("_chunks",)
+
+    def __init__(self, keys: Iterable[str] = ()) -> None:
+        chunk = dict.fromkeys(keys)
+        self._chunks: tuple[dict[str, None], ...] = (chunk,) if chunk else ()
+
+    def with_key(self, key: str) -> CompletedKeys:
+        """The same set and one key more."""
+        if key in self:
+            return self
+        grown = {key: None}
+        chunks = self._chunks
+        end = len(chunks)
+        while end and len(chunks[end - 1]) <= len(grown):
+            end -= 1
+            grown = chunks[end] | grown
+        result = CompletedKeys.__new__(CompletedKeys)
+        result._chunks = (*chunks[:end], grown)
+        return result
+
+    def __contains__(self, key: object) -> bool:
+        for chunk in self._chunks:  # noqa: SIM110 - a generator would double the cost of the hottest test
+            if key in chunk:
+                return True
+        return False
+
+    def __iter__(self) -> Iterator[str]:
+        """The keys in the order they were completed."""
+        for chunk in self._chunks:
+            yield from chunk
+
+    def __len__(self) -> int:
+        return sum(map(len, self._chunks))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CompletedKeys) and set(self) == set(other)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self))
+
+    def __repr__(self) -> str:
+        return f"CompletedKeys({list(self)!r})"
+
+
+@dataclass(frozen=True, slots=True)
+class Init:
+    """Nothing was selected yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """Under way; a step is pending between its selection and its completion.
+
+    `progress` is the interpreter's own note of where to look next. It follows from the other members, so
+    it takes no part in comparisons and may be left out.
+    """
+
+    completed: CompletedKeys = field(default_factory=CompletedKeys)
+    loop_stack: tuple[LoopFrame, ...] = ()
+    pending: StepInstance | None = None
+    progress: Any = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Complete:
+    """Over: no eligible step remained."""
+
+
+State: TypeAlias = Init | Running | Complete
+
+
+def state_to_json(state: State) -> dict[str, Json]:
+    """The durable form: completed keys in collation order, the pending step said explicitly."""
+    match state:
+        case Init():
+            return {"kind": "init"}
+        case Complete():
+            return {"kind": "complete"}
+        case Running():
+            return {
+                "kind": "running",
+                "completed": {"kind": "set", "values": list[Json](collated(state.completed))},
+                "loopStack": [
+                    {"loopId": frame.loop_id, "iteration": frame.iteration, "bodyIndex": frame.body_index}
+                    for frame in state.loop_stack
+                ],
+                "pending": _pending_to_json(state.pending),
+            }
+
+
+def _pending_to_json(step: StepInstance | None) -> Json:
+    if step is None:
+        return {"kind": "none"}
+    path: list[Json] = [{"loopId": at.loop_id, "iteration": at.iteration} for at in step.loop_path]
+    return {"kind": "some", "step": {"stepId": step.step_id, "loopPath": path}}
+
+
+def state_from_json(value: dict[str, Any]) -> State:
+    """A state from its durable form, which a reader has checked; a blocked state is a running one here."""
+    match value["kind"]:
+        case "init":
+            return Init()
+        case "complete":
+            return Complete()
+        case _:
+            pending = value["pending"]
+            return Running(
+                CompletedKeys(value["completed"]["values"]),
+                tuple(LoopFrame(f["loopId"], f["iteration"], f["bodyIndex"]) for f in value["loopStack"]),
+                _pending_from_json(pending["step"]) if pending["kind"] == "some" else None,
+            )
+
+
+def _pending_from_json(step: dict[str, Any]) -> StepInstance:
+    path = tuple(LoopPosition(at["loopId"], at["iteration"]) for at in step["loopPath"])
+    return StepInstance(step["stepId"], path)

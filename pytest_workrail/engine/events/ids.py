@@ -1,0 +1,140 @@
+"""Identifiers: one type per kind of thing, checked where text becomes an id, never again after that."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NewType, TypeVar
+
+from pytest_workrail.engine.events import base32
+from workrail_lint.base.canonical import hash_ref
+from workrail_lint.base.result import Err, Ok
+
+SessionId = NewType("SessionId", str)
+RunId = NewType("RunId", str)
+NodeId = NewType("NodeId", str)
+AttemptId = NewType("AttemptId", str)
+EventId = NewType("EventId", str)
+WorkflowRef = NewType("WorkflowRef", str)  # the short `wf_` form of a workflow hash
+WorkflowHash = NewType("WorkflowHash", str)
+SnapshotRef = NewType("SnapshotRef", str)
+Digest = NewType("Digest", str)
+
+ID_BYTES = 16
+_ATTEMPT_DOMAIN = "wr_attempt_next_v1:"
+
+
+class IdKind(StrEnum):
+    """The prefixes of the ids that are made of sixteen bytes."""
+
+    SESSION = "sess"
+    RUN = "run"
+    NODE = "node"
+    ATTEMPT = "attempt"
+    EVENT = "evt"
+    WORKFLOW = "wf"
+
+    @property
+    def pattern(self) -> str:
+        """The shape of such an id, as a regular expression."""
+        return f"^{self.value}_[a-z2-7]{{26}}$"
+
+
+DIGEST_PATTERN = "^sha256:[0-9a-f]{64}$"
+
+
+@dataclass(frozen=True, slots=True)
+class IdError:
+    """A text that is not an id of the kind asked for."""
+
+    expected: str
+    text: str
+
+    @property
+    def message(self) -> str:
+        """What was expected instead."""
+        return f"not {self.expected}: {self.text!r}"
+
+
+Brand = TypeVar("Brand")
+
+
+def _checker(expected: str, pattern: str, brand: Callable[[str], Brand]) -> Callable[[str], Ok[Brand] | Err[IdError]]:
+    shape = re.compile(pattern.removeprefix("^").removesuffix("$"))
+
+    def check(text: str) -> Ok[Brand] | Err[IdError]:
+        return Ok(brand(text)) if shape.fullmatch(text) else Err(IdError(expected, text))
+
+    return check
+
+
+session_id = _checker("a session id", IdKind.SESSION.pattern, SessionId)
+run_id = _checker("a run id", IdKind.RUN.pattern, RunId)
+node_id = _checker("a node id", IdKind.NODE.pattern, NodeId)
+attempt_id = _checker("an attempt id", IdKind.ATTEMPT.pattern, AttemptId)
+event_id = _checker("an event id", IdKind.EVENT.pattern, EventId)
+workflow_ref = _checker("a workflow hash reference", IdKind.WORKFLOW.pattern, WorkflowRef)
+workflow_hash = _checker("a workflow hash", DIGEST_PATTERN, WorkflowHash)
+snapshot_ref = _checker("a snapshot reference", DIGEST_PATTERN, SnapshotRef)
+
+
+def spell(kind: IdKind, raw: bytes) -> str:
+    """The text of an id from its sixteen bytes."""
+    if len(raw) != ID_BYTES:
+        raise ValueError(f"an id has {ID_BYTES} bytes, not {len(raw)}")
+    return f"{kind.value}_{base32.encode(raw)}"
+
+
+def id_bytes(kind: IdKind, text: str) -> Ok[bytes] | Err[IdError]:
+    """The sixteen bytes behind an id; an id whose spelling is not the canonical one has none."""
+    prefix = f"{kind.value}_"
+    decoded = base32.decode(text.removeprefix(prefix))
+    if not text.startswith(prefix) or not isinstance(decoded, Ok) or len(decoded.value) != ID_BYTES:
+        return Err(IdError(f"the text of sixteen bytes after {prefix!r}", text))
+    return decoded
+
+
+def ref_of(digest: WorkflowHash) -> WorkflowRef:
+    """The short reference of a workflow hash."""
+    return WorkflowRef(hash_ref(digest))
+
+
+def child_attempt(attempt: AttemptId) -> AttemptId:
+    """The attempt that follows another one. Derived, so that a replay names the same successor."""
+    seed = hashlib.sha256((_ATTEMPT_DOMAIN + attempt).encode("utf-8")).digest()
+    return AttemptId(spell(IdKind.ATTEMPT, seed[:ID_BYTES]))
+
+
+class IdMint:
+    """Fresh ids from a source of random bytes."""
+
+    __slots__ = ("_generate",)
+
+    def __init__(self, generate: Callable[[int], bytes]) -> None:
+        self._generate = generate
+
+    def _fresh(self, kind: IdKind) -> str:
+        return spell(kind, self._generate(ID_BYTES))
+
+    def session(self) -> SessionId:
+        """A new session id."""
+        return SessionId(self._fresh(IdKind.SESSION))
+
+    def run(self) -> RunId:
+        """A new run id."""
+        return RunId(self._fresh(IdKind.RUN))
+
+    def node(self) -> NodeId:
+        """A new node id."""
+        return NodeId(self._fresh(IdKind.NODE))
+
+    def attempt(self) -> AttemptId:
+        """A new attempt id, for a start or a rehydrate."""
+        return AttemptId(self._fresh(IdKind.ATTEMPT))
+
+    def event(self) -> EventId:
+        """A new event id."""
+        return EventId(self._fresh(IdKind.EVENT))

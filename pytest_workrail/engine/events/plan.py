@@ -1,0 +1,339 @@
+"""Append plans: what one tool call adds to a session, all of it or nothing.
+
+`Pen` gives events their place, id, time and dedupe key; the functions below it put them into the one order
+each kind of call writes them in. Callers decide what happened, never how it is laid out.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pytest_workrail.engine.core.values import collation_key
+from pytest_workrail.engine.core.vocabulary import EdgeCauseKind, NodeKind
+from pytest_workrail.engine.events import keys
+from pytest_workrail.engine.events.ids import AttemptId, EventId, NodeId, RunId, SessionId, SnapshotRef, WorkflowHash
+from pytest_workrail.engine.events.judgements import (
+    AssessmentRecordedData,
+    CapabilityObservedData,
+    ConsequenceAppliedData,
+    DivergenceData,
+    GapRecordedData,
+    PreferencesChangedData,
+)
+from pytest_workrail.engine.events.kinds import (
+    AdvanceRecorded,
+    AssessmentConsequenceApplied,
+    AssessmentRecorded,
+    CapabilityObserved,
+    ContextSet,
+    DecisionTraceAppended,
+    DivergenceRecorded,
+    EdgeCreated,
+    Envelope,
+    Event,
+    GapRecorded,
+    NodeCreated,
+    NodeOutputAppended,
+    NodeScope,
+    ObservationRecorded,
+    PreferencesChanged,
+    RunCompleted,
+    RunScope,
+    RunStarted,
+    SessionCreated,
+    ValidationPerformed,
+)
+from pytest_workrail.engine.events.payloads import (
+    AdvancedOutcome,
+    AdvanceRecordedData,
+    ArtifactPayload,
+    ContextSetData,
+    DecisionTraceData,
+    EdgeCause,
+    EdgeCreatedData,
+    NodeCreatedData,
+    NodeOutputData,
+    ObservationData,
+    RunCompletedData,
+    RunStartedData,
+    SessionCreatedData,
+    ValidationPerformedData,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotPin:
+    """A snapshot that the event at an index introduces."""
+
+    event_index: int
+    snapshot_ref: SnapshotRef
+    created_by_event_id: EventId
+
+
+@dataclass(frozen=True, slots=True)
+class AppendPlan:
+    """The events of one call and the snapshots they need."""
+
+    events: tuple[Event, ...]
+    snapshot_pins: tuple[SnapshotPin, ...]
+
+
+def pins_of(events: Iterable[Event]) -> tuple[SnapshotPin, ...]:
+    """One pin for each node these events create."""
+    return tuple(
+        SnapshotPin(event.event_index, event.data.snapshot_ref, event.event_id)
+        for event in events
+        if isinstance(event, NodeCreated)
+    )
+
+
+Kind = TypeVar("Kind", bound=Envelope)
+
+
+class Pen:
+    """Writes the events of one plan, in order."""
+
+    def __init__(
+        self,
+        session_id: SessionId,
+        run_id: RunId,
+        *,
+        first_index: int,
+        timestamp_ms: int,
+        new_event_id: Callable[[], EventId],
+    ) -> None:
+        self.session_id = session_id
+        self.run_id = run_id
+        self._first_index = first_index
+        self._timestamp_ms = timestamp_ms
+        self._new_event_id = new_event_id
+        self._events: list[Event] = []
+
+    def write(self, kind: type[Kind], dedupe_key: str, data: object, node: NodeId | None = None) -> EventId:
+        """Add the next event. Only `session_created` and observations belong to no run."""
+        scope: RunScope | NodeScope | None = None
+        if node is not None:
+            scope = NodeScope(run_id=self.run_id, node_id=node)
+        elif kind is not SessionCreated and kind is not ObservationRecorded:
+            scope = RunScope(run_id=self.run_id)
+        event_id = self._new_event_id()
+        fields: dict[str, object] = {
+            "event_id": event_id,
+            "event_index": self._first_index + len(self._events),
+            "session_id": self.session_id,
+            "dedupe_key": dedupe_key,
+            "timestamp_ms": self._timestamp_ms,
+            "data": data,
+        }
+        if scope is not None:
+            fields["scope"] = scope
+        self._events.append(kind.model_validate(fields))  # type: ignore[arg-type]  # the kinds are exactly Event
+        return event_id
+
+    def plan(self) -> AppendPlan:
+        """What was written so far; each new node pins its snapshot."""
+        return AppendPlan(tuple(self._events), pins_of(self._events))
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What was concluded from an attempt besides where it led."""
+
+    assessments: Sequence[AssessmentRecordedData] = ()
+    capabilities: Sequence[CapabilityObservedData] = ()
+    divergences: Sequence[DivergenceData] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One attempt on one node, and the node it leads to."""
+
+    source: NodeId
+    attempt: AttemptId
+    target: NodeId
+    workflow_hash: WorkflowHash
+    snapshot_ref: SnapshotRef
+    cause: EdgeCauseKind
+
+
+def start_plan(
+    pen: Pen,
+    *,
+    run: RunStartedData,
+    root: NodeId,
+    snapshot_ref: SnapshotRef,
+    preferences: PreferencesChangedData,
+    context: ContextSetData,
+    observations: Sequence[ObservationData] = (),
+    gaps: Sequence[GapRecordedData] = (),
+) -> AppendPlan:
+    """A new session with one run at its first step."""
+    session, run_id = pen.session_id, pen.run_id
+    pen.write(SessionCreated, keys.session_created(session), SessionCreatedData())
+    pen.write(RunStarted, keys.run_started(session, run_id), run)
+    node = NodeCreatedData(
+        node_kind="step", parent_node_id=None, workflow_hash=run.workflow_hash, snapshot_ref=snapshot_ref
+    )
+    pen.write(NodeCreated, keys.node_created(session, run_id, root), node, root)
+    _preferences(pen, root, preferences)
+    pen.write(ContextSet, keys.context_set(session, run_id, None), context)
+    for observation in observations:
+        pen.write(ObservationRecorded, keys.observation_recorded(session, observation.key), observation)
+    _gaps(pen, root, gaps)
+    return pen.plan()
+
+
+def advance_plan(
+    pen: Pen,
+    step: Step,
+    *,
+    gaps: Sequence[GapRecordedData] = (),
+    context: ContextSetData | None = None,
+    validation: ValidationPerformedData | None = None,
+    trace: DecisionTraceData | None = None,
+    observed: Observed | None = None,
+    completion: RunCompletedData | None = None,
+    outputs: Sequence[NodeOutputData] = (),
+) -> AppendPlan:
+    """An attempt that succeeded. `gaps`: reasons first, then downgraded ones, then recommendations."""
+    session, run_id, source = pen.session_id, pen.run_id, step.source
+    advance = _advance(pen, step)
+    _gaps(pen, source, gaps)
+    if context is not None:
+        pen.write(ContextSet, keys.context_set(session, run_id, step.attempt), context)
+    _validation(pen, source, validation)
+    if trace is not None:
+        pen.write(DecisionTraceAppended, keys.decision_trace_appended(session, trace.trace_id), trace, source)
+    _observed(pen, step, observed or Observed())
+    if completion is not None:
+        pen.write(RunCompleted, keys.run_completed(session, run_id, step.target), completion)
+    _node_and_edge(pen, step, "step", advance)
+    _outputs(pen, source, outputs)
+    return pen.plan()
+
+
+def block_plan(
+    pen: Pen,
+    step: Step,
+    *,
+    validation: ValidationPerformedData | None = None,
+    observed: Observed | None = None,
+    consequences: Sequence[ConsequenceAppliedData] = (),
+    artifacts: Sequence[NodeOutputData] = (),
+) -> AppendPlan:
+    """An attempt that was blocked. Its notes and context are not kept, its artifacts are."""
+    advance = _advance(pen, step)
+    _validation(pen, step.source, validation)
+    _observed(pen, step, observed or Observed(), consequences)
+    _node_and_edge(pen, step, "blocked_attempt", advance)
+    _outputs(pen, step.source, artifacts)
+    return pen.plan()
+
+
+def gate_plan(pen: Pen, step: Step) -> AppendPlan:
+    """An attempt that waits at a gate; nothing of its submission is kept."""
+    advance = _advance(pen, step)
+    _node_and_edge(pen, step, "gate_checkpoint", advance)
+    return pen.plan()
+
+
+def checkpoint_plan(pen: Pen, step: Step) -> AppendPlan:
+    """A checkpoint: a second node with the same snapshot, below the first."""
+    session, run_id = pen.session_id, pen.run_id
+    made = pen.write(
+        NodeCreated,
+        keys.checkpoint_node(session, run_id, step.source, step.attempt),
+        _node(step, "checkpoint"),
+        step.target,
+    )
+    edge = EdgeCreatedData(
+        edge_kind="checkpoint",
+        from_node_id=step.source,
+        to_node_id=step.target,
+        cause=EdgeCause(kind="checkpoint_created", event_id=made),
+    )
+    pen.write(EdgeCreated, keys.checkpoint(session, run_id, step.source, step.attempt), edge)
+    return pen.plan()
+
+
+def preferences_plan(pen: Pen, node: NodeId, change: PreferencesChangedData) -> AppendPlan:
+    """A person changes the preferences at a node."""
+    _preferences(pen, node, change)
+    return pen.plan()
+
+
+def _advance(pen: Pen, step: Step) -> EventId:
+    data = AdvanceRecordedData(attempt_id=step.attempt, outcome=AdvancedOutcome(to_node_id=step.target))
+    key = keys.advance_recorded(pen.session_id, step.source, step.attempt)
+    return pen.write(AdvanceRecorded, key, data, step.source)
+
+
+def _node(step: Step, kind: NodeKind) -> NodeCreatedData:
+    return NodeCreatedData(
+        node_kind=kind,
+        parent_node_id=step.source,
+        workflow_hash=step.workflow_hash,
+        snapshot_ref=step.snapshot_ref,
+    )
+
+
+def _node_and_edge(pen: Pen, step: Step, kind: NodeKind, advance: EventId) -> None:
+    session, run_id = pen.session_id, pen.run_id
+    pen.write(NodeCreated, keys.node_created(session, run_id, step.target), _node(step, kind), step.target)
+    edge = EdgeCreatedData(
+        edge_kind="acked_step",
+        from_node_id=step.source,
+        to_node_id=step.target,
+        cause=EdgeCause(kind=step.cause, event_id=advance),
+    )
+    pen.write(EdgeCreated, keys.edge_created(session, run_id, step.source, step.target), edge)
+
+
+def _preferences(pen: Pen, node: NodeId, change: PreferencesChangedData) -> None:
+    key = keys.preferences_changed(pen.session_id, pen.run_id, node, change.change_id)
+    pen.write(PreferencesChanged, key, change, node)
+
+
+def _gaps(pen: Pen, node: NodeId, gaps: Sequence[GapRecordedData]) -> None:
+    for gap in gaps:
+        pen.write(GapRecorded, keys.gap_recorded(pen.session_id, gap.gap_id), gap, node)
+
+
+def _validation(pen: Pen, node: NodeId, validation: ValidationPerformedData | None) -> None:
+    if validation is not None:
+        key = keys.validation_performed(pen.session_id, validation.attempt_id)
+        pen.write(ValidationPerformed, key, validation, node)
+
+
+def _observed(pen: Pen, step: Step, observed: Observed, consequences: Sequence[ConsequenceAppliedData] = ()) -> None:
+    session, node, attempt = pen.session_id, step.source, step.attempt
+    for assessment in observed.assessments:
+        key = keys.assessment_recorded(session, node, attempt, assessment.assessment_id)
+        pen.write(AssessmentRecorded, key, assessment, node)
+    seen: Counter[tuple[str, str]] = Counter()
+    for consequence in consequences:
+        pair = (consequence.assessment_id, consequence.trigger.dimension_id)
+        seen[pair] += 1
+        key = keys.consequence_applied(session, node, attempt, *pair, occurrence=seen[pair])
+        pen.write(AssessmentConsequenceApplied, key, consequence, node)
+    for capability in observed.capabilities:
+        pen.write(CapabilityObserved, keys.capability_observed(session, capability.cap_obs_id), capability, node)
+    for divergence in observed.divergences:
+        key = keys.divergence_recorded(session, divergence.divergence_id)
+        pen.write(DivergenceRecorded, key, divergence, node)
+
+
+def _outputs(pen: Pen, node: NodeId, outputs: Sequence[NodeOutputData]) -> None:
+    """The recap comes first, artifacts follow by content, whatever order they were submitted in."""
+
+    def place(output: NodeOutputData) -> tuple[bool, object, object]:
+        payload = output.payload
+        if not isinstance(payload, ArtifactPayload):
+            return (False, (), ())
+        return (True, collation_key(payload.sha256), collation_key(payload.content_type))
+
+    for output in sorted(outputs, key=place):
+        pen.write(NodeOutputAppended, keys.node_output_appended(pen.session_id, output.output_id), output, node)

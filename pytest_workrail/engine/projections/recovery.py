@@ -1,0 +1,145 @@
+"""Recovery text: what an agent that lost its memory is told about the run, within a budget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from pytest_workrail.engine.core import profiles
+from pytest_workrail.engine.core.values import TRUNCATION_MARKER, utf8_prefix
+from pytest_workrail.engine.events.ids import NodeId, RunId
+from pytest_workrail.engine.events.kinds import Event
+from pytest_workrail.engine.projections.dag import Run, project_dag
+from pytest_workrail.engine.projections.outputs import Outputs, Recap, project_outputs
+from workrail_lint.base import js
+from workrail_lint.base.result import Err
+
+_HEADER = "## Recovery Context"
+_REFERENCE_TIER = 2
+_TIERS_OMITTED = "\nOmitted 1 lower-priority tier due to budget constraints."
+_CONTENT_OMITTED = "\nOmitted recovery content due to budget constraints."
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """A titled part of the text: fixed words, or recaps that can be left out one by one."""
+
+    tier: int
+    title: str
+    words: str = ""
+    recaps: tuple[Recap, ...] = field(default=())
+
+    @property
+    def body(self) -> str:
+        return js.trim(self.words or "\n\n".join(recap.text for recap in self.recaps))
+
+
+def recovery_text(
+    events: tuple[Event, ...],
+    run_id: RunId,
+    node: NodeId,
+    *,
+    functions: str = "",
+    policy: profiles.Recap = profiles.Recap.OLDEST_FIRST_24K,
+) -> str:
+    """The recovery text of a node; empty when there is nothing to tell.
+
+    `functions` is the fenced block of function definitions visible at the pending step. A log that can't be
+    projected costs the text, never the call.
+    """
+    dag = project_dag(events)
+    if isinstance(dag, Err):
+        return "(Recovery context unavailable due to projection failure)"
+    run = dag.value.get(run_id)
+    if run is None or node not in run.nodes:
+        return "(Recovery context unavailable: run not found)"
+    outputs = project_outputs(events)
+    if isinstance(outputs, Err):
+        return "(Recovery context unavailable due to outputs projection failure)"
+    sections = _sections(run, node, outputs.value, functions)
+    match policy:
+        case profiles.Recap.OLDEST_FIRST_24K:
+            return _fit_oldest_first(sections, 24576)
+        case profiles.Recap.NEWEST_FIRST_12K:
+            turned = [replace(section, recaps=section.recaps[::-1]) for section in sections]
+            return _fit_newest_first(turned, 12288)
+
+
+def _sections(run: Run, node: NodeId, outputs: Outputs, functions: str) -> list[_Section]:
+    """Everything there is to tell, in order."""
+    sections = [
+        _Section(1, "Ancestry Recap", recaps=tuple(outputs.path_recaps(run.lineage(node)))),
+        _Section(_REFERENCE_TIER, "Function Definitions", functions),
+    ]
+    if not run.is_tip(node):
+        count = len(run.children(node))
+        children = "1 child" if count == 1 else f"{count} children"
+        tip = run.preferred_tip
+        summary = f"This node has {children}. Preferred branch tip: {tip or 'unknown'}"
+        sections.append(_Section(0, "Branch Summary", summary))
+        ahead = () if tip is None else run.lineage(tip)
+        if node in ahead:
+            after = ahead[ahead.index(node) + 1 :]
+            recaps = tuple(outputs.path_recaps(after))
+            sections.append(_Section(0, "Downstream Recap (Preferred Branch)", recaps=recaps))
+    told = [section for section in sections if section.body]
+    return sorted(told, key=lambda section: (section.tier, section.title, section.body))
+
+
+def _render(sections: list[_Section]) -> str:
+    parts = [f"### {section.title}\n{section.body}" for section in sections if section.body]
+    return "\n\n".join([_HEADER, *parts])
+
+
+def _without_reference(sections: list[_Section]) -> list[_Section]:
+    return [section for section in sections if section.tier != _REFERENCE_TIER]
+
+
+def _cut(text: str, suffix: str, budget: int) -> str:
+    return utf8_prefix(text, budget - js.u8_length(suffix)) + suffix
+
+
+def _fit_oldest_first(sections: list[_Section], budget: int) -> str:
+    """Drop the reference tier, then cut the end."""
+    if not sections:
+        return ""
+    text = _render(sections)
+    if js.u8_length(text) <= budget:
+        return text
+    kept = _without_reference(sections)
+    suffix = TRUNCATION_MARKER + (_TIERS_OMITTED if len(kept) < len(sections) else _CONTENT_OMITTED)
+    return _cut(_render(kept), suffix, budget)
+
+
+def _fit_newest_first(sections: list[_Section], budget: int) -> str:
+    """Drop the reference tier, then the oldest recaps one by one, and cut only a last one that is too long."""
+    if not sections:
+        return ""
+    text = _render(sections)
+    if js.u8_length(text) <= budget:
+        return text
+    kept = _without_reference(sections)
+    tiers = _TIERS_OMITTED if len(kept) < len(sections) else ""
+    dropped = 0
+
+    def suffix() -> str:
+        if not dropped:
+            return TRUNCATION_MARKER + tiers
+        entries = "1 older recap entry" if dropped == 1 else f"{dropped} older recap entries"
+        return f"{TRUNCATION_MARKER}{tiers}\nOmitted {entries} due to budget constraints; the newest are kept."
+
+    by_age = sorted((recap for section in kept for recap in section.recaps), key=lambda recap: recap.event_index)
+    sizes = [js.u8_length(js.trim(recap.text)) for recap in by_age]
+    # Rendering is the costly part, and recaps that exceed the budget by themselves need none.
+    while dropped < len(by_age) - 1 and (
+        sum(sizes[dropped:]) > budget or js.u8_length(_render(kept) + suffix()) > budget
+    ):
+        kept = [_without_recap(section, by_age[dropped]) for section in kept]
+        dropped += 1
+    whole = _render(kept) + suffix()
+    if js.u8_length(whole) <= budget:
+        return whole
+    return _cut(_render(kept), suffix() + _CONTENT_OMITTED, budget)
+
+
+def _without_recap(section: _Section, gone: Recap) -> _Section:
+    return replace(section, recaps=tuple(recap for recap in section.recaps if recap is not gone))

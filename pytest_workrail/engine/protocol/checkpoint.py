@@ -1,0 +1,85 @@
+"""Checkpoint: a second node with the same state, to come back to. Nothing advances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pytest_workrail.engine.events import keys
+from pytest_workrail.engine.events.ids import ref_of
+from pytest_workrail.engine.events.kinds import EdgeCreated
+from pytest_workrail.engine.events.plan import Step, checkpoint_plan
+from pytest_workrail.engine.projections.dag import Node
+from pytest_workrail.engine.protocol.errors import ToolError, from_desk, internal
+from pytest_workrail.engine.protocol.responses import CheckpointSet
+from pytest_workrail.engine.protocol.sessions import Archive, Session, find_node, load_session
+from pytest_workrail.engine.protocol.writer import Ledger, Written
+from pytest_workrail.engine.store.permit import Witness
+from pytest_workrail.engine.tokens.issuer import CheckpointGrant, ContinueGrant, StateGrant, TokenDesk
+from workrail_lint.base.result import Err, Ok
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpointing:
+    """Everything a checkpoint works with."""
+
+    archive: Archive
+    ledger: Ledger
+    desk: TokenDesk
+
+    def run(self, grant: CheckpointGrant) -> Ok[CheckpointSet] | Err[ToolError]:
+        """Make the checkpoint, unless it is there already, and say how to come back."""
+        session = load_session(self.archive, grant.place.session_id)
+        if isinstance(session, Err):
+            return session
+        found = find_node(session.value, grant.place)
+        if isinstance(found, Err):
+            return found
+        edge = _recorded(session.value, grant)
+        if edge is None:
+            written = self._write(grant)
+            if isinstance(written, Err):
+                return written
+            session = load_session(self.archive, grant.place.session_id)
+            if isinstance(session, Err):
+                return session
+            edge = _recorded(session.value, grant)
+            if edge is None:
+                return Err(internal("The checkpoint was written, but its record is not there."))
+        return self._answer(grant, found.value[1], edge)
+
+    def _write(self, grant: CheckpointGrant) -> Written:
+        def append(witness: Witness, session: Session) -> Written:
+            if _recorded(session, grant) is not None:
+                return Ok(None)
+            found = find_node(session, grant.place)
+            if isinstance(found, Err):
+                return found
+            _, node = found.value
+            step = Step(
+                node.node_id,
+                grant.attempt_id,
+                self.ledger.mint.node(),
+                node.workflow_hash,
+                node.snapshot_ref,
+                "checkpoint_created",
+            )
+            pen = self.ledger.pen(session, grant.place.run_id)
+            return self.ledger.append(witness, checkpoint_plan(pen, step))
+
+        return self.ledger.write(grant.place.session_id, append)
+
+    def _answer(self, grant: CheckpointGrant, node: Node, edge: EdgeCreated) -> Ok[CheckpointSet] | Err[ToolError]:
+        workflow_ref = ref_of(node.workflow_hash)
+        resume = self.desk.state_token(StateGrant(grant.place, workflow_ref))
+        if isinstance(resume, Err):
+            return Err(from_desk(resume.error))
+        going_on = self.desk.continue_token(ContinueGrant(grant.place, grant.attempt_id, workflow_ref))
+        if isinstance(going_on, Err):
+            return Err(from_desk(going_on.error))
+        return Ok(CheckpointSet(edge.data.to_node_id, resume.value, going_on.value))
+
+
+def _recorded(session: Session, grant: CheckpointGrant) -> EdgeCreated | None:
+    place = grant.place
+    event = session.truth.find(keys.checkpoint(place.session_id, place.run_id, place.node_id, grant.attempt_id))
+    return event if isinstance(event, EdgeCreated) else None

@@ -1,0 +1,286 @@
+"""The engine as its users see it: one object, six tools, and what people do beside them.
+
+Each tool takes a plain request and gives a `Reply` or a `ToolError`; nothing is ever raised across this line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from pytest_workrail.engine.core.modes import Preferences
+from pytest_workrail.engine.core.profiles import Profile, ProfileName, profile_of
+from pytest_workrail.engine.core.prompt_slots import PromptStyle
+from pytest_workrail.engine.events.ids import RunId, SessionId, WorkflowRef
+from pytest_workrail.engine.events.judgements import CapabilityObservedData, DivergenceData
+from pytest_workrail.engine.projections.status import RunStatus, run_status
+from pytest_workrail.engine.protocol import text
+from pytest_workrail.engine.protocol.advance import Advancing
+from pytest_workrail.engine.protocol.checkpoint import Checkpointing
+from pytest_workrail.engine.protocol.errors import (
+    ToolError,
+    from_desk,
+    from_transfer,
+    internal,
+    token_error,
+    unexpected,
+)
+from pytest_workrail.engine.protocol.inspect import inspect_workflow
+from pytest_workrail.engine.protocol.listing import list_workflows
+from pytest_workrail.engine.protocol.memory_library import NoWorkspace
+from pytest_workrail.engine.protocol.operator import Dependencies, People
+from pytest_workrail.engine.protocol.ports import Shelf, Workspace
+from pytest_workrail.engine.protocol.program import Programs
+from pytest_workrail.engine.protocol.rehydrate import rehydrate
+from pytest_workrail.engine.protocol.requests import (
+    AdvanceRequest,
+    ContinueRequest,
+    RehydrateRequest,
+    read_checkpoint,
+    read_continue,
+    read_inspect,
+    read_list,
+    read_resume,
+    read_start,
+)
+from pytest_workrail.engine.protocol.responses import ExecutionResponse, Reply, Response
+from pytest_workrail.engine.protocol.resume import resume
+from pytest_workrail.engine.protocol.sessions import Archive, Session, load_session, open_node
+from pytest_workrail.engine.protocol.start import Starting
+from pytest_workrail.engine.protocol.step_response import Rendering
+from pytest_workrail.engine.protocol.writer import Ledger
+from pytest_workrail.engine.store.bundle import Producer
+from pytest_workrail.engine.store.home import Home
+from pytest_workrail.engine.store.resumable import healthy_summaries
+from pytest_workrail.engine.store.transfer import export_session, import_bundle
+from pytest_workrail.engine.tokens.issuer import Place
+from workrail_lint.base.js import Json
+from workrail_lint.base.result import Err, Ok
+
+T = TypeVar("T")
+Answer = Ok[Reply] | Err[ToolError]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How an engine is set up. The profile is not part of a session: another engine may continue it under another."""
+
+    profile: Profile | ProfileName = "reference"
+    style: PromptStyle = PromptStyle.FULL
+    inject_onboarding: bool = False
+    app_version: str = "0"
+
+
+def _guarded(call: Callable[[], Ok[T] | Err[ToolError]]) -> Ok[T] | Err[ToolError]:
+    try:
+        return call()
+    except Exception as problem:
+        return Err(unexpected(problem))
+
+
+class Engine:
+    """Runs the workflows of a shelf in a home."""
+
+    def __init__(
+        self, home: Home, shelf: Shelf, options: Options | None = None, workspace: Workspace | None = None
+    ) -> None:
+        chosen = options or Options()
+        self.profile = profile_of(chosen.profile)
+        self.home = home
+        self.dependencies = Dependencies()
+        self._options = chosen
+        self._shelf = shelf
+        self._workspace = workspace or NoWorkspace()
+        self._rendering = Rendering(self.profile, chosen.style, home.desk)
+        stores = home.stores
+        self._archive = Archive(
+            stores.sessions.load, stores.snapshots.get, Programs(stores.workflows.get, self.profile)
+        )
+        self._ledger = Ledger(stores.sessions, stores.snapshots, home.gate, home.mint, home.clock)
+        self.people = People(self._ledger)
+
+    def list_workflows(self, request: object) -> Answer:
+        """The workflows that can be started."""
+        return self._answer(
+            request, read_list, lambda asked: list_workflows(self._shelf, asked, self._options.inject_onboarding)
+        )
+
+    def inspect_workflow(self, request: object) -> Answer:
+        """One workflow before it is started."""
+        onboarding = self._options.inject_onboarding
+        return self._answer(
+            request, read_inspect, lambda asked: inspect_workflow(self._shelf, self._workspace, asked, onboarding)
+        )
+
+    def start_workflow(self, request: object) -> Answer:
+        """Begin a run."""
+        starting = Starting(
+            self._archive,
+            self._ledger,
+            self.home.stores.workflows,
+            self._shelf,
+            self._rendering,
+            self._workspace,
+            self._options.inject_onboarding,
+        )
+        return self._answer(request, read_start, starting.run)
+
+    def continue_workflow(self, request: object) -> Answer:
+        """Hand in the pending step, or look at it again."""
+        return self._answer(request, read_continue, self._continue)
+
+    def checkpoint_workflow(self, request: object) -> Answer:
+        """Mark a node to come back to."""
+
+        def checkpoint(token: str) -> Ok[Response] | Err[ToolError]:
+            grant = self.home.desk.resolve_checkpoint(token)
+            if isinstance(grant, Err):
+                return Err(from_desk(grant.error))
+            return Checkpointing(self._archive, self._ledger, self.home.desk).run(grant.value)
+
+        return self._answer(request, read_checkpoint, lambda asked: checkpoint(asked.token))
+
+    def resume_session(self, request: object) -> Answer:
+        """Find a session again."""
+        stores = self.home.stores
+        return self._answer(
+            request,
+            read_resume,
+            lambda asked: resume(
+                lambda: healthy_summaries(stores, rewind_context=self.profile.rewind_context),
+                self.home.desk,
+                self._workspace,
+                asked,
+            ),
+        )
+
+    def _answer(
+        self,
+        request: object,
+        read: Callable[[object], Ok[T] | Err[ToolError]],
+        act: Callable[[T], Ok[Response] | Err[ToolError]],
+    ) -> Answer:
+        def call() -> Answer:
+            asked = read(request)
+            if isinstance(asked, Err):
+                return asked
+            response = act(asked.value)
+            if isinstance(response, Err):
+                return response
+            return Ok(Reply(text.items(response.value, self._options.style), response.value))
+
+        return _guarded(call)
+
+    def _continue(self, request: ContinueRequest) -> Ok[ExecutionResponse] | Err[ToolError]:
+        if request.token.startswith(("st_", "st1")):
+            return self._look(request)
+        grant = self.home.desk.resolve_continue(request.token)
+        if isinstance(grant, Err):
+            return Err(from_desk(grant.error))
+        if isinstance(request, AdvanceRequest):
+            advancing = Advancing(self._archive, self._ledger, self._rendering, self._workspace, self.dependencies.of)
+            return advancing.run(grant.value, request)
+        return self._rehydrate(grant.value.place, grant.value.workflow_ref, request)
+
+    def _look(self, request: ContinueRequest) -> Ok[ExecutionResponse] | Err[ToolError]:
+        """A state token shows a node and can't hand anything in."""
+        if isinstance(request, AdvanceRequest):
+            message = (
+                "A state token can't hand in a step, so its output was not taken."
+                if request.has_output
+                else "A state token can't advance a run."
+            )
+            advice = "Rehydrate with this token first, then advance with the continue token of that response."
+            return Err(token_error("TOKEN_SCOPE_MISMATCH", message, advice))
+        grant = self.home.desk.resolve_state(request.token)
+        if isinstance(grant, Err):
+            return Err(from_desk(grant.error))
+        return self._rehydrate(grant.value.place, grant.value.workflow_ref, request)
+
+    def _rehydrate(
+        self, place: Place, workflow_ref: WorkflowRef, request: RehydrateRequest
+    ) -> Ok[ExecutionResponse] | Err[ToolError]:
+        path = request.workspace_path
+        return rehydrate(self._archive, self._rendering, self._workspace, self.home.mint, place, workflow_ref, path)
+
+    def place_of(self, token: str) -> Ok[Place] | Err[ToolError]:
+        """The node a continue or state token speaks of."""
+
+        def call() -> Ok[Place] | Err[ToolError]:
+            desk = self.home.desk
+            grant = desk.resolve_state(token) if token.startswith(("st_", "st1")) else desk.resolve_continue(token)
+            return Err(from_desk(grant.error)) if isinstance(grant, Err) else Ok(grant.value.place)
+
+        return _guarded(call)
+
+    def session(self, session_id: SessionId) -> Ok[Session] | Err[ToolError]:
+        """A session as it is now, if it is healthy."""
+        return _guarded(lambda: load_session(self._archive, session_id))
+
+    def status(self, session_id: SessionId, run_id: RunId) -> Ok[RunStatus] | Err[ToolError]:
+        """How a run stands, in one word."""
+
+        def call() -> Ok[RunStatus] | Err[ToolError]:
+            session = load_session(self._archive, session_id)
+            if isinstance(session, Err):
+                return session
+            run = session.value.runs.get(run_id)
+            if run is None or run.preferred_tip is None:
+                return Err(token_error("TOKEN_UNKNOWN_NODE", "The session has no such run."))
+            tip = open_node(self._archive, session.value, run, run.nodes[run.preferred_tip])
+            if isinstance(tip, Err):
+                return tip
+            status = run_status(session.value.truth.events, run, tip.value.snapshot)
+            return Err(internal(status.error.message)) if isinstance(status, Err) else status
+
+        return _guarded(call)
+
+    def prefer(self, place: Place, preferences: Preferences) -> Ok[None] | Err[ToolError]:
+        """A person sets the preferences at a node."""
+        return _guarded(lambda: self.people.prefer(place, preferences))
+
+    def observe(self, place: Place, observation: CapabilityObservedData) -> Ok[None] | Err[ToolError]:
+        """A host reports on a capability."""
+        return _guarded(lambda: self.people.observe(place, observation))
+
+    def diverge(self, place: Place, divergence: DivergenceData) -> Ok[None] | Err[ToolError]:
+        """A host reports that the agent left the path."""
+        return _guarded(lambda: self.people.diverge(place, divergence))
+
+    def export_session(self, session_id: SessionId, *, salvage: bool = False) -> Ok[dict[str, Json]] | Err[ToolError]:
+        """A session as one document; with `salvage`, as much of a damaged one as can be trusted."""
+
+        def call() -> Ok[dict[str, Json]] | Err[ToolError]:
+            producer = Producer(app_version=self._options.app_version)
+            home = self.home
+            made = export_session(
+                home.stores,
+                session_id,
+                producer=producer,
+                clock=home.clock,
+                entropy=home.entropy,
+                salvage=salvage,
+            )
+            return Err(from_transfer(made.error)) if isinstance(made, Err) else made
+
+        return _guarded(call)
+
+    def import_session(self, bundle: bytes) -> Ok[SessionId] | Err[ToolError]:
+        """A session from a document, always as a new one."""
+
+        def call() -> Ok[SessionId] | Err[ToolError]:
+            home = self.home
+            made = import_bundle(bundle, home.stores, home.gate, home.mint)
+            return Err(from_transfer(made.error)) if isinstance(made, Err) else made
+
+        return _guarded(call)
+
+    def rotate_keys(self) -> Ok[None] | Err[ToolError]:
+        """A fresh signing key. Tokens of the key before it still work, older ones no longer do."""
+
+        def call() -> Ok[None] | Err[ToolError]:
+            rotated = self.home.keyring.rotate()
+            return Err(from_desk(rotated.error)) if isinstance(rotated, Err) else Ok(None)
+
+        return _guarded(call)

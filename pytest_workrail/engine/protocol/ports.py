@@ -1,0 +1,133 @@
+"""What the protocol needs besides the stores: workflows to start and a workspace to know about. No behaviour."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+from pytest_workrail.engine.core.vocabulary import WorkflowSourceKind
+from pytest_workrail.engine.events.ids import SessionId, SnapshotRef, WorkflowHash
+from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
+from pytest_workrail.engine.projections.facts import Workspace as WorkspaceFacts
+from pytest_workrail.engine.store.loaded import SessionTruth
+from pytest_workrail.engine.store.ports import ContentError, StoreError
+from workrail_lint.base.js import Json
+from workrail_lint.base.result import Err, Ok
+
+
+@dataclass(frozen=True, slots=True)
+class WorkflowEntry:
+    """A workflow that can be started, as it was compiled.
+
+    `visibility` and `staleness` are the host's own words about it, passed through as they are.
+    """
+
+    ir: dict[str, Any]
+    source_kind: WorkflowSourceKind = "project"
+    source_ref: str = ""
+    tags: tuple[str, ...] = ()
+    visibility: Json = None
+    staleness: Json = None
+
+    @property
+    def workflow_id(self) -> str:
+        return str(self.ir["workflowId"])
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidWorkflow:
+    """A workflow that was found and can't be started, and why."""
+
+    workflow_id: str
+    source_kind: WorkflowSourceKind
+    errors: tuple[str, ...]
+
+
+Found: TypeAlias = WorkflowEntry | InvalidWorkflow | None
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A subject that workflows are listed under."""
+
+    tag_id: str
+    display_name: str
+    when: tuple[str, ...] = ()
+    examples: tuple[str, ...] = ()
+
+
+class Shelf(Protocol):
+    """The workflows of a workspace."""
+
+    def find(self, workflow_id: str) -> Found:
+        """A workflow by id; None when there is none."""
+        ...
+
+    def entries(self) -> Sequence[WorkflowEntry]:
+        """Every workflow that can be started."""
+        ...
+
+    def rejects(self) -> Sequence[InvalidWorkflow]:
+        """Those that were found and left out."""
+        ...
+
+    def tags(self) -> Sequence[Tag]:
+        """The catalogue of tags; empty when there is none."""
+        ...
+
+    def sources(self) -> Sequence[Json]:
+        """Where the workflows come from, in the host's words."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class GitEnd:
+    """Where the work of a run ended in version control, as far as it is known."""
+
+    head_sha: str | None = None
+    commit_shas: tuple[str, ...] = ()
+
+
+class Workspace(Protocol):
+    """The folder a session works in."""
+
+    def facts(self, workspace_path: str) -> WorkspaceFacts:
+        """Repository, branch and commit."""
+        ...
+
+    def end(self, workspace_path: str | None) -> GitEnd:
+        """Where version control stands when a run ends."""
+        ...
+
+    def resolve(self, reference: Mapping[str, Any], workspace_path: str | None) -> str | None:
+        """The file a reference of a workflow leads to; None when there is none."""
+        ...
+
+    def overrides(self, workflow_id: str, workspace_path: str | None) -> Mapping[str, str] | None:
+        """The project's bindings for a workflow as they are now; None when they can't be told."""
+        ...
+
+
+class LoadSession(Protocol):
+    """Loads a session; nothing else can be reached through it."""
+
+    def __call__(self, session_id: SessionId, /) -> Ok[SessionTruth] | Err[StoreError]:
+        """The verified log."""
+        ...
+
+
+class LoadSnapshot(Protocol):
+    """Loads a snapshot; nothing else can be reached through it."""
+
+    def __call__(self, ref: SnapshotRef, /) -> Ok[ExecutionSnapshot | None] | Err[ContentError]:
+        """The snapshot of a reference."""
+        ...
+
+
+class LoadWorkflow(Protocol):
+    """Loads a pinned workflow; nothing else can be reached through it."""
+
+    def __call__(self, workflow_hash: WorkflowHash, /) -> Ok[dict[str, Json] | None] | Err[ContentError]:
+        """The workflow of a hash."""
+        ...

@@ -1,0 +1,323 @@
+"""From a verdict to what is written: the snapshot of the new node, and the events of one plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pytest_workrail.engine.core.assessments import RecordedAssessment
+from pytest_workrail.engine.core.blockers import BlockKind, FixContext, Gap, block_kind, blocker_report, snapshot_reason
+from pytest_workrail.engine.core.confirmation import is_autonomous
+from pytest_workrail.engine.core.criteria import Validation
+from pytest_workrail.engine.core.guidance import fixed_members
+from pytest_workrail.engine.core.outputs import (
+    Invalid,
+    Judgement,
+    Missing,
+    Submission,
+    stored_artifacts,
+    stored_notes,
+    stored_validation,
+)
+from pytest_workrail.engine.core.profiles import Profile
+from pytest_workrail.engine.core.state import state_to_json
+from pytest_workrail.engine.core.trace import TraceEntry
+from pytest_workrail.engine.events import keys
+from pytest_workrail.engine.events.ids import AttemptId, NodeId, SnapshotRef, child_attempt
+from pytest_workrail.engine.events.judgements import (
+    AssessmentRecordedData,
+    CapabilityObservedData,
+    ConsequenceAppliedData,
+    ConsequenceTrigger,
+    DivergenceData,
+    FollowupEffect,
+    GapRecordedData,
+    RecordedDimension,
+)
+from pytest_workrail.engine.events.payloads import (
+    ArtifactPayload,
+    ContextSetData,
+    DecisionTraceData,
+    NodeOutputData,
+    NotesPayload,
+    RunCompletedData,
+    ValidationPerformedData,
+    ValidationResult,
+)
+from pytest_workrail.engine.events.plan import AppendPlan, Observed, Pen, Step, advance_plan, block_plan, gate_plan
+from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
+from pytest_workrail.engine.projections.facts import workspace
+from pytest_workrail.engine.protocol.errors import ToolError, internal
+from pytest_workrail.engine.protocol.ports import GitEnd
+from pytest_workrail.engine.protocol.sessions import Standing
+from pytest_workrail.engine.protocol.verdicts import Accepted, Attempted, Gated, Refused, Reports, Verdict
+from workrail_lint.base.js import Json
+from workrail_lint.base.result import Err, Ok
+
+_NO_CONTRACT = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One attempt about to be written: what was handed in, and where it leads.
+
+    `has_context` tells whether the call carried a context; the merged one is in `attempted`.
+    """
+
+    attempted: Attempted
+    attempt: AttemptId
+    target: NodeId
+    has_context: bool
+    git_end: GitEnd
+
+    @property
+    def standing(self) -> Standing:
+        return self.attempted.standing
+
+    def step(self, ref: SnapshotRef) -> Step:
+        """The attempt as plans know it, given the snapshot it leads to."""
+        node = self.standing.node
+        cause = self.standing.run.advance_cause(node.node_id)
+        return Step(node.node_id, self.attempt, self.target, node.workflow_hash, ref, cause)
+
+
+def snapshot_for(entry: Entry, verdict: Verdict, profile: Profile) -> ExecutionSnapshot:
+    """The state of the node that the attempt leads to."""
+    match verdict:
+        case Accepted():
+            return snapshot_of(state_to_json(verdict.selection.state))
+        case Gated():
+            gate: dict[str, Json] = {"stepId": entry.attempted.instance.step_id, "gateKind": verdict.gate}
+            return snapshot_of(_running(entry.standing), gate)
+        case Refused():
+            return snapshot_of(
+                _running(entry.standing) | {"kind": "blocked", "blocked": _block(entry, verdict, profile)}
+            )
+
+
+def snapshot_of(state: dict[str, Json], gate: dict[str, Json] | None = None) -> ExecutionSnapshot:
+    """A state as it is stored, with the gate it waits at, if any."""
+    payload: dict[str, Json] = {"v": 1, "engineState": state}
+    if gate is not None:
+        payload["gateCheckpoint"] = gate
+    return ExecutionSnapshot.model_validate({"v": 1, "kind": "execution_snapshot", "enginePayload": payload})
+
+
+def _running(standing: Standing) -> dict[str, Json]:
+    """The state of a node, without the block that may lie on it."""
+    state = standing.snapshot.state.to_wire()
+    return {name: value for name, value in state.items() if name != "blocked"} | {"kind": "running"}
+
+
+def _block(entry: Entry, verdict: Refused, profile: Profile) -> dict[str, Json]:
+    attempted = entry.attempted
+    path = attempted.instance.loop_path
+    fixes = FixContext(
+        attempted.standing.program.index.packs,
+        is_autonomous(attempted.context),
+        fixed_members(attempted.step, path[-1].loop_id if path else None, profile),
+    )
+    blockers: list[Json] = [blocker.to_json() for blocker in blocker_report(verdict.reasons, fixes)]
+    primary = verdict.reasons[0]
+    kind = block_kind(primary)
+    block: dict[str, Json] = {"kind": kind.value, "reason": snapshot_reason(primary)}
+    if kind is BlockKind.RETRYABLE:
+        block["retryAttemptId"] = child_attempt(entry.attempt)
+    if verdict.validation is not None:
+        block["validationRef"] = keys.validation_id(entry.attempt)
+    return block | {"blockers": {"blockers": blockers}}
+
+
+def plan_for(
+    entry: Entry, verdict: Verdict, artifacts: Sequence[NodeOutputData], ref: SnapshotRef, pen: Pen
+) -> AppendPlan:
+    """The events of the attempt."""
+    step = entry.step(ref)
+    if isinstance(verdict, Gated):
+        return gate_plan(pen, step)
+    observed = Observed(
+        [_assessment(recorded, entry.attempt) for recorded in verdict.judgement.assessments],
+        *_reported(verdict.reports, entry.attempt),
+    )
+    if isinstance(verdict, Refused):
+        return block_plan(
+            pen,
+            step,
+            validation=_refused_validation(verdict, entry.attempt),
+            observed=observed,
+            consequences=_consequences(verdict.judgement, entry.attempt),
+            artifacts=artifacts,
+        )
+    return advance_plan(
+        pen,
+        step,
+        gaps=_gaps(verdict, entry.attempt),
+        context=_context(entry),
+        validation=_retry_validation(verdict.judgement, entry.attempt) if entry.attempted.is_retry else None,
+        trace=trace_data(verdict.selection.trace, entry.attempt),
+        observed=observed,
+        completion=_completion(entry) if verdict.selection.is_complete else None,
+        outputs=[*_recap(entry), *artifacts],
+    )
+
+
+def artifact_outputs(submission: Submission, attempt: AttemptId) -> Ok[list[NodeOutputData]] | Err[ToolError]:
+    """The submitted artifacts as they are kept; an error when one of them is not JSON."""
+    stored = stored_artifacts(submission.artifacts, attempt)
+    if isinstance(stored, Err):
+        return Err(internal(stored.error, "Submit artifacts that are plain JSON; nothing was written."))
+    return Ok(
+        [
+            NodeOutputData(
+                output_id=artifact.output_id,
+                output_channel="artifact",
+                payload=ArtifactPayload.model_validate(artifact.payload()),
+            )
+            for artifact in stored.value
+        ]
+    )
+
+
+def _recap(entry: Entry) -> list[NodeOutputData]:
+    notes = stored_notes(entry.attempted.submission.notes)
+    if notes is None:
+        return []
+    return [
+        NodeOutputData(
+            output_id=keys.recap_output_id(entry.attempt),
+            output_channel="recap",
+            payload=NotesPayload(notes_markdown=notes),
+        )
+    ]
+
+
+def _assessment(recorded: RecordedAssessment, attempt: AttemptId) -> AssessmentRecordedData:
+    return AssessmentRecordedData(
+        assessment_id=recorded.assessment_id,
+        attempt_id=attempt,
+        artifact_output_id=keys.artifact_output_id(attempt, recorded.artifact_index),
+        summary=recorded.summary,
+        normalization_notes=recorded.normalization_notes,
+        dimensions=tuple(
+            RecordedDimension(
+                dimension_id=dimension.dimension_id,
+                level=dimension.level,
+                rationale=dimension.rationale,
+                normalization=dimension.normalization,
+            )
+            for dimension in recorded.dimensions
+        ),
+    )
+
+
+def _reported(reports: Reports, attempt: AttemptId) -> tuple[list[CapabilityObservedData], list[DivergenceData]]:
+    capabilities = [
+        CapabilityObservedData.model_validate(
+            {
+                "capObsId": keys.observation_id(attempt, observation.artifact_index),
+                "capability": observation.capability,
+                "status": observation.status,
+                "provenance": observation.provenance,
+            }
+        )
+        for observation in reports.observations
+    ]
+    divergences = [
+        DivergenceData(
+            divergence_id=keys.divergence_id(attempt, divergence.artifact_index),
+            reason=divergence.reason,
+            summary=divergence.summary,
+            related_step_id=divergence.related_step_id,
+        )
+        for divergence in reports.divergences
+    ]
+    return capabilities, divergences
+
+
+def _consequences(judgement: Judgement, attempt: AttemptId) -> list[ConsequenceAppliedData]:
+    return [
+        ConsequenceAppliedData(
+            attempt_id=attempt,
+            assessment_id=followup.assessment_id,
+            trigger=ConsequenceTrigger(dimension_id=followup.dimension_id, level=followup.level),
+            effect=FollowupEffect(guidance=followup.guidance),
+        )
+        for followup in judgement.followups
+    ]
+
+
+def _validation(attempt: AttemptId, contract_ref: str, validation: Validation) -> ValidationPerformedData:
+    stored = stored_validation(validation)
+    return ValidationPerformedData(
+        validation_id=keys.validation_id(attempt),
+        attempt_id=attempt,
+        contract_ref=contract_ref,
+        result=ValidationResult(valid=stored.valid, issues=stored.issues, suggestions=stored.suggestions),
+    )
+
+
+def _refused_validation(verdict: Refused, attempt: AttemptId) -> ValidationPerformedData | None:
+    if verdict.validated is None or verdict.validation is None:
+        return None
+    return _validation(attempt, verdict.validated, verdict.validation)
+
+
+def _retry_validation(judgement: Judgement, attempt: AttemptId) -> ValidationPerformedData:
+    """A retry that goes through says what was wrong with it, or that nothing was."""
+    found = judgement.validation
+    match judgement.requirement:
+        case Missing(ref):
+            missing = Validation(False, (f"Missing required output for contractRef={ref}",))
+            return _validation(attempt, ref, found or missing)
+        case Invalid(ref):
+            return _validation(attempt, ref, found or Validation(True))
+        case _:
+            return _validation(attempt, _NO_CONTRACT, found or Validation(True))
+
+
+def gap_data(gap: Gap, gap_id: str) -> GapRecordedData:
+    """A gap as it is recorded."""
+    return GapRecordedData.model_validate(gap.to_json(gap_id))
+
+
+def _gaps(verdict: Accepted, attempt: AttemptId) -> list[GapRecordedData]:
+    return [
+        gap_data(gap, name(attempt, index))
+        for gaps, name in (
+            (verdict.passed_over, keys.gap_id),
+            (verdict.tolerated, keys.downgraded_gap_id),
+            (verdict.recommendations, keys.recommendation_gap_id),
+        )
+        for index, gap in enumerate(gaps)
+    ]
+
+
+def _context(entry: Entry) -> ContextSetData | None:
+    if not entry.has_context:
+        return None
+    return ContextSetData(
+        context_id=keys.context_id(entry.attempt), context=entry.attempted.context, source="agent_delta"
+    )
+
+
+def trace_data(trace: Sequence[TraceEntry], attempt: AttemptId) -> DecisionTraceData | None:
+    """How the next step was chosen; nothing when there was nothing to choose."""
+    if not trace:
+        return None
+    entries = [entry.to_json() for entry in trace]
+    return DecisionTraceData.model_validate({"traceId": keys.trace_id(attempt), "entries": entries})
+
+
+def _completion(entry: Entry) -> RunCompletedData:
+    events = entry.standing.events
+    place = workspace(events)
+    end = entry.git_end
+    is_known = end.head_sha is not None and bool(end.commit_shas)
+    return RunCompletedData(
+        start_git_sha=place.git_head_sha,
+        end_git_sha=end.head_sha,
+        git_branch=place.git_branch,
+        agent_commit_shas=end.commit_shas,
+        capture_confidence="high" if is_known else "none",
+        duration_ms=max(0, events[-1].timestamp_ms - events[0].timestamp_ms),
+    )

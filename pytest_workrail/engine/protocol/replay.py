@@ -1,0 +1,103 @@
+"""Replay: the answer to an advance that is on record. Reads facts, evaluates nothing, writes nothing.
+
+The first answer to an advance is given by the same function, so a second one can't differ. It is rendered from
+the log as it stood when the advance was recorded; what happened since does not show.
+"""
+
+from __future__ import annotations
+
+from pytest_workrail.engine.events.blockers import FollowupReason
+from pytest_workrail.engine.events.ids import AttemptId, NodeId, child_attempt
+from pytest_workrail.engine.events.kinds import AdvanceRecorded
+from pytest_workrail.engine.events.payloads import AdvancedOutcome
+from pytest_workrail.engine.events.snapshot import BlockedState, RetryableBlock, TerminalBlock
+from pytest_workrail.engine.projections import facts
+from pytest_workrail.engine.protocol.errors import ToolError, from_desk, internal
+from pytest_workrail.engine.protocol.responses import (
+    Blocked,
+    Continued,
+    Followup,
+    GateReached,
+    Progress,
+    ShownValidation,
+)
+from pytest_workrail.engine.protocol.sessions import Archive, Session, Standing, open_node
+from pytest_workrail.engine.protocol.step_response import Rendering, progress
+from pytest_workrail.engine.tokens.aliases import AliasSlot
+from pytest_workrail.engine.tokens.issuer import ContinueGrant, TokenDesk
+from workrail_lint.base.result import Err, Ok
+
+
+def replay(
+    archive: Archive, rendering: Rendering, session: Session, recorded: AdvanceRecorded
+) -> Ok[Continued | Blocked | GateReached] | Err[ToolError]:
+    """What the recorded advance was answered with."""
+    outcome = recorded.data.outcome
+    if not isinstance(outcome, AdvancedOutcome):
+        return Err(internal("The advance was recorded in a form that is no longer used."))
+    opened = _as_it_was(archive, session, recorded, outcome.to_node_id)
+    if isinstance(opened, Err):
+        return opened
+    standing = opened.value
+    attempt = child_attempt(recorded.data.attempt_id)
+    gate = standing.snapshot.engine_payload.gate_checkpoint
+    if gate is not None:
+        token = _token(rendering.desk, standing, attempt)
+        if isinstance(token, Err):
+            return token
+        kind = "coordinator_eval" if gate.gate_kind == "confirmation_required" else gate.gate_kind
+        return Ok(GateReached(token.value, gate.step_id, kind))
+    shown = progress(rendering, standing, attempt)
+    if isinstance(shown, Err):
+        return shown
+    state = standing.snapshot.state
+    if isinstance(state, BlockedState):
+        return _blocked(rendering.desk, standing, shown.value, state.blocked)
+    recorded_here = facts.assessments(standing.events, recorded.scope.node_id)
+    return Ok(Continued(shown.value, assessments=tuple(recorded_here)))
+
+
+def _as_it_was(
+    archive: Archive, session: Session, recorded: AdvanceRecorded, target: NodeId
+) -> Ok[Standing] | Err[ToolError]:
+    """The node the advance led to, in the log as it stood then."""
+    then = session.as_of(recorded.event_index)
+    if isinstance(then, Err):
+        return then
+    run = then.value.runs[recorded.scope.run_id]
+    node = run.nodes.get(target)
+    if node is None:
+        return Err(internal("The advance is on record, but not the node it led to."))
+    opened = open_node(archive, then.value, run, node)
+    if isinstance(opened, Err) and opened.error.code == "TOKEN_UNKNOWN_NODE":
+        return Err(internal("The advance is on record, but not the state it led to."))
+    return opened
+
+
+def _token(
+    desk: TokenDesk, standing: Standing, attempt: AttemptId, slot: AliasSlot | None = None
+) -> Ok[str] | Err[ToolError]:
+    issued = desk.continue_token(ContinueGrant(standing.place, attempt, standing.workflow_ref), slot)
+    return Err(from_desk(issued.error)) if isinstance(issued, Err) else issued
+
+
+def _blocked(
+    desk: TokenDesk, standing: Standing, shown: Progress, block: RetryableBlock | TerminalBlock
+) -> Ok[Blocked] | Err[ToolError]:
+    retry_token: str | None = None
+    if isinstance(block, RetryableBlock):
+        issued = _token(desk, standing, block.retry_attempt_id, "retry")
+        if isinstance(issued, Err):
+            return issued
+        retry_token = issued.value
+    result = None if block.validation_ref is None else facts.validation(standing.events, block.validation_ref)
+    validation = None if result is None else ShownValidation(result.issues, result.suggestions)
+    return Ok(Blocked(shown, block.blockers.blockers, retry_token, validation, _followup(block)))
+
+
+def _followup(block: RetryableBlock | TerminalBlock) -> Followup | None:
+    reason = block.reason
+    if not isinstance(reason, FollowupReason):
+        return None
+    title = f"Assessment follow-up matched {reason.assessment_id}.{reason.dimension_id} == {reason.level}"
+    return Followup(title, reason.guidance)

@@ -1,0 +1,122 @@
+"""Finding the place a token names: a healthy session, a run, a node, its snapshot, its program. Reads only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_workrail.engine.core.profiles import Profile
+from pytest_workrail.engine.events.ids import RunId, SessionId, WorkflowRef, ref_of
+from pytest_workrail.engine.events.kinds import Event
+from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
+from pytest_workrail.engine.events.wire import CorruptionReason
+from pytest_workrail.engine.projections.dag import Node, Run, project_dag
+from pytest_workrail.engine.projections.lineage import node_context
+from pytest_workrail.engine.protocol.errors import ToolError, from_content, from_store, not_healthy, token_error
+from pytest_workrail.engine.protocol.ports import LoadSession, LoadSnapshot
+from pytest_workrail.engine.protocol.program import Program, Programs
+from pytest_workrail.engine.store.health import CorruptTail, assess
+from pytest_workrail.engine.store.loaded import SessionTruth
+from pytest_workrail.engine.tokens.issuer import Place
+from workrail_lint.base.result import Err, Ok
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """Everything that can be read, and no way to write."""
+
+    session: LoadSession
+    snapshot: LoadSnapshot
+    programs: Programs
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A healthy session and its runs."""
+
+    session_id: SessionId
+    truth: SessionTruth
+    runs: dict[RunId, Run]
+
+    def as_of(self, event_index: int) -> Ok[Session] | Err[ToolError]:
+        """The session as it was right after the append that holds an event."""
+        events = self.truth.as_of(event_index)
+        if len(events) == len(self.truth.events):
+            return Ok(self)
+        return view_session(self.session_id, SessionTruth(events))
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A node, and what is needed to look at it or to go on from it."""
+
+    session: Session
+    run: Run
+    node: Node
+    snapshot: ExecutionSnapshot
+    program: Program
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        return self.session.truth.events
+
+    @property
+    def place(self) -> Place:
+        return Place(self.session.session_id, self.run.run_id, self.node.node_id)
+
+    @property
+    def workflow_ref(self) -> WorkflowRef:
+        return ref_of(self.node.workflow_hash)
+
+    def context(self, profile: Profile) -> dict[str, Any]:
+        """The context as seen from this node."""
+        return node_context(self.events, self.run, self.node.node_id, profile.rewind_context) or {}
+
+
+def load_session(archive: Archive, session_id: SessionId) -> Ok[Session] | Err[ToolError]:
+    """A session, if it is healthy. One that is not here is healthy and empty."""
+    loaded = archive.session(session_id)
+    if isinstance(loaded, Ok):
+        return view_session(session_id, loaded.value)
+    health = assess(loaded)
+    return Err(from_store(health.error) if isinstance(health, Err) else not_healthy(health.value))
+
+
+def view_session(session_id: SessionId, truth: SessionTruth) -> Ok[Session] | Err[ToolError]:
+    """A log that was loaded, as a session."""
+    runs = project_dag(truth.events)
+    if isinstance(runs, Ok):
+        return Ok(Session(session_id, truth, runs.value))
+    reason = CorruptionReason("non_contiguous_indices", runs.error.message)
+    return Err(not_healthy(CorruptTail(reason)))
+
+
+def find_node(
+    session: Session, place: Place, workflow_ref: WorkflowRef | None = None
+) -> Ok[tuple[Run, Node]] | Err[ToolError]:
+    """The run and node a token names. A token that names no workflow is checked against its node alone."""
+    run = session.runs.get(place.run_id)
+    if run is None or run.started is None:
+        return Err(token_error("TOKEN_UNKNOWN_NODE", "No run is known for this token."))
+    expected = workflow_ref or ref_of(run.started.workflow_hash)
+    if expected != ref_of(run.started.workflow_hash):
+        return Err(token_error("TOKEN_WORKFLOW_HASH_MISMATCH", "The run executes another version of the workflow."))
+    node = run.nodes.get(place.node_id)
+    if node is None:
+        return Err(token_error("TOKEN_UNKNOWN_NODE", "The run has no such node."))
+    if expected != ref_of(node.workflow_hash):
+        return Err(token_error("TOKEN_WORKFLOW_HASH_MISMATCH", "The node belongs to another version of the workflow."))
+    return Ok((run, node))
+
+
+def open_node(archive: Archive, session: Session, run: Run, node: Node) -> Ok[Standing] | Err[ToolError]:
+    """A node with its snapshot and program."""
+    snapshot = archive.snapshot(node.snapshot_ref)
+    if isinstance(snapshot, Err):
+        return Err(from_content(snapshot.error))
+    if snapshot.value is None:
+        return Err(token_error("TOKEN_UNKNOWN_NODE", "The state of this node is no longer here."))
+    program = archive.programs.of(node.workflow_hash)
+    if isinstance(program, Err):
+        return program
+    return Ok(Standing(session, run, node, snapshot.value, program.value))

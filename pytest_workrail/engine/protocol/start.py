@@ -1,0 +1,202 @@
+"""Start: pin a workflow, choose its first step, and open a session at it. Nothing is written before that is sure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_workrail.engine.core.blockers import gap_for, snapshot_reason
+from pytest_workrail.engine.core.errors import InterpreterError, LoopReportError, MissingContext
+from pytest_workrail.engine.core.interpreter import Selection
+from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES, Preferences
+from pytest_workrail.engine.core.reasons import loop_reason
+from pytest_workrail.engine.core.state import state_to_json
+from pytest_workrail.engine.core.vocabulary import MAX_PATH_LENGTH, MAX_SHORT_STRING_LENGTH, PreferenceSource
+from pytest_workrail.engine.events import keys
+from pytest_workrail.engine.events.judgements import (
+    AutonomyChange,
+    EffectivePreferences,
+    PreferencesChangedData,
+    RiskPolicyChange,
+)
+from pytest_workrail.engine.events.payloads import (
+    ContextSetData,
+    GitSha1,
+    ObservationData,
+    PathText,
+    RunStartedData,
+    Sha256,
+    ShortString,
+)
+from pytest_workrail.engine.events.plan import start_plan
+from pytest_workrail.engine.projections.facts import Workspace as WorkspaceFacts
+from pytest_workrail.engine.protocol.context import merged
+from pytest_workrail.engine.protocol.errors import ToolError, from_content, internal, precondition
+from pytest_workrail.engine.protocol.ports import InvalidWorkflow, Shelf, WorkflowEntry, Workspace
+from pytest_workrail.engine.protocol.program import Program, frozen
+from pytest_workrail.engine.protocol.recording import gap_data, snapshot_of
+from pytest_workrail.engine.protocol.references import references_of
+from pytest_workrail.engine.protocol.requests import StartRequest
+from pytest_workrail.engine.protocol.responses import Started
+from pytest_workrail.engine.protocol.sessions import Archive, Session, find_node, load_session, open_node
+from pytest_workrail.engine.protocol.step_response import Rendering, progress
+from pytest_workrail.engine.protocol.verdicts import missing_context
+from pytest_workrail.engine.protocol.writer import Ledger, Written
+from pytest_workrail.engine.store.permit import Witness
+from pytest_workrail.engine.store.ports import PinnedWorkflowStore
+from pytest_workrail.engine.tokens.issuer import Place
+from workrail_lint.base import js
+from workrail_lint.base.result import Err, Ok
+
+
+@dataclass(frozen=True, slots=True)
+class Starting:
+    """Everything a start works with."""
+
+    archive: Archive
+    ledger: Ledger
+    workflows: PinnedWorkflowStore
+    shelf: Shelf
+    rendering: Rendering
+    workspace: Workspace
+    inject_onboarding: bool
+
+    def run(self, request: StartRequest) -> Ok[Started] | Err[ToolError]:
+        """A new session at the first step of a workflow."""
+        found = find_startable(self.shelf, request.workflow_id)
+        if isinstance(found, Err):
+            return found
+        program = self._program(found.value)
+        if isinstance(program, Err):
+            return program
+        context = merged(None, request.initial_context) | {"goal": request.goal}
+        preferences = request.preferences or DEFAULT_PREFERENCES
+        selected = program.value.interpreter.next(
+            program.value.interpreter.start(), context, never_stop=preferences.never_stops
+        )
+        if isinstance(selected, Err):
+            return Err(_not_startable(selected.error))
+        if selected.value.is_complete:
+            message = f"Workflow {request.workflow_id} has no step that can run with this context."
+            return Err(precondition(message, "Set what the conditions of its steps ask for in `initialContext`."))
+        place = self._open_session(found.value, program.value, request, context, selected.value)
+        if isinstance(place, Err):
+            return place
+        return self._answer(place.value, request)
+
+    def _program(self, entry: WorkflowEntry) -> Ok[Program] | Err[ToolError]:
+        made = frozen(entry.ir, self.inject_onboarding)
+        return made if isinstance(made, Err) else Ok(self.archive.programs.add(*made.value))
+
+    def _open_session(
+        self,
+        entry: WorkflowEntry,
+        program: Program,
+        request: StartRequest,
+        context: dict[str, Any],
+        selection: Selection,
+    ) -> Ok[Place] | Err[ToolError]:
+        observations = _observations(self.workspace.facts(request.workspace_path))
+        pinned = self.workflows.put(program.ir)
+        if isinstance(pinned, Err):
+            return Err(from_content(pinned.error))
+        kept = self.ledger.keep(snapshot_of(state_to_json(selection.state)))
+        if isinstance(kept, Err):
+            return kept
+        mint = self.ledger.mint
+        place = Place(mint.session(), mint.run(), mint.node())
+
+        def append(witness: Witness, session: Session) -> Written:
+            plan = start_plan(
+                self.ledger.pen(session, place.run_id),
+                run=RunStartedData(
+                    workflow_id=program.ir["workflowId"],
+                    workflow_hash=program.workflow_hash,
+                    workflow_source_kind=entry.source_kind,
+                    workflow_source_ref=entry.source_ref,
+                ),
+                root=place.node_id,
+                snapshot_ref=kept.value,
+                preferences=_preferences(request.preferences),
+                context=ContextSetData(context_id=keys.context_id(None), context=context, source="initial"),
+                observations=observations,
+                gaps=[gap_data(gap_for(reason), keys.gap_id(None, at)) for at, reason in enumerate(selection.gaps)],
+            )
+            return self.ledger.append(witness, plan)
+
+        written = self.ledger.write(place.session_id, append)
+        return written if isinstance(written, Err) else Ok(place)
+
+    def _answer(self, place: Place, request: StartRequest) -> Ok[Started] | Err[ToolError]:
+        session = load_session(self.archive, place.session_id)
+        if isinstance(session, Err):
+            return session
+        found = find_node(session.value, place)
+        if isinstance(found, Err):
+            return Err(internal("The session was written, but it is not there."))
+        standing = open_node(self.archive, session.value, *found.value)
+        if isinstance(standing, Err):
+            return standing
+        shown = progress(self.rendering, standing.value, self.ledger.mint.attempt())
+        if isinstance(shown, Err):
+            return shown
+        ir = standing.value.program.ir
+        return Ok(Started(shown.value, references=references_of(ir, self.workspace, request.workspace_path)))
+
+
+def find_startable(shelf: Shelf, workflow_id: str) -> Ok[WorkflowEntry] | Err[ToolError]:
+    """The workflow of an id, if it can be started."""
+    found = shelf.find(workflow_id)
+    match found:
+        case None:
+            advice = "Ask list_workflows which workflows there are and use one of their ids."
+            return Err(ToolError("NOT_FOUND", f"Workflow not found: {workflow_id}", advice))
+        case InvalidWorkflow():
+            reasons = "; ".join(found.errors)
+            message = f"Workflow definition is invalid and cannot be started: {reasons}"
+            return Err(precondition(message, "Correct the workflow file; `workrail-lint check` shows where."))
+        case WorkflowEntry() if not found.ir["steps"]:
+            message = f"Workflow {workflow_id} has no steps."
+            return Err(precondition(message, "Add at least one step to the workflow file."))
+        case WorkflowEntry():
+            return Ok(found)
+
+
+def _not_startable(error: InterpreterError) -> ToolError:
+    if isinstance(error, MissingContext):
+        return missing_context(error, "`initialContext` and call start_workflow again")
+    if isinstance(error, LoopReportError):
+        advice = "Start with a context under which the loop ends, or have the author of the workflow look at the loop."
+        return precondition(error.message, advice, snapshot_reason(loop_reason(error)))
+    return internal(f"The first step can't be chosen ({error.code}): {error.message}")
+
+
+def _preferences(chosen: Preferences | None) -> PreferencesChangedData:
+    effective = chosen or DEFAULT_PREFERENCES
+    source: PreferenceSource = "system" if chosen is None else "user"
+    return preferences_data(effective, source, keys.INITIAL_CHANGE)
+
+
+def preferences_data(effective: Preferences, source: PreferenceSource, change_id: str) -> PreferencesChangedData:
+    """Both preferences, as they are recorded."""
+    return PreferencesChangedData(
+        change_id=change_id,
+        source=source,
+        delta=(AutonomyChange(value=effective.autonomy), RiskPolicyChange(value=effective.risk_policy)),
+        effective=EffectivePreferences(autonomy=effective.autonomy, risk_policy=effective.risk_policy),
+    )
+
+
+def _observations(facts: WorkspaceFacts) -> list[ObservationData]:
+    """What is known of the workspace; a value that does not fit is left out, never cut."""
+    found: list[ObservationData] = []
+    if facts.repo_root_hash is not None:
+        value = Sha256.model_validate({"value": facts.repo_root_hash})
+        found.append(ObservationData(key="repo_root_hash", value=value, confidence="high"))
+    if facts.repo_root is not None and js.u16_length(facts.repo_root) <= MAX_PATH_LENGTH:
+        found.append(ObservationData(key="repo_root", value=PathText(value=facts.repo_root), confidence="high"))
+    if facts.git_branch is not None and js.u16_length(facts.git_branch) <= MAX_SHORT_STRING_LENGTH:
+        found.append(ObservationData(key="git_branch", value=ShortString(value=facts.git_branch), confidence="high"))
+    if facts.git_head_sha is not None:
+        found.append(ObservationData(key="git_head_sha", value=GitSha1(value=facts.git_head_sha), confidence="high"))
+    return found

@@ -1,0 +1,119 @@
+"""What every execution response has in common: the rendered step, its tokens, and what to do next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pytest_workrail.engine.core.confirmation import waits_for_confirmation
+from pytest_workrail.engine.core.modes import Preferences
+from pytest_workrail.engine.core.profiles import Profile
+from pytest_workrail.engine.core.prompt_slots import PromptStyle
+from pytest_workrail.engine.core.prompts import PendingStep, Situation
+from pytest_workrail.engine.core.state import StepInstance
+from pytest_workrail.engine.core.values import LoopPosition
+from pytest_workrail.engine.events.ids import AttemptId, NodeId
+from pytest_workrail.engine.events.kinds import Event
+from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
+from pytest_workrail.engine.projections.dag import Run
+from pytest_workrail.engine.projections.facts import has_recap
+from pytest_workrail.engine.projections.preferences import effective_preferences
+from pytest_workrail.engine.protocol.errors import ToolError, from_desk, internal, not_rendered
+from pytest_workrail.engine.protocol.responses import NextIntent, Progress, Tokens
+from pytest_workrail.engine.protocol.sessions import Standing
+from pytest_workrail.engine.tokens.issuer import CheckpointGrant, ContinueGrant, TokenDesk
+from workrail_lint.base.result import Err, Ok
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """How answers are made: the run profile, the format of prompts, and the desk that hands out tokens."""
+
+    profile: Profile
+    style: PromptStyle
+    desk: TokenDesk
+
+
+def pending_instance(snapshot: ExecutionSnapshot) -> StepInstance | None:
+    """The pending step of a snapshot in the engine's own form."""
+    step = snapshot.pending_step
+    if step is None:
+        return None
+    return StepInstance(step.step_id, tuple(LoopPosition(at.loop_id, at.iteration) for at in step.loop_path))
+
+
+def preferences_at(events: tuple[Event, ...], run: Run, node: NodeId) -> Ok[Preferences] | Err[ToolError]:
+    """What holds at a node."""
+    effective = effective_preferences(events, run, node)
+    if isinstance(effective, Err):
+        return Err(internal(f"The preferences at a node can't be told ({effective.error.code})."))
+    return effective
+
+
+def render(rendering: Rendering, standing: Standing, recovery: str | None = None) -> PendingStep | None:
+    """The pending step as the agent sees it; None when nothing is pending."""
+    instance = pending_instance(standing.snapshot)
+    if instance is None:
+        return None
+    situation = Situation(
+        standing.context(rendering.profile),
+        has_recap(standing.events, standing.run.run_id),
+        recovery,
+        rendering.style,
+    )
+    return standing.program.renderer.render(instance, situation)
+
+
+def _rendered(
+    rendering: Rendering, standing: Standing, recovery: str | None
+) -> Ok[PendingStep | None] | Err[ToolError]:
+    try:
+        return Ok(render(rendering, standing, recovery))
+    except Exception as problem:
+        instance = pending_instance(standing.snapshot)
+        return Err(not_rendered(instance.step_id if instance is not None else "", problem))
+
+
+def progress(
+    rendering: Rendering, standing: Standing, attempt: AttemptId, recovery: str | None = None
+) -> Ok[Progress] | Err[ToolError]:
+    """Where the run stands. `recovery` is set when a node is looked at again, empty or not."""
+    preferences = preferences_at(standing.events, standing.run, standing.node.node_id)
+    if isinstance(preferences, Err):
+        return preferences
+    rendered = _rendered(rendering, standing, recovery)
+    if isinstance(rendered, Err):
+        return rendered
+    pending = rendered.value
+    is_complete = standing.snapshot.is_complete
+    tokens: Tokens | None = None
+    if pending is not None:
+        issued = issue_tokens(rendering.desk, ContinueGrant(standing.place, attempt, standing.workflow_ref))
+        if isinstance(issued, Err):
+            return issued
+        tokens = issued.value
+    waits = pending is not None and waits_for_confirmation(
+        pending.requires_confirmation, preferences.value, rendering.profile
+    )
+    intent = _next_intent(is_complete, pending is not None, recovery is not None, waits)
+    return Ok(Progress(tokens, is_complete, pending, preferences.value, intent))
+
+
+def _next_intent(is_complete: bool, is_pending: bool, is_rehydrate: bool, waits: bool) -> NextIntent:
+    if is_complete and not is_pending:
+        return "complete"
+    if is_rehydrate:
+        return "rehydrate_only"
+    if not is_pending:
+        return "complete"
+    return "await_user_confirmation" if waits else "perform_pending_then_continue"
+
+
+def issue_tokens(desk: TokenDesk, grant: ContinueGrant) -> Ok[Tokens] | Err[ToolError]:
+    """The tokens of an attempt on a node; the same ones each time."""
+    going_on = desk.continue_token(grant)
+    if isinstance(going_on, Err):
+        return Err(from_desk(going_on.error))
+    marking = desk.checkpoint_token(CheckpointGrant(grant.place, grant.attempt_id))
+    if isinstance(marking, Err):
+        return Err(from_desk(marking.error))
+    return Ok(Tokens(going_on.value, marking.value))

@@ -1,0 +1,211 @@
+"""Responses as an agent reads them: scaffolding that never changes, around words that do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+from pytest_workrail.engine.core.prompt_slots import PromptStyle
+from pytest_workrail.engine.core.vocabulary import Autonomy, BlockerCode, RiskPolicy
+from pytest_workrail.engine.protocol import clean_text
+from pytest_workrail.engine.protocol.errors import ToolError
+from pytest_workrail.engine.protocol.responses import (
+    BindingDrift,
+    Blocked,
+    CheckpointSet,
+    Continued,
+    GateReached,
+    Listing,
+    Progress,
+    Reference,
+    Response,
+    Started,
+)
+from workrail_lint.base.js import Json
+
+# The closed set of header fields: persona, title, step id. Another field is another version.
+TEMPLATE_VERSION = 1
+
+_AUTONOMY: dict[Autonomy, str] = {
+    "guided": "guided mode",
+    "full_auto_stop_on_user_deps": "full autonomy (stop on user deps)",
+    "full_auto_never_stop": "full autonomy (never stop)",
+}
+_RISK: dict[RiskPolicy, str] = {
+    "conservative": "conservative risk",
+    "balanced": "balanced risk",
+    "aggressive": "aggressive risk",
+}
+_HEADING: dict[BlockerCode, str] = {
+    "USER_ONLY_DEPENDENCY": "User Input Required",
+    "MISSING_REQUIRED_OUTPUT": "Missing Required Output",
+    "INVALID_REQUIRED_OUTPUT": "Invalid Output",
+    "MISSING_REQUIRED_NOTES": "Missing Required Notes",
+    "MISSING_CONTEXT_KEY": "Missing Context",
+    "CONTEXT_BUDGET_EXCEEDED": "Context Budget Exceeded",
+    "REQUIRED_CAPABILITY_UNKNOWN": "Unknown Capability Required",
+    "REQUIRED_CAPABILITY_UNAVAILABLE": "Capability Unavailable",
+    "INVARIANT_VIOLATION": "Invariant Violation",
+    "STORAGE_CORRUPTION_DETECTED": "Storage Error",
+}
+_ADVANCE = (
+    "Do the step above, then hand it in with continue_workflow: this token and, in `output`, what the step asks for. "
+    'If it asks for nothing, add `intent: "advance"`.'
+)
+_NOTES = "Notes describe this step only; earlier steps have theirs."
+_DELEGATION = "You may have others help with parts of the step, but what you hand in is yours: check it first."
+_CONTINUE = (
+    "You are at this step again. When it is done, hand it in with continue_workflow, this token and your output."
+)
+_TIPS = "Nothing was changed by looking. Trust the notes above more than what you seem to remember."
+_COMPLETE = "Every step that applies is done; there is nothing left to hand in."
+_RETRY = "Correct this and hand the step in again with the token below; an older token repeats this answer."
+_TERMINAL = "Handing the step in again does not help. Tell the user what is needed and wait for them."
+
+
+def items(response: Response, style: PromptStyle) -> tuple[str, ...]:
+    """The text of a response, item by item."""
+    match response:
+        case Started() | Continued():
+            references = _references(response)
+            if style is PromptStyle.CLEAN:
+                return (*clean_text.supplements(response), clean_text.primary(response), *references)
+            return (_primary(response.progress, response.warnings), *references)
+        case Blocked():
+            return (clean_text.blocked(response) if style is PromptStyle.CLEAN else _blocked(response),)
+        case GateReached() | CheckpointSet() | Listing():
+            return (json_text(response.to_json()),)
+
+
+def error_text(error: ToolError) -> str:
+    """An error as an agent reads it."""
+    return json_text(error.to_json())
+
+
+def json_text(value: Json) -> str:
+    """Data as text, members in their own order."""
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def _header(persona: str) -> str:
+    return f"---------\n{persona}\n---------"
+
+
+def _parts(parts: Iterable[str]) -> str:
+    return "\n\n".join(part for part in parts if part)
+
+
+def _primary(progress: Progress, warnings: Sequence[BindingDrift]) -> str:
+    drift = _drift(warnings)
+    if progress.next_intent == "complete" and progress.pending is None:
+        return _parts([_header("SYSTEM"), "# Workflow Complete", _COMPLETE, drift])
+    if progress.next_intent == "rehydrate_only":
+        return _rehydrated(progress, drift)
+    preferences = f"Preferences: {_AUTONOMY[progress.preferences.autonomy]}, {_RISK[progress.preferences.risk_policy]}."
+    return _parts(
+        [
+            *_user(progress, ""),
+            _header("SYSTEM"),
+            _token_block(progress, None),
+            _ADVANCE,
+            _NOTES,
+            _DELEGATION,
+            preferences,
+            drift,
+        ]
+    )
+
+
+def _rehydrated(progress: Progress, drift: str) -> str:
+    if progress.pending is None:
+        sentence = "No step is pending at this node."
+        return _parts([_header("SYSTEM"), "# State Recovered", sentence, drift, _TIPS])
+    return _parts(
+        [
+            *_user(progress, " (resumed)"),
+            _header("SYSTEM"),
+            _token_block(progress, None),
+            drift,
+            _CONTINUE,
+            _TIPS,
+        ]
+    )
+
+
+def _user(progress: Progress, suffix: str) -> list[str]:
+    step = progress.pending
+    if step is None:
+        return []
+    return [_header("USER"), f"# {step.title}{suffix}\n<!-- stepId: {step.step_id} -->", step.prompt]
+
+
+def _token_block(progress: Progress, retry_token: str | None) -> str:
+    token = progress.next_token(retry_token)
+    if token is None:
+        return ""
+    block = f"```json\n{json.dumps({'continueToken': token}, separators=(',', ':'))}\n```"
+    if progress.pending is None:
+        return block
+    return f"**Token for step `{progress.pending.step_id}`:**\n\n{block}"
+
+
+def _drift(warnings: Sequence[BindingDrift]) -> str:
+    if not warnings:
+        return ""
+    lines = [
+        "> **⚠ Binding Drift Detected**",
+        "> The project's bindings changed after this run was started; the run keeps the pinned values.",
+    ]
+    lines += [f"> - `{each.slot_id}`: was `{each.pinned_value}`, now `{each.shown_value}`" for each in warnings]
+    return "\n".join(lines)
+
+
+def heading(code: BlockerCode) -> str:
+    """What a block is called by its first blocker."""
+    return _HEADING.get(code, code)
+
+
+def _blocked(response: Blocked) -> str:
+    title = f"# Blocked: {heading(response.blockers[0].code)}"
+    step = response.progress.pending
+    if step is not None:
+        title += f"\n<!-- stepId: {step.step_id} -->"
+    parts = [_header("SYSTEM"), title]
+    for blocker in response.blockers:
+        parts += [blocker.message, f"**What to do:** {blocker.suggested_fix}"]
+    if response.retryable:
+        parts += _findings(response)
+    parts += [_RETRY if response.retryable else _TERMINAL, _token_block(response.progress, response.retry_token)]
+    return _parts(parts)
+
+
+def _findings(response: Blocked) -> list[str]:
+    parts: list[str] = []
+    if response.validation is not None:
+        for label, texts in (("Issues", response.validation.issues), ("Suggestions", response.validation.suggestions)):
+            if texts:
+                parts.append("\n".join([f"**{label}:**", *(f"- {text}" for text in texts)]))
+    if response.followup is not None:
+        parts.append(f"**Follow-up:**\n- {response.followup.title}\n- {response.followup.guidance}")
+    return parts
+
+
+def _references(response: Started | Continued) -> list[str]:
+    """Where to read more: in full at the start, in short when a node is looked at again."""
+    if not response.references:
+        return []
+    in_full = isinstance(response, Started)
+    lines = [line for reference in response.references for line in _reference(reference, in_full)]
+    return ["\n".join(["# References", "", *lines])]
+
+
+def _reference(reference: Reference, in_full: bool) -> list[str]:
+    tags = [
+        ("(authoritative)", reference.authoritative),
+        ("[unresolved]", reference.resolved_path is None),
+        ("[package]", reference.resolve_from == "package"),
+    ]
+    title = " ".join([f"**{reference.title}**", *(tag for tag, holds in tags if holds)])
+    if not in_full:
+        return [f"- {title}: `{reference.path}`"]
+    return [f"- {title}", f"  - Path: `{reference.path}`", f"  - Purpose: {reference.purpose}"]

@@ -1,0 +1,285 @@
+"""What an advance comes to: a block, a gate, or the next step. Pure: everything it looks at is handed in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from pytest_workrail.engine.core.blockers import Gap, distinct_gaps, gap_for
+from pytest_workrail.engine.core.capabilities import (
+    Observation,
+    capability_reasons,
+    observations,
+    required_capabilities,
+)
+from pytest_workrail.engine.core.confirmation import approval_reason, standing_gate
+from pytest_workrail.engine.core.criteria import Validation
+from pytest_workrail.engine.core.divergence import ReportedDivergence, divergences
+from pytest_workrail.engine.core.errors import InvalidLoopControl, LoopReportError, MissingContext
+from pytest_workrail.engine.core.interpreter import Selection
+from pytest_workrail.engine.core.modes import Block, Preferences, Proceed, decide, recommendation_warnings
+from pytest_workrail.engine.core.outputs import Invalid, Judgement, Missing, Submission
+from pytest_workrail.engine.core.packs import CAPABILITY_OBSERVATION, DIVERGENCE, LOOP_CONTROL
+from pytest_workrail.engine.core.profiles import (
+    Capabilities,
+    Confirmation,
+    Divergence,
+    LoopDecision,
+    Profile,
+    RepeatedGaps,
+)
+from pytest_workrail.engine.core.reasons import (
+    CapabilityUnavailable,
+    CapabilityUnknown,
+    InvalidRequiredOutput,
+    Reason,
+    UserOnlyDependency,
+    loop_reason,
+)
+from pytest_workrail.engine.core.rendering import render_context
+from pytest_workrail.engine.core.state import Complete, CompletedKeys, Init, LoopFrame, Running, State, StepInstance
+from pytest_workrail.engine.events.snapshot import (
+    BlockedState,
+    CompleteState,
+    ExecutionSnapshot,
+    InitState,
+    RunningState,
+)
+from pytest_workrail.engine.projections.lineage import Lineage
+from pytest_workrail.engine.protocol.errors import ToolError, internal, precondition
+from pytest_workrail.engine.protocol.sessions import Standing
+from pytest_workrail.engine.protocol.step_response import pending_instance
+from workrail_lint.base.js import Json
+from workrail_lint.base.result import Err, Ok
+
+FIT_SCHEMA = "Provide a valid artifact matching the contract schema"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempted:
+    """An advance as it was handed in, with the context it is judged in."""
+
+    standing: Standing
+    instance: StepInstance
+    submission: Submission
+    context: dict[str, Any]
+    preferences: Preferences
+    is_retry: bool
+    # Artifacts of earlier steps of the same loop iteration, where the profile lets them decide.
+    earlier_artifacts: tuple[Json, ...] = ()
+    dependencies: tuple[UserOnlyDependency, ...] = ()
+
+    @property
+    def step(self) -> dict[str, Any]:
+        return self.standing.program.step(self.instance.step_id)
+
+
+@dataclass(frozen=True, slots=True)
+class Reports:
+    """What an agent reported besides the output of the step.
+
+    `rejected` are the contracts of reports that do not pass and that the step did not ask for.
+    """
+
+    observations: tuple[Observation, ...] = ()
+    divergences: tuple[ReportedDivergence, ...] = ()
+    rejected: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Blocked. `validated` names the contract that a recorded validation is about, if one is recorded."""
+
+    reasons: tuple[Reason, ...]
+    judgement: Judgement
+    reports: Reports
+    validation: Validation | None
+    validated: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Gated:
+    """Stopped at a gate."""
+
+    gate: str
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The step is done. Gaps are what was passed over, tolerated, and beyond what the workflow recommends."""
+
+    selection: Selection
+    judgement: Judgement
+    reports: Reports
+    passed_over: tuple[Gap, ...]
+    tolerated: tuple[Gap, ...]
+    recommendations: tuple[Gap, ...]
+
+
+Verdict: TypeAlias = Refused | Gated | Accepted
+
+
+def weigh(attempted: Attempted, profile: Profile) -> Ok[Verdict] | Err[ToolError]:
+    """The verdict on an advance; an error when it can't be had and nothing may be written."""
+    standing, step = attempted.standing, attempted.step
+    judgement = standing.program.judge.judge(
+        step, attempted.instance.loop_path, attempted.submission, attempted.context
+    )
+    reports = _reports(attempted, profile)
+    reasons = judgement.reasons(
+        _capability_reasons(attempted, reports, profile), _dependency_reasons(attempted, profile)
+    )
+    decision = decide(reasons, attempted.preferences, profile)
+    if isinstance(decision, Block):
+        match judgement.requirement:
+            case Missing(ref) | Invalid(ref) if judgement.validation is not None:
+                validated: str | None = ref
+            case _:
+                validated = None
+        return Ok(Refused(decision.reasons, judgement, reports, judgement.validation, validated))
+    if not attempted.is_retry:
+        gate = standing_gate(step, _render_context(attempted), attempted.preferences, profile)
+        if gate is not None:
+            return Ok(Gated(gate))
+    return _proceed(attempted, judgement, reports, decision, profile)
+
+
+def _proceed(
+    attempted: Attempted, judgement: Judgement, reports: Reports, decision: Proceed, profile: Profile
+) -> Ok[Verdict] | Err[ToolError]:
+    selected = _select(attempted)
+    if isinstance(selected, Err):
+        match selected.error:
+            case ToolError() as error:
+                return Err(error)
+            case InvalidLoopControl(issues=issues) as reported:
+                invalid = Validation(False, issues, (FIT_SCHEMA,))
+                return Ok(Refused((loop_reason(reported),), judgement, reports, invalid, LOOP_CONTROL))
+            case reported:
+                return Ok(Refused((loop_reason(reported),), judgement, reports, judgement.validation, None))
+    selection = selected.value
+    passed = [gap_for(reason) for reason in decision.passed_over if not _is_disclosed(reason, attempted)]
+    passed += [gap_for(reason) for reason in selection.gaps]
+    tolerated = [gap_for(reason, "warning") for reason in decision.tolerated]
+    tolerated += [gap_for(InvalidRequiredOutput(ref), "warning") for ref in reports.rejected]
+    recommended = recommendation_warnings(attempted.standing.program.ir, attempted.preferences)
+    kept = _kept((*passed, *tolerated, *recommended), profile)
+    groups = (tuple(gap for gap in group if id(gap) in kept) for group in (passed, tolerated, recommended))
+    return Ok(Accepted(selection, judgement, reports, *groups))
+
+
+def _kept(gaps: Sequence[Gap], profile: Profile) -> set[int]:
+    """The gaps to record, by identity: two that say the same are still two."""
+    match profile.repeated_gaps:
+        case RepeatedGaps.RECORD:
+            return set(map(id, gaps))
+        case RepeatedGaps.ONCE:
+            return set(map(id, distinct_gaps(gaps)))
+
+
+def _select(attempted: Attempted) -> Ok[Selection] | Err[LoopReportError | ToolError]:
+    interpreter = attempted.standing.program.interpreter
+    done = interpreter.complete(engine_state(attempted.standing.snapshot), attempted.instance)
+    if isinstance(done, Err):
+        return Err(internal(f"The pending step can't be completed: {done.error.message}"))
+    artifacts = attempted.earlier_artifacts + attempted.submission.artifacts
+    selected = interpreter.next(done.value, attempted.context, artifacts, never_stop=attempted.preferences.never_stops)
+    if isinstance(selected, Ok):
+        return selected
+    error = selected.error
+    if isinstance(error, LoopReportError):
+        return Err(error)
+    if isinstance(error, MissingContext):
+        return Err(missing_context(error, "`context` and call continue_workflow again with the same token"))
+    return Err(internal(f"The next step can't be chosen ({error.code}): {error.message}"))
+
+
+def missing_context(error: MissingContext, where: str) -> ToolError:
+    """A loop can't be decided because a variable is not there. Supplying it helps."""
+    advice = f"Set the variable that loop '{error.loop_id}' needs in {where}; nothing was written."
+    return precondition(error.message, advice)
+
+
+def engine_state(snapshot: ExecutionSnapshot) -> State:
+    """The state of a snapshot in the form the interpreter takes, which knows nothing of blocks."""
+    state = snapshot.state
+    match state:
+        case InitState():
+            return Init()
+        case CompleteState():
+            return Complete()
+        case RunningState() | BlockedState():
+            return Running(
+                CompletedKeys(state.completed.values),
+                tuple(LoopFrame(frame.loop_id, frame.iteration, frame.body_index) for frame in state.loop_stack),
+                pending_instance(snapshot),
+            )
+
+
+def _render_context(attempted: Attempted) -> Any:
+    loop = attempted.standing.program.index.innermost_loop(attempted.instance)
+    return render_context(loop, attempted.instance.loop_path, attempted.context)
+
+
+def _reports(attempted: Attempted, profile: Profile) -> Reports:
+    """Observations and divergences in a submission. They are read even where nobody asked for them."""
+    step, artifacts, program = attempted.step, attempted.submission.artifacts, attempted.standing.program
+    observed, odd_observations = observations(step, artifacts, program.report_pack(CAPABILITY_OBSERVATION))
+    diverged, odd_divergences = divergences(artifacts, program.report_pack(DIVERGENCE))
+    odd: list[tuple[int, str]] = []
+    match profile.capabilities:
+        case Capabilities.RECORD:
+            pass
+        case Capabilities.ENFORCE:
+            odd += [(place, CAPABILITY_OBSERVATION) for place in odd_observations]
+    match profile.divergence:
+        case Divergence.ARTIFACT:
+            diverged = ()
+        case Divergence.EVENT:
+            odd += [(place, DIVERGENCE) for place in odd_divergences]
+    asked = step.get("output", {}).get("contract", {}).get("ref")
+    return Reports(observed, diverged, tuple(ref for _, ref in sorted(odd) if ref != asked))
+
+
+def _capability_reasons(attempted: Attempted, reports: Reports, profile: Profile) -> Sequence[Reason]:
+    match profile.capabilities:
+        case Capabilities.RECORD:
+            return ()
+        case Capabilities.ENFORCE:
+            standing = attempted.standing
+            ir = standing.program.ir
+            if not required_capabilities(ir):
+                return ()
+            known = Lineage(standing.events, standing.run, standing.node.node_id).observations()
+            state = engine_state(standing.snapshot)
+            completed = set(state.completed) if isinstance(state, Running) else set()
+            return capability_reasons(ir, attempted.instance.step_id, completed, [*known, *reports.observations])
+
+
+def _is_disclosed(reason: Reason, attempted: Attempted) -> bool:
+    """A missing capability is one gap, however many steps go on without it."""
+    if not isinstance(reason, CapabilityUnknown | CapabilityUnavailable):
+        return False
+    standing = attempted.standing
+    summary = gap_for(reason).summary
+    open_gaps = Lineage(standing.events, standing.run, standing.node.node_id).open_gaps()
+    return any(gap.summary == summary for gap in open_gaps)
+
+
+def _dependency_reasons(attempted: Attempted, profile: Profile) -> Sequence[Reason]:
+    match profile.confirmation:
+        case Confirmation.INTENT_ONLY:
+            return ()
+        case Confirmation.USER_DEPENDENCY:
+            approval = approval_reason(attempted.step, _render_context(attempted), attempted.preferences, profile)
+            return (*(() if approval is None else (approval,)), *attempted.dependencies)
+
+
+def decides_together(profile: Profile) -> bool:
+    """Whether artifacts of earlier steps of an iteration count when its loop is decided."""
+    match profile.loop_decision:
+        case LoopDecision.ASSUME_CONTINUE:
+            return False
+        case LoopDecision.REQUIRE:
+            return True

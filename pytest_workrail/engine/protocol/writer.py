@@ -1,0 +1,60 @@
+"""The writing side: only calls that change a session are given this."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pytest_workrail.engine.events.ids import IdMint, RunId, SessionId, SnapshotRef
+from pytest_workrail.engine.events.plan import AppendPlan, Pen
+from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
+from pytest_workrail.engine.protocol.errors import ToolError, from_content, from_gate, from_store
+from pytest_workrail.engine.protocol.sessions import Session, view_session
+from pytest_workrail.engine.store.gate import Gate
+from pytest_workrail.engine.store.loaded import SessionTruth
+from pytest_workrail.engine.store.permit import Witness
+from pytest_workrail.engine.store.ports import Clock, SessionStore, SnapshotStore
+from workrail_lint.base.result import Err, Ok
+
+Written = Ok[None] | Err[ToolError]
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """Sessions and snapshots to add to, behind the gate."""
+
+    sessions: SessionStore
+    snapshots: SnapshotStore
+    gate: Gate
+    mint: IdMint
+    clock: Clock
+
+    def write(self, session_id: SessionId, call: Callable[[Witness, Session], Written]) -> Written:
+        """Run `call` as the only writer of a session, with the session as it is now."""
+
+        def inside(witness: Witness, truth: SessionTruth) -> Written:
+            session = view_session(session_id, truth)
+            return session if isinstance(session, Err) else call(witness, session.value)
+
+        outcome = self.gate.with_healthy_session_lock(session_id, inside)
+        return Err(from_gate(outcome.error)) if isinstance(outcome, Err) else outcome.value
+
+    def pen(self, session: Session, run_id: RunId) -> Pen:
+        """A pen for the next plan of a session."""
+        return Pen(
+            session.session_id,
+            run_id,
+            first_index=session.truth.next_index,
+            timestamp_ms=self.clock.now_ms(),
+            new_event_id=self.mint.event,
+        )
+
+    def keep(self, snapshot: ExecutionSnapshot) -> Ok[SnapshotRef] | Err[ToolError]:
+        """Store a snapshot, before the event that names it."""
+        stored = self.snapshots.put(snapshot)
+        return Err(from_content(stored.error)) if isinstance(stored, Err) else stored
+
+    def append(self, witness: Witness, plan: AppendPlan) -> Written:
+        """Add a plan as a whole."""
+        written = self.sessions.append(witness, plan)
+        return Err(from_store(written.error)) if isinstance(written, Err) else Ok(None)

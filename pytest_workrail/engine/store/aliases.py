@@ -1,0 +1,104 @@
+"""The alias index of short tokens, in memory and in a file that only grows."""
+
+from __future__ import annotations
+
+from pytest_workrail.engine.events.wire import record_line
+from pytest_workrail.engine.store import layout
+from pytest_workrail.engine.store.durable import parent, said, settle
+from pytest_workrail.engine.store.files import Files
+from pytest_workrail.engine.tokens.aliases import AliasKey, AliasRecord, read_alias
+from pytest_workrail.engine.tokens.ports import AliasError
+from workrail_lint.base.result import Err, Ok
+
+
+class _Index:
+    """Records by nonce and by purpose. The first record for a purpose serves it."""
+
+    def __init__(self) -> None:
+        self.by_nonce: dict[bytes, AliasRecord] = {}
+        self.by_key: dict[AliasKey, AliasRecord] = {}
+
+    def add(self, record: AliasRecord) -> bool:
+        """Take a record in; False when its nonce is known."""
+        if record.nonce in self.by_nonce:
+            return False
+        self.by_nonce[record.nonce] = record
+        self.by_key.setdefault(record.key, record)
+        return True
+
+
+def _duplicate() -> Err[AliasError]:
+    return Err(AliasError("TOKEN_ALIAS_DUPLICATE_NONCE", "this nonce is in use already"))
+
+
+class MemoryAliasIndex:
+    """Aliases that live as long as this object."""
+
+    def __init__(self) -> None:
+        self._index = _Index()
+
+    def by_nonce(self, nonce: bytes) -> Ok[AliasRecord | None] | Err[AliasError]:
+        return Ok(self._index.by_nonce.get(nonce))
+
+    def by_key(self, key: AliasKey) -> Ok[AliasRecord | None] | Err[AliasError]:
+        return Ok(self._index.by_key.get(key))
+
+    def add(self, record: AliasRecord) -> Ok[None] | Err[AliasError]:
+        return Ok(None) if self._index.add(record) else _duplicate()
+
+
+class FileAliasIndex:
+    """Aliases in a file. What other processes added is read before each answer."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self._index = _Index()
+        self._read = 0  # how far the file has been read, always to the end of a line
+        self._name_is_safe = False
+
+    def by_nonce(self, nonce: bytes) -> Ok[AliasRecord | None] | Err[AliasError]:
+        refreshed = self._refresh()
+        return refreshed if isinstance(refreshed, Err) else Ok(self._index.by_nonce.get(nonce))
+
+    def by_key(self, key: AliasKey) -> Ok[AliasRecord | None] | Err[AliasError]:
+        refreshed = self._refresh()
+        return refreshed if isinstance(refreshed, Err) else Ok(self._index.by_key.get(key))
+
+    def add(self, record: AliasRecord) -> Ok[None] | Err[AliasError]:
+        refreshed = self._refresh()
+        if isinstance(refreshed, Err):
+            return refreshed
+        if record.nonce in self._index.by_nonce:
+            return _duplicate()
+        # A writer that died may have left half a line; ours must not become the other half.
+        line = record_line(record) if refreshed.value == b"" else b"\n" + record_line(record)
+        try:
+            with self._files.extend(layout.TOKEN_INDEX) as handle:
+                handle.write(line)
+                handle.sync()
+            if not self._name_is_safe:
+                self._files.sync_dir(parent(layout.TOKEN_INDEX))
+                self._name_is_safe = True
+        except OSError as problem:
+            return _io_error(problem)
+        self._index.add(record)
+        return Ok(None)
+
+    def _refresh(self) -> Ok[bytes] | Err[AliasError]:
+        """Take in what was added; the answer is what stands after the last line end."""
+        try:
+            raw = self._files.read(layout.TOKEN_INDEX, self._read) or b""
+            *lines, rest = raw.split(b"\n")
+            records = [record.value for record in map(read_alias, lines) if isinstance(record, Ok)]
+            if any(record.nonce not in self._index.by_nonce for record in records):
+                settle(self._files, layout.TOKEN_INDEX)
+        except OSError as problem:
+            return _io_error(problem)
+        for record in records:
+            self._index.add(record)
+        self._read += len(raw) - len(rest)
+        return Ok(rest)
+
+
+def _io_error(problem: OSError) -> Err[AliasError]:
+    return Err(AliasError("TOKEN_ALIAS_IO_ERROR", said(problem)))

@@ -1,0 +1,64 @@
+"""The two ways a file comes into being: whole or not at all."""
+
+from __future__ import annotations
+
+import itertools
+import os
+
+from pytest_workrail.engine.store import layout
+from pytest_workrail.engine.store.files import Files
+
+_numbers = itertools.count()
+
+
+def said(problem: OSError) -> str:
+    """What a disk complains about, without the absolute paths that an OSError names."""
+    return problem.strerror or type(problem).__name__
+
+
+def parent(path: str) -> str:
+    """The folder a path lies in."""
+    return path.rpartition("/")[0]
+
+
+def unique_aside(path: str) -> str:
+    """A temporary name that no other process or thread uses."""
+    return f"{path}.{os.getpid()}-{next(_numbers)}.tmp"
+
+
+def write_durably(files: Files, path: str, data: bytes, *, aside: str) -> None:
+    """Put a file in its place: written aside, synced, renamed, its folder synced."""
+    with files.create(aside) as handle:
+        handle.write(data)
+        handle.sync()
+    files.replace(aside, path)
+    files.sync_dir(parent(path))
+
+
+def publish(files: Files, path: str, data: bytes) -> bool:
+    """Make a file that must not exist yet; False when it does. Nobody ever sees it without its content."""
+    aside = unique_aside(path)
+    try:
+        with files.create(aside) as handle:
+            handle.write(data)
+            handle.sync()
+        is_new = files.link(aside, path)
+    finally:
+        files.remove(aside)
+    if is_new:
+        files.sync_dir(parent(path))
+    return is_new
+
+
+def settle(files: Files, path: str) -> None:
+    """Make safe what is visible: its writer may have died between writing and syncing."""
+    files.sync(path)
+    files.sync_dir(parent(path))
+
+
+def prepare_root(files: Files) -> None:
+    """Make the folders of a data root, so that no later write has to."""
+    for folder in (layout.SESSIONS, layout.SNAPSHOTS, layout.PINNED_WORKFLOWS, layout.KEYS):
+        files.make_dir(folder)
+    for folder in (parent(layout.PINNED_WORKFLOWS), ""):
+        files.sync_dir(folder)

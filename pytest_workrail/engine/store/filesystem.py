@@ -1,0 +1,238 @@
+"""Durable sessions, snapshots and pinned workflows, on files.
+
+One plan is one segment. A segment is written aside, synced, renamed, and its folder synced, before one write
+and one sync of the manifest make it part of the log. Whatever the manifest does not attest does not exist.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from pytest_workrail.engine.events.ids import SessionId, SnapshotRef, WorkflowHash
+from pytest_workrail.engine.events.kinds import Event
+from pytest_workrail.engine.events.manifest import SegmentClosed, segments
+from pytest_workrail.engine.events.plan import AppendPlan
+from pytest_workrail.engine.events.snapshot import ExecutionSnapshot, read_snapshot
+from pytest_workrail.engine.events.wire import decode_json
+from pytest_workrail.engine.store import layout, log
+from pytest_workrail.engine.store.durable import parent, said, settle, unique_aside, write_durably
+from pytest_workrail.engine.store.files import Files
+from pytest_workrail.engine.store.loaded import Complete, SessionEntry, SessionTruth, Truncated, ValidatedPrefix
+from pytest_workrail.engine.store.log import ManifestReading, Prepared
+from pytest_workrail.engine.store.permit import Witness
+from pytest_workrail.engine.store.ports import (
+    ContentError,
+    StoreCorruption,
+    StoreError,
+    StoreInvariantViolation,
+    StoreIoError,
+)
+from workrail_lint.base.canonical import CanonicalError, canonical_bytes, digest
+from workrail_lint.base.js import Json
+from workrail_lint.base.result import Err, Ok
+
+# How much is remembered of segments read before. Small ones are the common case; large ones are read again.
+_KEPT_SEGMENTS = 256
+_KEPT_SEGMENT_BYTES = 32768
+
+
+class FileSessionStore:
+    """Sessions on files."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        # Parsed segments by what their bytes are. The bytes are read and verified each time all the same.
+        self._parsed: OrderedDict[tuple[object, ...], tuple[Event, ...]] = OrderedDict()
+        # How many records of each manifest are known to be safe.
+        self._settled: dict[SessionId, int] = {}
+
+    def load(self, session_id: SessionId) -> Ok[SessionTruth] | Err[StoreError]:
+        try:
+            return self._load(session_id)
+        except OSError as problem:
+            return Err(_io_error(problem))
+
+    def load_validated_prefix(self, session_id: SessionId) -> Ok[ValidatedPrefix] | Err[StoreError]:
+        try:
+            reading = log.read_manifest(session_id, self._files.read(layout.manifest(session_id)) or b"")
+            if reading.cut is not None and not reading.records:
+                return Err(reading.cut)
+            events, kept, fault = self._segments(session_id, reading)
+        except OSError as problem:
+            return Err(_io_error(problem))
+        stop = fault or reading.cut
+        extent = Complete() if stop is None else Truncated(stop.reason)
+        return Ok(ValidatedPrefix(SessionTruth(events, reading.records[:kept]), extent))
+
+    def list_sessions(self) -> Ok[tuple[SessionEntry, ...]] | Err[StoreError]:
+        try:
+            names = [name for name in self._files.list_dir(layout.SESSIONS) if layout.SESSION_NAME.fullmatch(name)]
+        except OSError as problem:
+            return Err(_io_error(problem))
+        found = [(SessionId(name), self._files.modified_ms(f"{layout.SESSIONS}/{name}")) for name in names]
+        entries = [SessionEntry(name, modified) for name, modified in found if modified is not None]
+        return Ok(tuple(sorted(entries, key=lambda entry: (-entry.modified_ms, entry.session_id))))
+
+    def append(self, witness: Witness, plan: AppendPlan) -> Ok[None] | Err[StoreError]:
+        if not witness.is_held:
+            return Err(StoreInvariantViolation("the gate call that allowed this append is over"))
+        session_id = witness.session_id
+        loaded = self.load(session_id)
+        if isinstance(loaded, Err):
+            return loaded
+        prepared = log.prepare(session_id, loaded.value, plan)
+        if isinstance(prepared, Err):
+            return prepared
+        if prepared.value is None:
+            return Ok(None)
+        try:
+            self._write(session_id, prepared.value, is_first=not loaded.value.manifest)
+        except OSError as problem:
+            return Err(_io_error(problem))
+        return Ok(None)
+
+    def _write(self, session_id: SessionId, prepared: Prepared, *, is_first: bool) -> None:
+        files, folder = self._files, layout.session_dir(session_id)
+        files.make_dir(f"{folder}/events")
+        segment = f"{folder}/{prepared.path}"
+        write_durably(files, segment, prepared.segment, aside=f"{segment}.tmp")
+        with files.extend(layout.manifest(session_id)) as manifest:
+            manifest.write(prepared.manifest_lines)
+            manifest.sync()
+        if is_first:
+            # Until the names above it are safe too, a synced manifest can vanish with its folder.
+            files.sync_dir(folder)
+            files.sync_dir(layout.SESSIONS)
+        self._settled[session_id] = prepared.records[-1].manifest_index + 1
+
+    def _load(self, session_id: SessionId) -> Ok[SessionTruth] | Err[StoreError]:
+        path = layout.manifest(session_id)
+        raw = self._files.read(path) or b""
+        loaded = self._verified(session_id, raw)
+        # Reading takes no lock. A manifest that changes while it is looked at is not damaged, it is being written.
+        while isinstance(loaded, Err) and (latest := self._files.read(path) or b"") != raw:
+            raw, loaded = latest, self._verified(session_id, latest)
+        if isinstance(loaded, Ok):
+            self._settle(session_id, len(loaded.value.manifest))
+        return loaded
+
+    def _verified(self, session_id: SessionId, raw: bytes) -> Ok[SessionTruth] | Err[StoreError]:
+        reading = log.read_manifest(session_id, raw)
+        if reading.fault is not None:
+            return Err(reading.fault)
+        events, _, fault = self._segments(session_id, reading)
+        fault = fault or log.unpinned_node(events, reading.records)
+        return Err(fault) if fault is not None else Ok(SessionTruth(events, reading.records))
+
+    def _settle(self, session_id: SessionId, records: int) -> None:
+        """What is loaded will be taken for granted, so it must not be lost any more."""
+        if records > self._settled.get(session_id, 0):
+            settle(self._files, layout.manifest(session_id))
+            self._files.sync_dir(layout.SESSIONS)
+            self._settled[session_id] = records
+
+    def _segments(
+        self, session_id: SessionId, reading: ManifestReading
+    ) -> tuple[tuple[Event, ...], int, StoreCorruption | None]:
+        """The events in manifest order, up to the first bad segment; how many records stand behind them."""
+        events: list[Event] = []
+        for record in segments(reading.records):
+            segment = self._segment(session_id, record)
+            if isinstance(segment, Err):
+                return tuple(events), record.manifest_index, segment.error
+            events.extend(segment.value)
+        return tuple(events), len(reading.records), None
+
+    def _segment(self, session_id: SessionId, record: SegmentClosed) -> Ok[tuple[Event, ...]] | Err[StoreCorruption]:
+        raw = self._files.read(f"{layout.session_dir(session_id)}/{record.segment_rel_path}")
+        if raw is None:
+            return Err(log.missing_segment(record))
+        actual = digest(raw)
+        if not self.is_attested(record, len(raw), actual):
+            return Err(log.altered_segment(record))
+        key = (session_id, record.first_event_index, record.last_event_index, actual)
+        known = self._parsed.get(key)
+        if known is not None:
+            self._parsed.move_to_end(key)
+            return Ok(known)
+        parsed = log.read_segment(session_id, record, raw)
+        if isinstance(parsed, Ok) and len(raw) <= _KEPT_SEGMENT_BYTES:
+            self._parsed[key] = parsed.value
+            if len(self._parsed) > _KEPT_SEGMENTS:
+                self._parsed.popitem(last=False)
+        return parsed
+
+    def is_attested(self, record: SegmentClosed, size: int, sha256: str) -> bool:
+        """True when the manifest speaks of bytes like these."""
+        return (size, sha256) == (record.bytes, record.sha256)
+
+
+class FileSnapshotStore:
+    """Snapshots on files named by their content."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+
+    def put(self, snapshot: ExecutionSnapshot) -> Ok[SnapshotRef] | Err[ContentError]:
+        raw = snapshot.to_bytes()
+        ref = SnapshotRef(digest(raw))
+        try:
+            _put(self._files, layout.snapshot(ref), raw)
+        except OSError as problem:
+            return Err(ContentError("SNAPSHOT_STORE_IO_ERROR", said(problem)))
+        return Ok(ref)
+
+    def get(self, ref: SnapshotRef) -> Ok[ExecutionSnapshot | None] | Err[ContentError]:
+        try:
+            raw = self._files.read(layout.snapshot(ref))
+        except OSError as problem:
+            return Err(ContentError("SNAPSHOT_STORE_IO_ERROR", said(problem)))
+        if raw is None:
+            return Ok(None)
+        snapshot = read_snapshot(raw)
+        if isinstance(snapshot, Err) or digest(raw) != ref:
+            return Err(ContentError("SNAPSHOT_STORE_CORRUPTION_DETECTED", f"{ref} is not what was stored"))
+        return Ok(snapshot.value)
+
+
+class FilePinnedWorkflowStore:
+    """Pinned workflows on files named by their content."""
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+
+    def put(self, workflow: dict[str, Json]) -> Ok[WorkflowHash] | Err[ContentError]:
+        try:
+            raw = canonical_bytes(workflow)
+            workflow_hash = WorkflowHash(digest(raw))
+            _put(self._files, layout.pinned_workflow(workflow_hash), raw)
+        except OSError as problem:
+            return Err(ContentError("PINNED_WORKFLOW_STORE_IO_ERROR", said(problem)))
+        except CanonicalError as problem:
+            return Err(ContentError("PINNED_WORKFLOW_STORE_CORRUPTION_DETECTED", str(problem)))
+        return Ok(workflow_hash)
+
+    def get(self, workflow_hash: WorkflowHash) -> Ok[dict[str, Json] | None] | Err[ContentError]:
+        try:
+            raw = self._files.read(layout.pinned_workflow(workflow_hash))
+        except OSError as problem:
+            return Err(ContentError("PINNED_WORKFLOW_STORE_IO_ERROR", said(problem)))
+        if raw is None:
+            return Ok(None)
+        decoded = decode_json(raw)
+        if isinstance(decoded, Err) or not isinstance(decoded.value, dict) or digest(raw) != workflow_hash:
+            message = f"{workflow_hash} is not what was stored"
+            return Err(ContentError("PINNED_WORKFLOW_STORE_CORRUPTION_DETECTED", message))
+        return Ok(decoded.value)
+
+
+def _put(files: Files, path: str, raw: bytes) -> None:
+    if files.exists(path):
+        # Left alone, but its name may still be at risk: whoever wrote it may have died before syncing.
+        files.sync_dir(parent(path))
+    else:
+        write_durably(files, path, raw, aside=unique_aside(path))
+
+
+def _io_error(problem: OSError) -> StoreIoError:
+    return StoreIoError(said(problem))

@@ -1,0 +1,95 @@
+"""The gate: the only way to write to a session. Healthy, locked, checked again, and always unlocked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, TypeVar
+
+from pytest_workrail.engine.events.ids import SessionId
+from pytest_workrail.engine.store.health import Health, Healthy, assess
+from pytest_workrail.engine.store.loaded import SessionTruth
+from pytest_workrail.engine.store.permit import Witness
+from pytest_workrail.engine.store.ports import LockBusy, SessionLock, SessionReader, StoreError
+from workrail_lint.base.result import Err, Ok
+
+T = TypeVar("T")
+
+GateErrorCode: TypeAlias = Literal[
+    "SESSION_LOCKED",
+    "SESSION_LOCK_REENTRANT",
+    "LOCK_ACQUIRE_FAILED",
+    "LOCK_RELEASE_FAILED",
+    "SESSION_NOT_HEALTHY",
+    "SESSION_LOAD_FAILED",
+    "GATE_CALLBACK_FAILED",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class GateError:
+    """Why the gate did not let a call through, or what went wrong inside."""
+
+    code: GateErrorCode
+    message: str
+    health: Health | None = None
+    cause: StoreError | Exception | None = None
+
+
+class Gate:
+    """Guards the sessions of one store in this process."""
+
+    def __init__(self, store: SessionReader, lock: SessionLock) -> None:
+        self._store = store
+        self._lock = lock
+        self._inside: dict[SessionId, object] = {}
+
+    def with_healthy_session_lock(
+        self, session_id: SessionId, call: Callable[[Witness, SessionTruth], T]
+    ) -> Ok[T] | Err[GateError]:
+        """Run `call` with a witness and the verified log, as the session's only writer."""
+        mine = object()
+        # One step that both looks and enters, so that two threads can't both find the gate empty.
+        if self._inside.setdefault(session_id, mine) is not mine:
+            return Err(GateError("SESSION_LOCK_REENTRANT", "This session is being written to by this very process."))
+        try:
+            return self._checked(session_id, call)
+        finally:
+            del self._inside[session_id]
+
+    def _checked(self, session_id: SessionId, call: Callable[[Witness, SessionTruth], T]) -> Ok[T] | Err[GateError]:
+        before = self._healthy(session_id)
+        if isinstance(before, Err):
+            return before
+        acquired = self._lock.acquire(session_id)
+        if isinstance(acquired, Err):
+            code: GateErrorCode = "SESSION_LOCKED" if isinstance(acquired.error, LockBusy) else "LOCK_ACQUIRE_FAILED"
+            return Err(GateError(code, acquired.error.message))
+        result = self._locked(session_id, call)
+        released = self._lock.release(session_id)
+        if isinstance(released, Err):
+            return Err(GateError("LOCK_RELEASE_FAILED", released.error.message))
+        return result
+
+    def _locked(self, session_id: SessionId, call: Callable[[Witness, SessionTruth], T]) -> Ok[T] | Err[GateError]:
+        truth = self._healthy(session_id)
+        if isinstance(truth, Err):
+            return truth
+        witness = Witness(session_id)
+        try:
+            return Ok(call(witness, truth.value))
+        except Exception as problem:
+            return Err(GateError("GATE_CALLBACK_FAILED", f"{type(problem).__name__}: {problem}", cause=problem))
+        finally:
+            witness.revoke()
+
+    def _healthy(self, session_id: SessionId) -> Ok[SessionTruth] | Err[GateError]:
+        loaded = self._store.load(session_id)
+        health = assess(loaded)
+        if isinstance(health, Err):
+            message = f"The session could not be loaded ({health.error.code})."
+            return Err(GateError("SESSION_LOAD_FAILED", message, cause=health.error))
+        if isinstance(loaded, Err) or not isinstance(health.value, Healthy):
+            message = f"The session can't be continued: {health.value.kind}."
+            return Err(GateError("SESSION_NOT_HEALTHY", message, health=health.value))
+        return loaded

@@ -1,0 +1,70 @@
+"""Session health: a pure verdict on what loading gave. Only a healthy session can be continued."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal, TypeAlias
+
+from pytest_workrail.engine.events.wire import CorruptionReason
+from pytest_workrail.engine.projections.dag import project_dag
+from pytest_workrail.engine.store.loaded import SessionTruth
+from pytest_workrail.engine.store.ports import StoreCorruption, StoreError
+from workrail_lint.base.js import Json
+from workrail_lint.base.result import Err, Ok
+
+
+@dataclass(frozen=True, slots=True)
+class Healthy:
+    """Everything verified."""
+
+    kind: ClassVar[Literal["healthy"]] = "healthy"
+
+
+@dataclass(frozen=True, slots=True)
+class CorruptTail:
+    """A prefix can be read, not continued."""
+
+    kind: ClassVar[Literal["corrupt_tail"]] = "corrupt_tail"
+    reason: CorruptionReason
+
+
+@dataclass(frozen=True, slots=True)
+class CorruptHead:
+    """Nothing can be trusted."""
+
+    kind: ClassVar[Literal["corrupt_head"]] = "corrupt_head"
+    reason: CorruptionReason
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownVersion:
+    """Written by a later version."""
+
+    kind: ClassVar[Literal["unknown_version"]] = "unknown_version"
+    reason: CorruptionReason
+
+
+Health: TypeAlias = Healthy | CorruptTail | CorruptHead | UnknownVersion
+
+
+def assess(loaded: Ok[SessionTruth] | Err[StoreError]) -> Ok[Health] | Err[StoreError]:
+    """The health of a session. A failure that says nothing about the stored bytes is passed on."""
+    match loaded:
+        case Ok(truth):
+            dag = project_dag(truth.events)
+            if isinstance(dag, Err):
+                return Ok(CorruptTail(CorruptionReason("non_contiguous_indices", dag.error.message)))
+            return Ok(Healthy())
+        case Err(StoreCorruption(location=location, reason=reason)):
+            if reason.code == "unknown_schema_version":
+                return Ok(UnknownVersion(reason))
+            return Ok(CorruptHead(reason) if location == "head" else CorruptTail(reason))
+        case Err(error):
+            return Err(error)
+
+
+def health_data(health: Health) -> dict[str, Json]:
+    """The health as an answer shows it."""
+    if isinstance(health, Healthy):
+        return {"kind": health.kind}
+    return {"kind": health.kind, "reason": {"code": health.reason.code, "message": health.reason.message}}

@@ -1,0 +1,86 @@
+"""A home for sessions: every store, the gate and the token desk, put together in memory or on disk."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from pytest_workrail.engine.events.ids import IdMint
+from pytest_workrail.engine.store.aliases import FileAliasIndex, MemoryAliasIndex
+from pytest_workrail.engine.store.disk import DiskFiles
+from pytest_workrail.engine.store.durable import prepare_root
+from pytest_workrail.engine.store.files import Files
+from pytest_workrail.engine.store.filesystem import FilePinnedWorkflowStore, FileSessionStore, FileSnapshotStore
+from pytest_workrail.engine.store.gate import Gate
+from pytest_workrail.engine.store.keyring import FileKeyring, MemoryKeyring
+from pytest_workrail.engine.store.lock import FileSessionLock, Holder
+from pytest_workrail.engine.store.memory import (
+    MemoryPinnedWorkflowStore,
+    MemorySessionLock,
+    MemorySessionStore,
+    MemorySnapshotStore,
+)
+from pytest_workrail.engine.store.ports import Clock
+from pytest_workrail.engine.store.transfer import Stores
+from pytest_workrail.engine.tokens.issuer import TokenDesk
+from pytest_workrail.engine.tokens.ports import Entropy, Keyring
+from workrail_lint.base.result import Err, Ok
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """What the protocol needs to run sessions."""
+
+    stores: Stores
+    gate: Gate
+    desk: TokenDesk
+    keyring: Keyring
+    mint: IdMint
+    clock: Clock
+    entropy: Entropy
+
+
+def in_memory(clock: Clock, entropy: Entropy) -> Home:
+    """A home that is gone with the process. Its key is the public test key, so tokens can be reproduced."""
+    sessions = MemorySessionStore()
+    keyring = MemoryKeyring(entropy)
+    return Home(
+        stores=Stores(sessions, MemorySnapshotStore(), MemoryPinnedWorkflowStore()),
+        gate=Gate(sessions, MemorySessionLock()),
+        desk=TokenDesk(keyring, MemoryAliasIndex(), entropy),
+        keyring=keyring,
+        mint=IdMint(entropy.generate),
+        clock=clock,
+        entropy=entropy,
+    )
+
+
+def on_disk(root: Path, clock: Clock, entropy: Entropy, worker_id: str = "main") -> Ok[Home] | Err[str]:
+    """A home in a folder, which several processes may share."""
+    try:
+        made = [folder for folder in (root, *root.parents) if not folder.exists()]
+        root.mkdir(parents=True, exist_ok=True)
+        files = DiskFiles(root)
+        prepare_root(files)
+        for folder in made:
+            DiskFiles(folder.parent).sync_dir("")
+    except OSError as problem:
+        return Err(f"The data folder can't be used: {problem.strerror}")
+    holder = Holder(os.getpid(), worker_id, entropy.generate(8).hex())
+    return Ok(on_files(files, clock, entropy, holder))
+
+
+def on_files(files: Files, clock: Clock, entropy: Entropy, holder: Holder) -> Home:
+    """A home on any file operations."""
+    sessions = FileSessionStore(files)
+    keyring = FileKeyring(files, entropy)
+    return Home(
+        stores=Stores(sessions, FileSnapshotStore(files), FilePinnedWorkflowStore(files)),
+        gate=Gate(sessions, FileSessionLock(files, holder, clock)),
+        desk=TokenDesk(keyring, FileAliasIndex(files), entropy),
+        keyring=keyring,
+        mint=IdMint(entropy.generate),
+        clock=clock,
+        entropy=entropy,
+    )

@@ -1,0 +1,91 @@
+"""Signing keys, in a file or fixed in memory."""
+
+from __future__ import annotations
+
+from pytest_workrail.engine.store import layout
+from pytest_workrail.engine.store.durable import publish, said, settle, unique_aside, write_durably
+from pytest_workrail.engine.store.files import Files
+from pytest_workrail.engine.tokens.keys import KEY_BYTES, KeyPair, keyring_bytes, read_keyring
+from pytest_workrail.engine.tokens.ports import Entropy, KeyringError
+from workrail_lint.base.result import Err, Ok
+
+# Known to everybody, and meant to be: with it and injected entropy the tokens of a test are reproducible.
+TEST_KEY = bytes(range(KEY_BYTES))
+
+
+class MemoryKeyring:
+    """Keys that live as long as this object."""
+
+    def __init__(self, entropy: Entropy, pair: KeyPair | None = None) -> None:
+        self._entropy = entropy
+        self._pair = pair or KeyPair(TEST_KEY)
+
+    def load(self) -> Ok[KeyPair] | Err[KeyringError]:
+        return Ok(self._pair)
+
+    def rotate(self) -> Ok[KeyPair] | Err[KeyringError]:
+        fresh = _fresh_key(self._entropy)
+        if isinstance(fresh, Err):
+            return fresh
+        self._pair = self._pair.rotated(fresh.value)
+        return Ok(self._pair)
+
+
+class FileKeyring:
+    """Keys in a file, made on first use."""
+
+    def __init__(self, files: Files, entropy: Entropy) -> None:
+        self._files = files
+        self._entropy = entropy
+        self._is_settled = False
+
+    def load(self) -> Ok[KeyPair] | Err[KeyringError]:
+        try:
+            raw = self._files.read(layout.KEYRING)
+            if raw is None:
+                fresh = _fresh_key(self._entropy)
+                if isinstance(fresh, Err):
+                    return fresh
+                # Another process may make the keyring at this moment; whoever is first, everybody uses it.
+                publish(self._files, layout.KEYRING, keyring_bytes(KeyPair(fresh.value)))
+                raw = self._files.read(layout.KEYRING) or b""
+            if not self._is_settled:
+                settle(self._files, layout.KEYRING)
+                self._is_settled = True
+        except OSError as problem:
+            return _io_error(problem)
+        pair = read_keyring(raw)
+        if isinstance(pair, Err):
+            return Err(KeyringError("KEYRING_CORRUPTION_DETECTED", pair.error))
+        return pair
+
+    def rotate(self) -> Ok[KeyPair] | Err[KeyringError]:
+        fresh = _fresh_key(self._entropy)
+        if isinstance(fresh, Err):
+            return fresh
+        try:
+            # Two rotations at once would make one key forget the other without ever having been previous.
+            with self._files.guard(layout.KEYS) as alone:
+                if not alone:
+                    return Err(KeyringError("KEYRING_IO_ERROR", "another process is rotating the keys"))
+                pair = self.load()
+                if isinstance(pair, Err):
+                    return pair
+                rotated = pair.value.rotated(fresh.value)
+                aside = unique_aside(layout.KEYRING)
+                write_durably(self._files, layout.KEYRING, keyring_bytes(rotated), aside=aside)
+        except OSError as problem:
+            return _io_error(problem)
+        return Ok(rotated)
+
+
+def _fresh_key(entropy: Entropy) -> Ok[bytes] | Err[KeyringError]:
+    key = entropy.generate(KEY_BYTES)
+    if len(key) != KEY_BYTES:
+        message = f"asked for {KEY_BYTES} random bytes, got {len(key)}"
+        return Err(KeyringError("KEYRING_INVARIANT_VIOLATION", message))
+    return Ok(key)
+
+
+def _io_error(problem: OSError) -> Err[KeyringError]:
+    return Err(KeyringError("KEYRING_IO_ERROR", said(problem)))

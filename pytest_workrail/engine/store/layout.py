@@ -1,0 +1,46 @@
+"""Where things lie below the data root."""
+
+from __future__ import annotations
+
+import re
+
+from pytest_workrail.engine.events.ids import SessionId, SnapshotRef, WorkflowHash
+
+SESSIONS = "sessions"
+SNAPSHOTS = "snapshots"
+PINNED_WORKFLOWS = "workflows/pinned"
+KEYS = "keys"
+KEYRING = f"{KEYS}/keyring.json"
+TOKEN_INDEX = f"{KEYS}/token-index.jsonl"
+
+SESSION_NAME = re.compile(r"sess_[A-Za-z0-9_]+")
+_UNSAFE = re.compile(r"[^A-Za-z0-9._-]")
+
+
+def session_dir(session_id: SessionId) -> str:
+    """The folder of a session."""
+    return f"{SESSIONS}/{session_id}"
+
+
+def manifest(session_id: SessionId) -> str:
+    """The manifest of a session."""
+    return f"{SESSIONS}/{session_id}/manifest.jsonl"
+
+
+def lock(session_id: SessionId) -> str:
+    """The lock file of a session."""
+    return f"{SESSIONS}/{session_id}/.lock"
+
+
+def snapshot(ref: SnapshotRef) -> str:
+    """The file of a snapshot."""
+    return f"{SNAPSHOTS}/{_file_name(ref)}"
+
+
+def pinned_workflow(workflow_hash: WorkflowHash) -> str:
+    """The file of a pinned workflow."""
+    return f"{PINNED_WORKFLOWS}/{_file_name(workflow_hash)}"
+
+
+def _file_name(digest: str) -> str:
+    return f"{_UNSAFE.sub('_', digest)}.json"

@@ -1,0 +1,69 @@
+"""A session as it was loaded: verified events and the manifest that attests them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pytest_workrail.engine.events.ids import SessionId
+from pytest_workrail.engine.events.kinds import Event
+from pytest_workrail.engine.events.manifest import ManifestRecord, SegmentClosed
+from pytest_workrail.engine.events.wire import CorruptionReason
+from pytest_workrail.engine.projections.index import log_index
+
+
+@dataclass(frozen=True, slots=True)
+class SessionTruth:
+    """The events of a session in order, and its manifest."""
+
+    events: tuple[Event, ...] = ()
+    manifest: tuple[ManifestRecord, ...] = ()
+
+    @property
+    def next_index(self) -> int:
+        """The index the next event gets."""
+        return len(self.events)
+
+    def find(self, dedupe_key: str) -> Event | None:
+        """The event known by a dedupe key."""
+        return log_index(self.events).by_key.get(dedupe_key)
+
+    def as_of(self, event_index: int) -> tuple[Event, ...]:
+        """The log as it stood when the append that holds this event was done.
+
+        A replayed answer is rendered from this, so that it can't differ from the first one.
+        """
+        # Backwards, because most questions are about what happened last.
+        for record in reversed(self.manifest):
+            if isinstance(record, SegmentClosed) and record.first_event_index <= event_index:
+                if event_index > record.last_event_index:
+                    break
+                return self.events[: record.last_event_index + 1]
+        raise IndexError(f"no event has index {event_index}")
+
+
+@dataclass(frozen=True, slots=True)
+class Complete:
+    """Everything the manifest attests is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Truncated:
+    """The log goes on, but from here it can't be trusted."""
+
+    reason: CorruptionReason
+
+
+@dataclass(frozen=True, slots=True)
+class ValidatedPrefix:
+    """What salvage found: to look at and to export, never to continue from."""
+
+    truth: SessionTruth
+    extent: Complete | Truncated
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEntry:
+    """A session on the list, and when it last changed."""
+
+    session_id: SessionId
+    modified_ms: int

@@ -1,0 +1,111 @@
+"""Sessions, content and locks in memory: the same answers as on files, and nothing kept."""
+
+from __future__ import annotations
+
+from pytest_workrail.engine.events.ids import SessionId, SnapshotRef, WorkflowHash
+from pytest_workrail.engine.events.plan import AppendPlan
+from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
+from pytest_workrail.engine.events.wire import decode_json
+from pytest_workrail.engine.store import log
+from pytest_workrail.engine.store.loaded import Complete, SessionEntry, SessionTruth, ValidatedPrefix
+from pytest_workrail.engine.store.lock import RETRY_AFTER_MS
+from pytest_workrail.engine.store.permit import Witness
+from pytest_workrail.engine.store.ports import ContentError, LockBusy, LockIoError, StoreError, StoreInvariantViolation
+from workrail_lint.base.canonical import CanonicalError, canonical_bytes, digest
+from workrail_lint.base.js import Json
+from workrail_lint.base.result import Err, Ok
+
+_EMPTY = SessionTruth()
+
+
+class MemorySessionStore:
+    """Sessions in a dictionary. A session changed last when its last event says so."""
+
+    def __init__(self) -> None:
+        self._sessions: dict[SessionId, SessionTruth] = {}
+
+    def load(self, session_id: SessionId) -> Ok[SessionTruth] | Err[StoreError]:
+        return Ok(self._sessions.get(session_id, _EMPTY))
+
+    def load_validated_prefix(self, session_id: SessionId) -> Ok[ValidatedPrefix] | Err[StoreError]:
+        return Ok(ValidatedPrefix(self._sessions.get(session_id, _EMPTY), Complete()))
+
+    def list_sessions(self) -> Ok[tuple[SessionEntry, ...]] | Err[StoreError]:
+        entries = [
+            SessionEntry(session_id, truth.events[-1].timestamp_ms) for session_id, truth in self._sessions.items()
+        ]
+        return Ok(tuple(sorted(entries, key=lambda entry: (-entry.modified_ms, entry.session_id))))
+
+    def append(self, witness: Witness, plan: AppendPlan) -> Ok[None] | Err[StoreError]:
+        if not witness.is_held:
+            return Err(StoreInvariantViolation("the gate call that allowed this append is over"))
+        session_id = witness.session_id
+        truth = self._sessions.get(session_id, _EMPTY)
+        prepared = log.prepare(session_id, truth, plan)
+        if isinstance(prepared, Err):
+            return prepared
+        if prepared.value is not None:
+            # The events as read back, not the caller's objects, whose contexts the caller could still change.
+            new = prepared.value
+            self._sessions[session_id] = SessionTruth(truth.events + new.events, truth.manifest + new.records)
+        return Ok(None)
+
+
+class MemorySnapshotStore:
+    """Snapshots in a dictionary."""
+
+    def __init__(self) -> None:
+        self._snapshots: dict[SnapshotRef, ExecutionSnapshot] = {}
+
+    def put(self, snapshot: ExecutionSnapshot) -> Ok[SnapshotRef] | Err[ContentError]:
+        ref = snapshot.ref
+        self._snapshots.setdefault(ref, snapshot)
+        return Ok(ref)
+
+    def get(self, ref: SnapshotRef) -> Ok[ExecutionSnapshot | None] | Err[ContentError]:
+        return Ok(self._snapshots.get(ref))
+
+
+class MemoryPinnedWorkflowStore:
+    """Pinned workflows in a dictionary, as bytes, so that nobody can change one."""
+
+    def __init__(self) -> None:
+        self._workflows: dict[WorkflowHash, bytes] = {}
+
+    def put(self, workflow: dict[str, Json]) -> Ok[WorkflowHash] | Err[ContentError]:
+        try:
+            raw = canonical_bytes(workflow)
+        except CanonicalError as problem:
+            return Err(ContentError("PINNED_WORKFLOW_STORE_CORRUPTION_DETECTED", str(problem)))
+        workflow_hash = WorkflowHash(digest(raw))
+        self._workflows.setdefault(workflow_hash, raw)
+        return Ok(workflow_hash)
+
+    def get(self, workflow_hash: WorkflowHash) -> Ok[dict[str, Json] | None] | Err[ContentError]:
+        raw = self._workflows.get(workflow_hash)
+        if raw is None:
+            return Ok(None)
+        decoded = decode_json(raw)
+        if isinstance(decoded, Err) or not isinstance(decoded.value, dict):
+            message = f"{workflow_hash} is not a workflow"
+            return Err(ContentError("PINNED_WORKFLOW_STORE_CORRUPTION_DETECTED", message))
+        return Ok(decoded.value)
+
+
+class MemorySessionLock:
+    """Locks in a set."""
+
+    def __init__(self) -> None:
+        self._held: set[SessionId] = set()
+
+    def acquire(self, session_id: SessionId) -> Ok[None] | Err[LockBusy | LockIoError]:
+        if session_id in self._held:
+            return Err(LockBusy("The session is locked: it is held. Try again shortly.", RETRY_AFTER_MS))
+        self._held.add(session_id)
+        return Ok(None)
+
+    def release(self, session_id: SessionId) -> Ok[None] | Err[LockIoError]:
+        if session_id not in self._held:
+            return Err(LockIoError("the lock is no longer ours"))
+        self._held.remove(session_id)
+        return Ok(None)

@@ -1,0 +1,186 @@
+"""Taking a session out as a bundle and bringing one in as a new session."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from pytest_workrail.engine.events import base32
+from pytest_workrail.engine.events.ids import ID_BYTES, IdMint, SessionId, SnapshotRef, WorkflowHash
+from pytest_workrail.engine.events.kinds import Event, event_from
+from pytest_workrail.engine.events.plan import AppendPlan, pins_of
+from pytest_workrail.engine.events.snapshot import ExecutionSnapshot, snapshot_from
+from pytest_workrail.engine.projections.dag import project_dag
+from pytest_workrail.engine.store import bundle, log
+from pytest_workrail.engine.store.bundle import BundleError, CheckedBundle, Producer
+from pytest_workrail.engine.store.gate import Gate, GateError
+from pytest_workrail.engine.store.loaded import SessionTruth
+from pytest_workrail.engine.store.permit import Witness
+from pytest_workrail.engine.store.ports import (
+    Clock,
+    PinnedWorkflowStore,
+    SessionReader,
+    SessionStore,
+    SnapshotStore,
+    StoreError,
+)
+from pytest_workrail.engine.tokens.ports import Entropy
+from workrail_lint.base.canonical import CanonicalError
+from workrail_lint.base.js import Json
+from workrail_lint.base.result import Err, Ok
+
+ExportCode: TypeAlias = Literal[
+    "EXPORT_SESSION_STORE_ERROR",
+    "EXPORT_SNAPSHOT_STORE_ERROR",
+    "EXPORT_PINNED_WORKFLOW_STORE_ERROR",
+    "EXPORT_MISSING_SNAPSHOT",
+    "EXPORT_MISSING_PINNED_WORKFLOW",
+    "EXPORT_BUILD_FAILED",
+    "BUNDLE_BUILD_EMPTY_EVENTS",
+]
+ImportCode: TypeAlias = Literal[
+    "IMPORT_SNAPSHOT_PARSE_ERROR",
+    "IMPORT_SNAPSHOT_STORE_ERROR",
+    "IMPORT_PINNED_WORKFLOW_STORE_ERROR",
+    "IMPORT_SESSION_STORE_ERROR",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ExportFailure:
+    """Why a session could not be taken out."""
+
+    code: ExportCode
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImportFailure:
+    """Why a bundle that was in order could not be stored."""
+
+    code: ImportCode
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """Where sessions and what they need are kept."""
+
+    sessions: SessionStore
+    snapshots: SnapshotStore
+    workflows: PinnedWorkflowStore
+
+
+def export_session(
+    stores: Stores, session_id: SessionId, *, producer: Producer, clock: Clock, entropy: Entropy, salvage: bool = False
+) -> Ok[dict[str, Json]] | Err[ExportFailure]:
+    """The bundle of a session. With `salvage`, of as much of a damaged one as can be trusted."""
+    truth = _truth(stores.sessions, session_id, salvage)
+    if isinstance(truth, Err):
+        return Err(ExportFailure("EXPORT_SESSION_STORE_ERROR", f"The session can't be read ({truth.error.code})."))
+    if not truth.value.events:
+        return Err(ExportFailure("BUNDLE_BUILD_EMPTY_EVENTS", "The session has no events."))
+    snapshots: dict[SnapshotRef, ExecutionSnapshot] = {}
+    for ref in bundle.required_snapshots(truth.value):
+        snapshot = stores.snapshots.get(ref)
+        if isinstance(snapshot, Err):
+            return Err(ExportFailure("EXPORT_SNAPSHOT_STORE_ERROR", snapshot.error.message))
+        if snapshot.value is None:
+            return Err(ExportFailure("EXPORT_MISSING_SNAPSHOT", f"{ref} is missing"))
+        snapshots[ref] = snapshot.value
+    workflows: dict[WorkflowHash, dict[str, Json]] = {}
+    for name in bundle.required_workflows(truth.value):
+        workflow = stores.workflows.get(name)
+        if isinstance(workflow, Err):
+            return Err(ExportFailure("EXPORT_PINNED_WORKFLOW_STORE_ERROR", workflow.error.message))
+        if workflow.value is None:
+            return Err(ExportFailure("EXPORT_MISSING_PINNED_WORKFLOW", f"{name} is missing"))
+        workflows[name] = workflow.value
+    moment = datetime.datetime.fromtimestamp(clock.now_ms() / 1000, tz=datetime.UTC)
+    try:
+        return Ok(
+            bundle.build(
+                bundle_id=f"bundle_{base32.encode(entropy.generate(ID_BYTES))}",
+                exported_at=moment.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+                producer=producer,
+                session_id=session_id,
+                truth=truth.value,
+                snapshots=snapshots,
+                pinned_workflows=workflows,
+            )
+        )
+    except CanonicalError as problem:
+        return Err(ExportFailure("EXPORT_BUILD_FAILED", str(problem)))
+
+
+def _truth(sessions: SessionReader, session_id: SessionId, salvage: bool) -> Ok[SessionTruth] | Err[StoreError]:
+    if not salvage:
+        return sessions.load(session_id)
+    prefix = sessions.load_validated_prefix(session_id)
+    return prefix if isinstance(prefix, Err) else Ok(prefix.value.truth)
+
+
+def import_bundle(
+    raw: bytes, stores: Stores, gate: Gate, mint: IdMint
+) -> Ok[SessionId] | Err[BundleError | ImportFailure]:
+    """Bring a bundle in, always as a new session, after everything about it has been verified."""
+    checked = bundle.check(raw)
+    if isinstance(checked, Err):
+        return checked
+    session_id = mint.session()
+    plan = _plan(checked.value, session_id)
+    if isinstance(plan, Err):
+        return plan
+    snapshots: list[ExecutionSnapshot] = []
+    for ref, content in checked.value.snapshots.items():
+        snapshot = snapshot_from(content)  # type: ignore[arg-type]  # decoded JSON
+        if isinstance(snapshot, Err):
+            return Err(ImportFailure("IMPORT_SNAPSHOT_PARSE_ERROR", f"{ref}: {snapshot.error.message}"))
+        snapshots.append(snapshot.value)
+    for each in snapshots:
+        stored = stores.snapshots.put(each)
+        if isinstance(stored, Err):
+            return Err(ImportFailure("IMPORT_SNAPSHOT_STORE_ERROR", stored.error.message))
+    for workflow in checked.value.pinned_workflows.values():
+        pinned = stores.workflows.put(workflow)  # type: ignore[arg-type]  # decoded JSON
+        if isinstance(pinned, Err):
+            return Err(ImportFailure("IMPORT_PINNED_WORKFLOW_STORE_ERROR", pinned.error.message))
+
+    def write(witness: Witness, _: SessionTruth) -> Ok[None] | Err[StoreError]:
+        return stores.sessions.append(witness, plan.value)
+
+    outcome = gate.with_healthy_session_lock(session_id, write)
+    failure: GateError | StoreError | None = None
+    if isinstance(outcome, Err):
+        failure = outcome.error
+    elif isinstance(outcome.value, Err):
+        failure = outcome.value.error
+    if failure is not None:
+        return Err(ImportFailure("IMPORT_SESSION_STORE_ERROR", f"The session was not stored ({failure.code})."))
+    return Ok(session_id)
+
+
+def _plan(checked: CheckedBundle, session_id: SessionId) -> Ok[AppendPlan] | Err[BundleError]:
+    """The bundle's events as one plan of the new session, tried before anything is written."""
+    events: list[Event] = []
+    for event in checked.events:
+        renamed = event_from(_renamed(event, checked.session_id, session_id))
+        if isinstance(renamed, Err):
+            return Err(BundleError("BUNDLE_INVALID_FORMAT", renamed.error.message))
+        events.append(renamed.value)
+    plan = AppendPlan(tuple(events), pins_of(events))
+    prepared = log.prepare(session_id, SessionTruth(), plan)
+    if isinstance(prepared, Err):
+        return Err(BundleError("BUNDLE_INVALID_FORMAT", prepared.error.message))
+    dag = project_dag(plan.events)
+    if isinstance(dag, Err):
+        return Err(BundleError("BUNDLE_INVALID_FORMAT", dag.error.message))
+    return Ok(plan)
+
+
+def _renamed(event: Event, old: str, new: SessionId) -> dict[str, Json]:
+    value = event.to_wire()
+    value["sessionId"] = new
+    value["dedupeKey"] = ":".join(new if part == old else part for part in event.dedupe_key.split(":"))
+    return value

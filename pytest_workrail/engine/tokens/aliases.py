@@ -1,0 +1,64 @@
+"""Alias records: what the nonce of a short token stands for. An index, not durable truth."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, NamedTuple, TypeAlias
+
+from pydantic import Field, TypeAdapter, model_validator
+
+from pytest_workrail.engine.events.fields import AttemptId, NodeId, RunId, SessionId, WorkflowRef
+from pytest_workrail.engine.events.wire import CorruptionReason, Wire, read_record
+from pytest_workrail.engine.tokens.short import NONCE_BYTES, TokenKind
+from workrail_lint.base.result import Err, Ok
+
+AliasSlot: TypeAlias = Literal["retry"]
+
+
+class AliasKey(NamedTuple):
+    """What a token is for; a second token for the same thing is the first one again."""
+
+    kind: TokenKind
+    slot: AliasSlot | None
+    session_id: str
+    node_id: str
+    attempt_id: str | None
+
+
+class AliasRecord(Wire):
+    """One line of the alias index."""
+
+    v: Literal[1] = 1
+    nonce_hex: Annotated[str, Field(pattern=f"^[0-9a-f]{{{2 * NONCE_BYTES}}}$")]
+    token_kind: TokenKind
+    alias_slot: AliasSlot | None = None
+    session_id: SessionId
+    run_id: RunId
+    node_id: NodeId
+    attempt_id: AttemptId | None = None
+    workflow_hash_ref: WorkflowRef | None = None
+
+    @model_validator(mode="after")
+    def _bound_as_its_kind_needs(self) -> AliasRecord:
+        if self.token_kind != "state" and self.attempt_id is None:
+            raise ValueError("a token that acts names its attempt")
+        if self.token_kind in ("state", "continue") and self.workflow_hash_ref is None:
+            raise ValueError("a token that reads names its workflow")
+        return self
+
+    @property
+    def nonce(self) -> bytes:
+        """The nonce as bytes."""
+        return bytes.fromhex(self.nonce_hex)
+
+    @property
+    def key(self) -> AliasKey:
+        """What the token is for."""
+        return AliasKey(self.token_kind, self.alias_slot, self.session_id, self.node_id, self.attempt_id)
+
+
+_ALIAS: TypeAdapter[AliasRecord] = TypeAdapter(AliasRecord)
+
+
+def read_alias(raw: bytes) -> Ok[AliasRecord] | Err[CorruptionReason]:
+    """The alias record in one line."""
+    return read_record(raw, _ALIAS)

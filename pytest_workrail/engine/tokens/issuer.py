@@ -1,0 +1,194 @@
+"""The token desk: hands out tokens for nodes and attempts, and says what a token that comes back stands for.
+
+Asking twice for the token of the same thing gives the same token, which is what makes replayed answers equal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from pytest_workrail.engine.events.ids import AttemptId, NodeId, RunId, SessionId, WorkflowRef
+from pytest_workrail.engine.tokens import long, short
+from pytest_workrail.engine.tokens.aliases import AliasKey, AliasRecord, AliasSlot
+from pytest_workrail.engine.tokens.binary import AttemptPayload, StatePayload
+from pytest_workrail.engine.tokens.errors import TokenError, bad_signature, invalid_format
+from pytest_workrail.engine.tokens.ports import AliasError, AliasIndex, Entropy, Keyring, KeyringError
+from pytest_workrail.engine.tokens.short import NONCE_BYTES, TokenKind
+from workrail_lint.base.result import Err, Ok
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A node of a run of a session."""
+
+    session_id: SessionId
+    run_id: RunId
+    node_id: NodeId
+
+
+@dataclass(frozen=True, slots=True)
+class ContinueGrant:
+    """May continue one attempt on a node."""
+
+    place: Place
+    attempt_id: AttemptId
+    workflow_ref: WorkflowRef
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointGrant:
+    """May set a checkpoint for one attempt on a node."""
+
+    place: Place
+    attempt_id: AttemptId
+
+
+@dataclass(frozen=True, slots=True)
+class StateGrant:
+    """May look at a node."""
+
+    place: Place
+    workflow_ref: WorkflowRef
+
+
+DeskFailure: TypeAlias = KeyringError | AliasError
+
+
+class TokenDesk:
+    """Tokens over a keyring, an alias index and a source of nonces."""
+
+    def __init__(self, keyring: Keyring, aliases: AliasIndex, entropy: Entropy) -> None:
+        self._keyring = keyring
+        self._aliases = aliases
+        self._entropy = entropy
+
+    def continue_token(self, grant: ContinueGrant, slot: AliasSlot | None = None) -> Ok[str] | Err[DeskFailure]:
+        """The short token that continues an attempt; the slot tells a retry token from the plain one."""
+        return self._issue("continue", grant.place, grant.attempt_id, grant.workflow_ref, slot)
+
+    def checkpoint_token(self, grant: CheckpointGrant) -> Ok[str] | Err[DeskFailure]:
+        """The short token that sets a checkpoint."""
+        return self._issue("checkpoint", grant.place, grant.attempt_id, None, None)
+
+    def state_token(self, grant: StateGrant) -> Ok[str] | Err[DeskFailure]:
+        """The short token that looks at a node."""
+        return self._issue("state", grant.place, None, grant.workflow_ref, None)
+
+    def long_state_token(self, grant: StateGrant) -> Ok[str] | Err[DeskFailure]:
+        """The long token that looks at a node; needs no alias record, so a read-only call can give it out."""
+        keys = self._keyring.load()
+        if isinstance(keys, Err):
+            return keys
+        place = grant.place
+        payload = StatePayload(place.session_id, place.run_id, place.node_id, grant.workflow_ref)
+        return Ok(long.sign(payload, keys.value))
+
+    def resolve_continue(self, text: str) -> Ok[ContinueGrant] | Err[TokenError | DeskFailure]:
+        """What a continue token allows."""
+        if short.claimed_kind(text) != "continue":
+            return Err(invalid_format("Expected a continue token (ct_...)."))
+        record = self._resolve(text, "continue", "Continue token")
+        if isinstance(record, Err):
+            return record
+        found = record.value
+        if found.attempt_id is None or found.workflow_hash_ref is None:
+            raise AssertionError("an alias record of a continue token names both")
+        return Ok(ContinueGrant(_place(found), found.attempt_id, found.workflow_hash_ref))
+
+    def resolve_checkpoint(self, text: str) -> Ok[CheckpointGrant] | Err[TokenError | DeskFailure]:
+        """What a checkpoint token, short or long, allows."""
+        if short.claimed_kind(text) == "checkpoint":
+            record = self._resolve(text, "checkpoint", "Short token")
+            if isinstance(record, Err):
+                return record
+            found = record.value
+            if found.attempt_id is None:
+                raise AssertionError("an alias record of a checkpoint token names its attempt")
+            return Ok(CheckpointGrant(_place(found), found.attempt_id))
+        keys = self._keyring.load()
+        if isinstance(keys, Err):
+            return keys
+        payload = long.verify(text, keys.value, "checkpoint")
+        if isinstance(payload, Err):
+            return payload
+        if not isinstance(payload.value, AttemptPayload):
+            raise AssertionError("a verified checkpoint token names its attempt")
+        return Ok(CheckpointGrant(_payload_place(payload.value), payload.value.attempt_id))
+
+    def resolve_state(self, text: str) -> Ok[StateGrant] | Err[TokenError | DeskFailure]:
+        """What a state token, short or long, allows."""
+        if short.claimed_kind(text) == "state":
+            record = self._resolve(text, "state", "Short token")
+            if isinstance(record, Err):
+                return record
+            found = record.value
+            if found.workflow_hash_ref is None:
+                raise AssertionError("an alias record of a state token names its workflow")
+            return Ok(StateGrant(_place(found), found.workflow_hash_ref))
+        keys = self._keyring.load()
+        if isinstance(keys, Err):
+            return keys
+        payload = long.verify(text, keys.value, "state")
+        if isinstance(payload, Err):
+            return payload
+        if not isinstance(payload.value, StatePayload):
+            raise AssertionError("a verified state token names its workflow")
+        return Ok(StateGrant(_payload_place(payload.value), payload.value.workflow_ref))
+
+    def _issue(
+        self,
+        kind: TokenKind,
+        place: Place,
+        attempt: AttemptId | None,
+        workflow_ref: WorkflowRef | None,
+        slot: AliasSlot | None,
+    ) -> Ok[str] | Err[DeskFailure]:
+        keys = self._keyring.load()
+        if isinstance(keys, Err):
+            return keys
+        known = self._aliases.by_key(AliasKey(kind, slot, place.session_id, place.node_id, attempt))
+        if isinstance(known, Err):
+            return known
+        if known.value is not None:
+            return Ok(short.spell(kind, known.value.nonce, keys.value))
+        record = AliasRecord(
+            nonce_hex=self._entropy.generate(NONCE_BYTES).hex(),
+            token_kind=kind,
+            alias_slot=slot,
+            session_id=place.session_id,
+            run_id=place.run_id,
+            node_id=place.node_id,
+            attempt_id=attempt,
+            workflow_hash_ref=workflow_ref,
+        )
+        added = self._aliases.add(record)
+        if isinstance(added, Err):
+            return added
+        return Ok(short.spell(kind, record.nonce, keys.value))
+
+    def _resolve(self, text: str, expected: TokenKind, name: str) -> Ok[AliasRecord] | Err[TokenError | DeskFailure]:
+        keys = self._keyring.load()
+        if isinstance(keys, Err):
+            return keys
+        opened = short.open_token(text, keys.value)
+        if isinstance(opened, Err):
+            if opened.error == "SHORT_TOKEN_BAD_SIGNATURE":
+                return Err(bad_signature(f"{name} HMAC verification failed."))
+            return Err(invalid_format(f"{name} format invalid: {opened.error}"))
+        record = self._aliases.by_nonce(opened.value[1])
+        if isinstance(record, Err):
+            return record
+        if record.value is None:
+            return Err(invalid_format(f"{name} is not known here."))
+        if record.value.token_kind != expected:
+            return Err(invalid_format(f"{name} was given out as a {record.value.token_kind} token."))
+        return Ok(record.value)
+
+
+def _place(record: AliasRecord) -> Place:
+    return Place(record.session_id, record.run_id, record.node_id)
+
+
+def _payload_place(payload: StatePayload | AttemptPayload) -> Place:
+    return Place(payload.session_id, payload.run_id, payload.node_id)

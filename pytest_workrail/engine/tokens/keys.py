@@ -1,0 +1,83 @@
+"""Signing keys: the current one signs, the current and the previous one verify."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pydantic import TypeAdapter
+
+from pytest_workrail.engine.events.wire import ClosedWire, read_record, record_line
+from pytest_workrail.engine.tokens import base64url
+from workrail_lint.base.result import Err, Ok
+
+KEY_BYTES = 32
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPair:
+    """Two keys at most. They never show in a representation."""
+
+    current: bytes = field(repr=False)
+    previous: bytes | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        for key in (self.current, self.previous):
+            if key is not None and len(key) != KEY_BYTES:
+                raise ValueError(f"a key has {KEY_BYTES} bytes, not {len(key)}")
+
+    def rotated(self, fresh: bytes) -> KeyPair:
+        """A fresh current key; what was current becomes previous, what was previous is forgotten."""
+        return KeyPair(fresh, self.current)
+
+    def sign(self, message: bytes) -> bytes:
+        """The signature of a message under the current key."""
+        return hmac.new(self.current, message, hashlib.sha256).digest()
+
+    def verifies(self, message: bytes, signature: bytes) -> bool:
+        """True when the current key, or else the previous one, made the signature or begins with it."""
+        for key in (self.current, self.previous):
+            if key is not None:
+                expected = hmac.new(key, message, hashlib.sha256).digest()[: len(signature)]
+                if signature and hmac.compare_digest(expected, signature):
+                    return True
+        return False
+
+
+class _Key(ClosedWire):
+    alg: Literal["hmac_sha256"] = "hmac_sha256"
+    key_base64_url: str
+
+
+class _Keyring(ClosedWire):
+    v: Literal[1] = 1
+    current: _Key
+    previous: _Key | None
+
+
+_KEYRING: TypeAdapter[_Keyring] = TypeAdapter(_Keyring)
+
+
+def _stored(key: bytes) -> _Key:
+    return _Key(key_base64_url=base64url.encode(key))
+
+
+def keyring_bytes(pair: KeyPair) -> bytes:
+    """The bytes of a keyring file."""
+    previous = None if pair.previous is None else _stored(pair.previous)
+    return record_line(_Keyring(current=_stored(pair.current), previous=previous))
+
+
+def read_keyring(raw: bytes) -> Ok[KeyPair] | Err[str]:
+    """The keys in a keyring file. The reason for a refusal never quotes the file."""
+    record = read_record(raw, _KEYRING)
+    if isinstance(record, Err):
+        return Err(f"the keyring is unreadable ({record.error.code})")
+    stored = [record.value.current] + ([record.value.previous] if record.value.previous else [])
+    keys = [base64url.decode(key.key_base64_url) for key in stored]
+    usable = [key for key in keys if key is not None and len(key) == KEY_BYTES]
+    if len(usable) != len(stored):
+        return Err(f"a key in the keyring does not have {KEY_BYTES} bytes")
+    return Ok(KeyPair(usable[0], usable[1] if len(usable) > 1 else None))

@@ -1,0 +1,62 @@
+"""Ports: what tokens need from the world. Protocols and errors as data; no behaviour."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from pytest_workrail.engine.tokens.aliases import AliasKey, AliasRecord
+from pytest_workrail.engine.tokens.keys import KeyPair
+from workrail_lint.base.result import Err, Ok
+
+
+class Entropy(Protocol):
+    """Random bytes; the only source of chance."""
+
+    def generate(self, size: int) -> bytes:
+        """That many bytes."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class KeyringError:
+    """The signing keys can't be had. The message never quotes them."""
+
+    code: Literal["KEYRING_IO_ERROR", "KEYRING_CORRUPTION_DETECTED", "KEYRING_INVARIANT_VIOLATION"]
+    message: str
+
+
+class Keyring(Protocol):
+    """The signing keys."""
+
+    def load(self) -> Ok[KeyPair] | Err[KeyringError]:
+        """The keys; made on first use."""
+        ...
+
+    def rotate(self) -> Ok[KeyPair] | Err[KeyringError]:
+        """A fresh current key; the former one still verifies, the one before it no longer does."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class AliasError:
+    """The alias index could not be read or added to."""
+
+    code: Literal["TOKEN_ALIAS_IO_ERROR", "TOKEN_ALIAS_DUPLICATE_NONCE"]
+    message: str
+
+
+class AliasIndex(Protocol):
+    """What short tokens stand for."""
+
+    def by_nonce(self, nonce: bytes) -> Ok[AliasRecord | None] | Err[AliasError]:
+        """The record of a nonce."""
+        ...
+
+    def by_key(self, key: AliasKey) -> Ok[AliasRecord | None] | Err[AliasError]:
+        """The record that already serves a purpose."""
+        ...
+
+    def add(self, record: AliasRecord) -> Ok[None] | Err[AliasError]:
+        """Keep a record, durably, before its token is handed out."""
+        ...

@@ -1,0 +1,156 @@
+"""The end of a session: the one place where goldens are written or removed."""
+
+from __future__ import annotations
+
+import posixpath
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from pytest_workrail.golden import files
+from pytest_workrail.golden.keys import PENDING
+from pytest_workrail.golden.modes import Mode, Policy
+from pytest_workrail.golden.pending import pending_bytes, pending_of
+from pytest_workrail.golden.test_records import Record, TestRecord, Verdict
+from pytest_workrail.golden.unused import unused_goldens
+from workrail_lint.base.result import Err, Ok
+
+_MOST_NAMED = 20
+
+
+class _Claim(NamedTuple):
+    """A golden, the test that wants it, and whether that test passed."""
+
+    nodeid: str
+    passed: bool
+    record: Record
+
+
+class Closing:
+    """Does what the mode allows with what the tests found. Collects what went wrong in `errors`."""
+
+    def __init__(self, root: Path, policy: Policy, tests: Mapping[str, TestRecord]) -> None:
+        self.errors: list[str] = []
+        self._root = root
+        self._policy = policy
+        self._tests = tests
+        self._beside: dict[str, set[str]] = {}
+        self._counts: Counter[str] = Counter()
+        self._named: list[tuple[str, Sequence[str]]] = []
+
+    @property
+    def has_goldens(self) -> bool:
+        return any(test.records for test in self._tests.values())
+
+    def settle(self) -> None:
+        """Write goldens and pending changes, each from the tests that may."""
+        written: dict[Verdict, list[str]] = {Verdict.MISSING: [], Verdict.DIFFERS: []}
+        pending: list[str] = []
+        claims = self._claims()
+        if self._policy.may_write:
+            for folder in sorted({posixpath.dirname(claim.record.path) for claim in claims}):
+                self._beside[folder] = files.sweep(self._root / folder)
+        for claim in claims:
+            path, verdict = claim.record.path, claim.record.verdict
+            if verdict is Verdict.SAME:
+                self._counts["match"] += 1
+                self._drop_pending(path)
+            elif self._policy.writes(verdict):
+                if not claim.passed:
+                    self._counts["left alone, as the test did not pass"] += 1
+                elif self._write(path, claim.record.new):
+                    written[verdict].append(path)
+                    self._drop_pending(path)
+            elif verdict is Verdict.MISSING:
+                self._counts["missing"] += 1
+            else:
+                self._counts["different"] += 1
+                if self._propose(claim):
+                    pending.append(path)
+        self._name("written", written[Verdict.MISSING])
+        self._name("updated", written[Verdict.DIFFERS])
+        self._name("pending (look at them with: workrail-golden diff)", pending)
+
+    def sort_out(self, folders: Iterable[Path], skipped: Iterable[str], *, is_green: bool) -> None:
+        """Name goldens that nobody claims and, if asked to and all went well, remove them."""
+        unused = unused_goldens(self._root, folders, skipped, self._tests)
+        if self._policy.mode is not Mode.PRUNE:
+            self._name("unused (remove them with: pytest --workrail-golden=prune)", unused.removable)
+        elif not is_green or self.errors:
+            self._name("unused, but kept as the run has failures", unused.removable)
+        else:
+            self._name("removed", [path for path in unused.removable if self._remove(path)])
+        self._name("unused, but kept as their tests passed without looking at any golden", unused.idle)
+        self._name("unused, but kept as the file still speaks of their tests", unused.mentioned)
+
+    def refuse_to_prune(self) -> None:
+        """Goldens of tests that did not run are not unused."""
+        self._named.append(("not pruned: only a run of all tests can tell what is unused", []))
+
+    def lines(self) -> list[str]:
+        """What was done, for the end of the report. Nothing to do, nothing to say."""
+        shown = [", ".join(f"{count} {what}" for what, count in self._counts.items())] if self._counts else []
+        for title, paths in self._named:
+            shown.append(title)
+            shown += [f"  {path}" for path in paths[:_MOST_NAMED]]
+            if len(paths) > _MOST_NAMED:
+                shown.append(f"  ... and {len(paths) - _MOST_NAMED} more")
+        if self._policy.is_overruled and shown:
+            shown.append(f"--workrail-golden={self._policy.asked} does nothing in CI without --workrail-write-in-ci")
+        return shown
+
+    def _claims(self) -> list[_Claim]:
+        """Every claim, in the order of paths. A golden that two tests want is nobody's."""
+        by_path: dict[str, list[_Claim]] = {}
+        for nodeid, test in self._tests.items():
+            for record in test.records.values():
+                # Some file systems make no difference between upper and lower case.
+                by_path.setdefault(record.path.casefold(), []).append(_Claim(nodeid, test.passed, record))
+        claims: list[_Claim] = []
+        for _, wanted in sorted(by_path.items()):
+            if len(wanted) == 1:
+                claims += wanted
+            else:
+                tests = " and ".join(sorted(claim.nodeid for claim in wanted))
+                self.errors.append(f"{wanted[0].record.path} is claimed by more than one test: {tests}")
+        return claims
+
+    def _write(self, path: str, data: bytes) -> bool:
+        return self._did(files.write(self._root / path, data), f"{path} can't be written")
+
+    def _propose(self, claim: _Claim) -> bool:
+        golden = self._root / claim.record.path
+        try:
+            old = files.read(golden) if self._policy.may_write else None
+        except OSError:
+            old = None
+        if old is None:
+            return False
+        # A proposal that can't be kept is no failure of its own: the test has told of the change already.
+        return files.write(pending_of(golden), pending_bytes(claim.nodeid, old, claim.record.new)).is_ok
+
+    def _drop_pending(self, path: str) -> None:
+        folder, name = posixpath.split(path)
+        if name + PENDING in self._beside.get(folder, ()):
+            pending = pending_of(self._root / path)
+            self._did(files.remove(pending), f"{path}: the pending change can't be removed")
+
+    def _remove(self, path: str) -> bool:
+        golden = self._root / path
+        if not self._did(files.remove(golden), f"{path} can't be removed"):
+            return False
+        files.remove(pending_of(golden))
+        with suppress(OSError):
+            golden.parent.rmdir()  # unless there is something in it
+        return True
+
+    def _did(self, done: Ok[None] | Err[str], what: str) -> bool:
+        if isinstance(done, Err):
+            self.errors.append(f"{what}: {done.error}")
+        return done.is_ok
+
+    def _name(self, title: str, paths: Sequence[str]) -> None:
+        if paths:
+            self._named.append((f"{len(paths)} {title}:", paths))

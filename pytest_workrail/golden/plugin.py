@@ -1,0 +1,80 @@
+"""Goldens in a pytest session: who may claim one, how the tests ended, and when all is known.
+
+Registered as a plugin of its own as soon as a test can claim a golden; other sessions never import it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from pytest_workrail.golden.session import GoldenSession
+from pytest_workrail.run.pytest_session import DESELECTED, GOLDENS, WORKER_CRASHED, Ending, Outcomes
+
+if TYPE_CHECKING:
+    from pytest_workrail.agents.transcript import Transcript
+
+
+def goldens_of(config: pytest.Config) -> Goldens:
+    """The goldens of a session, from now on."""
+    known = config.pluginmanager.get_plugin(GOLDENS)
+    if isinstance(known, Goldens):
+        return known
+    made = Goldens(config)
+    config.pluginmanager.register(made, GOLDENS)
+    return made
+
+
+def check_golden(config: pytest.Config, nodeid: str, run: Transcript | bytes, name: str | None = None) -> None:
+    """Hold a run against a golden of a test."""
+    __tracebackhide__ = True
+    from pytest_workrail.run.pytest_session import note_assertion
+
+    goldens_of(config).session.match(nodeid, run, name)
+    note_assertion("golden")
+
+
+class Goldens:
+    """Tells the golden session how each test ended, and lets it write when the last one did."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.session = GoldenSession()
+        self.session.start(config)
+        self._config = config
+        self._outcomes = Outcomes()
+        self._lines: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        # Under xdist the controller sees the reports too, but the claims are with the worker that ran the test.
+        ending = self._outcomes.add(report)
+        if ending is not None:
+            self.session.test_finished(report.nodeid, ending is Ending.PASSED, ending is Ending.SKIPPED)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        if hasattr(self._config, "workerinput"):
+            return
+        self._lines = self.session.finish(int(exitstatus), is_full_run(session, int(exitstatus)))
+        if self._config.stash.get(WORKER_CRASHED, False):
+            self._lines.append("a worker broke down without a word: what its tests saw is not known here")
+        if self.session.errors and exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if self._lines or self.session.errors:
+            terminalreporter.section("goldens")
+        for line in self._lines:
+            terminalreporter.line(line)
+        for error in self.session.errors:
+            terminalreporter.line(f"FAIL: {error}", red=True)
+
+
+def is_full_run(session: pytest.Session, exitstatus: int) -> bool:
+    """Whether everything that lies in the given folders was run: nothing chosen, left out or broken off."""
+    option = session.config.getoption
+    chosen = any("::" in argument for argument in session.config.args)
+    left_out = option("ignore") or option("ignore_glob") or option("lf", False) or option("collectonly")
+    broken_off = session.shouldstop or session.shouldfail or exitstatus not in (0, 1)
+    stash = session.config.stash
+    return not (chosen or left_out or broken_off or stash.get(DESELECTED, 0) or stash.get(WORKER_CRASHED, False))

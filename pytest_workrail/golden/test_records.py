@@ -1,0 +1,45 @@
+"""What the tests of a run had to do with goldens, in a form that travels from a worker to the controller."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from workrail_lint.base.js import Json
+
+
+class Verdict(StrEnum):
+    """How a run compares with its golden."""
+
+    SAME = "same"
+    DIFFERS = "differs"
+    MISSING = "missing"
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One golden and what a test found. `new` is what it would become; empty where nothing changes."""
+
+    path: str
+    verdict: Verdict
+    new: bytes = b""
+
+
+@dataclass(slots=True)
+class TestRecord:
+    """One test: whether all of it passed, and the goldens it claimed."""
+
+    __test__ = False  # not a test class, whatever pytest thinks of its name
+
+    passed: bool = False
+    records: dict[str, Record] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Json]:
+        records: list[Json] = [[each.path, each.verdict.value, each.new.decode()] for each in self.records.values()]
+        return {"passed": self.passed, "records": records}
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> TestRecord:
+        records = (Record(path, Verdict(verdict), new.encode()) for path, verdict, new in data["records"])
+        return cls(data["passed"], {record.path: record for record in records})

@@ -1,0 +1,103 @@
+"""The record: which lock texts the tests were written for, and which sabotages they have noticed.
+
+It is committed beside the code. A lock whose text is no longer the recorded one is suspect until somebody accepts the
+new text; a proof holds as long as the lock, the sabotage and the test are the ones it was made with.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pytest_workrail.locks.registry import Lock
+from workrail_lint.base.js import Json
+from workrail_lint.base.result import Err, Ok
+
+VERSION = 1
+_WAY_OUT = "Restore it, or remove it and make it anew with --workrail-locks-prove."
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Proof:
+    """A sabotage that made a test fail."""
+
+    sabotage: str
+    sabotage_digest: str
+    test: str
+    test_digest: str
+
+    def to_json(self) -> dict[str, Json]:
+        return {
+            "sabotage": self.sabotage,
+            "sabotageDigest": self.sabotage_digest,
+            "test": self.test,
+            "testDigest": self.test_digest,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is on record about one lock."""
+
+    text: str
+    revision: int
+    proofs: tuple[Proof, ...] = ()
+
+
+@dataclass(slots=True)
+class Record:
+    """The entries by lock id."""
+
+    entries: dict[str, Entry] = field(default_factory=dict)
+
+    def to_text(self) -> str:
+        locks: dict[str, Json] = {
+            lock_id: {
+                "text": entry.text,
+                "revision": entry.revision,
+                "proofs": [proof.to_json() for proof in sorted(entry.proofs)],
+            }
+            for lock_id, entry in sorted(self.entries.items())
+        }
+        return json.dumps({"lockRecordVersion": VERSION, "locks": locks}, indent=2) + "\n"
+
+
+def text_digest(lock: Lock) -> str:
+    """The digest of what a lock says."""
+    return f"sha256:{hashlib.sha256(lock.summary.encode()).hexdigest()}"
+
+
+def load_record(path: Path) -> Ok[Record] | Err[str]:
+    """A record from its file; an empty one when there is none yet."""
+    if not path.exists():
+        return Ok(Record())
+    try:
+        value: Any = json.loads(path.read_bytes())
+        if value["lockRecordVersion"] != VERSION:
+            return Err(f"{path.name} is a lock record of version {value['lockRecordVersion']}, which is not known here")
+        return Ok(Record({lock_id: _entry(entry) for lock_id, entry in value["locks"].items()}))
+    except OSError as problem:
+        return Err(f"{path.name} can't be read: {problem.strerror}")
+    except ValueError as problem:
+        return Err(f"{path.name} is no lock record, as it is not JSON: {problem}. {_WAY_OUT}")
+    except (KeyError, TypeError, AttributeError):
+        return Err(f"{path.name} is no lock record, as its members are others. {_WAY_OUT}")
+
+
+def _entry(value: dict[str, Any]) -> Entry:
+    proofs = tuple(
+        Proof(*(_text(proof[name]) for name in ("sabotage", "sabotageDigest", "test", "testDigest")))
+        for proof in value["proofs"]
+    )
+    if not isinstance(value["revision"], int):
+        raise TypeError("revision")
+    return Entry(_text(value["text"]), value["revision"], proofs)
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError("text")
+    return value

@@ -1,0 +1,190 @@
+"""The lock registry: what must stay true, each with an id that tests claim.
+
+The models are the source of what `workrail-lint schema lock-registry` prints; running the module writes it anew.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from workrail_lint.base.result import Err, Ok
+from workrail_lint.documents.pointer import child
+from workrail_lint.systems.schemas import schema_path
+
+Part: TypeAlias = Literal["static", "engine", "architecture"]
+NonEmpty: TypeAlias = Annotated[str, Field(min_length=1)]
+
+_FOLDER = Path(__file__).parent
+REGISTRY_FILE = _FOLDER / "locks.json"
+SCHEMA_FILE = Path(schema_path("lock-registry"))
+_VERSION = r"^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$"
+# Both ways to write a heading: behind number signs, and above a line.
+_HEADING = re.compile(r"^(?:#{1,6}\s+(.+?)\s*$|(\S.*?)\s*\n(?:=+|-+)\s*$)", re.MULTILINE)
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Lock(_Model):
+    """One thing that must stay true."""
+
+    id: Annotated[str, Field(pattern="^[a-z0-9]+(-[a-z0-9]+)*$", description="What tests name.")]
+    category: Annotated[NonEmpty, Field(description="One of the registry's categories.")]
+    source: Annotated[
+        NonEmpty, Field(description="A document of the repository, with `#section` where it has sections.")
+    ]
+    summary: Annotated[NonEmpty, Field(description="The invariant in one sentence.")]
+    revision: Annotated[int, Field(ge=1, description="Goes up when the summary changes its meaning.")] = 1
+    applies: Annotated[
+        Part | Literal["n/a"] | list[Part] | None,
+        Field(description="Which part of the product has to keep it; with `n/a` a reason is due."),
+    ] = None
+    reason: Annotated[NonEmpty | None, Field(description="Why it does not apply.")] = None
+    obsolete: Annotated[bool, Field(description="Kept for its id only.")] = False
+
+    @property
+    def counts(self) -> bool:
+        """Whether a test has to claim it."""
+        return not self.obsolete and self.applies != "n/a"
+
+
+class Registry(_Model):
+    """Every lock of a project."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    schema_ref: Annotated[str | None, Field(alias="$schema")] = None
+    lock_registry_version: Annotated[
+        Literal[1], Field(alias="lockRegistryVersion", description="The version of this form; 1 unless given.")
+    ] = 1
+    version: Annotated[str, Field(pattern=_VERSION, description="The version of the content.")]
+    description: str | None = None
+    categories: Annotated[dict[str, str], Field(description="Category id to what belongs there.")]
+    locks: list[Lock]
+
+    def counting(self) -> list[Lock]:
+        """The locks that tests have to claim."""
+        return [lock for lock in self.locks if lock.counts]
+
+
+class RegistryProblem(NamedTuple):
+    """One thing wrong with a registry: where, what, and what to do."""
+
+    pointer: str
+    message: str
+
+
+def read_registry(text: str | bytes) -> Ok[Registry] | Err[list[RegistryProblem]]:
+    """A registry from its text. Whether its sources exist is another question: see `missing_sources`."""
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError) as problem:
+        return Err([RegistryProblem("", f"The registry is not JSON: {problem}. Correct the file.")])
+    try:
+        registry = Registry.model_validate(value)
+    except ValidationError as problem:
+        return Err(list(_shape_problems(value, problem)))
+    problems = list(_problems(registry))
+    return Err(problems) if problems else Ok(registry)
+
+
+def load_registry(path: Path) -> Ok[Registry] | Err[list[RegistryProblem]]:
+    """A registry from its file."""
+    try:
+        text = path.read_bytes()
+    except OSError as problem:
+        return Err([RegistryProblem("", f"The registry can't be read: {problem.strerror}. Name a file that is there.")])
+    return read_registry(text)
+
+
+def shipped_registry() -> Registry:
+    """The locks of this product. That they can be read is one of our own tests."""
+    return load_registry(REGISTRY_FILE).value
+
+
+def _shape_problems(value: Any, problem: ValidationError) -> Iterator[RegistryProblem]:
+    """What does not fit the model, once for each place. Of several ways to write a member, all are named."""
+    found: dict[str, list[str]] = {}
+    for error in problem.errors(include_url=False):
+        found.setdefault(_place(value, error["loc"], error["type"]), []).append(error["msg"])
+    for pointer, messages in found.items():
+        yield RegistryProblem(pointer, f"{', or: '.join(messages)}. Write it as the registry's schema says.")
+
+
+def _place(value: Any, location: tuple[int | str, ...], kind: str) -> str:
+    """The pointer to what is wrong. The model also names which of several ways it has tried; no file holds those."""
+    pointer = ""
+    for part in location:
+        is_there = part in value if isinstance(value, dict) else isinstance(value, list) and isinstance(part, int)
+        if not is_there and kind != "missing":
+            continue
+        pointer = child(pointer, part)
+        value = value[part] if is_there else None
+    return pointer
+
+
+def _problems(registry: Registry) -> Iterator[RegistryProblem]:
+    counts = Counter(lock.id for lock in registry.locks)
+    for index, lock in enumerate(registry.locks):
+        if counts[lock.id] > 1:
+            yield RegistryProblem(f"/locks/{index}/id", f"Lock '{lock.id}' stands here twice. Rename or remove one.")
+        if lock.category not in registry.categories:
+            message = f"Category '{lock.category}' is not declared. Add it to `categories` or use one of those."
+            yield RegistryProblem(f"/locks/{index}/category", message)
+        if (lock.applies == "n/a") != (lock.reason is not None):
+            message = f"Lock '{lock.id}' needs a `reason` exactly when it does not apply."
+            yield RegistryProblem(f"/locks/{index}/reason", message)
+
+
+def missing_sources(registry: Registry, root: Path) -> list[RegistryProblem]:
+    """Sources that lead nowhere: no such document below the root, or no such section in it."""
+    return [
+        RegistryProblem(f"/locks/{index}/source", f"'{lock.source}' leads nowhere. Name a section that exists.")
+        for index, lock in enumerate(registry.locks)
+        if not _exists(lock.source, root)
+    ]
+
+
+def _exists(source: str, root: Path) -> bool:
+    name, _, section = source.partition("#")
+    document = Path(os.path.normpath(root / name))
+    try:
+        text = document.read_text("utf-8", errors="replace") if document.is_relative_to(root) else None
+    except (OSError, ValueError):
+        text = None
+    return text is not None and (not section or section in _sections(text))
+
+
+def _sections(text: str) -> set[str]:
+    """The names of all headings; where several are alike, the later ones are numbered."""
+    seen: Counter[str] = Counter()
+    found: set[str] = set()
+    for titles in _HEADING.findall(text):
+        anchor = _anchor("".join(titles))
+        found.add(f"{anchor}-{seen[anchor]}" if seen[anchor] else anchor)
+        seen[anchor] += 1
+    return found
+
+
+def _anchor(title: str) -> str:
+    """The name under which a heading can be linked to."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
+
+
+def schema_text() -> str:
+    """The JSON Schema of a registry, as it is shipped."""
+    schema = Registry.model_json_schema(by_alias=True)
+    return json.dumps({"$schema": "http://json-schema.org/draft-07/schema#", **schema}, indent=2) + "\n"
+
+
+if __name__ == "__main__":
+    SCHEMA_FILE.write_text(schema_text(), encoding="utf-8")

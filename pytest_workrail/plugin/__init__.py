@@ -1,0 +1,71 @@
+"""The pytest plugin: hooks and nothing else. What they need is imported when something asks for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pytest_workrail.plugin.fixture import Workrail
+
+_SCENARIO = ".scenario.json"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    from pytest_workrail.plugin.options import add_options
+
+    add_options(parser)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    from pytest_workrail.plugin.options import configure
+
+    configure(config)
+
+
+# A folder may hold items of its own, so what is found in one need not be a collector.
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | pytest.Item | None:
+    name = file_path.name
+    if name.endswith(_SCENARIO):
+        from pytest_workrail.scenarios.collection import scenario_node
+
+        return scenario_node(file_path, parent)
+    if name.endswith(".json") and parent.config.getini("workrail_auto"):
+        from pytest_workrail.scenarios.auto_workflows import workflow_file
+
+        return workflow_file(file_path, parent)
+    return None
+
+
+def pytest_deselected(items: Sequence[pytest.Item]) -> None:
+    from pytest_workrail.run.pytest_session import DESELECTED
+
+    for item in items:
+        item.config.stash[DESELECTED] = item.config.stash.get(DESELECTED, 0) + 1
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Goldens have to hear how every test ends, so they listen from the first one on if any test can claim one."""
+    config = session.config
+    if config.getoption("collectonly"):
+        return
+    uses = any(
+        "workrail" in getattr(item, "fixturenames", ()) or item.get_closest_marker("workrail") for item in session.items
+    )
+    if uses or config.getoption("workrail_golden") != "check":
+        from pytest_workrail.golden.plugin import goldens_of
+
+        goldens_of(config)
+
+
+@pytest.fixture
+def workrail(request: pytest.FixtureRequest) -> Workrail:
+    """Runs workflows against simulated agents: `run`, `script`, `auto`, `compare`, `compile`."""
+    from pytest_workrail.plugin.fixture import Workrail
+
+    return Workrail(request)

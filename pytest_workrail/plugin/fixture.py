@@ -1,0 +1,139 @@
+"""The fixture `workrail`: runs workflows for a test, and knows which test it is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Unpack
+
+import pytest
+
+from pytest_workrail import api
+from pytest_workrail.agents.agent import Agent
+from pytest_workrail.agents.prepared import Fixtures
+from pytest_workrail.agents.transcript import Transcript
+from pytest_workrail.coverage import record_run
+from pytest_workrail.engine.core.modes import Preferences
+from pytest_workrail.engine.core.profiles import ProfileName
+from pytest_workrail.engine.core.vocabulary import Autonomy
+from pytest_workrail.golden.comparison import Comparison
+from pytest_workrail.golden.plugin import check_golden
+from pytest_workrail.lifecycle import MAX_STEPS, LifecycleResult, compilation_failed, run_lifecycle
+from pytest_workrail.run.project_sources import project_sources
+from pytest_workrail.run.result import Run
+from pytest_workrail.run.start import Options, Script, Source, Sources, known_options
+from workrail_lint.base.js import Json
+from workrail_lint.base.result import Err
+from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
+
+
+class Workrail:
+    """What a test asks for. Relative paths are looked for beside the test, then in pytest's root folder."""
+
+    script = staticmethod(api.script)
+    auto = staticmethod(api.auto)
+    stubborn = staticmethod(api.stubborn)
+    erratic = staticmethod(api.erratic)
+    lossy = staticmethod(api.lossy)
+
+    def __init__(self, request: pytest.FixtureRequest) -> None:
+        self._config = request.config
+        self._nodeid = request.node.nodeid
+        self._folder = request.path.parent
+
+    def compile(self, workflow: Source, **sources: Unpack[Sources]) -> CompiledWorkflow:
+        """The compiled workflow, with what the project's configuration gives where nothing is given here."""
+        __tracebackhide__ = True
+        known_options(sources, Sources)
+        return self._compiled(workflow, sources)
+
+    def run(
+        self,
+        workflow: Source,
+        agent: Agent | Script | None = None,
+        mode: Autonomy = "guided",
+        profile: ProfileName = "reference",
+        **options: Unpack[Options],
+    ) -> Run:
+        """Run a workflow with an agent, by default the automatic one."""
+        __tracebackhide__ = True
+        made = api.run(self._compiled(workflow, options), agent, mode, profile, **options)
+        return self._kept(made)
+
+    def compare(
+        self,
+        workflow: Source,
+        agent: Agent | Script | None = None,
+        mode: Autonomy = "guided",
+        **options: Unpack[Options],
+    ) -> Comparison:
+        """Run a workflow, or a scenario by its file, under both profiles and see where they part."""
+        __tracebackhide__ = True
+        found = self._found(workflow)
+        is_scenario = isinstance(found, Path) and found.name.endswith(api.SCENARIO_ENDING)
+        both = api.compare(found if is_scenario else self._compiled(found, options), agent, mode, **options)
+        return Comparison(self._kept(both.reference), self._kept(both.locked))
+
+    def lifecycle(
+        self,
+        workflow: Source,
+        fixtures: Fixtures,
+        *,
+        initial_context: Mapping[str, Json] | None = None,
+        preferences: Preferences | Mapping[str, str] | None = None,
+        profile: ProfileName = "reference",
+        max_steps: int = MAX_STEPS,
+    ) -> LifecycleResult:
+        """Drive a workflow with prepared outputs, step by step, and say how it ended."""
+        __tracebackhide__ = True
+        try:
+            compiled = self._compiled(workflow, {})
+        except api.WorkflowInvalid as invalid:
+            return compilation_failed(invalid)
+        made = run_lifecycle(
+            compiled,
+            fixtures,
+            initial_context=initial_context,
+            preferences=preferences,
+            profile=profile,
+            max_steps=max_steps,
+        )
+        return made if made.run is None else replace(made, run=self._kept(made.run))
+
+    def _kept(self, run: Run) -> Run:
+        """The run, counted for coverage and able to find its golden."""
+        record_run(self._config, self._nodeid, run.transcript)
+        return replace(run, golden=self._match)
+
+    def _match(self, transcript: Transcript, name: str | None) -> None:
+        __tracebackhide__ = True
+        check_golden(self._config, self._nodeid, transcript, name)
+
+    def _compiled(self, workflow: Source, options: Sources) -> CompiledWorkflow:
+        __tracebackhide__ = True
+        if isinstance(workflow, CompiledWorkflow):
+            return workflow
+        found = self._found(workflow)
+        folder = found.parent if isinstance(found, Path) else self._folder
+        sources = project_sources(os.fspath(folder))
+        if isinstance(sources, Err):
+            raise pytest.UsageError(sources.error)
+        given: dict[str, Any] = sources.value._asdict()
+        given |= {name: options[name] for name in given if name in options}  # type: ignore[literal-required]
+        return api.compile(found, **{name: self._path(value) for name, value in given.items()})
+
+    def _found(self, workflow: Source) -> Source:
+        if isinstance(workflow, bytes | Mapping | CompiledWorkflow):
+            return workflow
+        if isinstance(workflow, str) and workflow.lstrip().startswith("{"):
+            return workflow
+        return self._located(Path(workflow))
+
+    def _path(self, value: object) -> object:
+        return self._located(Path(value)) if isinstance(value, str | os.PathLike) else value
+
+    def _located(self, path: Path) -> Path:
+        beside = self._folder / path
+        return beside if beside.exists() else self._config.rootpath / path

@@ -1,0 +1,47 @@
+"""What has to travel between the processes of a parallel run. Registered only where xdist is at work."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_workrail.run.pytest_session import DESELECTED, GOLDENS, WORKER_CRASHED
+
+_KEY = "workrail"
+
+
+class Worker:
+    """One of the processes that run tests: says at the end what it has seen."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self) -> None:
+        output: dict[str, Any] = self._config.workeroutput  # type: ignore[attr-defined]  # xdist's own
+        goldens = self._config.pluginmanager.get_plugin(GOLDENS)
+        output[_KEY] = {
+            "goldens": None if goldens is None else goldens.session.worker_state(),
+            "deselected": self._config.stash.get(DESELECTED, 0),
+        }
+
+
+class Controller:
+    """The process that hands out tests and alone writes: hears what the workers have seen."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self._config = config
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        told = getattr(node, "workeroutput", {}).get(_KEY)
+        if told is None:
+            self._config.stash[WORKER_CRASHED] = True
+            return
+        if told["goldens"] is not None:
+            from pytest_workrail.golden.plugin import goldens_of
+
+            goldens_of(self._config).session.merge(told["goldens"])
+        # Every worker collects the same, so the largest number is everybody's.
+        self._config.stash[DESELECTED] = max(self._config.stash.get(DESELECTED, 0), told["deselected"])

@@ -1,0 +1,93 @@
+"""Where a run stands: the node of a token, with the state and the context that hold there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_workrail.engine.core.modes import Preferences
+from pytest_workrail.engine.core.profiles import Profile
+from pytest_workrail.engine.core.state import State, StepInstance
+from pytest_workrail.engine.events.ids import NodeId
+from pytest_workrail.engine.events.kinds import Event
+from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
+from pytest_workrail.engine.projections.dag import Node, Run
+from pytest_workrail.engine.projections.lineage import Lineage, node_context
+from pytest_workrail.engine.projections.preferences import effective_preferences
+from pytest_workrail.engine.protocol.step_response import pending_instance
+from pytest_workrail.engine.protocol.verdicts import decides_together, engine_state
+from pytest_workrail.engine.tokens.issuer import Place
+from pytest_workrail.run.bench import Bench
+from workrail_lint.base.js import Json
+from workrail_lint.base.result import Err
+
+
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """A node of a run that can be looked at."""
+
+    place: Place
+    events: tuple[Event, ...]
+    run: Run
+    node: Node
+    state: State
+    instance: StepInstance | None
+    context: dict[str, Any]
+    preferences: Preferences
+    earlier: tuple[Json, ...]
+
+
+def stand_at(bench: Bench, token: str) -> Stand:
+    """The node that a token of this very run speaks of."""
+    place = bench.engine.place_of(token)
+    if isinstance(place, Err):
+        raise AssertionError(f"the engine does not know its own token: {place.error.message}")
+    return stand_on(bench, place.value)
+
+
+def stand_on(bench: Bench, place: Place) -> Stand:
+    """A node of this very run."""
+    session = bench.engine.session(place.session_id)
+    if isinstance(session, Err):
+        raise AssertionError(f"the session can't be loaded: {session.error.message}")
+    events, run = session.value.truth.events, session.value.runs[place.run_id]
+    profile = bench.engine.profile
+    snapshot = snapshot_of(bench, run.nodes[place.node_id])
+    preferences = effective_preferences(events, run, place.node_id)
+    if isinstance(preferences, Err):
+        raise AssertionError(preferences.error.message)
+    instance = pending_instance(snapshot)
+    return Stand(
+        place,
+        events,
+        run,
+        run.nodes[place.node_id],
+        engine_state(snapshot),
+        instance,
+        node_context(events, run, place.node_id, profile.rewind_context) or {},
+        preferences.value,
+        _earlier_artifacts(bench, events, run, place.node_id, instance, profile),
+    )
+
+
+def snapshot_of(bench: Bench, node: Node) -> ExecutionSnapshot:
+    found = bench.home.stores.snapshots.get(node.snapshot_ref)
+    if isinstance(found, Err) or found.value is None:
+        raise AssertionError(f"node {node.node_id} has no snapshot")
+    return found.value
+
+
+def _earlier_artifacts(
+    bench: Bench, events: tuple[Event, ...], run: Run, node_id: NodeId, instance: StepInstance | None, profile: Profile
+) -> tuple[Json, ...]:
+    """The artifacts handed in before this step in its loop iteration, where they help to decide about the loop."""
+    if instance is None or not instance.loop_path or not decides_together(profile):
+        return ()
+    inside: set[NodeId] = set()
+    for each in reversed(run.lineage(node_id)):
+        pending = pending_instance(snapshot_of(bench, run.nodes[each]))
+        if pending is None or pending.loop_path != instance.loop_path:
+            break
+        inside.add(each)
+    found = Lineage(events, run, node_id).artifacts(lambda node: node.node_id in inside)
+    return tuple(found)  # type: ignore[arg-type]  # artifacts are JSON, which the log holds as objects

@@ -1,0 +1,81 @@
+"""What the parts of the plugin share about a pytest session: its stash, how tests end, and what they compared.
+
+A test passed when setup, call and teardown did, and nobody expected it to fail.
+"""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from enum import Enum
+
+import pytest
+
+AUTO_WORKFLOWS = "workrail_auto"
+# The name of the plugin that follows the goldens of a session.
+GOLDENS = "workrail-goldens"
+# How many tests were collected and then left out.
+DESELECTED = pytest.StashKey[int]()
+# Whether an xdist worker ended without reporting what it had seen.
+WORKER_CRASHED = pytest.StashKey[bool]()
+# What the running test has compared so far; None while nobody asks.
+NOTED: ContextVar[list[str] | None] = ContextVar("workrail_noted_assertions", default=None)
+
+
+def note_assertion(what: str) -> None:
+    """Say that the running test has just compared something; for matchers, which use no `assert` of the test."""
+    noted = NOTED.get()
+    if noted is not None:
+        noted.append(what)
+
+
+class ExpectationFailure(Exception):  # noqa: N818 - reads as what it is in a test report
+    """Something a test expects is not so. Counts like a failed assertion."""
+
+
+class Ending(Enum):
+    """How a test ended, in words that fit behind its name."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    SKIPPED = "was skipped"
+    XFAILED = "failed as expected"
+    XPASSED = "passed against expectation"
+    SETUP_FAILED = "failed in setup"
+    TEARDOWN_FAILED = "failed in teardown"
+    UNFINISHED = "did not run to its end"
+
+
+class Outcomes:
+    """Follows the reports of each test until its teardown."""
+
+    def __init__(self) -> None:
+        self._phases: dict[str, set[str]] = {}
+        self._spoilt: dict[str, Ending] = {}
+
+    def add(self, report: pytest.TestReport) -> Ending | None:
+        """Note a report. With the teardown of a test: how it ended. Before: None."""
+        test, phase = report.nodeid, report.when
+        if phase == "setup":
+            # A plugin may run a test again; then only the last time counts.
+            self._phases.pop(test, None)
+            self._spoilt.pop(test, None)
+        self._phases.setdefault(test, set()).add(phase)
+        spoilt = _spoilt(report)
+        if spoilt is not None:
+            self._spoilt.setdefault(test, spoilt)
+        if phase != "teardown":
+            return None
+        phases = self._phases.pop(test)
+        whole = phases == {"setup", "call", "teardown"}
+        return self._spoilt.pop(test, Ending.PASSED if whole else Ending.UNFINISHED)
+
+
+def _spoilt(report: pytest.TestReport) -> Ending | None:
+    expected_to_fail = hasattr(report, "wasxfail")
+    match report.outcome:
+        case "passed":
+            return Ending.XPASSED if expected_to_fail else None
+        case "skipped":
+            return Ending.XFAILED if expected_to_fail else Ending.SKIPPED
+        case _:
+            return {"setup": Ending.SETUP_FAILED, "teardown": Ending.TEARDOWN_FAILED}.get(report.when, Ending.FAILED)

@@ -1,0 +1,78 @@
+"""A transcript in a few lines, for whoever has to find out why a run did not come out as expected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pytest_workrail.agents.transcript import Exchange, Transcript
+from workrail_lint.base.terminal import printable
+
+_MOST_EXCHANGES = 30
+_LONGEST = 100
+_LONGEST_ISSUES = 300
+
+
+def told(transcript: Transcript) -> list[str]:
+    """One line for each exchange, numbered from 1; of a long run the last ones."""
+    left_out = max(0, len(transcript.exchanges) - _MOST_EXCHANGES)
+    shown = list(enumerate(transcript.exchanges, 1))[left_out:]
+    lines = [f"... {left_out} earlier exchanges are not shown"] if left_out else []
+    width = len(str(len(transcript.exchanges)))
+    return lines + [f"{number:>{width}}  {_asked(each)} -> {_answered(each)}" for number, each in shown]
+
+
+def _asked(exchange: Exchange) -> str:
+    request: Mapping[str, Any] = exchange.request
+    name = exchange.tool.removesuffix("_workflow")
+    match exchange.tool:
+        case "start_workflow":
+            parts = _variables(request.get("initialContext"))
+        case "continue_workflow" if request.get("intent") == "rehydrate":
+            return "rehydrate"
+        case "continue_workflow":
+            output = request.get("output") or {}
+            notes = output.get("notesMarkdown", request.get("notes"))
+            kinds = [_kind(artifact) for artifact in output.get("artifacts", request.get("artifacts") or ())]
+            parts = [] if notes is None else [f"notes {_short(repr(printable(notes)))}"]
+            parts += [f"artifacts {', '.join(kinds)}"] if kinds else []
+            parts += _variables(request.get("context"))
+        case _:
+            parts = []
+    return f"{name} with {' and '.join(parts)}" if parts else name
+
+
+def _variables(context: Any) -> list[str]:
+    if not isinstance(context, Mapping) or not context:
+        return []
+    return [f"context {_short(', '.join(map(str, context)))}"]
+
+
+def _kind(artifact: Any) -> str:
+    return str(artifact.get("kind", "without kind")) if isinstance(artifact, Mapping) else type(artifact).__name__
+
+
+def _answered(exchange: Exchange) -> str:
+    response: Mapping[str, Any] = exchange.response
+    if exchange.is_error:
+        return f"error {response['code']}: {_short(printable(str(response['message'])))}"
+    if response.get("kind") == "gate_checkpoint":
+        return f"gate {response['gateKind']} at {response['stepId']}"
+    if "pending" not in response:
+        return "ok"
+    pending = response["pending"]
+    where = "complete" if pending is None else f"pending {pending['stepId']}"
+    if response.get("kind") != "blocked":
+        return where
+    blockers = response["blockers"]["blockers"]
+    issues = response.get("validation", {}).get("issues", [])
+    why = f" ({_short(printable('; '.join(issues)), _LONGEST_ISSUES)})" if issues else ""
+    return (
+        f"blocked at {pending['stepId']}: "
+        + "; ".join(f"{blocker['code']}: {_short(printable(blocker['message']))}" for blocker in blockers)
+        + why
+    )
+
+
+def _short(text: str, longest: int = _LONGEST) -> str:
+    return text if len(text) <= longest else text[: longest - 1] + "…"

@@ -1,0 +1,117 @@
+"""Workflows that are tested without a line written for them: run by the automatic agent, under both profiles."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_workrail.engine.core.profiles import PROFILES, ProfileName
+from pytest_workrail.golden.keys import ENDING
+from pytest_workrail.run.pytest_session import AUTO_WORKFLOWS
+
+_WILDCARD = re.compile(r"[*?\[]")
+
+
+def workflow_file(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """The file as something to collect, if the project's settings name it. What this plugin writes is no workflow."""
+    if path.name.endswith(ENDING):
+        return None
+    try:
+        relative = path.relative_to(parent.config.rootpath).as_posix()
+    except ValueError:
+        return None
+    named = any(fnmatch(relative, pattern) for pattern in _patterns(parent.config))
+    return WorkflowFile.from_parent(parent, path=path) if named else None
+
+
+def _patterns(config: pytest.Config) -> Iterator[str]:
+    """The patterns of the settings, relative to the root folder, however they are written."""
+    for pattern in config.getini(AUTO_WORKFLOWS):
+        yield posixpath.normpath(pattern.removeprefix(f"{config.rootpath.as_posix()}/"))
+
+
+def warn_of_unused_patterns(config: pytest.Config) -> None:
+    """A pattern that names nothing, or nothing that pytest looks at, would silently test nothing."""
+    is_by_settings = config.args_source is pytest.Config.ArgsSource.TESTPATHS
+    roots = [config.invocation_params.dir / argument for argument in config.args] if is_by_settings else None
+    for pattern in _patterns(config):
+        if not _names_something(pattern, config.rootpath):
+            _warn(config, f"no file matches {pattern}, so no workflow is run for it")
+        elif roots is not None and not _is_within(_folder(pattern, config.rootpath), roots):
+            _warn(config, f"{pattern} lies outside of testpaths, so it is run only where its folder is named")
+
+
+def _warn(config: pytest.Config, text: str) -> None:
+    config.issue_config_time_warning(pytest.PytestConfigWarning(f"{AUTO_WORKFLOWS}: {text}"), stacklevel=2)
+
+
+def _folder(pattern: str, root: Path) -> Path:
+    """The folder that holds everything a pattern can name."""
+    return root / _WILDCARD.split(pattern, maxsplit=1)[0].rpartition("/")[0]
+
+
+def _is_within(folder: Path, roots: Iterable[Path]) -> bool:
+    return any(folder.is_relative_to(root) or root.is_relative_to(folder) for root in roots)
+
+
+def _names_something(pattern: str, root: Path) -> bool:
+    if _WILDCARD.search(pattern) is None:
+        return (root / pattern).is_file()
+    folder = _folder(pattern, root)
+    # A whole project is not searched for the sake of a warning.
+    return folder == root or any(fnmatch(path.relative_to(root).as_posix(), pattern) for path in folder.rglob("*.json"))
+
+
+class WorkflowFile(pytest.File):
+    """A workflow: one item for each profile."""
+
+    def collect(self) -> Iterator[pytest.Item]:
+        for profile in PROFILES:
+            yield WorkflowItem.from_parent(self, name=f"auto[{profile}]", profile=profile)
+
+
+class WorkflowItem(pytest.Item):
+    """A workflow under one profile. It passes when the run completes."""
+
+    def __init__(self, *, profile: ProfileName, **others: Any) -> None:
+        super().__init__(**others)
+        self._profile = profile
+        self.add_marker(pytest.mark.workrail)
+
+    def runtest(self) -> None:
+        from pytest_workrail.coverage import record_run
+        from pytest_workrail.run import start
+        from pytest_workrail.run.project_sources import project_sources
+        from workrail_lint.base.result import Err
+
+        sources = project_sources(str(self.path.parent))
+        if isinstance(sources, Err):
+            raise WorkflowNotDone(sources.error)
+        try:
+            compiled = start.compile(self.path, **sources.value._asdict())
+            made = start.run(compiled, profile=self._profile)
+        except (start.WorkflowInvalid, start.RunFailed) as problem:
+            raise WorkflowNotDone(str(problem)) from None
+        record_run(self.config, self.nodeid, made.transcript)
+        if made.status != "complete":
+            from pytest_workrail.scenarios.failures import transcript_lines
+
+            head = f"the run ended as {made.status}, not as complete"
+            raise WorkflowNotDone("\n".join([head, *transcript_lines(made)]))
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        problem = excinfo.value
+        return str(problem) if isinstance(problem, WorkflowNotDone) else super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int, str]:
+        return self.path, 0, self.name
+
+
+class WorkflowNotDone(Exception):  # noqa: N818 - what it is called in reports
+    """A workflow that the automatic agent can't bring to its end."""

@@ -1,0 +1,77 @@
+"""Why a scenario failed, with the place in its file that says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from pytest_workrail.run.pytest_session import ExpectationFailure
+from pytest_workrail.run.result import Run
+from pytest_workrail.run.summary import told
+from workrail_lint.documents.json_reader import JsonDocument
+from workrail_lint.findings import Finding
+
+
+class Place(NamedTuple):
+    """A line and a column of the file, both from 1."""
+
+    line: int
+    column: int
+
+
+class Fault(NamedTuple):
+    """One thing that is not as the file says. `place` is given where the pointer can't lead there."""
+
+    message: str
+    pointer: str
+    place: Place | None = None
+
+
+def fault_of(finding: Finding, document: JsonDocument) -> Fault:
+    """What a check finds, at the place where it says so: about a member, its name."""
+    span = finding.span or document.locate(finding.pointer, finding.on_name)
+    return Fault(finding.message, finding.pointer, None if span is None else Place(span.start.line, span.start.column))
+
+
+def place_of(document: JsonDocument, pointer: str) -> Place:
+    """Where a pointer leads, or the nearest place above it that exists."""
+    while True:
+        span = document.locate(pointer)
+        if span is not None:
+            return Place(span.start.line, span.start.column)
+        if not pointer:
+            return Place(1, 1)
+        pointer = pointer.rpartition("/")[0]
+
+
+class ScenarioFailure(ExpectationFailure):
+    """A scenario that did not hold. Written for people: every fault with its place, then what happened."""
+
+    def __init__(
+        self, file: str, document: JsonDocument, faults: Sequence[Fault], happened: Sequence[str] = (), turn: str = ""
+    ) -> None:
+        super().__init__(file)
+        self.file = file
+        self.document = document
+        self.faults = tuple(faults)
+        self.happened = tuple(happened)  # up to where the run stands, a line each
+        self.turn = turn  # the last one that was played
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def lines(self) -> Iterator[str]:
+        for fault in self.faults:
+            line, column = fault.place or place_of(self.document, fault.pointer)
+            yield f"{self.file}:{line}:{column}: {fault.message} ({fault.pointer or '/'})"
+        if self.turn:
+            line, column = place_of(self.document, self.turn)
+            yield f"last turn: {self.turn} ({self.file}:{line}:{column})"
+        yield from self.happened
+
+
+def transcript_lines(run: Run) -> Sequence[str]:
+    """What happened up to where the run stands."""
+    transcript = run.transcript
+    head = f"transcript so far ({transcript.workflow_id}, profile {transcript.profile}, mode {transcript.mode}):"
+    return [head, *(f"  {line}" for line in told(transcript)), f"  the run is over: {run.ending.why}"]

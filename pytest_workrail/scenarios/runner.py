@@ -1,0 +1,205 @@
+"""From a scenario to a run: who plays, with what, and what has to come of each turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, assert_never
+
+from pytest_workrail.agents.actions import (
+    Action,
+    Call,
+    Checkpoint,
+    Look,
+    Prefer,
+    Provide,
+    Rebind,
+    Resend,
+    Restart,
+    Rewind,
+    Submit,
+)
+from pytest_workrail.agents.agent import Agent
+from pytest_workrail.agents.auto import Auto
+from pytest_workrail.agents.lossy import Fault, Lossy
+from pytest_workrail.agents.misbehaving import Erratic, Stubborn
+from pytest_workrail.agents.scripted import Behave, Expectation, Scripted, Turn
+from pytest_workrail.engine.core.modes import Preferences
+from pytest_workrail.engine.core.reasons import (
+    ContextBudgetExceeded,
+    EvaluationFailed,
+    InvariantViolation,
+    MissingContextKey,
+    StorageCorruption,
+    UserOnlyDependency,
+)
+from pytest_workrail.golden.comparison import Comparison, both_profiles
+from pytest_workrail.run.bench import GOAL, MAX_TURNS, WORKSPACE, Declared, HostReason, Setup
+from pytest_workrail.run.driver import drive
+from pytest_workrail.run.result import Run
+from pytest_workrail.run.start import preferences
+from pytest_workrail.scenarios.expectations import turn_expectation
+from pytest_workrail.scenarios.loading import Loaded
+from workrail_lint.base.js import Json
+from workrail_lint.documents.pointer import child
+from workrail_lint.systems.scenario import model
+from workrail_lint.systems.scenario.vocabulary import CallName, Mode, Risk
+from workrail_lint.systems.scenario.vocabulary import HostReason as HostTrouble
+
+_TURNS = "/agent/turns"
+
+
+class Played(NamedTuple):
+    """A run, and the turn of the scenario that was played last, if any was."""
+
+    run: Run
+    turn: str
+
+
+def play(loaded: Loaded) -> Played:
+    """Play a scenario to its end."""
+    script = _script(loaded.scenario, str(loaded.ir["workflowId"]))
+    run = drive(_setup(loaded), _agent(loaded.scenario, script))
+    return Played(run, "" if script is None else script.last_place)
+
+
+def play_both(loaded: Loaded) -> Comparison:
+    """Play a scenario under both profiles, whichever it names itself."""
+    script = _script(loaded.scenario, str(loaded.ir["workflowId"]))
+    return both_profiles(_setup(loaded), _agent(loaded.scenario, script))
+
+
+def _setup(loaded: Loaded) -> Setup:
+    scenario = loaded.scenario
+    return Setup(
+        loaded.ir,
+        scenario.profile.value if scenario.profile is not None else "reference",
+        _preferences(scenario.mode or Mode.GUIDED, scenario.risk),
+        scenario.goal or GOAL,
+        dict(scenario.context or {}),
+        tuple(Declared(each.step, _reason(each)) for each in scenario.declares or ()),
+        scenario.seed or 0,
+        scenario.max_turns or MAX_TURNS,
+    )
+
+
+def _script(scenario: model.Scenario, workflow_id: str) -> Scripted | None:
+    """The turns that are written down, if any are, and who acts where none is."""
+    match scenario.agent:
+        case model.ScriptedAgent(turns=turns):
+            return Scripted(_turns(turns, workflow_id))
+        case model.AutoAgent(turns=turns) if turns:
+            return Scripted(_turns(turns, workflow_id), Auto())
+        case _:
+            return None
+
+
+def _agent(scenario: model.Scenario, script: Scripted | None) -> Agent:
+    plan, seed = scenario.agent, scenario.seed or 0
+    match plan:
+        case None:
+            return Auto()
+        case model.AutoAgent() | model.ScriptedAgent():
+            agent: Agent = script or Auto()
+        case model.StubbornAgent():
+            agent = Stubborn(plan.does, plan.steps)
+        case model.ErraticAgent():
+            agent = Erratic(seed, plan.patience or 2)
+        case _:
+            assert_never(plan)
+    faults = [
+        Fault(each.fault, each.step, each.visit, 1.0 if each.rate is None else each.rate) for each in plan.faults or ()
+    ]
+    return Lossy(agent, faults, seed) if faults else agent
+
+
+def _turns(turns: Sequence[Any], workflow_id: str) -> list[Turn]:
+    return [
+        Turn(
+            turn.step,
+            _does(turn, workflow_id),
+            turn.visit,
+            bool(turn.repeats),
+            child(_TURNS, index),
+            _expects(turn),
+        )
+        for index, turn in enumerate(turns)
+    ]
+
+
+def _expects(turn: Any) -> Expectation | None:
+    return None if turn.expect is None else turn_expectation(turn.expect)
+
+
+def _does(turn: Any, workflow_id: str) -> Action | Behave:
+    match turn:
+        case model.HandIn():
+            return Submit(turn.notes, tuple(turn.artifacts or ()), turn.context)
+        case model.Behaves():
+            return Behave(turn.does, turn.context)
+        case model.PersonActs():
+            return _person(turn)
+        case model.Calls():
+            return _call(turn, workflow_id)
+        case _:
+            raise AssertionError(f"no turn of a scenario: {turn!r}")
+
+
+def _person(turn: model.PersonActs) -> Action:
+    if turn.prefers is not None:
+        return Prefer(_preferences(turn.prefers.mode, turn.prefers.risk))
+    if turn.provides is not None:
+        return Provide(turn.provides.step or turn.step, turn.provides.detail.value)
+    return Rebind(dict(turn.rebinds or {}))
+
+
+def _preferences(mode: Mode, risk: Risk | None) -> Preferences:
+    return preferences(mode.value, None if risk is None else risk.value)
+
+
+def _call(turn: model.Calls, workflow_id: str) -> Action:
+    match turn.call:
+        case CallName.REHYDRATE:
+            return Look()
+        case CallName.REWIND:
+            return Rewind(turn.to)
+        case CallName.CHECKPOINT:
+            return Checkpoint()
+        case CallName.RESEND:
+            return Resend()
+        case CallName.RESTART:
+            return Restart()
+        case CallName.CONTINUE_WORKFLOW:
+            return _tool(turn, {"continueToken": "$continue"})
+        case CallName.CHECKPOINT_WORKFLOW:
+            return _tool(turn, {"checkpointToken": "$checkpoint"})
+        case CallName.RESUME_SESSION | CallName.LIST_WORKFLOWS:
+            return _tool(turn, {"workspacePath": WORKSPACE})
+        case CallName.INSPECT_WORKFLOW:
+            return _tool(turn, {"workflowId": workflow_id, "workspacePath": WORKSPACE})
+        case _:
+            assert_never(turn.call)
+
+
+def _tool(turn: model.Calls, usual: dict[str, Json]) -> Call:
+    members = {**usual, **(turn.request or {})}
+    return Call(turn.call.value, {name: value for name, value in members.items() if value is not None})
+
+
+def _reason(declared: Any) -> HostReason:
+    match declared:
+        case model.PersonNeeded():
+            if declared.choice is None:
+                return UserOnlyDependency(declared.detail.value, declared.step)
+            return UserOnlyDependency(declared.detail.value, declared.step, declared.choice.value)
+        case model.KeyNeeded():
+            return MissingContextKey(declared.key)
+        case _:
+            return _TROUBLES[declared.reason]
+
+
+_TROUBLES: dict[HostTrouble, HostReason] = {
+    HostTrouble.CONTEXT_BUDGET_EXCEEDED: ContextBudgetExceeded(),
+    HostTrouble.INVARIANT_VIOLATION: InvariantViolation(),
+    HostTrouble.STORAGE_CORRUPTION_DETECTED: StorageCorruption(),
+    HostTrouble.EVALUATION_ERROR: EvaluationFailed(),
+}

@@ -1,0 +1,1 @@
+"""Drivers of the other agent contracts, each in its own folder."""

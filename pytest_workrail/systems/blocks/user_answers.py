@@ -1,0 +1,89 @@
+"""What people answer: queues of gate answers, choices about conflicts, pauses. Nothing may be left over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from pytest_workrail.systems.blocks.setup import Revise
+from workrail_lint.documents.pointer import child
+from workrail_lint.systems.blocks.merging import MANUAL, Clash
+from workrail_lint.systems.blocks.run_vocabulary import ABORT
+
+Slip = tuple[str, str]
+"""A pointer into the scenario's block, and what is wrong there."""
+
+
+class People:
+    """All answers of a scenario, and which of them were asked for."""
+
+    def __init__(
+        self,
+        gates: Mapping[str, Sequence[str | Revise]],
+        conflicts: Mapping[str, str],
+        manual: Mapping[str, str],
+        pauses: Mapping[str, str],
+    ) -> None:
+        self._gates = gates
+        self._asked = dict.fromkeys(gates, 0)
+        self._conflicts = conflicts
+        self._chosen: set[str] = set()
+        self._manual = manual
+        self._written: set[str] = set()
+        self._pauses = pauses
+        self._paused: set[str] = set()
+        self._misfits: list[Slip] = []
+
+    def answer(self, node: str) -> str | Revise | None:
+        """The next answer to a question about a node; None when nobody is there to give one."""
+        at = self._asked.get(node, 0)
+        if at >= len(self._gates.get(node, ())):
+            return None
+        self._asked[node] = at + 1
+        return self._gates[node][at]
+
+    def misfit(self, node: str, possible: Sequence[str]) -> None:
+        """The last answer about a node was none to the question that was asked."""
+        pointer = child(child("/gates", node), self._asked[node] - 1)
+        self._misfits.append((pointer, f"the gate of {node} takes one of {', '.join(dict.fromkeys(possible))}"))
+
+    def choices(self, clashes: Sequence[Clash]) -> dict[str, str] | None:
+        """Who wins each clash; None when somebody has not made up their mind. One abort is an abort of all."""
+        made: dict[str, str] = {}
+        for clash in clashes:
+            choice, possible = self._conflicts.get(clash.path), (*clash.lanes, MANUAL, ABORT)
+            if choice is None:
+                continue
+            self._chosen.add(clash.path)
+            if choice in possible:
+                made[clash.path] = choice
+            else:
+                text = f"{clash.path} can go to one of {', '.join(possible)}"
+                self._misfits.append((child("/conflicts", clash.path), text))
+        return made if len(made) == len(clashes) or ABORT in made.values() else None
+
+    def manual_text(self, path: str) -> str:
+        self._written.add(path)
+        return self._manual[path]
+
+    def pause(self, name: str) -> str | None:
+        """How the pause before a node or group ends; None when there is none."""
+        if name in self._paused or name not in self._pauses:
+            return None
+        self._paused.add(name)
+        return self._pauses[name]
+
+    def slips(self) -> Iterator[Slip]:
+        """Answers that did not fit, and everything that was written down and not asked for."""
+        yield from self._misfits
+        for node, answers in self._gates.items():
+            for at in range(self._asked[node], len(answers)):
+                yield child(child("/gates", node), at), f"the gate of {node} was never asked for this answer"
+        for path in self._conflicts:
+            if path not in self._chosen:
+                yield child("/conflicts", path), f"there was no conflict about {path}"
+        for path in self._manual:
+            if path not in self._written:
+                yield child("/manual", path), f"nobody chose {MANUAL} for {path}"
+        for name in self._pauses:
+            if name not in self._paused:
+                yield child("/pauses", name), f"{name} was never reached, so nothing was paused before it"

@@ -1,0 +1,304 @@
+"""A workspace on the disk: files are written below its root and nowhere else.
+
+No link is followed, neither as the file itself nor as a folder on the way to it: where one stands, writing is refused.
+A file with a second name elsewhere is replaced, not written to.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterator
+from typing import TypeAlias
+
+from workrail_lint.documents.json_reader import MAX_BYTES
+from workrail_lint.systems.blocks.paths import (
+    GIT_FOLDER,
+    OUTPUT_FOLDER,
+    REJECTED_SUFFIX,
+    RUN_FOLDER,
+    is_agents_path,
+    output_name,
+)
+
+_OURS = (OUTPUT_FOLDER, RUN_FOLDER)
+
+
+Content: TypeAlias = bytes | str | None
+"""What stands at a path: the bytes of a file, where a link leads, or nothing."""
+
+
+class Workspace:
+    """A folder that blocks work in."""
+
+    def __init__(self, root: str) -> None:
+        self.root = os.path.realpath(root)
+
+    def place(self, path: str) -> str:
+        return os.path.join(self.root, *path.split("/"))
+
+    # ------------------------------------------------------------------------------------------------- files
+
+    def link_on(self, path: str) -> str | None:
+        """The first part of a path that is a link; None when there is none."""
+        names = path.split("/")
+        for count in range(1, len(names) + 1):
+            part = "/".join(names[:count])
+            if os.path.islink(self.place(part)):
+                return part
+        return None
+
+    def read(self, path: str) -> bytes | None:
+        """What a regular file holds; None when there is none, or only behind a link."""
+        try:
+            if self.link_on(path) is not None or not stat.S_ISREG(os.lstat(self.place(path)).st_mode):
+                return None
+            with open(self.place(path), "rb") as file:
+                return file.read()
+        except (OSError, ValueError):
+            return None
+
+    def write(self, path: str, data: bytes | None) -> bool:
+        """Write a file, or delete it (None). False when that would leave the workspace or meets something else."""
+        if not is_agents_path(path):
+            return False
+        try:
+            if self.link_on(path) is not None:
+                return False
+            if data is None:
+                if os.path.lexists(self.place(path)):
+                    os.remove(self.place(path))
+                return True
+            os.makedirs(os.path.dirname(self.place(path)), exist_ok=True)
+            _own(self.place(path))
+            with open(self.place(path), "wb") as file:
+                file.write(data)
+        except (OSError, ValueError):
+            return False
+        return True
+
+    def bring(self, other: Workspace, path: str) -> None:
+        """Make a path what it is in another workspace: that file, or none. A folder there is nobody's version."""
+        if os.path.isdir(other.place(path)):
+            return
+        data = other.read(path)
+        if data is None:
+            self.drop(path)
+        elif self.put(path, data):
+            # A script that can be run there can be run here.
+            mode = stat.S_IMODE(os.lstat(other.place(path)).st_mode)
+            os.chmod(self.place(path), mode | stat.S_IRUSR | stat.S_IWUSR)
+
+    def put(self, path: str, data: bytes) -> bool:
+        """Write a file even where something else is in its way; False when it is none that agents have."""
+        if not is_agents_path(path):
+            return False
+        self.clear_way(path)
+        return self.write(path, data)
+
+    def drop(self, path: str) -> None:
+        """Delete a file, or a link; never what lies behind one, and no folder."""
+        above = path.rpartition("/")[0]
+        if is_agents_path(path) and (not above or self.link_on(above) is None):
+            place = self.place(path)
+            if os.path.islink(place) or os.path.isfile(place):
+                os.remove(place)
+
+    def clear_way(self, path: str) -> None:
+        """Take away whatever is in the way of a file: a link or a file where a folder belongs, or the other way round.
+
+        For merges: the lane that won has a file there, so the workspace shall have one too.
+        """
+        names = path.split("/")
+        for count in range(1, len(names)):
+            part = self.place("/".join(names[:count]))
+            if os.path.lexists(part) and (os.path.islink(part) or not os.path.isdir(part)):
+                os.remove(part)
+        place = self.place(path)
+        if os.path.islink(place):
+            os.remove(place)
+        elif os.path.isdir(place):
+            remove_tree(place)
+
+    def content(self, path: str) -> Content:
+        """What stands at a path, to be put back by `restore`."""
+        return os.readlink(self.place(path)) if os.path.islink(self.place(path)) else self.read(path)
+
+    def restore(self, path: str, content: Content) -> None:
+        """Make a path what it was."""
+        self.clear_way(path)
+        if isinstance(content, str):
+            self.drop(path)
+            os.makedirs(os.path.dirname(self.place(path)), exist_ok=True)
+            os.symlink(content, self.place(path))
+        else:
+            self.write(path, content)
+
+    # --------------------------------------------------------------------------------------------- snapshots
+
+    def files(self) -> Iterator[str]:
+        """Every path that is no folder, sorted folder by folder, without git's and our own."""
+        for folder, folders, names in os.walk(self.root):
+            at_root = folder == self.root
+            kept = [name for name in folders if name != GIT_FOLDER and not (at_root and name in _OURS)]
+            # A link to a folder is listed among the folders; it is not entered, and counts as a file.
+            linked = [name for name in kept if os.path.islink(os.path.join(folder, name))]
+            folders[:] = sorted(set(kept) - set(linked))
+            inner = "" if at_root else os.path.relpath(folder, self.root).replace(os.sep, "/") + "/"
+            for name in sorted([*names, *linked]):
+                if name != GIT_FOLDER:
+                    yield inner + name
+
+    def hash_of(self, path: str) -> str | None:
+        """The hash of one file; None when there is none, or only behind a link."""
+        above = path.rpartition("/")[0]
+        if above and self.link_on(above) is not None:
+            return None
+        return file_digest(self.place(path)) if os.path.lexists(self.place(path)) else None
+
+    def text_hashes(self) -> dict[str, str]:
+        """Every file and its hash as goldens hold it: the line ends of texts do not matter."""
+        return {path: _text_digest(self.place(path)) for path in self.files()}
+
+    # ----------------------------------------------------------------------------------------- output folder
+
+    @property
+    def output_folder(self) -> str:
+        return self.place(OUTPUT_FOLDER)
+
+    def make_output_folder(self) -> None:
+        """Have a real output folder, whatever an agent put in its place."""
+        if os.path.islink(self.output_folder) or os.path.isfile(self.output_folder):
+            os.remove(self.output_folder)
+        os.makedirs(self.output_folder, exist_ok=True)
+
+    def output_names(self) -> list[str]:
+        return [] if os.path.islink(self.output_folder) else sorted(os.listdir(self.output_folder))
+
+    def _output(self, node: str) -> str:
+        return os.path.join(self.output_folder, output_name(node))
+
+    def has_output(self, node: str) -> bool:
+        return not os.path.islink(self.output_folder) and os.path.lexists(self._output(node))
+
+    def output_bytes(self, node: str) -> bytes | None:
+        """What a block left behind, as far as it can be read; empty for a link, a folder or a pipe."""
+        if not self.has_output(node):
+            return None
+        try:
+            if not stat.S_ISREG(os.lstat(self._output(node)).st_mode):
+                return b""
+            with open(self._output(node), "rb") as file:
+                return file.read(MAX_BYTES + 1)
+        except OSError:
+            return b""
+
+    def remove_output(self, node: str) -> None:
+        if self.has_output(node):
+            _remove(self._output(node))
+
+    def reject_output(self, node: str) -> None:
+        """Set a file aside. What is no file has no content to keep."""
+        place = self._output(node)
+        _remove(place + REJECTED_SUFFIX)
+        if os.path.islink(place) or not os.path.isfile(place):
+            _remove(place)
+        else:
+            os.replace(place, place + REJECTED_SUFFIX)
+
+    def put_output(self, node: str, data: bytes) -> None:
+        self.make_output_folder()
+        _remove(self._output(node))
+        with open(self._output(node), "wb") as file:
+            file.write(data)
+
+    def take_outputs(self, other: Workspace, node: str) -> None:
+        """Copy what another workspace has of a block: its output and what was rejected."""
+        self.make_output_folder()
+        for name in (output_name(node), output_name(node) + REJECTED_SUFFIX):
+            source, target = os.path.join(other.output_folder, name), os.path.join(self.output_folder, name)
+            if os.path.isfile(source) and not os.path.islink(source):
+                _remove(target)
+                shutil.copyfile(source, target)
+
+    def share_outputs(self, other: Workspace) -> None:
+        """Give another workspace a copy of the output folder."""
+        copy_tree(self.output_folder, other.output_folder)
+
+    def copy_to(self, folder: str) -> None:
+        """A copy of everything but git's own files; links stay links."""
+
+        def is_skipped(at: str, name: str) -> bool:
+            return name == GIT_FOLDER or (at == self.root and name == RUN_FOLDER)
+
+        copy_tree(self.root, folder, is_skipped)
+
+
+def copy_tree(source: str, target: str, is_skipped: Callable[[str, str], bool] = lambda at, name: False) -> None:
+    """Copy a folder. Links stay links; pipes, sockets and devices have no content that could be copied."""
+
+    def skipped(at: str, names: list[str]) -> list[str]:
+        return [name for name in names if is_skipped(at, name) or not _has_content(os.path.join(at, name))]
+
+    shutil.copytree(source, target, symlinks=True, ignore=skipped, dirs_exist_ok=True)
+
+
+def _has_content(place: str) -> bool:
+    mode = os.lstat(place).st_mode
+    return stat.S_ISREG(mode) or stat.S_ISDIR(mode) or stat.S_ISLNK(mode)
+
+
+def remove_tree(folder: str) -> None:
+    """Remove a folder even when an agent took away the right to do so."""
+    if os.path.isdir(folder) and not os.path.islink(folder):
+        os.chmod(folder, stat.S_IRWXU)
+    for at, folders, _ in os.walk(folder):
+        for name in folders:
+            inner = os.path.join(at, name)
+            if not os.path.islink(inner):
+                os.chmod(inner, stat.S_IRWXU)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _own(place: str) -> None:
+    """Let go of a file that has another name too: writing to it would change what stands there, wherever that is."""
+    if os.path.isfile(place) and os.lstat(place).st_nlink > 1:
+        os.remove(place)
+
+
+def _remove(place: str) -> None:
+    if os.path.isdir(place) and not os.path.islink(place):
+        remove_tree(place)
+    elif os.path.lexists(place):
+        os.remove(place)
+
+
+def file_digest(place: str) -> str:
+    """The hash of a file; of a link, of where it leads."""
+    try:
+        found = os.lstat(place)
+        if stat.S_ISLNK(found.st_mode):
+            return "link " + hashlib.sha256(os.fsencode(os.readlink(place))).hexdigest()
+        if not stat.S_ISREG(found.st_mode):
+            return "no file"
+        with open(place, "rb", buffering=0) as file:
+            # Nearly all files are small, and reading those at once is several times as fast.
+            if found.st_size <= MAX_BYTES:
+                return hashlib.sha256(file.readall()).hexdigest()
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return "unreadable"
+
+
+def _text_digest(place: str) -> str:
+    if not os.path.isfile(place) or os.path.islink(place):
+        return file_digest(place)
+    try:
+        with open(place, "rb") as file:
+            data = file.read()
+        data.decode()
+    except (OSError, UnicodeDecodeError):
+        return file_digest(place)
+    return hashlib.sha256(data.replace(b"\r\n", b"\n")).hexdigest()

@@ -1,0 +1,8 @@
+"""The simulation of team sessions: an Orchestrator, eleven agents and a user, over files that are really written."""
+
+from __future__ import annotations
+
+from pytest_workrail.systems.team.result import Problem, TeamRun
+from pytest_workrail.systems.team.runner import run
+
+__all__ = ["Problem", "TeamRun", "run"]

@@ -1,0 +1,369 @@
+"""Sending an agent off and taking its reply: read the status, send, judge the reply, send again where it failed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from pytest_workrail.systems.team.agent_inputs import (
+    CONVENTIONS,
+    agent_input,
+    dispatch_plan,
+    message,
+    note_changes,
+    research_question,
+)
+from pytest_workrail.systems.team.blockers import (
+    Blocker,
+    Halt,
+    TeamBlocker,
+    about_agent,
+    about_artifact,
+    about_state,
+    about_task,
+    blocked,
+)
+from pytest_workrail.systems.team.linting import is_unusable, without_advice
+from pytest_workrail.systems.team.run_state import Stage, Status
+from pytest_workrail.systems.team.simulated_agents import Call, File, Reaction, parsed
+from pytest_workrail.systems.team.store import REPO, STATUS, TASKS, json_bytes
+from workrail_lint.base.result import Err, Ok
+from workrail_lint.findings import Finding
+from workrail_lint.systems.team.machine import LIMITS, LOOP_OF, decisions_of
+from workrail_lint.systems.team.roles import ROLES, may_write
+from workrail_lint.systems.team.rules.registry import by_name
+from workrail_lint.systems.team.vocabulary import (
+    AgentName,
+    BlockerSlug,
+    FindingSeverity,
+    Mode,
+    OutputStatus,
+    TaskStatus,
+    WorkflowState,
+    items_of,
+    members_of,
+    session_parts,
+    strings_of,
+)
+
+A = AgentName
+Output = dict[str, Any]
+Check = Callable[[Output], list[Blocker]]
+_PLAN_RULES = "TC56"
+_CREATE = "Create the file or drop it from the context files"
+_RISKY = (FindingSeverity.HIGH.value, FindingSeverity.CRITICAL.value)
+
+
+def nothing(_: Output) -> list[Blocker]:
+    """The check of a dispatch whose result no guard looks at."""
+    return []
+
+
+def dispatch(stage: Stage, agent: AgentName, task: str, check: Check = nothing) -> Ok[Output] | Err[Halt]:
+    """The output of an agent, sent off three times at most.
+
+    What is handed back is OK, a verdict of Reviewer, QA or Security, or a question; everything else halts the run.
+    `check` says what stands against an OK.
+    """
+    halt = stage.out_of_steps()
+    if halt is not None:
+        return Err(halt)
+    sent = _Sending(stage, agent, task)
+    failures: list[Blocker] = []
+    for attempt in range(1, LIMITS.dispatch_retries + 2):
+        tried = sent.attempt(attempt, check)
+        if isinstance(tried, Err):
+            return tried
+        if isinstance(tried.value, list):
+            failures = tried.value
+            continue
+        return _judged(stage, agent, task, tried.value)
+    text = f"{agent.value} with {task} failed {LIMITS.dispatch_retries + 1} times"
+    fix = f"Send {agent.value} off with {task} again"
+    failed = about_agent(TeamBlocker.SUBAGENT_FAILED, agent, task, text, fix)
+    return Err(blocked(BlockerSlug.SUBAGENT_FAILURE, failed, *failures))
+
+
+class _Sending:
+    """One dispatch; its input is made once, so that what is sent again is the same."""
+
+    def __init__(self, stage: Stage, agent: AgentName, task: str) -> None:
+        self.stage = stage
+        self.agent = agent
+        self.task = task
+        self._input: bytes | None = None
+
+    def attempt(self, number: int, check: Check) -> Ok[Output | list[Blocker]] | Err[Halt]:
+        """The output, or what stands against it; Err where trying again is of no use."""
+        stage, agent, task = self.stage, self.agent, self.task
+        before = stage.store.status()
+        if before is not None:
+            before = read_status(stage)
+        conventions = _has_conventions(stage, before)
+        refused = self._prepare()
+        if refused is not None:
+            return Err(refused)
+        given = self._input or b""
+        stage.trace.emit(
+            "dispatch",
+            agent=agent.value,
+            task=task,
+            attempt=number,
+            input=hashlib.sha256(given).hexdigest(),
+            parts=[name for name, _ in message(stage, agent, given, conventions=conventions)],
+            conventions=conventions,
+            context=json.loads(given)["task"]["context_files"],
+        )
+        reaction = stage.cast.react(self._call())
+        if isinstance(reaction, Err):
+            return reaction
+        return self._taken(reaction.value, number, before, check)
+
+    def _prepare(self) -> Halt | None:
+        """Make the input, unless it is made; a context file that is not there stops the dispatch."""
+        if self._input is not None:
+            return None
+        stage = self.stage
+        stage.memory.exchanges += 1
+        given = agent_input(stage, self.agent, self.task)
+        self._input = json_bytes(given)
+        number = stage.memory.exchanges
+        found = stage.judge.input(number, self.agent, self.task, self._input)
+        planned = stage.judge.plan(number, json_bytes(dispatch_plan(stage, self.agent, given)))
+        # What is wrong with the task itself the input has said already.
+        stage.findings += without_advice([*found, *(each for each in planned if each.code.startswith(_PLAN_RULES))])
+        absent = [
+            about_artifact(TeamBlocker.CONTEXT_FILE_MISSING, _context(given, each), each.message, _CREATE)
+            for each in found
+            if each.code == "TC511"
+        ]
+        return blocked(BlockerSlug.ARTIFACT_INVALID, *absent) if absent else None
+
+    def _call(self) -> Call:
+        stage = self.stage
+        return Call(
+            self.agent,
+            self.task,
+            stage.state,
+            stage.mode,
+            stage.goal,
+            research_question(stage),
+            stage.clock.now,
+            self._obstacle(),
+        )
+
+    def _obstacle(self) -> str:
+        """Why a conscientious agent has to stop before it starts."""
+        stage, role = self.stage, ROLES[self.agent]
+        for file in role.context:
+            for each in stage.judge.errors(file):
+                return f"{file} can't be worked with: {each.message}"
+        if tests_cannot_run(stage, self.agent, self.task):
+            return "The tests can't be run: there is no run_cmd."
+        return ""
+
+    def _taken(
+        self, reaction: Reaction, number: int, before: Status | None, check: Check
+    ) -> Ok[Output | list[Blocker]] | Err[Halt]:
+        stage, agent, task = self.stage, self.agent, self.task
+        violations = _Writing(stage, agent, before).write(reaction.files)
+
+        def failed(reason: str, *blockers: Blocker) -> Ok[Output | list[Blocker]]:
+            stage.trace.emit("dispatch_error", agent=agent.value, task=task, attempt=number, reason=reason)
+            return Ok(list(blockers))
+
+        if reaction.fault is not None:
+            return Err(_violation(stage, violations)) if violations else failed(reaction.fault.value)
+        found = stage.judge.output(stage.memory.exchanges, agent, task, reaction.text)
+        stage.findings += without_advice(found)
+        if any(map(is_unusable, found)):
+            return Err(_violation(stage, violations)) if violations else failed("invalid")
+        output = parsed(reaction.text)
+        stage.findings += self._beyond_reach(reaction.files, output)
+        stage.trace.emit("reply", agent=agent.value, status=output["status"])
+        if violations:
+            return Err(_violation(stage, violations))
+        if output["status"] == OutputStatus.OK:
+            against = check(output)
+            if against:
+                return failed("guard", *against)
+            note_changes(stage, task, output)
+        return Ok(output)
+
+    def _beyond_reach(self, files: tuple[File, ...], output: Output) -> list[Finding]:
+        """Writes beyond the role that the output does not name, so that no rule about it has seen them."""
+        stage, agent = self.stage, self.agent
+        artifacts = members_of(output.get("artifacts"))
+        named = {path for value in artifacts.values() for path in strings_of(value)}
+        rule = by_name()["write-outside-role"]
+        return [
+            Finding(
+                rule.code,
+                rule.name,
+                rule.severity,
+                f"{agent.value} may write {ROLES[agent].reach.value}, and '{path}' is beyond that",
+                "/artifacts",
+                path=f"{stage.memory.exchanges:04d}-{agent.value}-{self.task}.output.json",
+            )
+            for path in (stage.store.repo_path(file.path) for file in files)
+            if path not in named and not may_write(agent, path, stage.store.session, is_exact=True)
+        ]
+
+
+def _context(given: dict[str, Any], finding: Finding) -> str:
+    """The file that a finding about a context list means."""
+    index = finding.pointer.rpartition("/")[2]
+    path = str(given["task"]["context_files"][int(index)])
+    parts = session_parts(path)
+    return path if parts is None else parts[1]
+
+
+def read_status(stage: Stage) -> Status | None:
+    """Read status.json and say so; what it must hold before a dispatch and lacks is found out and stored."""
+    stage.trace.emit("read_status")
+    status = stage.store.status()
+    if status is not None and "runtime_flags" not in status:
+        exists = stage.store.exists(f"{REPO}{CONVENTIONS}")
+        flags = {"copilot_instructions_exists": exists, "copilot_checked_at": stage.clock.now}
+        stage.save(lambda found: found.update(runtime_flags=flags))
+        status = stage.store.status()
+    return status
+
+
+def _has_conventions(stage: Stage, status: Status | None) -> bool:
+    if status is None:
+        return stage.store.exists(f"{REPO}{CONVENTIONS}")
+    return members_of(status.get("runtime_flags")).get("copilot_instructions_exists") is True
+
+
+class _Breach(NamedTuple):
+    """Something that breaks the contract for good, and the rule that says so, if one does."""
+
+    text: str
+    rule: str = ""
+
+
+class _Writing:
+    """What an agent writes, with an eye on what it may not."""
+
+    def __init__(self, stage: Stage, agent: AgentName, before: Status | None) -> None:
+        self.stage = stage
+        self.agent = agent
+        self.before = before
+
+    def write(self, files: tuple[File, ...]) -> list[_Breach]:
+        """Write the files and give everything that breaks the contract for good."""
+        return [breach for file in files if (breach := self._one(file)) is not None]
+
+    def _one(self, file: File) -> _Breach | None:
+        stage, agent = self.stage, self.agent.value
+        reason = stage.store.refusal(file.path)
+        if reason is None:
+            tasks = {task.get("id"): task.get("status") for task in stage.store.tasks()}
+            try:
+                stage.store.put(file.path, file.data)
+            except OSError:
+                reason = "can't be written"
+        if reason is not None:
+            stage.trace.emit("write_error", file=file.path, by=agent)
+            rule = "previous-session-touched" if session_parts(stage.store.repo_path(file.path)) else ""
+            return _Breach(f"{agent} tried to write {file.path}, which {reason}", rule)
+        path = stage.store.repo_path(file.path)
+        if not may_write(self.agent, path, stage.store.session, is_exact=True):
+            stage.trace.emit("write", file=file.path, by=agent)
+        if file.path == TASKS:
+            return self._moved(tasks)
+        return self._decided() if file.path == STATUS else None
+
+    def _moved(self, before: dict[Any, Any]) -> _Breach | None:
+        broken = None
+        for task in self.stage.store.tasks():
+            ident, status = task.get("id"), task.get("status")
+            if ident in before and before[ident] != status and type(ident) is str and type(status) is str:
+                self.stage.trace.emit("task_status", task=ident, status=status, by=self.agent.value)
+                if status == TaskStatus.COMPLETED:
+                    broken = _Breach(f"{self.agent.value} set {ident} to completed", "coder-set-completed")
+        return broken
+
+    def _decided(self) -> _Breach | None:
+        """An agent may create status.json and note things in it, but what the user decided is not its business."""
+        stage = self.stage
+        after = stage.store.status()
+        known = self.before or {}
+        if after is None:
+            if self.before is None:
+                return None  # what it left behind is no status; the guard says so
+            stage.store.save_status(known)
+            return _Breach(f"{self.agent.value} left a status.json that can't be read")
+        old = {str(entry.get("decision_id")): entry for entry in decisions_of(known)}
+        new = {str(entry.get("decision_id")): entry for entry in decisions_of(after)}
+        changed = [ident for ident in (*new, *(old.keys() - new.keys())) if new.get(ident) != old.get(ident)]
+        if not changed:
+            return None
+        labels = [f"{ident}={new[ident].get('status') if ident in new else 'gone'}" for ident in sorted(changed)]
+        stage.trace.emit("write", file=STATUS, set=labels, by=self.agent.value)
+        after["user_decisions"] = known.get("user_decisions", [])
+        stage.store.save_status(after)
+        text = f"{self.agent.value} changed {', '.join(sorted(changed))} in status.json"
+        return _Breach(text, "foreign-decision-write")
+
+
+def _violation(stage: Stage, broken: list[_Breach]) -> Halt:
+    reasons = []
+    for text, name in broken:
+        rule = by_name().get(name)
+        said = text if rule is None else f"{rule.code} {text}"
+        fix = f"Have the agent keep to its role, then resume in {stage.state.value}"
+        fix = fix if rule is None else f"{rule.summary} {fix}"
+        reasons.append(about_state(TeamBlocker.PROTOCOL_VIOLATION, stage.state, said, fix))
+    return blocked(BlockerSlug.AGENT_FAILED, *reasons)
+
+
+def _judged(stage: Stage, agent: AgentName, task: str, output: Output) -> Ok[Output] | Err[Halt]:
+    """A valid reply: something to go on with, or a reason to stop."""
+    status = OutputStatus(output["status"])
+    if status is OutputStatus.FAIL:
+        risk = _high_risk(output)
+        if risk is not None:
+            fix = str(risk.get("recommended_fix") or "Repair it and resume")
+            text = f"{agent.value}: {risk.get('description') or 'a high-risk finding'}"
+            return Err(blocked(BlockerSlug.AGENT_FAILED, about_task(TeamBlocker.HIGH_RISK_FINDING, task, text, fix)))
+        text = f"{agent.value} failed with {task}"
+        failed = about_agent(TeamBlocker.AGENT_FAILED, agent, task, text, _first_note(output))
+        return Err(blocked(BlockerSlug.AGENT_FAILED, failed))
+    if status is not OutputStatus.BLOCKED:
+        return Ok(output)
+    if tests_cannot_run(stage, agent, task):
+        text = f"{task} needs tests, and there is no way to run them"
+        fix = "Provide run_cmd, or waive the tests"
+        return Err(blocked(BlockerSlug.AGENT_BLOCKED, about_task(TeamBlocker.TESTS_NOT_RUNNABLE, task, text, fix)))
+    if agent in LOOP_OF or leaves_lean(stage, agent, output):
+        return Ok(output)
+    text = f"{agent.value} is blocked with {task}"
+    stopped = about_agent(TeamBlocker.AGENT_BLOCKED, agent, task, text, _first_note(output))
+    return Err(blocked(BlockerSlug.AGENT_BLOCKED, stopped))
+
+
+def leaves_lean(stage: Stage, agent: AgentName, output: Output) -> bool:
+    """Whether a Coder of a lean run found that there is more to it."""
+    wanted = members_of(output.get("next")).get("recommended_agent")
+    is_here = stage.mode is Mode.LEAN and stage.state is WorkflowState.IMPLEMENT_LOOP
+    is_blocked = agent is A.CODER and output.get("status") == OutputStatus.BLOCKED
+    return is_here and is_blocked and wanted == A.SPEC_AGENT
+
+
+def tests_cannot_run(stage: Stage, agent: AgentName, task: str) -> bool:
+    checks = strings_of(stage.task(task).get("acceptance_checks"))
+    return agent is A.QA and "run_cmd" not in stage.tools and any(check.startswith("cmd: ") for check in checks)
+
+
+def _high_risk(output: Output) -> dict[str, Any] | None:
+    found = items_of(members_of(output.get("artifacts")).get("findings"))
+    return next((item for item in found if type(item) is dict and item.get("severity") in _RISKY), None)
+
+
+def _first_note(output: Output) -> str:
+    notes = strings_of(members_of(output.get("artifacts")).get("notes"))
+    return notes[0] if notes else str(output.get("summary") or "See the reply")

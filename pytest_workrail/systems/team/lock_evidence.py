@@ -1,0 +1,291 @@
+"""Which locks a run bears witness to: for each, what must be seen in the trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+from pytest_workrail.locks.registry import shipped_registry
+from workrail_lint.systems.team.machine import CORE_AGENTS, GATES, LEAN_FORBIDDEN, LIMITS, correction_of
+from workrail_lint.systems.team.vocabulary import (
+    META,
+    NO_RESPONSE,
+    REVIEW_STRATEGY_ID,
+    AgentName,
+    CorrectionStatus,
+    FixLoop,
+    Mode,
+    Strategy,
+    is_member,
+)
+
+A = AgentName
+Event = dict[str, Any]
+_GATE_AGENTS = (A.REVIEWER.value, A.QA.value, A.SECURITY.value)
+
+
+class Witness(NamedTuple):
+    """A run as the locks look at it."""
+
+    events: list[Event]
+    decisions: list[dict[str, Any]]  # the final entries
+    given: dict[str, list[str]]  # what the user said, by decision
+    mode: Mode  # at the start
+    is_resumed: bool
+    started_with: dict[str, Any]  # status.json at the start; empty for a new session
+
+    def named(self, *names: str) -> list[Event]:
+        return [event for event in self.events if event["event"] in names]
+
+    @property
+    def states(self) -> list[str]:
+        return [event["state"] for event in self.named("enter_state")]
+
+
+@cache
+def lock_ids() -> tuple[str, ...]:
+    """The locks of this contract, in the order of the registry."""
+    return tuple(lock.id for lock in shipped_registry().locks if lock.category == "team")
+
+
+def covered(lock: str, witness: Witness) -> bool:
+    """Whether a run shows that a lock holds."""
+    return _WITNESSES[lock](witness)
+
+
+def _follows(events: list[Event], *tests: Callable[[Event], bool]) -> bool:
+    """Whether events that pass the tests stand in this order, others between them or not."""
+    at = 0
+    for event in events:
+        if at < len(tests) and tests[at](event):
+            at += 1
+    return at == len(tests)
+
+
+def _sets(event: Event, status: str) -> bool:
+    return event["event"] == "write" and any(label.endswith(f"={status}") for label in event.get("set", ()))
+
+
+def _is(name: str, **members: Any) -> Callable[[Event], bool]:
+    return lambda event: event["event"] == name and all(event.get(key) == value for key, value in members.items())
+
+
+def _visits(witness: Witness) -> Iterator[list[Event]]:
+    """The events between one entry of a state and the next."""
+    visit: list[Event] = []
+    for event in witness.events:
+        if event["event"] == "enter_state" and visit:
+            yield visit
+            visit = []
+        visit.append(event)
+    if visit:
+        yield visit
+
+
+def _pending_before_ask(w: Witness) -> bool:
+    return _follows(w.events, lambda e: _sets(e, "pending"), _is("verify", ok=True), _is("ask"))
+
+
+def _verify_before_leave(w: Witness) -> bool:
+    def closed(visit: list[Event]) -> bool:
+        stored = [i for i, e in enumerate(visit) if e["event"] == "decision"]
+        return bool(stored) and visit[stored[0] - 1]["event"] in ("verify", "decision")
+
+    visits = list(_visits(w))
+    return any(closed(visit) and after[0]["event"] == "enter_state" for visit, after in pairwise(visits))
+
+
+def _rewrite_without_reask(w: Witness) -> bool:
+    failed = False
+    for event in w.events:
+        if (event["event"] == "write_error" and "by" not in event) or _is("verify", ok=False)(event):
+            failed = True
+        elif event["event"] == "ask":
+            failed = False
+        elif event["event"] == "write" and failed:
+            return True
+    return False
+
+
+def _gate_asks(visit: list[Event]) -> list[int]:
+    """How often a gate asked until it had a decision, for each decision of a visit: a change request is one, too."""
+    asks = [0]
+    for event in visit:
+        if event["event"] == "ask" and set(event["decisions"]) & GATES.keys():
+            asks[-1] += 1
+        elif event["event"] == "decision":
+            asks.append(0)
+    return [count for count in asks if count] or [0]
+
+
+def _gate_reask_three(w: Witness) -> bool:
+    return any(
+        _gate_asks(visit)[-1] == LIMITS.reasks + 1 and after[0]["state"] == "BLOCKED"
+        for visit, after in pairwise(_visits(w))
+    )
+
+
+def _gate_counter_in_memory(w: Witness) -> bool:
+    begun = w.started_with.get("current_state")
+    first = next((v for v in _visits(w) if v[0]["event"] == "enter_state"), [])
+    is_gate = any(gate.value == begun for gate in GATES.values())
+    return w.is_resumed and is_gate and _gate_asks(first)[0] == LIMITS.reasks + 1
+
+
+def _well_known_in_place(w: Witness) -> bool:
+    for ident in GATES:
+        answers = [e for e in w.named("decision") if e["id"] == ident]
+        entries = [entry for entry in w.decisions if entry.get("decision_id") == ident]
+        if len(answers) > 1 and len(entries) == 1:
+            return True
+    return False
+
+
+def _history_before_overwrite(w: Witness) -> bool:
+    writes = w.named("write")
+    return any(
+        first["file"] == "approve-design-history.jsonl" and "correction=queued" in second.get("set", ())
+        for first, second in pairwise(writes)
+    )
+
+
+def _correction_once(w: Witness) -> bool:
+    if not w.is_resumed or correction_of(w.started_with) is not CorrectionStatus.DISPATCHED:
+        return False
+    seen = next((e for e in w.events if e["event"] in ("dispatch", "correction", "ask", "blocker")), None)
+    return seen is not None and seen["event"] != "dispatch"
+
+
+def _correction_default_none(w: Witness) -> bool:
+    absent = w.is_resumed and not w.started_with.get("gate_tracking")
+    return absent and _follows(w.events, _is("correction", to="queued"), _is("correction", to="dispatched"))
+
+
+def _strategy_canonical(w: Witness) -> bool:
+    given = w.given.get(REVIEW_STRATEGY_ID, [])
+    entry = next((e for e in w.decisions if e.get("decision_id") == REVIEW_STRATEGY_ID), {})
+    stored = entry.get("answer")
+    return is_member(stored, Strategy) and any(not is_member(text, Strategy) for text in given[-1:])
+
+
+def _strategy_reread(w: Witness) -> bool:
+    seen = False
+    for before, event in pairwise(w.events):
+        if event["event"] == "dispatch" and event["agent"] in _GATE_AGENTS:
+            if before["event"] != "read_status":
+                return False
+            seen = True
+    return seen
+
+
+def _security_no_autocancel(w: Witness) -> bool:
+    asks = [tuple(e["decisions"]) for e in w.named("ask")]
+    again = {ident for first, second in pairwise(asks) for ident in set(first) & set(second) if ident not in GATES}
+    silent = {e.get("decision_id") for e in w.decisions if e.get("resolution_reason") == NO_RESPONSE}
+    return bool(again - silent)
+
+
+def _partial_reply(w: Witness) -> bool:
+    for visit in _visits(w):
+        closed = {e["id"]: e["status"] for e in visit if e["event"] == "decision"}
+        silent = {e.get("decision_id") for e in w.decisions if e.get("resolution_reason") == NO_RESPONSE}
+        if any(ident in silent and status == "cancelled" for ident, status in closed.items()):
+            return True
+    return False
+
+
+def _return_by_context(w: Witness) -> bool:
+    for visit, after in pairwise(_visits(w)):
+        closed = [e["id"] for e in visit if e["event"] == "decision"]
+        contexts = {e.get("state_context") for e in w.decisions if e.get("decision_id") in closed}
+        if visit[0]["state"] == "ASK_USER" and contexts == {after[0]["state"]}:
+            return True
+    return False
+
+
+def _repair_budget(w: Witness) -> bool:
+    counts: dict[tuple[str, str], int] = {}
+    for event in w.named("retry_count", "enter_state"):
+        if event["event"] == "retry_count":
+            counts[event["task"], event["loop"]] = event["count"]
+        elif event["state"] == "ASK_USER" and LIMITS.repairs in counts.values():
+            loops = [state for state in w.states if is_member(state, FixLoop)]
+            return len(loops) >= LIMITS.repairs
+    return False
+
+
+def _dispatch_retry_two(w: Witness) -> bool:
+    tries = w.named("dispatch", "dispatch_error", "reply", "enter_state")
+    return any(
+        e["event"] == "dispatch_error"
+        and e["attempt"] == LIMITS.dispatch_retries
+        and _is("dispatch", attempt=LIMITS.dispatch_retries + 1)(after)
+        for e, after in pairwise(tries)
+    )
+
+
+def _no_role_takeover(w: Witness) -> bool:
+    spent = any(e["attempt"] == LIMITS.dispatch_retries + 1 for e in w.named("dispatch_error"))
+    own = [e for e in w.named("write") if "by" not in e and e["state"] != "INTAKE_LEAN"]
+    return spent and not any(e["file"].startswith("repo:") for e in own)
+
+
+def _coder_not_completed(w: Witness) -> bool:
+    completed = [e for e in w.named("task_status") if e["status"] == "completed"]
+    by_coder = [e for e in w.named("task_status") if e.get("by") == A.CODER]
+    return bool(completed and by_coder) and all("by" not in e for e in completed)
+
+
+def _final_review(w: Witness) -> bool:
+    meta = [e for e in w.named("dispatch") if e["agent"] == A.REVIEWER and e["task"] == META and e["attempt"] == 1]
+    is_through = "INTEGRATE" in w.states
+    repairs = [state for state in w.states if state in ("FIX_REVIEW", "FIX_TESTS", "FIX_SECURITY")]
+    return is_through and w.mode is Mode.FULL and len(meta) == 1 and not repairs
+
+
+def _core_agents(w: Witness) -> bool:
+    seen = {e["agent"] for e in w.named("dispatch")}
+    return "DONE" in w.states and all(agent.value in seen for agent in CORE_AGENTS)
+
+
+def _lean_path(w: Witness) -> bool:
+    seen = {e["agent"] for e in w.named("dispatch")}
+    skipped = not any(agent.value in seen for agent in LEAN_FORBIDDEN)
+    return w.mode is Mode.LEAN and "DONE" in w.states and skipped and A.REVIEWER.value in seen
+
+
+def _lean_exit(w: Witness) -> bool:
+    return w.mode is Mode.LEAN and ("IMPLEMENT_LOOP", "INTAKE") in pairwise(w.states)
+
+
+def _json_only(w: Witness) -> bool:
+    return any(e.get("reason") == "invalid" for e in w.named("dispatch_error"))
+
+
+_WITNESSES: dict[str, Callable[[Witness], bool]] = {
+    "team-pending-before-ask": _pending_before_ask,
+    "team-verify-before-leave": _verify_before_leave,
+    "team-rewrite-without-reask": _rewrite_without_reask,
+    "team-gate-reask-three": _gate_reask_three,
+    "team-gate-counter-in-memory": _gate_counter_in_memory,
+    "team-well-known-in-place": _well_known_in_place,
+    "team-history-before-overwrite": _history_before_overwrite,
+    "team-correction-once": _correction_once,
+    "team-correction-default-none": _correction_default_none,
+    "team-strategy-canonical": _strategy_canonical,
+    "team-strategy-reread": _strategy_reread,
+    "team-security-no-autocancel": _security_no_autocancel,
+    "team-partial-reply": _partial_reply,
+    "team-return-by-context": _return_by_context,
+    "team-repair-budget": _repair_budget,
+    "team-dispatch-retry-two": _dispatch_retry_two,
+    "team-no-role-takeover": _no_role_takeover,
+    "team-coder-not-completed": _coder_not_completed,
+    "team-final-review": _final_review,
+    "team-core-agents": _core_agents,
+    "team-lean-path": _lean_path,
+    "team-lean-exit": _lean_exit,
+    "team-json-only": _json_only,
+}

@@ -1,0 +1,192 @@
+"""What the parts of a simulated session share: its files, its events, who answers, and what is kept in memory.
+
+Memory holds only what the contract lets an Orchestrator remember. Whatever has to survive a break is read from disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pytest_workrail.systems.team.blockers import Blocker, Halt, TeamBlocker, about_artifact, about_state, blocked
+from pytest_workrail.systems.team.clock import Clock, Recorder
+from pytest_workrail.systems.team.linting import Judge
+from pytest_workrail.systems.team.minimal_outputs import status as first_status
+from pytest_workrail.systems.team.simulated_agents import Cast, User
+from pytest_workrail.systems.team.store import FailingWrite, Store
+from workrail_lint.base.result import Err, Ok
+from workrail_lint.findings import Finding
+from workrail_lint.systems.team import machine
+from workrail_lint.systems.team.scenario import Flags, Request, Team
+from workrail_lint.systems.team.scenario_words import CheckResult, Defaults
+from workrail_lint.systems.team.vocabulary import (
+    KNOWN_TOOLS,
+    AgentName,
+    BlockerSlug,
+    CiStatus,
+    FixLoop,
+    Mode,
+    Strategy,
+    TaskStatus,
+    WorkflowState,
+    items_of,
+    members_of,
+)
+
+S = WorkflowState
+Status = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Memory:
+    """What a run remembers between events and forgets when it breaks off."""
+
+    waived: set[tuple[AgentName, str]] = field(default_factory=set)  # gates that the user lifted
+    build_waived: bool = False  # the user lives with a red build
+    changed: dict[str, list[str]] = field(default_factory=dict)  # task to the files its Coder named
+    change_requests: int = 0
+    exchanges: int = 0
+    researched: bool = False
+    required: dict[str, list[str]] = field(default_factory=dict)  # task to the agents whose OK it needs
+    check_runs: dict[str, int] = field(default_factory=dict)
+    last_failed: str | None = None
+
+
+class Stage:
+    """One run."""
+
+    def __init__(self, root: Path, session: str, team: Team, mode: Mode, clock: Clock) -> None:
+        self.team = team
+        self.request = team.request or Request.model_validate({})
+        self.flags = team.flags or Flags.model_validate({})
+        faults = [FailingWrite(fault.file, fault.nth, fault.kind) for fault in team.faults or ()]
+        self.store = Store(root, session, clock, faults)
+        self.clock = clock
+        self.trace = Recorder(clock, S.INTAKE_LEAN if mode is Mode.LEAN else S.INTAKE)
+        self.judge = Judge(self.store)
+        self.judge.mode = mode
+        self.cast = Cast(self.store, team.replies or {}, team.defaults or Defaults.MINIMAL_OK)
+        self.user = User(team.user or {})
+        self.memory = Memory()
+        self.findings: list[Finding] = []  # about what the agents were given and gave back
+        self.blockers: list[Blocker] = []
+
+    # ------------------------------------------------------------------------------------------------- facts
+
+    @property
+    def mode(self) -> Mode:
+        return self.judge.mode
+
+    @mode.setter
+    def mode(self, mode: Mode) -> None:
+        self.judge.mode = mode
+
+    @property
+    def state(self) -> WorkflowState:
+        return self.trace.state
+
+    @property
+    def goal(self) -> str:
+        return self.request.user_goal or "Do what was asked for"
+
+    @property
+    def tools(self) -> list[str]:
+        return list(KNOWN_TOOLS if self.request.tools_available is None else self.request.tools_available)
+
+    @property
+    def strategy(self) -> Strategy:
+        """The strategy as it stands on disk; lean runs review as they go."""
+        found = machine.strategy_of(self.store.status() or {})
+        return found if found is not None and self.mode is Mode.FULL else Strategy.PER_BATCH
+
+    def task(self, ident: str) -> dict[str, Any]:
+        return next((task for task in self.store.tasks() if task.get("id") == ident), {})
+
+    def repairs(self, loop: FixLoop, task: str) -> int:
+        """How often something was repaired already, as it stands on disk."""
+        counts = members_of(members_of((self.store.status() or {}).get("retry_counts")).get(task))
+        count = counts.get(loop.value)
+        return count if type(count) is int else 0
+
+    def out_of_steps(self) -> Halt | None:
+        limits = self.team.limits
+        most = machine.LIMITS.steps if limits is None or limits.steps is None else limits.steps
+        if len(self.trace.events) < most:
+            return None
+        text = f"the run has passed {most} steps"
+        fix = "Look for a question or a repair that comes again and again"
+        return blocked(BlockerSlug.AGENT_FAILED, about_state(TeamBlocker.PROTOCOL_VIOLATION, self.state, text, fix))
+
+    # ----------------------------------------------------------------------------------------------- changes
+
+    def save(self, change: Callable[[Status], None]) -> None:
+        """Change status.json where another event stands for the write."""
+        status = self.store.status()
+        if status is not None:
+            change(status)
+            status["last_update"] = self.clock.now
+            self.store.save_status(status)
+
+    def enter(self, state: WorkflowState, slug: BlockerSlug | None = None) -> None:
+        """Go to a state; the event stands for the write of it."""
+        status = self.store.status()
+        if status is None and state is S.BLOCKED and self.store.read("status.json") is None:
+            status = first_status(self.store.session, state, self.clock.now)
+        if status is not None:
+            status["current_state"] = state.value
+            status.pop("blocker", None)
+            if slug is not None:
+                status["blocker"] = slug.value
+            if state is S.INTEGRATE:
+                status.setdefault("last_ci_result", CiStatus.UNKNOWN.value)
+            status["last_update"] = self.clock.now
+            self.store.save_status(status)
+        self.trace.enter(state)
+
+    def arrive(self, state: WorkflowState) -> None:
+        """Go to a state, unless a question or a repair has come back to it already."""
+        entered = [event["state"] for event in self.trace.events if event["event"] == "enter_state"]
+        if entered[-1:] != [state.value]:
+            self.enter(state)
+
+    def move_task(self, ident: str, status: TaskStatus) -> None:
+        self.store.set_task(ident, status)
+        self.trace.emit("task_status", task=ident, status=status.value)
+
+    def count_repair(self, loop: FixLoop, task: str, count: int) -> None:
+        def change(status: Status) -> None:
+            counts = status.setdefault("retry_counts", {})
+            counts.setdefault(task, {})[loop.value] = count
+
+        self.save(change)
+        self.trace.emit("retry_count", task=task, loop=loop.value, count=count)
+
+    def add_issue(self, issue: str) -> None:
+        self.save(lambda status: items_of(status.setdefault("known_issues", [])).append(issue))
+
+    def write_file(self, file: str, data: bytes) -> Ok[None] | Err[Halt]:
+        """A file that the Orchestrator writes itself: written, read back, written again where that failed."""
+        for _ in range(machine.LIMITS.rewrites + 1):
+            if isinstance(self.store.write(file, data), Err):
+                self.trace.emit("write_error", file=file)
+                continue
+            self.trace.emit("write", file=file)
+            is_stored = self.store.read(file) == data
+            self.trace.emit("verify", ok=is_stored)
+            if is_stored:
+                return Ok(None)
+        return Err(persistence_failed(file, self.state, f"Write {file} again"))
+
+    def check_result(self, check: str) -> CheckResult:
+        """How a command ends this time; of several results the last one stays."""
+        given = (self.team.checks or {}).get(check, CheckResult.PASS)
+        run = self.memory.check_runs[check] = self.memory.check_runs.get(check, 0) + 1
+        return given if isinstance(given, CheckResult) else given[min(run, len(given)) - 1]
+
+
+def persistence_failed(file: str, state: WorkflowState, fix: str) -> Halt:
+    tries = machine.LIMITS.rewrites + 1
+    text = f"{file} could not be stored in {state.value}: {tries} writes failed"
+    return blocked(BlockerSlug.PERSISTENCE_ERROR, about_artifact(TeamBlocker.PERSISTENCE_FAILED, file, text, fix))

@@ -1,0 +1,223 @@
+"""The simulated agents and the simulated user: they do what the scenario says, else the least that is right."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+from pytest_workrail.systems.team import minimal_outputs as minimal
+from pytest_workrail.systems.team.blockers import Halt, unscripted
+from pytest_workrail.systems.team.store import REPO, STATUS, TASKS, Store, json_bytes, text_bytes, with_task_status
+from workrail_lint.base.result import Err, Ok
+from workrail_lint.documents.pointer import child
+from workrail_lint.systems.team.scenario import Moot, Refusal, Reply
+from workrail_lint.systems.team.scenario_words import Defaults, ReplyFault
+from workrail_lint.systems.team.vocabulary import (
+    AgentName,
+    Mode,
+    OutputStatus,
+    TaskStatus,
+    WorkflowState,
+    is_member,
+    is_task_id,
+)
+
+A = AgentName
+_REPLIES = "/team/replies"
+_USER = "/team/user"
+
+
+class Call(NamedTuple):
+    """A dispatch as its agent sees it."""
+
+    agent: AgentName
+    task: str
+    state: WorkflowState
+    mode: Mode
+    goal: str
+    question: str  # of a Researcher
+    now: str
+    obstacle: str = ""  # why a conscientious agent has to stop: a context file that is broken, tests that can't run
+
+
+class File(NamedTuple):
+    """Something an agent writes: a path below the session or, with `repo:` in front, below the repository."""
+
+    path: str
+    data: bytes
+
+
+class Reaction(NamedTuple):
+    """What comes of a dispatch: files in the order they are written, then a reply or a fault."""
+
+    files: tuple[File, ...]
+    text: bytes = b""
+    fault: ReplyFault | None = None
+
+
+class Cast:
+    """All agents of a run."""
+
+    def __init__(self, store: Store, replies: Mapping[str, Reply], defaults: Defaults) -> None:
+        self._store = store
+        self._replies = dict(replies)
+        self._defaults = defaults
+        self._played: dict[tuple[AgentName, str], int] = {}
+        self._used: set[str] = set()
+
+    def unused(self) -> list[tuple[str, str]]:
+        """Replies that were never asked for, as pointer and message."""
+        return [
+            (child(_REPLIES, key), f"{key} was never dispatched, so this reply was not used")
+            for key in self._replies
+            if key not in self._used
+        ]
+
+    def react(self, call: Call) -> Ok[Reaction] | Err[Halt]:
+        number = self._played[call.agent, call.task] = self._played.get((call.agent, call.task), 0) + 1
+        base = f"{call.agent.value}/{call.task}"
+        keys = [f"{base}#{number}", *([base] if number == 1 else [])]
+        key = next((key for key in keys if key in self._replies), None)
+        if key is None and self._defaults is Defaults.NONE:
+            return Err(unscripted(f"nothing says what {keys[0]} does", _REPLIES))
+        if key is None:
+            return Ok(self._reaction(call, _unasked(call)))
+        self._used.add(key)
+        return Ok(self._reaction(call, self._replies[key]))
+
+    def _reaction(self, call: Call, reply: Reply) -> Reaction:
+        if reply.fault is ReplyFault.ERROR:
+            return Reaction(_files(reply), fault=ReplyFault.ERROR)
+        status = _status(reply)
+        if reply.fault is ReplyFault.TIMEOUT:
+            begun = self._begun(call) if self._defaults is Defaults.MINIMAL_OK else ()
+            return Reaction((*begun, *_files(reply)), fault=ReplyFault.TIMEOUT)
+        files = self._work(call, reply, status)
+        if reply.text is not None:
+            return Reaction(files, reply.text.encode("utf-8", "surrogatepass"))
+        written = [self._store.repo_path(file.path) for file in files if file.path not in _ledgers(call)]
+        output = minimal.output(call.agent, call.task, status, call.mode, list(dict.fromkeys(written)))
+        text = json_bytes(minimal.merged(output, reply.output or {}))
+        if reply.fault is ReplyFault.INVALID:
+            text = b"Here is what I did:\n```json\n" + text + b"```\n"
+        return Reaction(files, text)
+
+    def _work(self, call: Call, reply: Reply, status: OutputStatus) -> tuple[File, ...]:
+        """What an agent writes: the least its role owes, with what the scenario says in its place or besides."""
+        given = _files(reply)
+        if self._defaults is Defaults.NONE:
+            return given
+        named = reply.files or {}
+        is_ok = status is OutputStatus.OK
+        usual = [file for file in self._artifacts(call) if file.path not in named] if is_ok else []
+        others = [file for file in given if file.path != TASKS]
+        # The plan says that the work is done, so it is written last.
+        plan = [file for file in given if file.path == TASKS]
+        ended = self._ended(call) if is_ok and TASKS not in named else ()
+        return (*self._begun(call), *usual, *others, *ended, *plan)
+
+    def _begun(self, call: Call) -> tuple[File, ...]:
+        """A Coder says first that it is at work."""
+        is_work = call.agent is A.CODER and is_task_id(call.task)
+        return tuple(self._moved(call.task, TaskStatus.IN_PROGRESS)) if is_work else ()
+
+    def _ended(self, call: Call) -> tuple[File, ...]:
+        is_work = call.agent is A.CODER and is_task_id(call.task)
+        return tuple(self._moved(call.task, TaskStatus.IMPLEMENTED)) if is_work else ()
+
+    def _moved(self, task: str, status: TaskStatus) -> Iterator[File]:
+        data = self._store.read(TASKS)
+        changed = None if data is None else with_task_status(data, task, status)
+        if changed is not None:
+            yield File(TASKS, changed)
+
+    def _artifacts(self, call: Call) -> Iterator[File]:
+        match call.agent:
+            case A.SPEC_AGENT:
+                yield _text("spec.md", minimal.spec(call.goal))
+                yield File("acceptance.json", minimal.acceptance())
+                if not self._store.exists(STATUS):
+                    yield File(STATUS, json_bytes(minimal.status(self._store.session, call.state, call.now)))
+                if call.mode is Mode.LEAN and not self._store.exists(TASKS):
+                    yield _text(TASKS, minimal.lean_tasks(call.goal))
+            case A.ARCHITECT:
+                yield _text("architecture.md", minimal.architecture())
+            case A.DESIGNER:
+                yield _text(minimal.DESIGN_SPEC, minimal.design_spec())
+            case A.RESEARCHER:
+                yield _text(minimal.RESEARCH, minimal.research(call.question))
+            case A.PLANNER:
+                specs = self._store.below("design-specs/")
+                yield _text(TASKS, minimal.full_tasks(call.goal, self._store.session, specs))
+            case A.CODER:
+                yield _text(f"{REPO}{minimal.source_file(call.task)}", f"{call.task}\n")
+            case A.DOCS:
+                status = self._store.status() or {}
+                issues = [str(issue) for issue in status.get("known_issues", [])]
+                yield _text("report.md", minimal.report(issues))
+            case _:
+                return
+
+
+def _ledgers(call: Call) -> tuple[str, ...]:
+    """What an agent keeps up to date without calling it its work; the plan is the work of whoever makes it."""
+    is_planner = call.agent is A.PLANNER or (call.mode is Mode.LEAN and call.agent is A.SPEC_AGENT)
+    return (STATUS,) if is_planner else (STATUS, TASKS)
+
+
+def _unasked(call: Call) -> Reply:
+    """What an agent does of which nothing is said: its work, unless something stands against it."""
+    if not call.obstacle:
+        return Reply.model_validate({})
+    return Reply.model_validate({"output": {"status": "BLOCKED", "artifacts": {"notes": [call.obstacle]}}})
+
+
+def _status(reply: Reply) -> OutputStatus:
+    value = (reply.output or {}).get("status", "OK")
+    return OutputStatus(value) if is_member(value, OutputStatus) else OutputStatus.OK
+
+
+def _files(reply: Reply) -> tuple[File, ...]:
+    return tuple(
+        File(path, text_bytes(content)) for path, content in (reply.files or {}).items() if content is not None
+    )
+
+
+def _text(path: str, text: str) -> File:
+    return File(path, text.encode("utf-8", "surrogatepass"))
+
+
+Answer: TypeAlias = str | Refusal | Moot | None
+
+
+class User:
+    """The simulated user: a queue of answers for each decision."""
+
+    def __init__(self, answers: Mapping[str, tuple[Answer, ...]]) -> None:
+        self._queues = {ident: list(queue) for ident, queue in answers.items()}
+        self._given: dict[str, int] = {}
+
+    def answer(self, ident: str) -> Ok[Answer] | Err[Halt]:
+        queue = self._queues.get(ident)
+        if not queue:
+            how = "is asked" if queue is None else "is asked again"
+            return Err(unscripted(f"{ident} {how}, and nothing says what the user answers", _USER))
+        self._given[ident] = self._given.get(ident, 0) + 1
+        return Ok(queue.pop(0))
+
+    def unused(self) -> list[tuple[str, str]]:
+        return [
+            (
+                child(child(_USER, ident), self._given.get(ident, 0)),
+                f"{ident} was not asked{' again' if ident in self._given else ''}, so this answer was not used",
+            )
+            for ident, queue in self._queues.items()
+            if queue
+        ]
+
+
+def parsed(text: bytes) -> dict[str, Any]:
+    """A reply that was judged to be one object."""
+    value = json.loads(text)
+    return value if type(value) is dict else {}

@@ -1,0 +1,339 @@
+"""Asking the user, the same way in all three states: store, read back, ask, store the answer, read back, leave."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from pytest_workrail.systems.team.blockers import Halt, TeamBlocker, about_decision, blocked
+from pytest_workrail.systems.team.questions import Effect, Kind, Question, Topic, effect, known_issue, topic_of
+from pytest_workrail.systems.team.run_state import Stage, Status, persistence_failed
+from pytest_workrail.systems.team.simulated_agents import Answer
+from pytest_workrail.systems.team.store import HISTORY, STATUS, json_bytes
+from workrail_lint.base.result import Err, Ok
+from workrail_lint.systems.team import machine
+from workrail_lint.systems.team.machine import GATES, LIMITS
+from workrail_lint.systems.team.scenario import Moot, Refusal
+from workrail_lint.systems.team.vocabulary import (
+    APPROVE_DESIGN_ID,
+    NO_RESPONSE,
+    REVIEW_STRATEGY_ID,
+    BlockerSlug,
+    CorrectionStatus,
+    DecisionStatus,
+    WorkflowState,
+    decision_number,
+    is_text,
+    items_of,
+)
+
+S = WorkflowState
+D = DecisionStatus
+_ACCEPTED = {
+    APPROVE_DESIGN_ID: "approved, or changes-requested: with what to change",
+    REVIEW_STRATEGY_ID: "per-batch or single-final",
+}
+_GIVEN_UP = f"no valid answer after {LIMITS.reasks} re-asks"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a question ended."""
+
+    ident: str
+    topic: Topic
+    status: DecisionStatus
+    answer: str | None
+    reason: str | None
+
+    @property
+    def effect(self) -> Effect:
+        return effect(self.topic, self.status, self.answer)
+
+
+class Commit(NamedTuple):
+    """A change of decisions that has to be on disk before anything else happens."""
+
+    change: Callable[[Status], None]
+    labels: list[str]  # what the event says was set
+    request: dict[str, Any] | None = None  # a line for the history, written first
+    captured: str = ""  # what the user said, for whoever has to store it by hand
+
+
+# ------------------------------------------------------------------------------------------------- persistence
+
+
+def commit(stage: Stage, wanted: Commit) -> Ok[None] | Err[Halt]:
+    """Write, read back, and write again with the same data where that failed; the user is never asked again for it."""
+    store, trace = stage.store, stage.trace
+    before = store.read(STATUS) or b""
+    status = copy.deepcopy(store.status() or {})
+    wanted.change(status)
+    status["last_update"] = stage.clock.now
+    data = json_bytes(status)
+    kept = store.read(HISTORY) or b""
+    line = b"" if wanted.request is None else json.dumps(wanted.request).encode() + b"\n"
+    for _ in range(LIMITS.rewrites + 1):
+        if line and store.read(HISTORY) != kept + line:
+            refused = isinstance(store.append(HISTORY, kept, line), Err)
+            trace.emit("write_error" if refused else "write", file=HISTORY, lines=1)
+            if refused:
+                continue
+        if isinstance(store.write(STATUS, data), Err):
+            trace.emit("write_error", file=STATUS, set=wanted.labels)
+            continue
+        trace.emit("write", file=STATUS, set=wanted.labels)
+        is_stored = _read_back(stage, data, kept + line if line else None)
+        trace.emit("verify", ok=is_stored)
+        if is_stored:
+            return Ok(None)
+    # What could not be stored is not there; half of it must not be either.
+    store.put(STATUS, before)
+    if line and kept:
+        store.put(HISTORY, kept)
+    elif line:
+        store.remove(HISTORY)
+    said = f" and store the answer that was given: {wanted.captured}" if wanted.captured else ""
+    return Err(persistence_failed(STATUS, stage.state, f"Restore {STATUS}, enter {stage.state.value} again{said}"))
+
+
+def _read_back(stage: Stage, data: bytes, history: bytes | None) -> bool:
+    return stage.store.read(STATUS) == data and (history is None or stage.store.read(HISTORY) == history)
+
+
+def _entry(ident: str, question: str, context: WorkflowState, now: str) -> dict[str, Any]:
+    return {
+        "decision_id": ident,
+        "question": question,
+        "status": D.PENDING.value,
+        "answer": None,
+        "asked_at": now,
+        "resolved_at": None,
+        "state_context": context.value,
+        "resolution_reason": None,
+    }
+
+
+def _put_entry(status: Status, entry: dict[str, Any]) -> None:
+    """A decision has one entry, however often it is asked."""
+    entries = items_of(status.setdefault("user_decisions", []))
+    for index, known in enumerate(entries):
+        if type(known) is dict and known.get("decision_id") == entry["decision_id"]:
+            entries[index] = entry
+            return
+    entries.append(entry)
+
+
+def _closed(status: Status, outcome: Outcome, now: str) -> None:
+    entry = machine.decision(status, outcome.ident) or {}
+    entry.update(
+        status=outcome.status.value,
+        answer=outcome.answer,
+        resolved_at=now,
+        resolution_reason=outcome.reason,
+    )
+
+
+# ------------------------------------------------------------------------------------------------------- gates
+
+
+def usable_answer(ident: str, text: str) -> str | None:
+    """An answer to a gate as it is stored; None for one that means nothing."""
+    if ident == REVIEW_STRATEGY_ID:
+        strategy = machine.normal_strategy(text)
+        return None if strategy is None else strategy.value
+    answer = machine.normal_approval(text)
+    return answer if machine.is_approval(answer) or machine.is_change_request(answer) else None
+
+
+def ask_gate(stage: Stage, ident: str, question: str) -> Ok[str] | Err[Halt]:
+    """The stored answer of a gate. Without one the decision is cancelled and the session blocked."""
+    stored = machine.decision(stage.store.status() or {}, ident)
+    if stored is None or stored.get("status") != D.PENDING:
+        entry = _entry(ident, question, GATES[ident], stage.clock.now)
+        written = commit(stage, Commit(lambda status: _put_entry(status, entry), [f"{ident}=pending"]))
+        if isinstance(written, Err):
+            return written
+    # The count lives here and nowhere else: who comes back to the gate has all tries again.
+    for _ in range(LIMITS.reasks + 1):
+        replied = _asked(stage, [ident])
+        if isinstance(replied, Err):
+            return replied
+        reply = replied.value[ident]
+        if isinstance(reply, Refusal):
+            return _give_up(stage, ident, reply.cancel, f"was cancelled: {reply.cancel}")
+        answer = usable_answer(ident, reply) if isinstance(reply, str) else None
+        if answer is not None:
+            return _accept(stage, ident, answer)
+    return _give_up(stage, ident, _GIVEN_UP, f"has {_GIVEN_UP}")
+
+
+def _asked(stage: Stage, idents: list[str]) -> Ok[dict[str, Answer]] | Err[Halt]:
+    """Show questions and take what the user says to them."""
+    halt = stage.out_of_steps()
+    if halt is not None:
+        return Err(halt)
+    stage.trace.emit("ask", decisions=idents)
+    replies: dict[str, Answer] = {}
+    for ident in idents:
+        answer = stage.user.answer(ident)
+        if isinstance(answer, Err):
+            return answer
+        replies[ident] = answer.value
+    said = [ident for ident, reply in replies.items() if reply is not None]
+    refused = [ident for ident, reply in replies.items() if isinstance(reply, Refusal)]
+    stage.trace.emit("user_reply", decisions=said, **({"cancel": refused} if refused else {}))
+    return Ok(replies)
+
+
+def _accept(stage: Stage, ident: str, answer: str) -> Ok[str] | Err[Halt]:
+    now = stage.clock.now
+    outcome = Outcome(ident, Topic(Kind.INFO), D.ANSWERED, answer, None)
+    is_request = ident == APPROVE_DESIGN_ID and machine.is_change_request(answer)
+    labels = [f"{ident}=answered", *(["correction=queued"] if is_request else [])]
+
+    def change(status: Status) -> None:
+        _closed(status, outcome, now)
+        if is_request:
+            set_correction(status, CorrectionStatus.QUEUED)
+
+    request = {"at": now, "decision_id": ident, "answer": answer, "state_context": GATES[ident].value}
+    written = commit(stage, Commit(change, labels, request if is_request else None, answer))
+    if isinstance(written, Err):
+        return written
+    stage.trace.emit("decision", id=ident, status=D.ANSWERED.value)
+    return Ok(answer)
+
+
+def _give_up(stage: Stage, ident: str, reason: str, why: str) -> Err[Halt]:
+    now = stage.clock.now
+    outcome = Outcome(ident, Topic(Kind.INFO), D.CANCELLED, None, reason)
+    written = commit(stage, Commit(lambda status: _closed(status, outcome, now), [f"{ident}=cancelled"], None, reason))
+    if isinstance(written, Err):
+        return written
+    stage.trace.emit("decision", id=ident, status=D.CANCELLED.value)
+    missing = about_decision(
+        TeamBlocker.GATE_DECISION_MISSING,
+        ident,
+        f"{GATES[ident].value} {why}",
+        f"Resume and answer {_ACCEPTED[ident]}",
+    )
+    return Err(blocked(BlockerSlug.MANDATORY_USER_DECISION_MISSING, missing))
+
+
+def set_correction(status: Status, to: CorrectionStatus, dispatch: dict[str, str] | None = None) -> None:
+    gate = status.setdefault("gate_tracking", {}).setdefault(S.APPROVE_DESIGN.value, {})
+    gate["correction_status"] = to.value
+    if dispatch is not None:
+        gate["last_correction_dispatch"] = dispatch
+
+
+# ------------------------------------------------------------------------------------------ ad-hoc questions
+
+
+def ask(stage: Stage, questions: list[Question]) -> Ok[list[Outcome]] | Err[Halt]:
+    """Interrupt the state for questions. Leaving ASK_USER again is up to whoever asked."""
+    context = stage.state
+    now = stage.clock.now
+    first = 1 + max(
+        (decision_number(entry.get("decision_id")) or 0 for entry in machine.decisions_of(stage.store.status() or {})),
+        default=0,
+    )
+    asked = {f"UD-{first + index}": question for index, question in enumerate(questions)}
+    stage.enter(S.ASK_USER)
+
+    def change(status: Status) -> None:
+        for ident, question in asked.items():
+            _put_entry(status, _entry(ident, question.text, context, now))
+
+    written = commit(stage, Commit(change, [f"{ident}=pending" for ident in asked]))
+    if isinstance(written, Err):
+        return written
+    return settle(stage, {ident: question.topic for ident, question in asked.items()})
+
+
+def ask_pending(stage: Stage, entries: list[dict[str, Any]]) -> Ok[list[Outcome]] | Err[Halt]:
+    """Ask what an earlier run stored and never got an answer to."""
+    stage.arrive(S.ASK_USER)
+    return settle(stage, {str(entry["decision_id"]): topic_of(entry.get("question")) for entry in entries})
+
+
+def settle(stage: Stage, open_topics: dict[str, Topic]) -> Ok[list[Outcome]] | Err[Halt]:
+    """Ask until every question is settled or may not be asked again, then store all of it at once."""
+    settled: dict[str, Outcome] = {}
+    for _ in range(LIMITS.reasks + 1):
+        waiting = [ident for ident in open_topics if ident not in settled]
+        if not waiting:
+            break
+        replied = _asked(stage, waiting)
+        if isinstance(replied, Err):
+            return replied
+        for ident, reply in replied.value.items():
+            outcome = _outcome(ident, open_topics[ident], reply)
+            if outcome is not None:
+                settled[ident] = outcome
+    outcomes = [settled[ident] for ident in open_topics if ident in settled]
+    if outcomes:
+        stored = _store(stage, outcomes)
+        if isinstance(stored, Err):
+            return stored
+    unsettled = [ident for ident in open_topics if ident not in settled]
+    if unsettled:
+        reasons = [
+            about_decision(
+                TeamBlocker.DECISION_UNRESOLVED,
+                ident,
+                f"{ident} has {_GIVEN_UP}, and silence is no answer about security",
+                f"Resume and ask {ident} again",
+            )
+            for ident in unsettled
+        ]
+        return Err(blocked(BlockerSlug.MANDATORY_USER_DECISION_MISSING, *reasons))
+    return Ok(outcomes)
+
+
+def _outcome(ident: str, topic: Topic, reply: Answer) -> Outcome | None:
+    """How a question ends with this reply; None where it has to be asked again."""
+    match reply:
+        case Refusal(cancel=reason):
+            named = f"deferred: {reason}" if topic.kind is Kind.SECURITY else reason
+            return Outcome(ident, topic, D.CANCELLED, None, named)
+        case Moot(skip=reason):
+            return Outcome(ident, topic, D.SKIPPED, None, reason)
+        case str() if is_text(reply):
+            return Outcome(ident, topic, D.ANSWERED, reply, None)
+        case _ if topic.is_from_security:
+            return None
+        case _:
+            return Outcome(ident, topic, D.CANCELLED, None, NO_RESPONSE)
+
+
+def _store(stage: Stage, outcomes: list[Outcome]) -> Ok[None] | Err[Halt]:
+    now = stage.clock.now
+
+    def change(status: Status) -> None:
+        issues = items_of(status.setdefault("known_issues", []))
+        for outcome in outcomes:
+            _closed(status, outcome, now)
+            question = str((machine.decision(status, outcome.ident) or {}).get("question"))
+            issue = known_issue(outcome.topic, outcome.effect, question, outcome.answer, outcome.reason)
+            issues += [] if issue is None else [issue]
+
+    labels = [f"{outcome.ident}={outcome.status.value}" for outcome in outcomes]
+    captured = "; ".join(f"{each.ident}: {each.answer or each.reason}" for each in outcomes)
+    written = commit(stage, Commit(change, labels, None, captured))
+    if isinstance(written, Err):
+        return written
+    # An answer that lets one finding pass does not lift the gate while another has something repaired.
+    kept = {(each.topic.waives, each.topic.task) for each in outcomes if each.effect is not Effect.WAIVE}
+    for outcome in outcomes:
+        agent, task = outcome.topic.waives, outcome.topic.task
+        more = {}
+        if agent is not None and (agent, task) not in kept:
+            more = {"waives": [agent.value], "task": task}
+            stage.memory.waived.add((agent, task))
+        stage.trace.emit("decision", id=outcome.ident, status=outcome.status.value, **more)
+    return Ok(None)

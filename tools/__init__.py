@@ -1,0 +1,1 @@
+"""What generates shipped data: schemas, the catalog, rule metadata and docs. Not part of the wheel."""

@@ -1,0 +1,1 @@
+"""The sources of the shipped catalog, and what builds it."""

@@ -1,0 +1,74 @@
+"""Writes the shipped JSON Schemas: `python -m tools.models.workrail.generate`.
+
+A further document kind is one more entry in KINDS. Its models stay unimported until its schema is
+asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from workrail_lint.systems.schemas import schema_path
+
+
+def _workflow() -> dict[str, Any]:
+    from tools.models.schema import json_schema
+    from tools.models.workrail.workflow import Workflow
+
+    return json_schema(Workflow)
+
+
+def _workflow_design() -> dict[str, Any]:
+    from tools.models.schema import json_schema
+    from tools.models.workrail.design import DesignWorkflow
+
+    return json_schema(DesignWorkflow)
+
+
+def _bindings() -> dict[str, Any]:
+    from tools.models.schema import json_schema
+    from tools.models.workrail.bindings import Bindings
+
+    return json_schema(Bindings)
+
+
+def _catalog() -> dict[str, Any]:
+    from workrail_lint.systems.workrail.catalog.model import catalog_schema
+
+    return catalog_schema()
+
+
+def _scenario() -> dict[str, Any]:
+    from tools.models.schema import json_schema
+    from workrail_lint.systems.scenario.model import Scenario
+
+    return json_schema(Scenario)
+
+
+KINDS: dict[str, Callable[[], dict[str, Any]]] = {
+    "bindings": _bindings,
+    "catalog": _catalog,
+    "scenario": _scenario,
+    "workflow": _workflow,
+    "workflow-design": _workflow_design,
+}
+
+
+def render(kind: str) -> str:
+    """The text of the file that ships the schema of a kind."""
+    return json.dumps(KINDS[kind](), indent=2, ensure_ascii=False) + "\n"
+
+
+def main() -> None:
+    """Write the schemas of all kinds."""
+    for kind in KINDS:
+        with open(schema_path(kind), "w", encoding="utf-8", newline="\n") as file:
+            file.write(render(kind))
+        sys.stdout.write(f"{kind}\n")
+
+
+if __name__ == "__main__":
+    main()

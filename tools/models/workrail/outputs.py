@@ -1,0 +1,61 @@
+"""What a step must hand in: contracts and assessments."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from workrail_lint.documents.models.base import Closed
+from workrail_lint.documents.models.scalars import Array, FilledText, Maybe, Text
+from workrail_lint.systems.workrail.vocabulary import ConsequenceEffect
+
+ShortId = Annotated[str, Text(1, 64)]
+Purpose = Annotated[str, Text(1, 256)]
+
+
+class OutputContract(Closed):
+    """Asks for an artifact that satisfies a contract pack."""
+
+    contract_ref: FilledText = Field(description="Id of the contract pack in the catalog.")
+    required: Maybe[bool] = Field(None, description="Whether the artifact must be there; it must when left out.")
+
+
+class AssessmentDimension(Closed):
+    """One scale on which something is judged."""
+
+    id: ShortId = Field(description="Name, unique within the assessment.")
+    purpose: Purpose = Field(description="What this scale measures.")
+    levels: Annotated[tuple[ShortId, ...], Array(2, unique=True)] = Field(description="The values it can take.")
+    required: Maybe[bool] = Field(None, description="Whether it must be judged; it must when left out.")
+
+
+class AssessmentDefinition(Closed):
+    """A judgement that steps can ask for by its id."""
+
+    id: ShortId = Field(description="Name, unique within the workflow.")
+    purpose: Purpose = Field(description="What is being judged and why.")
+    dimensions: Annotated[tuple[AssessmentDimension, ...], Array(1)] = Field(description="The scales.")
+
+
+class ConsequenceTrigger(Closed):
+    """The result that sets a consequence off."""
+
+    any_equals_level: ShortId = Field(description="Applies as soon as one dimension is judged to be at this level.")
+    for_assessment: Maybe[Annotated[str, Text(1, 128)]] = Field(
+        None, description="Look at this assessment only; at all of the step's when left out."
+    )
+
+
+class ConsequenceAction(Closed):
+    """What the result leads to."""
+
+    kind: Literal[ConsequenceEffect.REQUIRE_FOLLOWUP] = Field(description="The agent has to come back on it.")
+    guidance: Annotated[str, Text(1, 512)] = Field(description="What the agent is asked to do.")
+
+
+class AssessmentConsequence(Closed):
+    """What happens when an assessment comes out a certain way."""
+
+    when: ConsequenceTrigger = Field(description="The result that counts.")
+    effect: ConsequenceAction = Field(description="What it leads to.")

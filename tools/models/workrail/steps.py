@@ -1,0 +1,171 @@
+"""The steps of a workflow. What differs between the two forms of the document is a type parameter."""
+
+from __future__ import annotations
+
+from typing import Annotated, Generic, Literal, TypeVar
+
+from pydantic import Discriminator, Field, Tag
+from typing_extensions import TypeAliasType
+
+from tools.models.workrail.conditions import Condition, Confirmation
+from tools.models.workrail.criteria import ValidationCriteria
+from tools.models.workrail.functions import FunctionCall, FunctionDefinition, FunctionReference
+from tools.models.workrail.loops import LoopConfig
+from tools.models.workrail.outputs import AssessmentConsequence, OutputContract, ShortId
+from tools.models.workrail.prompts import PromptBlocks, PromptFragment, TemplateCall
+from workrail_lint.documents.models.base import Closed
+from workrail_lint.documents.models.scalars import AgentRole, AnyText, Array, Listed, Maybe, OneOf, StepId, Text, Title
+from workrail_lint.documents.models.unions import ByMember, ByType
+from workrail_lint.systems.workrail.vocabulary import ModelTier, StepType
+
+IdT = TypeVar("IdT")
+CriteriaT = TypeVar("CriteriaT")
+BodyT = TypeVar("BodyT")
+
+VirtualPrompt = Annotated[str, Text(1, 4096)]
+
+
+class AuditConfig(Closed):
+    """Adds a step that judges this one's result."""
+
+    prompt: Maybe[VirtualPrompt] = Field(None, description="Instruction of the added step, instead of the rubric.")
+    rubric: Maybe[Annotated[tuple[AnyText, ...], Array(1)]] = Field(None, description="Points to judge by.")
+
+
+class VerificationConfig(Closed):
+    """Adds a step that proves this one's result."""
+
+    command: Maybe[Annotated[str, Text(1, 1024)]] = Field(None, description="Command whose success is the proof.")
+    prompt: Maybe[VirtualPrompt] = Field(None, description="Instruction of the added step, instead of the command.")
+
+
+class SynthesisConfig(Closed):
+    """Adds a step that brings parallel results together."""
+
+    prompt: Maybe[VirtualPrompt] = Field(None, description="Instruction of the added step.")
+    output_contract: Maybe[OutputContract] = Field(None, description="What the added step must hand in.")
+
+
+class Delegation(Closed):
+    """A child workflow run next to its siblings."""
+
+    workflow_id: Title = Field(description="Id of the workflow to run.")
+    goal: Maybe[AnyText] = Field(None, description="What this run is to achieve.")
+    run_condition: Maybe[Condition] = Field(None, description="Run it only when this holds.")
+    context_mapping: Maybe[dict[str, AnyText]] = Field(
+        None, description="Which context is passed on: the name here, and the name the child knows it by."
+    )
+    args: Maybe[dict[str, AnyText]] = Field(None, description="Arguments for the child.")
+    model_tier: Maybe[OneOf[ModelTier]] = Field(None, description="How strong a model the child asks for.")
+    allowed_tools: Maybe[
+        Annotated[tuple[Annotated[str, Text(pattern=r"^[a-zA-Z][a-zA-Z0-9_:\-]*$")], ...], Array(1)]
+    ] = Field(None, description="The only tools the child may use.")
+
+
+class StandardStepOf(Closed, Generic[IdT, CriteriaT]):
+    """A step the agent works on. It has exactly one of `prompt`, `promptBlocks` and `templateCall`."""
+
+    id: IdT = Field(description="Name of the step, unique within the workflow.")
+    title: Title = Field(description="Short heading.")
+    prompt: Maybe[Annotated[str, Text(1, 8192)]] = Field(None, description="What the agent is told, as one text.")
+    prompt_blocks: Maybe[PromptBlocks] = Field(None, description="What the agent is told, in named sections.")
+    template_call: Maybe[TemplateCall] = Field(None, description="Routine that takes the place of this step.")
+    agent_role: Maybe[AgentRole] = Field(None, description="Stance the agent is to take.")
+    model_tier: Maybe[OneOf[ModelTier]] = Field(None, description="How strong a model the step asks for.")
+    guidance: Maybe[Listed[AnyText]] = Field(None, description="Further advice, as a list.")
+    ask_for_files: Maybe[bool] = Field(None, description="Has no effect; kept for older documents.")
+    has_validation: Maybe[bool] = Field(None, description="Has no effect; kept for older documents.")
+    require_confirmation: Maybe[Confirmation] = Field(None, description="Whether the step needs approval.")
+    run_condition: Maybe[Condition] = Field(None, description="Run the step only when this holds.")
+    validation_criteria: Maybe[CriteriaT] = Field(None, description="What the text handed in must satisfy.")
+    output_contract: Maybe[OutputContract] = Field(None, description="Artifact the step must hand in.")
+    assessment_refs: Maybe[Annotated[tuple[ShortId, ...], Array(1, unique=True)]] = Field(
+        None, description="Assessments the step must hand in, by id."
+    )
+    assessment_consequences: Maybe[Annotated[tuple[AssessmentConsequence, ...], Array(1, 10)]] = Field(
+        None, description="What follows from how the assessments come out."
+    )
+    notes_optional: Maybe[bool] = Field(None, description="Whether the agent may hand in no notes.")
+    function_definitions: Maybe[Listed[FunctionDefinition]] = Field(None, description="Functions of this step.")
+    function_calls: Maybe[Listed[FunctionCall]] = Field(None, description="Functions the step uses, with arguments.")
+    function_references: Maybe[Listed[FunctionReference]] = Field(
+        None, description="Functions the step mentions, each written with `()`."
+    )
+    prompt_fragments: Maybe[Annotated[tuple[PromptFragment, ...], Array(1)]] = Field(
+        None, description="Texts added to the prompt under conditions."
+    )
+    audit: Maybe[AuditConfig] = Field(None, description="Adds a step that judges the result.")
+    verification: Maybe[VerificationConfig] = Field(None, description="Adds a step that proves the result.")
+
+
+class LoopStepOf(Closed, Generic[IdT, BodyT]):
+    """A step that repeats others. It has no prompt of its own."""
+
+    id: IdT = Field(description="Name of the loop, unique within the workflow.")
+    type: Literal[StepType.LOOP] = Field(description="Makes this a loop.")
+    title: Title = Field(description="Short heading.")
+    loop: LoopConfig = Field(description="How the loop repeats.")
+    body: BodyT = Field(description="What is repeated: steps in order, or the id of one step of the workflow.")
+    function_definitions: Maybe[Listed[FunctionDefinition]] = Field(
+        None, description="Functions for the steps written in the body."
+    )
+    require_confirmation: Maybe[Confirmation] = Field(None, description="Whether the loop needs approval.")
+    run_condition: Maybe[Condition] = Field(None, description="Enter the loop only when this holds.")
+    notes_optional: Maybe[bool] = Field(None, description="Whether the agent may hand in no notes.")
+
+
+class ParallelStepOf(Closed, Generic[IdT]):
+    """A step that runs child workflows side by side."""
+
+    id: IdT = Field(description="Name of the step, unique within the workflow.")
+    type: Literal[StepType.PARALLEL] = Field(description="Makes this a parallel step.")
+    title: Title = Field(description="Short heading.")
+    parallel_delegations: Annotated[tuple[Delegation, ...], Array(1, unique=True)] = Field(
+        description="The child workflows."
+    )
+    require_confirmation: Maybe[Confirmation] = Field(None, description="Has no effect on a parallel step.")
+    run_condition: Maybe[Condition] = Field(None, description="Run the step only when this holds.")
+    notes_optional: Maybe[bool] = Field(None, description="Whether the agent may hand in no notes.")
+    synthesis: Maybe[SynthesisConfig] = Field(None, description="Adds a step that brings the results together.")
+
+
+class StandardStep(StandardStepOf[StepId, ValidationCriteria]):
+    """A step the agent works on. It has exactly one of `prompt`, `promptBlocks` and `templateCall`."""
+
+
+class ParallelStep(ParallelStepOf[StepId]):
+    """A step that runs child workflows side by side."""
+
+
+BodyStep = TypeAliasType(
+    "BodyStep",
+    Annotated[
+        Annotated[StandardStep, Tag("standard")] | Annotated[ParallelStep, Tag("parallel")],
+        Discriminator(ByMember("type", absent="standard")),
+        Field(description="A step in the body of a loop. Loops do not nest."),
+    ],
+)
+LoopBody = TypeAliasType(
+    "LoopBody",
+    Annotated[
+        Annotated[AnyText, Tag("string")] | Annotated[tuple[BodyStep, ...], Array(1), Tag("array")],
+        Discriminator(ByType()),
+        Field(description="Steps in order, or the id of one step of the workflow."),
+    ],
+)
+
+
+class LoopStep(LoopStepOf[StepId, LoopBody]):
+    """A step that repeats others. It has no prompt of its own."""
+
+
+Step = TypeAliasType(
+    "Step",
+    Annotated[
+        Annotated[StandardStep, Tag("standard")]
+        | Annotated[LoopStep, Tag("loop")]
+        | Annotated[ParallelStep, Tag("parallel")],
+        Discriminator(ByMember("type", absent="standard")),
+        Field(description="A step: a loop or a parallel step as its `type` says, otherwise a standard one."),
+    ],
+)

@@ -1,0 +1,1 @@
+"""What every room stands on: results, JavaScript semantics, canonical JSON, files, terminal output, wording."""

@@ -1,0 +1,217 @@
+"""Canonical JSON (RFC 8785) and the digests made from it: the only way to a hash.
+
+Several routes, one result. Most documents hold nothing on which an ordinary encoder and RFC 8785 differ, and a
+cheap look proves it: the standard library's encoder serves the first few, orjson a process that hashes many. What
+remains goes to the rfc8785 package; and lone surrogates, which RFC 8785 refuses but the reference engine hashes
+as an escape, are written here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import partial
+from json.encoder import JSONEncoder, encode_basestring
+from typing import Any
+
+from workrail_lint.base import js
+from workrail_lint.base.patterns import Pattern
+
+NON_FINITE = "CANONICAL_JSON_NON_FINITE_NUMBER"
+UNSUPPORTED = "CANONICAL_JSON_UNSUPPORTED_VALUE"
+_DIGEST = Pattern(r"sha256:[0-9a-f]{64}")
+_encode = JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True, check_circular=False).encode
+
+
+class CanonicalError(ValueError):
+    """A value that has no canonical form. `code` is one of NON_FINITE and UNSUPPORTED."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+def canonical_bytes(value: object) -> bytes:
+    """The RFC 8785 bytes of a JSON value. Raises CanonicalError when it has none."""
+    if _is_plain(value):
+        try:
+            return _encode_plain(value)
+        except (TypeError, UnicodeEncodeError, RecursionError):
+            pass  # a lone surrogate, or nesting deeper than an encoder goes
+    import rfc8785  # here, because few documents get this far
+
+    try:
+        return rfc8785.dumps(value)  # type: ignore[arg-type]
+    except (rfc8785.CanonicalizationError, UnicodeError, RecursionError):
+        return _canonical_text(value).encode()
+
+
+def _encode_plain(value: object) -> bytes:
+    """Bytes of a value that is known to be plain. Importing orjson pays off only where much is hashed."""
+    global _encoded, _fast_encode
+    if _fast_encode is not None:
+        return _fast_encode(value)
+    _encoded += 1
+    if _encoded > _WORTH_AN_IMPORT:
+        _fast_encode = _orjson_encoder()
+    return _encode(value).encode()
+
+
+def _orjson_encoder() -> Callable[[object], bytes]:
+    import orjson
+
+    return partial(orjson.dumps, option=orjson.OPT_SORT_KEYS)
+
+
+_WORTH_AN_IMPORT = 20
+_encoded = 0
+_fast_encode: Callable[[object], bytes] | None = None
+
+
+def canonical_object(members: dict[str, object], encoded: dict[str, bytes]) -> bytes:
+    """The canonical bytes of an object some of whose values are already canonical bytes; all names plain ASCII.
+
+    What many documents have in common is encoded once that way.
+    """
+    parts: list[bytes] = []
+    rest = sorted(members)
+    for name in sorted(encoded):
+        before = [other for other in rest if other < name]
+        rest = rest[len(before) :]
+        if before:
+            parts.append(canonical_bytes({other: members[other] for other in before})[1:-1])
+        parts.append(b'"%b":%b' % (name.encode("ascii"), encoded[name]))
+    if rest:
+        parts.append(canonical_bytes({other: members[other] for other in rest})[1:-1])
+    return b"{" + b",".join(parts) + b"}"
+
+
+def digest(data: bytes) -> str:
+    """`sha256:` and the lower-case hex digest of some bytes."""
+    import hashlib  # here, because a clean check hashes nothing and OpenSSL takes a while to load
+
+    return "sha256:" + hashlib.sha256(data).hexdigest()
+
+
+def canonical_hash(value: object) -> str:
+    """The digest of a value's canonical bytes."""
+    return digest(canonical_bytes(value))
+
+
+def hash_ref(workflow_hash: str) -> str:
+    """The short reference `wf_…`: base32 of the digest's first 16 bytes."""
+    if not _DIGEST.fullmatch(workflow_hash):
+        raise CanonicalError("WORKFLOW_HASH_INVALID_FORMAT", f"not a workflow hash: {workflow_hash!r}")
+    import base64
+
+    raw = bytes.fromhex(workflow_hash[7:39])
+    return "wf_" + base64.b32encode(raw).decode().rstrip("=").lower()
+
+
+def _is_plain(root: object) -> bool:
+    """True when the standard encoder's bytes are the canonical ones.
+
+    They are as long as there is no float (spelling differs), no integer beyond 2**53 (precision
+    differs), no value outside JSON, and no astral member name (order differs). Lone surrogates
+    surface when the text is encoded.
+    """
+    stack: list[Any] = [root]
+    pop = stack.pop
+    while stack:
+        value = pop()
+        kind = type(value)
+        if kind is dict:
+            try:
+                names = "".join(value)
+            except TypeError:
+                return False  # a name that is no text
+            if not names.isascii() and max(names) >= "\ue000":
+                return False
+            value = value.values()
+        elif kind is int:
+            if not -js.MAX_SAFE_INTEGER <= value <= js.MAX_SAFE_INTEGER:
+                return False
+            continue
+        elif value is None or kind is bool or kind is str:
+            continue
+        elif kind is not list:
+            return False
+        # Strings are plain, and so are empty values of any type but for the two float zeros.
+        stack += [item for item in value if type(item) is not str and (item or type(item) is float)]
+    return True
+
+
+class _Literal:
+    """Finished output waiting on the work stack, apart from the string values still to be written."""
+
+    __slots__ = ("text",)
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+_CLOSE_OBJECT, _CLOSE_ARRAY = _Literal("}"), _Literal("]")
+
+
+def _canonical_text(root: object) -> str:
+    """The same bytes by the letter of the standard, iteratively, with the engine's surrogate escape."""
+    out: list[str] = []
+    stack: list[object] = [root]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, _Literal):
+            out.append(value.text)
+        elif isinstance(value, str):
+            out.append(_string(value))
+        elif value is None:
+            out.append("null")
+        elif value is True:
+            out.append("true")
+        elif value is False:
+            out.append("false")
+        elif isinstance(value, int | float):
+            out.append(_number(value))
+        elif isinstance(value, dict):
+            out.append("{")
+            stack.append(_CLOSE_OBJECT)
+            names = _sorted_names(value)
+            for index, name in zip(range(len(names) - 1, -1, -1), reversed(names), strict=True):
+                stack.append(value[name])
+                stack.append(_Literal(f"{',' if index else ''}{_string(name)}:"))
+        elif isinstance(value, list | tuple):
+            out.append("[")
+            stack.append(_CLOSE_ARRAY)
+            for index in range(len(value) - 1, -1, -1):
+                stack.append(value[index])
+                if index:
+                    stack.append(_Literal(","))
+        else:
+            raise CanonicalError(UNSUPPORTED, f"not a JSON value: {type(value).__name__}")
+    return "".join(out)
+
+
+def _sorted_names(value: dict[object, object]) -> list[str]:
+    names: list[str] = []
+    for name in value:
+        if not isinstance(name, str):
+            raise CanonicalError(UNSUPPORTED, f"a member name must be text, not {type(name).__name__}")
+        names.append(name)
+    return js.u16_sorted(names)
+
+
+def _number(value: int | float) -> str:
+    text = js.number_text(value)
+    if not text[-1].isdigit():
+        raise CanonicalError(NON_FINITE, f"{text} can not be written as JSON")
+    return text
+
+
+def _string(text: str) -> str:
+    quoted = encode_basestring(text)
+    try:
+        quoted.encode()
+    except UnicodeEncodeError:
+        # Joining a pair that was written as two escapes comes first; what is left stands alone.
+        paired = quoted.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+        return re.sub("[\ud800-\udfff]", lambda m: f"\\u{ord(m[0]):04x}", paired)
+    return quoted

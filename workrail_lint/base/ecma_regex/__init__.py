@@ -1,0 +1,80 @@
+"""ECMAScript regular expressions on top of the `regex` package.
+
+Authors write patterns for a JavaScript engine. Handing them to a Python engine unchanged gives wrong
+answers (`$`, `.`, `\\d`, case folding, UTF-16) and wrong verdicts (`(?i)`, `a++`, `\\A` mean something
+else or nothing), so a pattern is parsed by ECMAScript's grammar, including the legacy part for the web,
+and written out again with every character class spelled out.
+
+Case-insensitive search canonicalizes both sides: the translated pattern and the text. Then one plain
+comparison answers for literals, classes and back references alike.
+
+Known limits: a group inside a repeated group keeps its last capture, where ECMAScript forgets it at each
+round (only a reference from inside the repeated group can see it); the set notation of the `v` flag is
+refused; so are groups nested more than a hundred deep and lower bounds that multiply to many thousands.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from workrail_lint.base.ecma_regex.escapes import InvalidPatternError, Modes
+from workrail_lint.base.ecma_regex.syntax import Parser
+from workrail_lint.base.ecma_regex.unicode import POINTS, UNITS, join_units, split_units
+from workrail_lint.base.result import Err, Ok
+
+if TYPE_CHECKING:
+    from typing import Literal
+
+__all__ = ["DEFAULT_TIMEOUT", "Pattern", "compile_pattern"]
+
+DEFAULT_TIMEOUT = 1.0
+
+
+class Pattern:
+    """A pattern that is valid ECMAScript, ready to search."""
+
+    __slots__ = ("_compiled", "_modes", "_translation", "flags", "source")
+
+    def __init__(self, source: str, flags: str, modes: Modes, translation: str) -> None:
+        self.source = source
+        self.flags = flags
+        self._modes = modes
+        self._translation = translation
+        self._compiled: Any = None
+
+    def __repr__(self) -> str:
+        return f"Pattern({self.source!r}, {self.flags!r})"
+
+    def search(self, text: str, timeout: float = DEFAULT_TIMEOUT) -> Ok[bool] | Err[Literal["timeout"]]:
+        """Whether the pattern is found; the search gives up after `timeout` seconds."""
+        if self._compiled is None:
+            import regex
+
+            self._compiled = regex.compile(self._translation)
+        find = self._compiled.match if self._modes.sticky else self._compiled.search
+        try:
+            return Ok(find(self._prepared(text), timeout=timeout) is not None)
+        except TimeoutError:
+            return Err("timeout")
+
+    def _prepared(self, text: str) -> str:
+        if text.isascii():
+            if not self._modes.ignore_case:
+                return text
+            return text.lower() if self._modes.unicode else text.upper()
+        text = join_units(text) if self._modes.unicode else split_units(text)
+        if not self._modes.ignore_case:
+            return text
+        return text.translate(POINTS if self._modes.unicode else UNITS)
+
+
+@lru_cache(maxsize=1024)
+def compile_pattern(pattern: str, flags: str = "") -> Ok[Pattern] | Err[str]:
+    """The pattern, or why ECMAScript does not accept it."""
+    try:
+        modes = Modes.read(flags)
+        translation = Parser(pattern, modes).translate()
+    except InvalidPatternError as error:
+        return Err(str(error))
+    return Ok(Pattern(pattern, flags, modes, translation))

@@ -1,0 +1,153 @@
+"""Which files belong to the block contract, and what each of them is.
+
+A name decides where the contract fixes names. Where it does not, or where other tools use the same names, the content
+has to look the part: `.output` is also what some web frameworks build into.
+"""
+
+from __future__ import annotations
+
+import os
+from enum import Enum
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from workrail_lint.systems.blocks.paths import OUTPUT_FOLDER, REJECTED_SUFFIX, RUN_FOLDER, is_safe_id
+from workrail_lint.systems.workrail.kinds import SCHEMA_SUFFIX
+
+if TYPE_CHECKING:
+    from workrail_lint.documents.structure import Validator
+
+EXTENDED = "-extended"
+SCENARIO = "block-scenario"  # no document of the contract: a test of it
+WORKFLOW_SUFFIX = ".workflow.json"
+MOUNT_FILE = "repo-mount.json"
+TRACE_FILE = "trace.json"
+SUFFIXES = (".json", ".txt")
+_SCHEMAS = os.path.join(os.path.dirname(__file__), "schemas")
+# Member names that no other tool's files with such names are likely to have.
+_OUTPUT_SIGNS = (b'"blockId"', b'"deliverables"', b'"filesModified"', b'"filesCreated"')
+
+
+class BlockKind(str, Enum):
+    """The documents of the block contract."""
+
+    WORKFLOW = "studio-workflow"
+    OUTPUT = "studio-output"
+    FOLDER = "studio-output-dir"
+    MOUNT = "studio-repo-mount"
+    ENVIRONMENT = "studio-env"
+    PROMPT = "studio-prompt"
+    FAN_IN = "studio-fan-in"
+    TRACE = "studio-trace"  # what a simulated run recorded about itself
+
+
+def split_path(path: str) -> tuple[str, str, str]:
+    """A path as the folder of its folder, the name of its folder, and its own name."""
+    folder, _, name = path.replace("\\", "/").rpartition("/")
+    above, _, parent = folder.rpartition("/")
+    return above, parent, name
+
+
+def kind_by_name(path: str) -> BlockKind | None:
+    """The kind that a name and the folder it stands in decide; further evidence may be needed."""
+    _, parent, name = split_path(path)
+    if parent == RUN_FOLDER:
+        return _recorded_kind(name)
+    if name.endswith(WORKFLOW_SUFFIX):
+        return BlockKind.WORKFLOW
+    if name.startswith("block-") and name.endswith(".json") and not name.endswith(SCHEMA_SUFFIX):
+        return BlockKind.OUTPUT
+    return None
+
+
+def _recorded_kind(name: str) -> BlockKind | None:
+    if name == MOUNT_FILE:
+        return BlockKind.MOUNT
+    if name == TRACE_FILE:
+        return BlockKind.TRACE
+    for kind, (before, after) in _RECORDS.items():
+        if name.startswith(before) and name.endswith(after):
+            return kind
+    return None
+
+
+_RECORDS = {
+    BlockKind.ENVIRONMENT: ("env-", ".json"),
+    BlockKind.PROMPT: ("prompt-", ".txt"),
+    BlockKind.FAN_IN: ("fan-in-", ".json"),
+    BlockKind.OUTPUT: ("block-", ".json"),
+}
+
+
+def id_in_name(path: str, kind: BlockKind) -> str | None:
+    """The node or group id that a file name holds; None when it holds none that could be one."""
+    before, after = _RECORDS[kind]
+    name = split_path(path)[2]
+    if not name.startswith(before) or not name.endswith(after):
+        return None
+    ident = name[len(before) : len(name) - len(after)]
+    return ident if is_safe_id(ident) else None
+
+
+def detect(path: str, data: bytes, named: bool) -> BlockKind | None:
+    """The kind of a file, None for files of others. Cheap for those: a look at the name and a search for words."""
+    kind = kind_by_name(path)
+    if kind is BlockKind.WORKFLOW:
+        # WorkRail's own workflows may carry the same suffix; theirs have steps where these have nodes.
+        return None if b'"steps"' in data and not (b'"nodes"' in data and _has_members(data, "nodes")) else kind
+    if kind is BlockKind.OUTPUT:
+        return kind if named or split_path(path)[1] == OUTPUT_FOLDER or _looks_like_output(data, 1) else None
+    if kind is not None:
+        return kind
+    if not path.endswith(".json"):
+        return None
+    if (named or split_path(path)[1] == OUTPUT_FOLDER) and _looks_like_output(data, 2):
+        return BlockKind.OUTPUT
+    if b'"nodes"' in data and b'"transitions"' in data and _has_members(data, "nodes", "transitions"):
+        return BlockKind.WORKFLOW
+    return None
+
+
+def _looks_like_output(data: bytes, signs: int) -> bool:
+    return sum(sign in data for sign in _OUTPUT_SIGNS) >= signs
+
+
+def _has_members(data: bytes, *names: str) -> bool:
+    """Whether the root really has members of these names; words inside other values do not make a definition."""
+    from workrail_lint.documents.json_reader import read_json
+
+    document = read_json(data)
+    if not document.readable:
+        return b'"steps"' not in data
+    return isinstance(document.value, dict) and document.value.keys() >= {*names}
+
+
+def is_rejected(name: str) -> bool:
+    """Whether a name is that of an output that was set aside."""
+    return name.startswith("block-") and name.endswith(f".json{REJECTED_SUFFIX}")
+
+
+# ---------------------------------------------------------------------------------------------------- schemas
+
+
+def schema_path(name: str) -> str:
+    """Where the schema of a kind is kept."""
+    return os.path.join(_SCHEMAS, f"{name}.schema.json")
+
+
+def load_schema(name: str) -> dict[str, Any]:
+    """The shipped JSON Schema of a kind."""
+    import json
+
+    with open(schema_path(name), encoding="utf-8") as file:
+        schema: dict[str, Any] = json.load(file)
+    return schema
+
+
+@cache
+def validator(kind: BlockKind, extended: bool = False) -> Validator:
+    """The compiled schema of a kind, in the extended profile where that has one of its own."""
+    from workrail_lint.documents.structure import compile_schema
+
+    has_profile = kind in (BlockKind.OUTPUT, BlockKind.FAN_IN)
+    return compile_schema(load_schema(f"{kind.value}{EXTENDED}" if extended and has_profile else kind.value))

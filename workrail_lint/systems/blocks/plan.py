@@ -1,0 +1,202 @@
+"""The order in which the nodes of a definition run, fixed before the first one does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from heapq import heapify, heappop, heappush
+from typing import NamedTuple
+
+from workrail_lint.base.result import Err, Ok
+from workrail_lint.systems.blocks.definition import Definition, Node, Transition
+
+
+class Single(NamedTuple):
+    """One node on its own."""
+
+    node: str
+
+
+class Lanes(NamedTuple):
+    """A parallel group: its nodes in the order of the lane list."""
+
+    group: str
+    nodes: tuple[str, ...]
+    strategy: str
+
+
+Entry = Single | Lanes
+
+
+def nodes_of(entry: Entry) -> tuple[str, ...]:
+    return entry.nodes if isinstance(entry, Lanes) else (entry.node,)
+
+
+class Plan:
+    """The entries in order, and where each node stands among them."""
+
+    __slots__ = ("bodies", "entries", "position", "step_index")
+
+    def __init__(self, entries: tuple[Entry, ...], bodies: Mapping[str, str]) -> None:
+        self.entries = entries
+        self.bodies = bodies  # nodes of a forEach body, and the node that runs them
+        self.position: dict[str, int] = {}
+        self.step_index: dict[str, int] = {}
+        for place, entry in enumerate(entries):
+            for node in nodes_of(entry):
+                self.position[node] = place
+                self.step_index[node] = len(self.step_index)
+        for node in bodies:
+            owner = _outermost(node, bodies)
+            if owner in self.position:
+                self.position[node] = self.position[owner]
+                self.step_index[node] = self.step_index[owner]
+
+    def as_json(self) -> list[object]:
+        """The plan as data: a node id, or a group with its lanes and strategy."""
+        return [
+            {"group": entry.group, "nodeIds": list(entry.nodes), "mergeStrategy": entry.strategy}
+            if isinstance(entry, Lanes)
+            else entry.node
+            for entry in self.entries
+        ]
+
+
+def _outermost(node: str, bodies: Mapping[str, str]) -> str:
+    """The loop of a plan that a node of a body runs in, however deep the loops stand in each other."""
+    seen: set[str] = set()
+    while node in bodies and node not in seen:
+        seen.add(node)
+        node = bodies[node]
+    return node
+
+
+class Cycle(NamedTuple):
+    """Why there is no order: what goes round in a circle, group ids standing for their lanes."""
+
+    ids: tuple[str, ...]
+
+
+def make_plan(definition: Definition) -> Ok[Plan] | Err[Cycle]:
+    """The execution order of a definition; members that are damaged or unknown are left out."""
+    vertices, edges = _contracted(definition, definition.edges)
+    order = topological_order(len(vertices), edges)
+    if len(order) < len(vertices):
+        circle = find_cycle(set(range(len(vertices))) - set(order), edges)
+        return Err(Cycle(tuple(_id_of(vertices[at]) for at in circle)))
+    for node in definition.nodes:
+        inside, between = _inside(definition, node)
+        stuck = set(range(len(inside))) - set(topological_order(len(inside), between))
+        if stuck:
+            return Err(Cycle(tuple(inside[at] for at in find_cycle(stuck, between))))
+    bodies = {ident: owner.id for ident, owner in definition.body_of.items()}
+    return Ok(Plan(tuple(vertices[at] for at in order), bodies))
+
+
+def body_order(definition: Definition, owner: Node) -> list[str]:
+    """The nodes of a forEach body as one pass runs them: each after those that lead to it, else as they are listed."""
+    inside, between = _inside(definition, owner)
+    return [inside[at] for at in topological_order(len(inside), between)]
+
+
+def _inside(definition: Definition, owner: Node) -> tuple[list[str], list[tuple[int, int]]]:
+    """The nodes of a body, each once, and the transitions between them."""
+    inside = [ident for ident in dict.fromkeys(owner.body) if ident in definition.by_id]
+    number = {ident: at for at, ident in enumerate(inside)}
+    followed = [(number[ident], definition.outgoing[ident]) for ident in inside]
+    return inside, [(at, number[edge.target]) for at, edges in followed for edge in edges if edge.target in number]
+
+
+def bodies_in_themselves(definition: Definition) -> frozenset[str]:
+    """The nodes through which a forEach would be part of its own body."""
+    number = {ident: at for at, ident in enumerate(definition.by_id)}
+    edges = [
+        (number[node.id], number[ident]) for node in definition.by_id.values() for ident in node.body if ident in number
+    ]
+    around = _on_circles(len(number), edges)
+    return frozenset(ident for ident, at in number.items() if at in around)
+
+
+def cycles_through_groups(definition: Definition) -> Iterator[Cycle]:
+    """Circles that are only there because the lanes of a group count as one; no two share a node or a group."""
+    number = {ident: at for at, ident in enumerate(definition.by_id)}
+    plain = {(number[edge.source], number[edge.target]): edge for edge in definition.edges}
+    around = _on_circles(len(number), plain)
+    without = [edge for (source, target), edge in plain.items() if not (source in around and target in around)]
+    vertices, edges = _contracted(definition, without)
+    between = [(source, target) for source, target in edges if source != target]
+    while stuck := set(range(len(vertices))) - set(topological_order(len(vertices), between)):
+        circle = find_cycle(stuck, between)
+        yield Cycle(tuple(_id_of(vertices[at]) for at in circle))
+        between = [pair for pair in between if not {*pair} & {*circle}]
+
+
+def _on_circles(count: int, edges: Iterable[tuple[int, int]]) -> set[int]:
+    """The vertices on circles or between two of them: what is left from both ends."""
+    pairs = list(edges)
+    behind = set(range(count)) - set(topological_order(count, pairs))
+    back = [(target, source) for source, target in pairs if source in behind and target in behind]
+    return behind - set(topological_order(count, back))
+
+
+def _contracted(definition: Definition, transitions: list[Transition]) -> tuple[list[Entry], list[tuple[int, int]]]:
+    """The graph of a plan's entries: groups are one vertex, bodies of a forEach none."""
+    vertex_of: dict[str, int] = {}
+    vertices: list[Entry] = []
+    for node in definition.by_id.values():
+        if node.id in vertex_of or node.id in definition.body_of:
+            continue
+        group = definition.group_of.get(node.id)
+        if group is None:
+            vertex_of[node.id] = len(vertices)
+            vertices.append(Single(node.id))
+            continue
+        owned = [ident for ident in group.lanes if definition.group_of.get(ident) is group]
+        lanes = tuple(ident for ident in owned if ident not in definition.body_of)
+        vertex_of.update(dict.fromkeys(lanes, len(vertices)))
+        vertices.append(Lanes(group.id, lanes, definition.strategy_of(group).value))
+    # A vertex is numbered when its first member is met, so its number orders as its smallest position does.
+    edges = [
+        (vertex_of[edge.source], vertex_of[edge.target])
+        for edge in transitions
+        if edge.source in vertex_of and edge.target in vertex_of
+    ]
+    return vertices, edges
+
+
+def _id_of(entry: Entry) -> str:
+    return entry.group if isinstance(entry, Lanes) else entry.node
+
+
+def topological_order(count: int, edges: Iterable[tuple[int, int]]) -> list[int]:
+    """The vertices 0 to `count` - 1, each after its predecessors, the smallest first; those on circles are missing."""
+    following: dict[int, list[int]] = {}
+    waiting = [0] * count
+    for source, target in set(edges):
+        following.setdefault(source, []).append(target)
+        waiting[target] += 1
+    ready = [at for at in range(count) if not waiting[at]]
+    heapify(ready)
+    order: list[int] = []
+    while ready:
+        vertex = heappop(ready)
+        order.append(vertex)
+        for target in following.get(vertex, ()):
+            waiting[target] -= 1
+            if not waiting[target]:
+                heappush(ready, target)
+    return order
+
+
+def find_cycle(stuck: set[int], edges: Iterable[tuple[int, int]]) -> list[int]:
+    """One circle among vertices of which every one has a predecessor in the set, from its smallest member on."""
+    pairs = sorted(set(edges), reverse=True)
+    before = {target: source for source, target in pairs if source in stuck and target in stuck}
+    at = min(stuck)
+    seen: dict[int, int] = {}
+    while at not in seen:
+        seen[at] = len(seen)
+        at = before[at]
+    circle = list(seen)[seen[at] :]
+    circle.reverse()
+    first = circle.index(min(circle))
+    return circle[first:] + circle[:first]

@@ -1,0 +1,143 @@
+"""The prompt of a block: five sections in a fixed order, each there or not.
+
+Output of earlier blocks is never part of it; an agent finds that at the path its environment names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import Enum
+from typing import NamedTuple
+
+from workrail_lint.base import js
+from workrail_lint.systems.blocks.definition import Definition, Node, text_of, texts_of
+
+SEPARATOR = "\n\n"
+_RULES = "Rules:"
+_RESTRICTION = "Only modify files matching: "
+_RESTRICTION_END = ". Other files are read-only."
+_CHECKLIST = "You must produce the following outputs:"
+_REVISION = "Revision feedback:"
+_FEEDBACK = f"{SEPARATOR}{_REVISION}\n"
+
+
+class Part(str, Enum):
+    """The sections of a prompt, in their order; the last one only stands in a revision."""
+
+    RULES = "rules"
+    PREFIX = "prefix"
+    TASK = "task"
+    RESTRICTION = "restriction"
+    CHECKLIST = "checklist"
+    REVISION = "revision"
+
+
+class Section(NamedTuple):
+    """A section that has something to say."""
+
+    part: Part
+    text: str
+
+
+def sections(
+    definition: Definition, node: Node, restrictions: Iterable[str] = (), feedback: str | None = None
+) -> list[Section]:
+    """The sections of a node's prompt; what is absent or blank is left out."""
+    rules = _items(definition.value.get("rules"))
+    patterns = _items(list(restrictions))
+    checklist = _items(node.config.get("outputChecklist"))
+    built = {
+        Part.RULES: "\n".join([_RULES, *(f"- {rule}" for rule in rules)]) if rules else None,
+        Part.PREFIX: text_of(node.config.get("systemPromptPrefix")),
+        Part.TASK: task_of(node),
+        Part.RESTRICTION: _RESTRICTION + ", ".join(patterns) + _RESTRICTION_END if patterns else None,
+        Part.CHECKLIST: "\n".join([_CHECKLIST, *(f"{at}) {item}" for at, item in enumerate(checklist, 1))])
+        if checklist
+        else None,
+        Part.REVISION: f"{_REVISION}\n{feedback}" if feedback is not None else None,
+    }
+    cleaned = [Section(part, clean(text)) for part, text in built.items() if text is not None]
+    return [section for section in cleaned if not js.is_blank(section.text)]
+
+
+def task_of(node: Node) -> str | None:
+    """The task instruction: the system prompt, else the description."""
+    return text_of(node.config.get("systemPrompt")) or text_of(node.value.get("description"))
+
+
+def clean(text: str) -> str:
+    """Line ends made plain, NUL removed, and no line breaks around."""
+    return text.replace("\r\n", "\n").replace("\0", "").strip("\n")
+
+
+def joined(parts: Iterable[Section]) -> str:
+    """The prompt as one text: one blank line between two sections, none at the end."""
+    return SEPARATOR.join(section.text for section in parts)
+
+
+def assemble(definition: Definition, node: Node, restrictions: Iterable[str] = (), feedback: str | None = None) -> str:
+    """The prompt of a node."""
+    return joined(sections(definition, node, restrictions, feedback))
+
+
+def _items(value: object) -> list[str]:
+    """The items of a list that are left once they are cleaned."""
+    items = [item.replace("\r\n", "\n").replace("\0", "") for _, item in texts_of(value)]
+    return [item for item in items if not js.is_blank(item)]
+
+
+# ------------------------------------------------------------------------------------------------- comparing
+
+
+class Difference(NamedTuple):
+    """The first way in which a recorded prompt is not the assembled one."""
+
+    part: Part | None
+    how: str  # order, separator, missing, extra or text
+
+
+def without_revision(recorded: str) -> str:
+    """A recorded prompt without the user's feedback, which the definition knows nothing about and may say anything."""
+    start = recorded.find(_FEEDBACK)
+    return recorded if start < 0 else recorded[:start]
+
+
+def difference(expected: list[Section], recorded: str) -> Difference | None:
+    """How a recorded prompt differs from the sections it should consist of; None when it does not."""
+    whole = joined(expected)
+    if recorded == whole or recorded.startswith(whole + _FEEDBACK):
+        return None
+    end = 0
+    for number, section in enumerate(expected):
+        at = _place(section.text, recorded, end)
+        if at < 0:
+            elsewhere = _place(section.text, recorded, 0) >= 0
+            return Difference(section.part, "order" if elsewhere else _absent(section, recorded))
+        gap = recorded[end:at]
+        if gap != (SEPARATOR if number else ""):
+            later = any(other.text in gap for other in expected[number + 1 :])
+            return Difference(section.part, "order" if later else _surplus(gap))
+        end = at + len(section.text)
+    return Difference(expected[-1].part if expected else None, _surplus(recorded[end:]))
+
+
+def _place(text: str, recorded: str, start: int) -> int:
+    """Where a section stands: on lines of its own if it does anywhere, else wherever the text occurs."""
+    first = at = recorded.find(text, start)
+    while at >= 0:
+        end = at + len(text)
+        if (at == 0 or recorded[at - 1] == "\n") and (end == len(recorded) or recorded[end] == "\n"):
+            return at
+        at = recorded.find(text, at + 1)
+    return first
+
+
+def _absent(section: Section, recorded: str) -> str:
+    """Whether a section that is not there word for word is there in some other wording, or with other line ends."""
+    heads = {Part.RESTRICTION: _RESTRICTION, Part.RULES: f"{_RULES}\n", Part.CHECKLIST: f"{_CHECKLIST}\n"}
+    head = heads.get(section.part, section.text.partition("\n")[0])
+    return "text" if head in recorded.replace("\r\n", "\n") else "missing"
+
+
+def _surplus(text: str) -> str:
+    return "separator" if js.is_blank(text) else "extra"

@@ -1,0 +1,76 @@
+"""The hooks of a block rule and what they receive.
+
+A document is judged in two steps: alone, and together with the files of its unit (a definition, an output folder and
+what was recorded beside it). What breaks the shape of a document is offered to the rules one violation at a time, and
+exactly one rule takes it, so that nothing is told twice and nothing is lost.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+from workrail_lint.rules.base import Report, Rule
+from workrail_lint.systems.blocks.definition import Definition
+from workrail_lint.systems.blocks.documents import BlockKind
+from workrail_lint.systems.blocks.options import BlockOptions
+
+if TYPE_CHECKING:
+    from workrail_lint.documents.json_reader import JsonDocument
+    from workrail_lint.documents.structure import Violation
+    from workrail_lint.findings import Fix, Severity
+    from workrail_lint.systems.blocks.units import Unit
+
+CONTRACT = "fixed by the block contract"
+ENGINES = "what shipped studio engines do, where the contract is silent"
+DECIDED = "decided by this linter, where contract and engines are silent"
+
+
+class BlockDocument:
+    """One file as rules see it."""
+
+    def __init__(self, path: str, kind: BlockKind, document: JsonDocument, options: BlockOptions) -> None:
+        self.path = path
+        self.kind = kind
+        self.document = document
+        self.options = options
+
+    @property
+    def value(self) -> dict[str, Any]:
+        """The root, which is an object whenever a hook is called."""
+        value = self.document.value
+        return value if isinstance(value, dict) else {}
+
+    @cached_property
+    def definition(self) -> Definition:
+        return Definition(self.value)
+
+
+class UnitReport(Protocol):
+    """How a rule about a unit speaks: in which file, where, what, and optionally how to mend it."""
+
+    def __call__(
+        self,
+        path: str,
+        pointer: str,
+        message: str,
+        *,
+        fix: Fix | None = None,
+        severity: Severity | None = None,
+    ) -> None: ...
+
+
+class BlockRule(Rule):
+    """A rule of the block contract. Override the hooks that are needed, and only those."""
+
+    kinds: ClassVar[tuple[BlockKind, ...]] = ()  # the documents it looks at
+
+    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
+        """Take a violation of the document's schema; False leaves it to the other rules."""
+        return False
+
+    def check_document(self, document: BlockDocument, report: Report) -> None:
+        """Once per document whose root is an object, whatever else is wrong with it."""
+
+    def check_unit(self, unit: Unit, report: UnitReport) -> None:
+        """Once per unit."""

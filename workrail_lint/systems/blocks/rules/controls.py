@@ -1,0 +1,126 @@
+"""BC348 and BC349: nodes that steer the run."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from workrail_lint.base.wording import counted
+from workrail_lint.findings import Severity
+from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.blocks.definition import Definition, Node, texts_of
+from workrail_lint.systems.blocks.plan import bodies_in_themselves
+from workrail_lint.systems.blocks.rules.base import ENGINES, BlockDocument
+from workrail_lint.systems.blocks.rules.definition_graph import unknown_node
+from workrail_lint.systems.blocks.rules.definition_shape import DefinitionRule
+from workrail_lint.systems.blocks.rules.samples import WORKFLOW_PATH, control, edge, node, workflow
+from workrail_lint.systems.blocks.vocabulary import ControlType, members
+from workrail_lint.systems.blocks.wording import shown
+
+CONFIG_OF = {
+    ControlType.CONDITION: "conditionConfig",
+    ControlType.FOR_EACH: "forEachConfig",
+    ControlType.SUB_WORKFLOW: "subWorkflowConfig",
+}
+_CONDITION = {"expression": "true", "trueBranchNodeId": "b", "falseBranchNodeId": "c"}
+
+
+class ControlConfig(DefinitionRule):
+    code = "BC348"
+    name = "control-config"
+    severity = Severity.ERROR
+    origin = ENGINES
+    summary = "A control node does not say how it steers, or names nodes that do not exist or that it can't run."
+    why = "The run can't go on from a condition without branches, or from a loop without a body or inside itself."
+
+    def check_document(self, document: BlockDocument, report: Report) -> None:
+        endless = bodies_in_themselves(document.definition)
+        for found in document.definition.nodes:
+            if found.is_control:
+                for place, problem in _problems(found, document.definition, endless):
+                    report(f"{found.pointer}/{place}", f"the control node {shown(found.id)}: {problem}")
+
+    def examples(self) -> Iterator[Example]:
+        after = (node("b"), node("c"))
+        links = [edge("a", "b"), edge("a", "c")]
+        good = workflow(control("a", "condition", conditionConfig=_CONDITION), *after, edges=links)
+        yield Example(workflow(control("a", "condition"), *after, edges=links), good, path=WORKFLOW_PATH)
+        lost = {**_CONDITION, "falseBranchNodeId": "zz"}
+        bad = workflow(control("a", "condition", conditionConfig=lost), *after, edges=links)
+        yield Example(bad, good, path=WORKFLOW_PATH)
+        yield Example(
+            workflow(_loop("each", "each", "b"), *after, edges=[edge("each", "c")]),
+            workflow(_loop("each", "b"), *after, edges=[edge("each", "c")]),
+            path=WORKFLOW_PATH,
+        )
+
+
+def _loop(ident: str, *body: str) -> dict[str, Any]:
+    config = {"collectionVariable": "tasks", "itemVariable": "task", "bodyNodeIds": list(body)}
+    return control(ident, "forEach", forEachConfig=config)
+
+
+def _problems(found: Node, definition: Definition, endless: Collection[str]) -> Iterator[tuple[str, str]]:
+    kind = found.control
+    if kind is None:
+        yield "config/blockType", f"'blockType' is none of {', '.join(members(ControlType))}"
+        return
+    name = CONFIG_OF[kind]
+    if name not in found.config:
+        yield f"config/{name}", f"there is no {shown(name)}"
+        return
+    for place, ident in _references(kind, found.settings(name)):
+        if ident not in definition.by_id:
+            yield f"config/{name}/{place}", f"{shown(place.partition('/')[0])}: {unknown_node(ident, definition)}"
+        elif kind is ControlType.FOR_EACH and ident in endless and found.id in endless:
+            yield f"config/{name}/{place}", f"{shown(ident)} would run inside itself"
+        elif kind is ControlType.FOR_EACH and ident in definition.group_of:
+            group = definition.group_of[ident].id
+            yield f"config/{name}/{place}", f"{shown(ident)} is a lane of {shown(group)}, which runs it once for all"
+
+
+def _references(kind: ControlType, config: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    match kind:
+        case ControlType.CONDITION:
+            for member in ("trueBranchNodeId", "falseBranchNodeId"):
+                if isinstance(config.get(member), str):
+                    yield member, config[member]
+        case ControlType.FOR_EACH:
+            for at, ident in texts_of(config.get("bodyNodeIds")):
+                yield f"bodyNodeIds/{at}", ident
+        case ControlType.SUB_WORKFLOW:
+            return
+
+
+class ControlShape(DefinitionRule):
+    code = "BC349"
+    name = "control-shape"
+    severity = Severity.WARNING
+    origin = ENGINES
+    summary = "A condition has fewer than two ways out, or a forEach has nothing to repeat."
+    why = "The decision makes no difference, or the loop does nothing as often as there are items."
+
+    def check_document(self, document: BlockDocument, report: Report) -> None:
+        definition = document.definition
+        for found in definition.nodes:
+            if found.control is ControlType.CONDITION:
+                ways = sum(1 for transition in definition.transitions if transition.source == found.id)
+                if ways < 2:
+                    ways_out = counted(ways, "outgoing transition")
+                    text = f"the condition {shown(found.id)} has {ways_out}; a decision needs two"
+                    report(found.pointer, text)
+            body = found.settings("forEachConfig").get("bodyNodeIds")
+            if found.control is ControlType.FOR_EACH and body == []:
+                place = f"{found.pointer}/config/forEachConfig/bodyNodeIds"
+                report(place, f"the forEach {shown(found.id)} has an empty body")
+
+    def examples(self) -> Iterator[Example]:
+        nodes = (control("a", "condition", conditionConfig=_CONDITION), node("b"), node("c"))
+        yield Example(
+            workflow(*nodes, edges=[edge("a", "b"), edge("b", "c")]),
+            workflow(*nodes, edges=[edge("a", "b"), edge("a", "c")]),
+            path=WORKFLOW_PATH,
+        )
+
+
+RULES = (ControlConfig, ControlShape)

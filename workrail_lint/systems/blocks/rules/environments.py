@@ -1,0 +1,277 @@
+"""BC401 to BC409: recorded environments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from workrail_lint.base import js
+from workrail_lint.documents.operations import Replace
+from workrail_lint.documents.pointer import child
+from workrail_lint.findings import Severity
+from workrail_lint.findings.fix import safe
+from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.blocks.documents import BlockKind, id_in_name
+from workrail_lint.systems.blocks.environment import NAMES, RUN_SCOPE, previous_block, restrictions_text
+from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, BlockDocument, BlockRule, UnitReport
+from workrail_lint.systems.blocks.rules.samples import (
+    MOUNT_PATH,
+    WORKFLOW_PATH,
+    env_path,
+    environment,
+    mount,
+    output,
+    output_path,
+    workflow,
+)
+from workrail_lint.systems.blocks.units import Unit
+from workrail_lint.systems.blocks.wording import json_type, shown
+
+if TYPE_CHECKING:
+    from workrail_lint.documents.structure import Violation
+
+_FILE = env_path()
+_WANTED = {
+    "STEP_INDEX": "a decimal number without sign",
+    "TELEMETRY_ENABLED": "'0' or '1'",
+    "TELEMETRY_URL": "an http or https address",
+    "OUTPUT_DIR": "'/workspace/.output'",
+    "FILE_RESTRICTIONS": "a JSON array of strings",
+}
+
+
+class EnvironmentRule(BlockRule):
+    """A rule about recorded environments."""
+
+    kinds = (BlockKind.ENVIRONMENT,)
+
+
+def patterns_in(text: object) -> list[str] | None:
+    """The patterns a variable holds; None when it is no JSON array of strings."""
+    from workrail_lint.documents.json_reader import read_json
+
+    if not isinstance(text, str):
+        return None
+    document = read_json(text)
+    value = document.value
+    if not document.readable or document.problems or not isinstance(value, list):
+        return None
+    patterns = [item for item in value if isinstance(item, str)]
+    return patterns if len(patterns) == len(value) else None
+
+
+class EnvMissing(EnvironmentRule):
+    code = "BC401"
+    name = "env-missing"
+    severity = Severity.ERROR
+    origin = CONTRACT
+    summary = "One of the nine variables is missing."
+    why = "Blocks know nothing but their files, prompt and environment: what is not set does not exist for them."
+
+    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
+        if violation.keyword != "required":
+            return False
+        report(child("", violation.expected), f"the environment has no {shown(violation.expected)}")
+        return True
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(environment(OUTPUT_DIR=...), environment(), path=_FILE)
+
+
+class EnvNotString(EnvironmentRule):
+    code = "BC402"
+    name = "env-not-string"
+    severity = Severity.ERROR
+    origin = CONTRACT
+    summary = "The value of a variable is no string."
+    why = "An environment holds nothing but strings; a record of anything else is no record of what the block saw."
+    fix = "Put the value into quotes."
+    fix_safety = "safe"
+
+    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
+        value = violation.value
+        if violation.keyword != "type":
+            return False
+        fix = None
+        if isinstance(value, str | int | float | bool):
+            fix = safe("put it into quotes", Replace(violation.pointer, js.text(value)))
+        name = violation.pointer[1:]
+        report(violation.pointer, f"the value of {shown(name)} is {json_type(value)}, not a string", fix=fix)
+        return True
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(environment(STEP_INDEX=0), environment(), environment(), path=_FILE)
+
+
+class EnvValue(EnvironmentRule):
+    code = "BC403"
+    name = "env-value"
+    severity = Severity.ERROR
+    origin = CONTRACT
+    summary = "A variable holds something that it can't mean."
+    why = "Agents take the values literally: a folder elsewhere or a flag like `true` leads them astray."
+
+    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
+        name = violation.pointer[1:]
+        if violation.keyword not in ("pattern", "enum"):
+            return False
+        report(violation.pointer, f"{name} must be {_WANTED[name]}, not {shown(violation.value)}")
+        return True
+
+    def check_document(self, document: BlockDocument, report: Report) -> None:
+        value = document.value.get("FILE_RESTRICTIONS")
+        if isinstance(value, str) and patterns_in(value) is None:
+            text = f"FILE_RESTRICTIONS must be {_WANTED['FILE_RESTRICTIONS']}, not {shown(value)}"
+            report("/FILE_RESTRICTIONS", text)
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(environment(TELEMETRY_ENABLED="true"), environment(), path=_FILE)
+        yield Example(environment(FILE_RESTRICTIONS="src/**"), environment(FILE_RESTRICTIONS='["src/**"]'), path=_FILE)
+
+
+class EnvRunMismatch(EnvironmentRule):
+    code = "BC404"
+    name = "env-run-mismatch"
+    severity = Severity.ERROR
+    origin = CONTRACT
+    summary = "A variable that is the same for a whole run differs between blocks, or names another definition."
+    why = "Blocks of one run would work for different runs, restrictions or definitions."
+
+    def check_unit(self, unit: Unit, report: UnitReport) -> None:
+        first: dict[str, tuple[str, str]] = {}
+        for _, file in sorted(unit.environments.items(), key=lambda item: item[1].path):
+            for name, value in _strings(file.value).items():
+                if name == "WORKFLOW_ID" and unit.definition is not None and unit.definition.id:
+                    if value != unit.definition.id:
+                        text = f"WORKFLOW_ID is {shown(value)}, the definition is {shown(unit.definition.id)}"
+                        report(file.path, f"/{name}", text)
+                elif name in RUN_SCOPE:
+                    path, expected = first.setdefault(name, (file.path, value))
+                    if value != expected:
+                        text = f"{name} is {shown(value)} here and {shown(expected)} in {shown(path)}"
+                        report(file.path, f"/{name}", text)
+
+    def examples(self) -> Iterator[Example]:
+        files: dict[str, Any] = {env_path("dev"): environment("dev", "1")}
+        yield Example(environment(EXECUTION_ID="run-2"), environment(), path=env_path("plan"), files=files)
+        flow: dict[str, Any] = {WORKFLOW_PATH: workflow()}
+        yield Example(environment(WORKFLOW_ID="logout"), environment(), path=_FILE, files=flow)
+
+
+class EnvStepIndex(EnvironmentRule):
+    code = "BC405"
+    name = "env-step-index"
+    severity = Severity.ERROR
+    origin = CONTRACT
+    summary = "The step index is not the node's number in the plan."
+    why = "Numbers are fixed before a run starts; another one means that blocks ran in an order nobody planned."
+
+    def check_unit(self, unit: Unit, report: UnitReport) -> None:
+        for node, file in unit.environments.items():
+            found = _strings(file.value).get("STEP_INDEX")
+            expected = None if unit.plan is None else unit.plan.step_index.get(node)
+            if found is not None and expected is not None and found != str(expected):
+                report(file.path, "/STEP_INDEX", f"found {shown(found)}, expected {shown(expected)} for {shown(node)}")
+
+    def examples(self) -> Iterator[Example]:
+        files: dict[str, Any] = {WORKFLOW_PATH: workflow()}
+        yield Example(environment(step="2"), environment(), path=_FILE, files=files)
+
+
+class EnvPreviousBlock(EnvironmentRule):
+    code = "BC406"
+    name = "env-previous-block"
+    severity = Severity.ERROR
+    origin = CONTRACT
+    summary = "The previous block is not the one that the plan puts before."
+    why = "An agent reads the output of the wrong block, or of none."
+
+    def check_unit(self, unit: Unit, report: UnitReport) -> None:
+        definition, plan = unit.definition, unit.plan
+        if definition is None or plan is None:
+            return
+        for node, file in unit.environments.items():
+            found = _strings(file.value).get("PREVIOUS_BLOCK_ID")
+            if found is None or node not in plan.position:
+                continue
+            expected = previous_block(definition, plan, node, unit.ran)
+            if found != expected:
+                wanted = shown(expected) if expected else "an empty one"
+                report(file.path, "/PREVIOUS_BLOCK_ID", f"found {shown(found)}, expected {wanted} for {shown(node)}")
+
+    def examples(self) -> Iterator[Example]:
+        files: dict[str, Any] = {WORKFLOW_PATH: workflow(), output_path("plan"): output("plan", "plan")}
+        yield Example(environment(previous="plan"), environment(), path=_FILE, files=files)
+
+
+class EnvRestrictions(EnvironmentRule):
+    code = "BC407"
+    name = "env-restrictions"
+    severity = Severity.ERROR
+    origin = CONTRACT
+    summary = "The restrictions in the environment are not those of the mount."
+    why = "Hooks go by the variable: what the mount forbids is allowed, or the other way round."
+
+    def check_unit(self, unit: Unit, report: UnitReport) -> None:
+        if unit.restrictions is None:
+            return
+        for file in unit.environments.values():
+            found = patterns_in(_strings(file.value).get("FILE_RESTRICTIONS"))
+            if found is not None and found != unit.restrictions:
+                there, here = restrictions_text(unit.restrictions), restrictions_text(found)
+                report(file.path, "/FILE_RESTRICTIONS", f"found {shown(here)}, the mount has {shown(there)}")
+
+    def examples(self) -> Iterator[Example]:
+        files: dict[str, Any] = {MOUNT_PATH: mount(fileRestrictions=["src/**"])}
+        yield Example(environment(), environment(FILE_RESTRICTIONS='["src/**"]'), path=_FILE, files=files)
+
+
+class EnvNodeMismatch(EnvironmentRule):
+    code = "BC408"
+    name = "env-node-mismatch"
+    severity = Severity.ERROR
+    origin = DECIDED
+    summary = "The node in the environment is not the one in the file name."
+    why = "The record was made for another block, or the block was given another block's environment."
+
+    def check_document(self, document: BlockDocument, report: Report) -> None:
+        named, ident = id_in_name(document.path, BlockKind.ENVIRONMENT), document.value.get("NODE_ID")
+        if named is not None and isinstance(ident, str) and ident != named:
+            report("/NODE_ID", f"the file name says {shown(named)}, NODE_ID {shown(ident)}")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(environment("b"), environment("a"), path=env_path("a"))
+
+
+class EnvExtra(EnvironmentRule):
+    code = "BC409"
+    name = "env-extra"
+    severity = Severity.INFO
+    origin = DECIDED
+    summary = "The environment has a variable besides the nine."
+    why = "A block that relies on it does not run the same everywhere; records should hold what the contract promises."
+
+    def check_document(self, document: BlockDocument, report: Report) -> None:
+        for name in document.value:
+            if name not in NAMES:
+                report(child("", name), f"{shown(name)} is none of the nine variables", on_name=True)
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(environment(HOME="home"), environment(), path=_FILE)
+
+
+def _strings(value: object) -> dict[str, str]:
+    return {name: text for name, text in value.items() if isinstance(text, str)} if isinstance(value, dict) else {}
+
+
+RULES = (
+    EnvMissing,
+    EnvNotString,
+    EnvValue,
+    EnvRunMismatch,
+    EnvStepIndex,
+    EnvPreviousBlock,
+    EnvRestrictions,
+    EnvNodeMismatch,
+    EnvExtra,
+)

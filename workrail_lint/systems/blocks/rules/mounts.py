@@ -1,0 +1,142 @@
+"""BC360 to BC363: the repository that blocks work on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from workrail_lint.base import js
+from workrail_lint.documents.pointer import child
+from workrail_lint.findings import Severity
+from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.blocks.definition import texts_of
+from workrail_lint.systems.blocks.documents import BlockKind
+from workrail_lint.systems.blocks.limits import RESTRICTION_CHARACTERS
+from workrail_lint.systems.blocks.rules.base import DECIDED, ENGINES, BlockDocument, BlockRule, UnitReport
+from workrail_lint.systems.blocks.rules.definition_shape import written
+from workrail_lint.systems.blocks.rules.samples import MOUNT_PATH, WORKFLOW_PATH, mount, workflow
+from workrail_lint.systems.blocks.units import Unit
+from workrail_lint.systems.blocks.vocabulary import BlockType, RepoSource, members
+from workrail_lint.systems.blocks.wording import shown
+
+if TYPE_CHECKING:
+    from workrail_lint.documents.structure import Violation
+
+_SOURCE_MEMBERS = ("source", "localPath", "githubUrl")
+
+
+class MountRule(BlockRule):
+    """A rule about mounts."""
+
+    kinds = (BlockKind.MOUNT,)
+
+
+class MountSource(MountRule):
+    code = "BC360"
+    name = "mount-source"
+    severity = Severity.ERROR
+    origin = ENGINES
+    summary = "The source of a mount is unknown, has no path or address, or an address that is not https."
+    why = "There is no repository to mount, so that no block can start."
+
+    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
+        source = shown(document.value.get("source"))
+        if violation.keyword == "required":
+            name = str(violation.expected)
+            report(child("", name), f"a mount needs {shown(name)}" + (f" for {source}" if name != "source" else ""))
+            return True
+        name = violation.pointer[1:]
+        if name not in _SOURCE_MEMBERS:
+            return False
+        known = f"; they are {', '.join(members(RepoSource))}" if name == "source" else ""
+        wanted = {"source": "is no source", "localPath": "is no path"}.get(name, "is no https address")
+        needed = f", which {source} needs" if name != "source" else ""
+        report(violation.pointer, f"{written(violation.value)} {wanted}{needed}{known}")
+        return True
+
+    def check_document(self, document: BlockDocument, report: Report) -> None:
+        path = document.value.get("localPath")
+        if document.value.get("source") == RepoSource.LOCAL.value and isinstance(path, str) and js.is_blank(path):
+            report("/localPath", f"{shown(path)} is no path, which {shown(RepoSource.LOCAL.value)} needs")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(mount(localPath=...), mount(), path=MOUNT_PATH)
+        yield Example(mount(localPath=" "), mount(), path=MOUNT_PATH)
+        remote: dict[str, Any] = {"source": "github", "githubUrl": "https://github.com/example/shop"}
+        yield Example({**remote, "githubUrl": "http://github.com/example/shop"}, remote, path=MOUNT_PATH)
+
+
+class RestrictionInvalid(MountRule):
+    code = "BC361"
+    name = "restriction-invalid"
+    severity = Severity.ERROR
+    origin = DECIDED
+    summary = f"A restriction is blank, contains `..`, or has more than {RESTRICTION_CHARACTERS} characters."
+    why = "Patterns are matched against paths below the workspace, which never climb; such a pattern protects nothing."
+
+    def check_document(self, document: BlockDocument, report: Report) -> None:
+        for at, pattern in texts_of(document.value.get("fileRestrictions")):
+            fault = None
+            if js.is_blank(pattern):
+                fault = "is blank"
+            elif ".." in pattern:
+                fault = "contains '..'; no path below the workspace does"
+            elif len(pattern) > RESTRICTION_CHARACTERS:
+                fault = f"has {len(pattern):,} characters; engines take {RESTRICTION_CHARACTERS}"
+            if fault is not None:
+                report(f"/fileRestrictions/{at}", f"the restriction {shown(pattern)} {fault}")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(mount(fileRestrictions=["../**"]), mount(fileRestrictions=["src/**"]), path=MOUNT_PATH)
+
+
+class RestrictionDead(MountRule):
+    code = "BC362"
+    name = "restriction-dead"
+    severity = Severity.WARNING
+    origin = DECIDED
+    summary = "A restriction matches no file of the workspace (looked at only when the workspace is known)."
+    why = "Usually a folder is misspelt, and blocks may edit nothing of what was meant."
+
+    def check_unit(self, unit: Unit, report: UnitReport) -> None:
+        if unit.tree is None or unit.mount is None or unit.restrictions is None:
+            return
+        patterns = [pattern for pattern in unit.restrictions if not js.is_blank(pattern)]
+        dead = set(unit.tree.unmatched(patterns)) if patterns else set()
+        for at, pattern in texts_of(unit.mount.value.get("fileRestrictions")):
+            if pattern in dead:
+                report(unit.mount.path, f"/fileRestrictions/{at}", f"{shown(pattern)} matches no file of the workspace")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            mount(fileRestrictions=["srcs/**"]),
+            mount(fileRestrictions=["src/**"]),
+            path=MOUNT_PATH,
+            files={"src/a.py": "x = 1\n"},
+            options={"block-tree": "."},
+        )
+
+
+class ReadOnlyWithEditors(MountRule):
+    code = "BC363"
+    name = "read-only-with-editors"
+    severity = Severity.WARNING
+    origin = ENGINES
+    summary = "The mount is read-only, though the definition has nodes whose work is to edit files."
+    why = "Every dev and devops block of the run will fail or leave its work undone."
+
+    def check_unit(self, unit: Unit, report: UnitReport) -> None:
+        if unit.definition is None or unit.mount is None or not unit.is_read_only:
+            return
+        for node in unit.definition.nodes:
+            if node.block_type in (BlockType.DEV, BlockType.DEVOPS):
+                assert node.block_type is not None
+                text = f"nothing may be edited, which is what the {node.block_type.value} node {shown(node.id)} is for"
+                report(unit.mount.path, "/readOnly", text)
+
+    def examples(self) -> Iterator[Example]:
+        flow: dict[str, Any] = {WORKFLOW_PATH: workflow()}
+        yield Example(mount(readOnly=True), mount(readOnly=False), path=MOUNT_PATH, files=flow)
+
+
+RULES = (MountSource, RestrictionInvalid, RestrictionDead, ReadOnlyWithEditors)

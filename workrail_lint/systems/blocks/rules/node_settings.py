@@ -1,0 +1,211 @@
+"""BC340 and BC342 to BC347: how nodes are configured, and the texts that become their prompts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from workrail_lint.base import js
+from workrail_lint.documents.operations import Remove, ReplaceText
+from workrail_lint.findings import Severity
+from workrail_lint.findings.fix import safe
+from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.blocks.definition import Definition, text_of, texts_of
+from workrail_lint.systems.blocks.documents import BlockKind
+from workrail_lint.systems.blocks.limits import PROMPT_FIELD_CHARACTERS
+from workrail_lint.systems.blocks.prompts import clean, task_of
+from workrail_lint.systems.blocks.rules.base import DECIDED, ENGINES, BlockDocument, BlockRule
+from workrail_lint.systems.blocks.rules.definition_shape import DefinitionRule
+from workrail_lint.systems.blocks.rules.samples import WORKFLOW_PATH, node, workflow
+from workrail_lint.systems.blocks.vocabulary import Backend, BlockType, is_member
+from workrail_lint.systems.blocks.wording import shown
+
+
+class Field(NamedTuple):
+    """A text that becomes part of a prompt."""
+
+    text: str
+    pointer: str
+    is_item: bool
+
+
+def prompt_fields(definition: Definition) -> Iterator[Field]:
+    """Every text of a definition that can get into a prompt."""
+    for at, rule in definition.rules:
+        yield Field(rule, f"/rules/{at}", True)
+    for found in definition.nodes:
+        if found.is_control:
+            continue
+        for name in ("systemPromptPrefix", "systemPrompt"):
+            text = found.config.get(name)
+            if isinstance(text, str):
+                yield Field(text, f"{found.pointer}/config/{name}", False)
+        description = found.value.get("description")
+        if isinstance(description, str) and text_of(found.config.get("systemPrompt")) is None:
+            yield Field(description, f"{found.pointer}/description", False)
+        for at, item in texts_of(found.config.get("outputChecklist")):
+            yield Field(item, f"{found.pointer}/config/outputChecklist/{at}", True)
+
+
+class BlockTypeContradiction(DefinitionRule):
+    code = "BC340"
+    name = "block-type-contradiction"
+    severity = Severity.WARNING
+    origin = DECIDED
+    summary = "The block type in a node's configuration is not the one its type stands for."
+    why = "The configuration wins, so that an agent in one role is expected to hand in what another role produces."
+
+    def check_document(self, document: BlockDocument, report: Report) -> None:
+        for found in document.definition.nodes:
+            written, mapped = found.config.get("blockType"), found.mapped_type
+            if is_member(BlockType, written) and mapped is not None and written != mapped.value:
+                text = f"{shown(found.id)} is a {found.type} node, which stands for {mapped.value}, not for {written}"
+                report(f"{found.pointer}/config/blockType", text)
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            workflow(node("dev", "coding", config={"blockType": "plan"})),
+            workflow(node("dev", "coding", config={"blockType": "dev"})),
+            path=WORKFLOW_PATH,
+        )
+
+
+class BackendUnsupported(DefinitionRule):
+    code = "BC342"
+    name = "backend-unsupported"
+    severity = Severity.WARNING
+    origin = ENGINES
+    summary = "A node asks for a backend that engines know but can't run."
+    why = "The block is not started, or another program is started in its place."
+
+    def check_document(self, document: BlockDocument, report: Report) -> None:
+        for found in document.definition.nodes:
+            if found.config.get("backend") == Backend.CODEX.value:
+                report(
+                    f"{found.pointer}/config/backend", f"the backend of {shown(found.id)}, 'codex', is not supported"
+                )
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            workflow(node("plan", config={"backend": "codex"})),
+            workflow(node("plan", config={"backend": "claude"})),
+            path=WORKFLOW_PATH,
+        )
+
+
+class TaskInstructionMissing(DefinitionRule):
+    code = "BC343"
+    name = "task-instruction-missing"
+    severity = Severity.ERROR
+    origin = DECIDED
+    summary = "An agent node has neither a system prompt nor a description."
+    why = "The task is missing from its prompt, and an agent without a task does something, at somebody's cost."
+
+    def check_document(self, document: BlockDocument, report: Report) -> None:
+        for found in document.definition.nodes:
+            if not found.is_control and task_of(found) is None:
+                text = f"{shown(found.id)} has no task: neither 'config.systemPrompt' nor 'description' says anything"
+                report(found.pointer, text)
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(workflow(node("plan", prompt=None)), workflow(node("plan")), path=WORKFLOW_PATH)
+
+
+class TaskInstructionAmbiguous(DefinitionRule):
+    code = "BC344"
+    name = "task-instruction-ambiguous"
+    severity = Severity.WARNING
+    origin = DECIDED
+    summary = "A node has a system prompt and a description that say different things."
+    why = "Only the system prompt reaches the agent; whoever reads the description believes something else."
+
+    def check_document(self, document: BlockDocument, report: Report) -> None:
+        for found in document.definition.nodes:
+            prompt, description = text_of(found.config.get("systemPrompt")), text_of(found.value.get("description"))
+            if found.is_control or prompt is None or description is None or clean(prompt) == clean(description):
+                continue
+            text = f"{shown(found.id)} has a system prompt and another description; the agent gets the system prompt"
+            report(f"{found.pointer}/description", text)
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            workflow(node("plan", prompt="Plan", description="Write code")),
+            workflow(node("plan", prompt=None, description="Plan")),
+            path=WORKFLOW_PATH,
+        )
+
+
+class ListItemBlank(DefinitionRule):
+    code = "BC345"
+    name = "list-item-blank"
+    severity = Severity.WARNING
+    origin = DECIDED
+    summary = "A rule or an item of a checklist is blank."
+    why = "It is left out of the prompt, so that the list is shorter than whoever wrote it believes."
+    fix = "Remove it."
+    fix_safety = "safe"
+
+    def check_document(self, document: BlockDocument, report: Report) -> None:
+        for field in prompt_fields(document.definition):
+            if field.is_item and js.is_blank(field.text):
+                report(field.pointer, "the item is blank", fix=safe("remove it", Remove(field.pointer)))
+
+    def examples(self) -> Iterator[Example]:
+        good = workflow(node("plan", config={"outputChecklist": ["tests"]}))
+        bad = workflow(node("plan", config={"outputChecklist": ["tests", ""]}))
+        yield Example(bad, good, good, path=WORKFLOW_PATH)
+
+
+class PromptFieldLong(DefinitionRule):
+    code = "BC346"
+    name = "prompt-field-long"
+    severity = Severity.WARNING
+    origin = ENGINES
+    summary = f"A text of the prompt has more than {PROMPT_FIELD_CHARACTERS} characters."
+    why = "Engines cut longer texts without a word, and the end of the instruction is lost."
+
+    def check_document(self, document: BlockDocument, report: Report) -> None:
+        for field in prompt_fields(document.definition):
+            if len(field.text) > PROMPT_FIELD_CHARACTERS:
+                text = f"the text has {len(field.text):,} characters; engines keep {PROMPT_FIELD_CHARACTERS:,}"
+                report(field.pointer, text)
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(workflow(rules=["x" * 5000]), workflow(rules=["Keep it small."]), path=WORKFLOW_PATH)
+
+
+class NulCharacter(BlockRule):
+    code = "BC347"
+    name = "nul-character"
+    severity = Severity.ERROR
+    origin = ENGINES
+    summary = "A text of the prompt holds a NUL character."
+    why = "Arguments and environment variables end at a NUL, so that the agent is given half a prompt or not started."
+    fix = "Remove it."
+    fix_safety = "safe"
+    kinds = (BlockKind.WORKFLOW, BlockKind.MOUNT)
+
+    def check_document(self, document: BlockDocument, report: Report) -> None:
+        fields: list[Any] = list(prompt_fields(document.definition))
+        if document.kind is BlockKind.MOUNT:
+            patterns = texts_of(document.value.get("fileRestrictions"))
+            fields = [Field(pattern, f"/fileRestrictions/{at}", True) for at, pattern in patterns]
+        for field in fields:
+            if "\0" in field.text:
+                fix = safe("remove it", ReplaceText(field.pointer, "\0", ""))
+                report(field.pointer, "the text holds a NUL character", fix=fix)
+
+    def examples(self) -> Iterator[Example]:
+        good = workflow(rules=["Keep it small."])
+        yield Example(workflow(rules=["Keep it\0 small."]), good, good, path=WORKFLOW_PATH)
+
+
+RULES = (
+    BlockTypeContradiction,
+    BackendUnsupported,
+    TaskInstructionMissing,
+    TaskInstructionAmbiguous,
+    ListItemBlank,
+    PromptFieldLong,
+    NulCharacter,
+)

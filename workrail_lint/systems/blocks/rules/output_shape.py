@@ -1,0 +1,412 @@
+"""BC101 to BC108 and BC113 to BC118: the members of an output file, and its name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from workrail_lint.base import js
+from workrail_lint.base.patterns import Pattern
+from workrail_lint.documents.operations import Insert, Rename, Replace
+from workrail_lint.documents.pointer import child
+from workrail_lint.findings import Severity
+from workrail_lint.findings.fix import safe, unsafe
+from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.blocks.documents import BlockKind, id_in_name, split_path
+from workrail_lint.systems.blocks.limits import SUMMARY_SENTENCES
+from workrail_lint.systems.blocks.paths import is_safe_id
+from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument, BlockRule
+from workrail_lint.systems.blocks.rules.samples import output, output_path
+from workrail_lint.systems.blocks.timestamps import parse_timestamp
+from workrail_lint.systems.blocks.vocabulary import BlockType, OutputStatus, members
+from workrail_lint.systems.blocks.wording import json_type, shown, type_in_words
+
+if TYPE_CHECKING:
+    from workrail_lint.documents.structure import Violation
+
+OUTPUT_MEMBERS = (
+    "blockId",
+    "blockType",
+    "status",
+    "deliverables",
+    "summary",
+    "filesModified",
+    "filesCreated",
+    "timestamp",
+)
+_ARRAYS = ("filesModified", "filesCreated")
+_LEGACY_KEYS = {
+    "nodeId": "use 'blockId'",
+    "outputPath": "the file stands where the contract says",
+    "error": "use 'summary' with the status 'failed'",
+}
+_LEGACY_STATUS = {"success": "completed", "skipped": "no output at all"}
+_FILE = output_path()
+
+
+class OutputRule(BlockRule):
+    """A rule about output files."""
+
+    kinds = (BlockKind.OUTPUT,)
+
+
+class OutputFieldMissing(OutputRule):
+    code = "BC101"
+    name = "block-output-field-missing"
+    severity = Severity.ERROR
+    origin = CONTRACT
+    summary = "An output lacks one of its eight members."
+    why = "The harness takes an incomplete file for a malformed one and marks the block as failed."
+    fix = "Add an empty list, where the missing member is one."
+    fix_safety = "safe"
+
+    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
+        if violation.keyword != "required" or violation.pointer:
+            return False
+        name = violation.expected
+        fix = safe(f"add an empty {name}", Insert("", name, None, [])) if name in _ARRAYS else None
+        report(child("", name), f"the output has no {shown(name)}", fix=fix)
+        return True
+
+    def examples(self) -> Iterator[Example]:
+        whole = output()
+        del whole["filesCreated"]
+        yield Example(whole, output(), {**whole, "filesCreated": []}, path=_FILE)
+        yield Example(output(summary=...), output(), path=_FILE)
+
+
+class OutputFieldType(OutputRule):
+    code = "BC102"
+    name = "output-field-type"
+    severity = Severity.ERROR
+    origin = CONTRACT
+    summary = "A member of an output is of the wrong type."
+    why = "The file does not fit the contract's schema, so the harness marks the block as failed."
+    fix = "Put a single path into a list."
+    fix_safety = "safe"
+
+    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
+        if violation.keyword != "type" or violation.pointer in ("/blockType", "/status", "/timestamp"):
+            return False
+        tokens = violation.pointer.split("/")[1:]
+        if tokens[0] == "deliverables" and len(tokens) > 1:
+            return False
+        value, name = violation.value, tokens[0]
+        fix = None
+        if len(tokens) == 1 and name in _ARRAYS and isinstance(value, str):
+            fix = safe("put it into a list", Replace(violation.pointer, [value]))
+        wanted = type_in_words(violation.expected[0])
+        report(violation.pointer, f"{shown(name)} must hold {wanted} here, not {json_type(value)}", fix=fix)
+        return True
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            output(filesModified="a.py"), output(filesModified=["a.py"]), output(filesModified=["a.py"]), path=_FILE
+        )
+        yield Example(output(summary=7), output(), path=_FILE)
+
+
+class OutputBlockTypeUnknown(OutputRule):
+    code = "BC103"
+    name = "output-block-type-unknown"
+    severity = Severity.ERROR
+    origin = CONTRACT
+    summary = "The block type of an output is none of the five."
+    why = "Whoever reads the file can't tell what the block was for; `code` is a kind of deliverables, not of blocks."
+    fix = "Write `dev` for `code`."
+    fix_safety = "unsafe"
+
+    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
+        if violation.pointer != "/blockType":
+            return False
+        value = violation.value
+        fix = unsafe("name it dev", Replace("/blockType", "dev")) if value == "code" else None
+        report("/blockType", f"{_written(value)} is no block type; they are {', '.join(members(BlockType))}", fix=fix)
+        return True
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(output(blockType="code"), output(), output(), path=_FILE)
+
+
+class OutputStatusUnknown(OutputRule):
+    code = "BC104"
+    name = "block-output-status-unknown"
+    severity = Severity.ERROR
+    origin = CONTRACT
+    summary = "The status of an output is none of the three."
+    why = "Transitions and gates follow from the status, and one that nobody knows makes the block fail."
+
+    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
+        if violation.pointer != "/status":
+            return False
+        known = ", ".join(members(OutputStatus))
+        report("/status", f"{_written(violation.value)} is no status; they are {known}")
+        return True
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(output(status="done"), output(), path=_FILE)
+
+
+class OutputLegacyShape(OutputRule):
+    code = "BC105"
+    name = "output-legacy-shape"
+    severity = Severity.WARNING
+    origin = ENGINES
+    summary = "The output has members or a status that older engines wrote."
+    why = "Old members are not read any more: what they say is lost, and what replaces them is missing."
+    fix = "Rename `nodeId` to `blockId`, and write `completed` for `success`."
+    fix_safety = "unsafe"
+
+    def check_document(self, document: BlockDocument, report: Report) -> None:
+        value = document.value
+        for key, instead in _LEGACY_KEYS.items():
+            if key in value:
+                fix = None
+                if key == "nodeId" and "blockId" not in value:
+                    fix = unsafe("rename it to blockId", Rename("/nodeId", "blockId"))
+                report(f"/{key}", f"{shown(key)} is an old member; {instead}", fix=fix, on_name=True)
+        status = value.get("status")
+        if isinstance(status, str) and status in _LEGACY_STATUS:
+            fix = unsafe("write completed", Replace("/status", "completed")) if status == "success" else None
+            report("/status", f"the status {shown(status)} is an old one; use {_LEGACY_STATUS[status]}", fix=fix)
+
+    def examples(self) -> Iterator[Example]:
+        whole = output()
+        old = {"nodeId": whole["blockId"], **{k: v for k, v in whole.items() if k != "blockId"}, "status": "success"}
+        yield Example(old, whole, whole, path=_FILE)
+        yield Example(output(error="Out of memory."), output(summary="Out of memory."), path=_FILE)
+
+
+class OutputTimestampFormat(OutputRule):
+    code = "BC106"
+    name = "output-timestamp-format"
+    severity = Severity.ERROR
+    origin = CONTRACT
+    summary = "The timestamp is no ISO-8601 date and time."
+    why = "The order of blocks and lanes is told by their timestamps, which only one format makes comparable."
+
+    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
+        if violation.pointer != "/timestamp":
+            return False
+        report("/timestamp", f"{_written(violation.value)} is no ISO-8601 date and time like 2026-03-01T10:00:00Z")
+        return True
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(output(timestamp=1700000000), output(), path=_FILE)
+        yield Example(
+            output(timestamp="2026-02-30T10:00:00Z"), output(timestamp="2026-02-28T10:00:00+01:00"), path=_FILE
+        )
+
+
+class OutputTimestampNaive(OutputRule):
+    code = "BC107"
+    name = "output-timestamp-naive"
+    severity = Severity.WARNING
+    origin = DECIDED
+    summary = "The timestamp names no time zone."
+    why = "Blocks may run on machines with different clock settings; without a zone nobody can tell which was first."
+    fix = "Append `Z`."
+    fix_safety = "unsafe"
+
+    def check_document(self, document: BlockDocument, report: Report) -> None:
+        value = document.value.get("timestamp")
+        parsed = parse_timestamp(value)
+        if parsed is not None and not parsed.has_zone:
+            fix = unsafe("take it for UTC", Replace("/timestamp", f"{value}Z"))
+            report("/timestamp", f"the timestamp {shown(value)} names no time zone", fix=fix)
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(output(timestamp="2026-03-01T10:00:00"), output(), output(), path=_FILE)
+
+
+class OutputSummaryLength(OutputRule):
+    code = "BC108"
+    name = "block-output-summary-length"
+    severity = Severity.WARNING
+    origin = CONTRACT
+    summary = "The summary has more than three sentences, or (an error) none."
+    why = "A person reads it at the gate as the answer to what the block produced; a blank one makes the file unusable."
+
+    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
+        if violation.pointer != "/summary":
+            return False
+        report("/summary", "the summary is blank; say in one to three sentences what was done", severity=Severity.ERROR)
+        return True
+
+    def check_document(self, document: BlockDocument, report: Report) -> None:
+        summary = document.value.get("summary")
+        count = sentences(summary) if isinstance(summary, str) else 0
+        if count > SUMMARY_SENTENCES:
+            report(
+                "/summary", f"the summary has {count} sentences; a person at a gate reads {SUMMARY_SENTENCES} at most"
+            )
+
+    def examples(self) -> Iterator[Example]:
+        long = "Adds a form. Adds a route. Adds a test. Renames a file. Runs the linter."
+        yield Example(output(summary=long), output(summary="Adds a form, a route and a test."), path=_FILE)
+        yield Example(output(summary=" "), output(), path=_FILE)
+
+
+# A sentence ends before white space; what follows an abbreviation or a list number goes on.
+_SENTENCE_END = Pattern(r"[.!?]+[\"')\]]*(?=\s|$)|[。！？]+")
+_NO_END = Pattern(r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|no|fig|[A-Za-z]|\d+)$", re.IGNORECASE)
+_WORD = Pattern(r"\w")
+
+
+def sentences(text: str) -> int:
+    """How many sentences a text has."""
+    count = start = 0
+    for match in _SENTENCE_END.finditer(text):
+        before = text[start : match.start()]
+        if match[0] == "." and match.end() < len(text) and _NO_END.search(before[-8:]):
+            continue
+        if _WORD.search(before):
+            count += 1
+        start = match.end()
+    return count + (1 if _WORD.search(text[start:]) else 0)
+
+
+class OutputPartialEmpty(OutputRule):
+    code = "BC113"
+    name = "output-partial-empty"
+    severity = Severity.WARNING
+    origin = DECIDED
+    summary = "A partial output has nothing to show: no files, and deliverables that only name their kind."
+    why = "Partial counts as completed, so the next block starts from work that is not there. Such a block has failed."
+
+    def check_document(self, document: BlockDocument, report: Report) -> None:
+        value = document.value
+        deliverables = value.get("deliverables")
+        bare = isinstance(deliverables, dict) and not deliverables.keys() - {"blockType"}
+        if value.get("status") == OutputStatus.PARTIAL.value and bare and _lists_nothing(value):
+            report("/status", "the status is 'partial', but no file and no deliverable shows a part")
+
+    def examples(self) -> Iterator[Example]:
+        bad = output(status="partial", filesModified=[], deliverables={"blockType": "code"})
+        yield Example(bad, output(status="partial"), path=_FILE)
+
+
+class OutputCompletedEmpty(OutputRule):
+    code = "BC114"
+    name = "output-completed-empty"
+    severity = Severity.WARNING
+    origin = DECIDED
+    summary = "A dev or devops block is completed without having touched a file."
+    why = "Editing files is what such a block is for; either the lists are not accurate or the work was not done."
+
+    def check_document(self, document: BlockDocument, report: Report) -> None:
+        value = document.value
+        if (
+            value.get("status") == OutputStatus.COMPLETED.value
+            and value.get("blockType") in (BlockType.DEV.value, BlockType.DEVOPS.value)
+            and _lists_nothing(value)
+        ):
+            report(
+                "/filesModified", f"the {value['blockType']} block {shown(value.get('blockId'))} lists no file at all"
+            )
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(output(filesModified=[]), output(filesModified=[], filesCreated=["src/a.py"]), path=_FILE)
+
+
+class OutputExtraKey(OutputRule):
+    code = "BC115"
+    name = "output-extra-key"
+    severity = Severity.INFO
+    origin = DECIDED
+    summary = "The output has a member besides the eight."
+    why = "Nobody reads it: the harness keeps the member, but no later block or person is told about it."
+
+    def check_document(self, document: BlockDocument, report: Report) -> None:
+        for key in document.value:
+            if key not in OUTPUT_MEMBERS and key not in _LEGACY_KEYS:
+                report(child("", key), f"{shown(key)} is none of the eight members of an output", on_name=True)
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(output(cost=1), output(), path=_FILE)
+
+
+class OutputIdUnsafe(OutputRule):
+    code = "BC116"
+    name = "output-id-unsafe"
+    severity = Severity.ERROR
+    origin = ENGINES
+    summary = "The block id could not be part of a file name."
+    why = "The id is put into paths; one with slashes or dots would lead somewhere else."
+
+    def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
+        if violation.pointer != "/blockId" or violation.keyword != "pattern":
+            return False
+        what = "1 to 128 letters, digits, hyphens and underscores"
+        report("/blockId", f"the block id {shown(violation.value)} is not made of {what}")
+        return True
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(output("../x"), output("x"), path=output_path("x"))
+
+
+class OutputFileName(OutputRule):
+    code = "BC117"
+    name = "output-file-name"
+    severity = Severity.ERROR
+    origin = CONTRACT
+    summary = "The name of an output is not `block-<id>.json`."
+    why = (
+        "The next block and the harness look for the file under exactly this name; under another it counts as missing."
+    )
+
+    def check_document(self, document: BlockDocument, report: Report) -> None:
+        if id_in_name(document.path, BlockKind.OUTPUT) is None:
+            name = split_path(document.path)[2]
+            ident = document.value.get("blockId")
+            hint = f"; it should be {shown(f'block-{ident}.json')}" if is_safe_id(ident) else ""
+            report("", f"{shown(name)} is not the name of an output{hint}")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            output("A"), output("A"), path=".output/blockA.json", options={"good_path": ".output/block-A.json"}
+        )
+
+
+class OutputIdMismatch(OutputRule):
+    code = "BC118"
+    name = "output-id-mismatch"
+    severity = Severity.ERROR
+    origin = CONTRACT
+    summary = "The block id is not the one in the file name."
+    why = "The harness rejects a file that names another block than the one that ran."
+
+    def check_document(self, document: BlockDocument, report: Report) -> None:
+        named, ident = id_in_name(document.path, BlockKind.OUTPUT), document.value.get("blockId")
+        if named is not None and isinstance(ident, str) and ident != named:
+            report("/blockId", f"the file name says {shown(named)}, the block id {shown(ident)}")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(output("b"), output("a"), path=output_path("a"))
+
+
+def _lists_nothing(value: dict[str, Any]) -> bool:
+    return all(value.get(name) == [] for name in _ARRAYS)
+
+
+def _written(value: object) -> str:
+    return shown(value) if isinstance(value, str) else shown(js.text(value))
+
+
+RULES = (
+    OutputFieldMissing,
+    OutputFieldType,
+    OutputBlockTypeUnknown,
+    OutputStatusUnknown,
+    OutputLegacyShape,
+    OutputTimestampFormat,
+    OutputTimestampNaive,
+    OutputSummaryLength,
+    OutputPartialEmpty,
+    OutputCompletedEmpty,
+    OutputExtraKey,
+    OutputIdUnsafe,
+    OutputFileName,
+    OutputIdMismatch,
+)

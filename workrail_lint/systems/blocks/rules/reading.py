@@ -1,0 +1,72 @@
+"""BC0: the file and its JSON, before anything is known about blocks. The reader finds these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from workrail_lint.findings import Severity
+from workrail_lint.rules.base import Example
+from workrail_lint.systems.blocks.rules import samples
+from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, BlockRule
+
+
+class UnreadableDocument(BlockRule):
+    code = "BC001"
+    name = "block-unreadable-document"
+    severity = Severity.ERROR
+    origin = CONTRACT
+    summary = "The file is no UTF-8, no JSON, larger than any such file can be, or only a link to one."
+    why = (
+        "The harness can't use it: an output like this is set aside, a failed one is written in its place, and "
+        "whatever the block did goes unreported."
+    )
+
+    def examples(self) -> Iterator[Example]:
+        good = samples.text(samples.output())
+        yield Example('{"blockId": }\n', good, path=samples.output_path())
+        yield Example(good.encode("utf-16"), good, path=samples.output_path())
+        yield Example(good.replace('"dev",', '"dev", // done', 1), good, path=samples.output_path())
+
+
+class DuplicateKey(BlockRule):
+    code = "BC002"
+    name = "block-duplicate-key"
+    severity = Severity.ERROR
+    origin = DECIDED
+    summary = "A member stands twice in one object."
+    why = "Readers disagree about which of the two counts: one sees a failed block where another sees a completed one."
+
+    def examples(self) -> Iterator[Example]:
+        good = samples.text(samples.output())
+        bad = good.replace('"status"', '"status": "failed",\n  "status"')
+        yield Example(bad, good, path=samples.output_path())
+
+
+class ByteOrderMark(BlockRule):
+    code = "BC003"
+    name = "block-byte-order-mark"
+    severity = Severity.WARNING
+    origin = DECIDED
+    summary = "The file starts with a byte order mark."
+    why = "JSON must not start with one, and many parsers refuse the file for a character that no editor shows."
+    fix = "Remove the mark."
+    fix_safety = "safe"
+
+    def examples(self) -> Iterator[Example]:
+        good = samples.text(samples.output())
+        yield Example(f"\ufeff{good}", good, good, path=samples.output_path())
+
+
+class WrongRootType(BlockRule):
+    code = "BC004"
+    name = "block-wrong-root-type"
+    severity = Severity.ERROR
+    origin = CONTRACT
+    summary = "The document is no object."
+    why = "Every document of the contract is an object with named members; nothing in another value can be found."
+
+    def examples(self) -> Iterator[Example]:
+        yield Example("[]\n", samples.output(), path=samples.output_path())
+
+
+RULES = (UnreadableDocument, DuplicateKey, ByteOrderMark, WrongRootType)

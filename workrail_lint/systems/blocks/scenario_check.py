@@ -1,0 +1,342 @@
+"""What is wrong with the scenario of a block run beyond its shape: files, nodes, paths and answers that do not fit."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from workrail_lint.base.files import read_file
+from workrail_lint.base.result import Err, Ok
+from workrail_lint.documents.pointer import child
+from workrail_lint.findings import Finding, Severity
+from workrail_lint.systems.blocks.check import check_document, read_document
+from workrail_lint.systems.blocks.definition import Definition
+from workrail_lint.systems.blocks.documents import BlockKind
+from workrail_lint.systems.blocks.expressions import parse_expression
+from workrail_lint.systems.blocks.limits import PERMUTED_LANES
+from workrail_lint.systems.blocks.merging import MANUAL
+from workrail_lint.systems.blocks.options import BlockOptions
+from workrail_lint.systems.blocks.paths import OUTPUT_FOLDER, is_agents_path
+from workrail_lint.systems.blocks.rules.definition_graph import expressions
+from workrail_lint.systems.blocks.rules.registry import all_rules
+from workrail_lint.systems.blocks.run_vocabulary import ABORT, CONTINUE, NO_OUTPUT, BlockerCode
+from workrail_lint.systems.blocks.vocabulary import ControlType, FailureMode, members
+from workrail_lint.systems.blocks.wording import shown
+from workrail_lint.systems.scenario.check import scenario_finding
+
+# A definition that goes round in circles can be run: that is how the blocker about it is seen.
+_CIRCLES = ("BC312", "BC334", "BC335")
+# What every file system takes, with room for the folder that the workspace lies in.
+_LONGEST_NAME = 255
+_LONGEST_PATH = 2000
+
+
+class Definitions(NamedTuple):
+    """The definition of a scenario, and by their ids those that its subWorkflow nodes run."""
+
+    main: Definition
+    others: dict[str, Definition]
+
+    @property
+    def all(self) -> list[Definition]:
+        return [self.main, *self.others.values()]
+
+    @property
+    def nodes(self) -> list[str]:
+        """The ids of everything that can have a reply, an answer or a status."""
+        return [ident for definition in self.all for ident in definition.by_id]
+
+
+def findings(value: dict[str, Any], folder: str) -> Iterator[Finding]:
+    """Everything that is wrong with a scenario whose shape is right; files are looked for from its folder."""
+    loaded = load_definitions(value["block"], folder)
+    if isinstance(loaded, Err):
+        yield from loaded.error
+    else:
+        yield from content_findings(value, loaded.value)
+
+
+# ------------------------------------------------------------------------------------------------------ definitions
+
+
+def load_definitions(block: dict[str, Any], folder: str) -> Ok[Definitions] | Err[list[Finding]]:
+    """Read the definitions that a scenario names."""
+    main = _load(os.path.join(folder, block["workflow"]), block["workflow"], "/block/workflow")
+    if isinstance(main, Err):
+        return main
+    others = []
+    for at, name in enumerate(block.get("workflows", ())):
+        other = _load(os.path.join(folder, name), name, child("/block/workflows", at))
+        if isinstance(other, Err):
+            return other
+        others.append(other.value)
+    return related(main.value, others)
+
+
+def related(main: Definition, others: Iterable[Definition]) -> Ok[Definitions] | Err[list[Finding]]:
+    """Definitions that can be run together."""
+    given = list(others)
+    made = Definitions(main, {other.id: other for other in given})
+    found = [*_missing_definitions(made), *_same_names([main, *given]), *_shared_ids(made)]
+    return Err(found) if found else Ok(made)
+
+
+def usable(value: object, name: str, pointer: str = "/block/workflow") -> Ok[Definition] | Err[list[Finding]]:
+    """A definition that is at hand, if nothing but a circle is wrong with it."""
+    import json
+
+    return _usable(json.dumps(value), name, pointer)
+
+
+def _load(path: str, name: str, pointer: str) -> Ok[Definition] | Err[list[Finding]]:
+    data = read_file(path)
+    if isinstance(data, Err):
+        reason = data.error.message.removeprefix(data.error.path).strip()
+        return Err([scenario_finding("scenario-workflow-missing", pointer, f"the definition {name} {reason}")])
+    return _usable(data.value, name, pointer)
+
+
+def _usable(data: bytes | str, name: str, pointer: str) -> Ok[Definition] | Err[list[Finding]]:
+    document = read_document(name, data, BlockKind.WORKFLOW, BlockOptions())
+    found = check_document(document)
+    errors = [each for each in found if each.severity is Severity.ERROR and each.code not in _CIRCLES]
+    if not errors:
+        return Ok(document.definition)
+    rest = "" if len(errors) == 1 else f" (and {len(errors) - 1} more)"
+    first = errors[0]
+    text = f"the definition {name} is not valid: {first.code} {first.pointer or '/'}: {first.message}{rest}"
+    return Err([scenario_finding("scenario-workflow-invalid", pointer, text)])
+
+
+def _missing_definitions(definitions: Definitions) -> Iterator[Finding]:
+    for definition in definitions.all:
+        for node in definition.nodes:
+            wanted = node.settings("subWorkflowConfig").get("workflowId")
+            if node.control is ControlType.SUB_WORKFLOW and wanted not in definitions.others:
+                text = f"{node.id} runs the definition {wanted}, which is none of those in `workflows`"
+                yield scenario_finding("scenario-workflow-missing", "/block/workflows", text)
+
+
+def _same_names(definitions: list[Definition]) -> Iterator[Finding]:
+    """A definition is run by its id; it may run itself, but no two others can have one."""
+    first: dict[str, Definition] = {}
+    for definition in definitions:
+        if first.setdefault(definition.id, definition).value != definition.value:
+            text = f"two definitions have the id {definition.id}, and nobody can tell which of them to run"
+            yield scenario_finding("scenario-workflow-invalid", "/block/workflows", text)
+
+
+def _shared_ids(definitions: Definitions) -> Iterator[Finding]:
+    """Node ids become file names in one folder, so that no two definitions of a run can share one."""
+    owner: dict[str, str] = {}
+    for definition in definitions.all:
+        for ident in definition.by_id:
+            if owner.setdefault(ident, definition.id) != definition.id:
+                text = f"both {owner[ident]} and {definition.id} have a node {ident}; their outputs would be one file"
+                yield scenario_finding("scenario-workflow-invalid", "/block/workflows", text)
+
+
+# ---------------------------------------------------------------------------------------------------------- content
+
+
+def content_findings(value: dict[str, Any], definitions: Definitions) -> Iterator[Finding]:
+    """What a scenario says that does not fit its definitions or itself."""
+    block = value["block"]
+    yield from _unknown_nodes(value, definitions)
+    yield from _paths(block)
+    yield from _replies(block)
+    yield from _answers(block, definitions)
+    yield from _choices(block, definitions)
+    yield from _variables(block, definitions)
+    yield from _codes(value.get("expect", {}))
+    yield from _permutations(block, definitions)
+    if value.get("golden") is False and not value.get("expect"):
+        text = "without a golden and without expectations, only the end of the run is checked"
+        yield scenario_finding("scenario-checks-little", "/golden", text)
+
+
+def _unknown_nodes(value: dict[str, Any], definitions: Definitions) -> Iterator[Finding]:
+    from workrail_lint.base.suggest import nearest_id
+
+    nodes = definitions.nodes
+    groups = [group.id for definition in definitions.all for group in definition.groups]
+    for pointer, name, known in _named_nodes(value, nodes, groups):
+        if name not in known:
+            meant = nearest_id(name, known)
+            hint = f". Did you mean {meant}?" if meant else f"; its nodes are {', '.join(known)}"
+            yield scenario_finding("scenario-step-unknown", pointer, f"the definition has no node {name}{hint}")
+
+
+def _named_nodes(value: dict[str, Any], nodes: list[str], groups: list[str]) -> Iterator[tuple[str, str, list[str]]]:
+    """Pointer, name and what it can be, for every place that names a node."""
+    block, expected = value["block"], value.get("expect", {})
+    for key in block.get("replies", ()):
+        yield child("/block/replies", key), key.partition("#")[0], nodes
+    for node in block.get("gates", ()):
+        yield child("/block/gates", node), node, nodes
+    for name in block.get("pauses", ()):
+        yield child("/block/pauses", name), name, [*nodes, *groups]
+    for at, name in enumerate(expected.get("steps", ())):
+        yield child("/expect/steps", at), name.partition("[")[0], nodes
+    for member in ("nodes", "synthetic"):
+        for node in expected.get(member, ()):
+            yield child(f"/expect/{member}", node), node, nodes
+    for path, lane in expected.get("applied", {}).items():
+        yield child("/expect/applied", path), lane, [*nodes, MANUAL]
+    for at, conflict in enumerate(expected.get("conflicts", ())):
+        for number, lane in enumerate(conflict.get("lanes", ())):
+            yield child(f"/expect/conflicts/{at}/lanes", number), lane, nodes
+
+
+def _paths(block: dict[str, Any]) -> Iterator[Finding]:
+    """Paths that lead out of the workspace, into what is not the agents', or nowhere at all."""
+    files = block.get("repo", {}).get("files", {})
+    folders = {above for path in files for above in _folders(path)}
+    for path in files:
+        pointer = child("/block/repo/files", path)
+        if not is_repository_path(path):
+            yield _outside(pointer, path)
+        elif path in folders:
+            text = f"{path} can't be a file: another path says that it is a folder"
+            yield scenario_finding("scenario-path-outside", pointer, text)
+    for key, reply in block.get("replies", {}).items():
+        for path in reply.get("write", ()):
+            if not is_agents_path(path):
+                yield _outside(child(f"{child('/block/replies', key)}/write", path), path)
+
+
+def _folders(path: str) -> Iterator[str]:
+    names = path.split("/")
+    return ("/".join(names[:count]) for count in range(1, len(names)))
+
+
+def _outside(pointer: str, path: str) -> Finding:
+    text = f"{shown(path)} is no path to write to: it has to lie in the workspace, and not in what is git's or recorded"
+    return scenario_finding("scenario-path-outside", pointer, text)
+
+
+def is_repository_path(path: str) -> bool:
+    """Whether a file can be there before the first block: also nothing of the output folder."""
+    return is_agents_path(path) and path.split("/")[0] != OUTPUT_FOLDER and _fits_a_disk(path)
+
+
+def _fits_a_disk(path: str) -> bool:
+    try:
+        names = path.encode().split(b"/")
+    except UnicodeEncodeError:
+        return False
+    return len(path) <= _LONGEST_PATH and all(len(name) <= _LONGEST_NAME for name in names)
+
+
+def _replies(block: dict[str, Any]) -> Iterator[Finding]:
+    for key, reply in block.get("replies", {}).items():
+        pointer = child("/block/replies", key)
+        number = key.partition("#")[2]
+        if "#" in key and not (number.isascii() and number.isdigit() and number[0] != "0"):
+            text = f"behind # stands the number of a run, from 1, not {number or 'nothing'}"
+            yield scenario_finding("scenario-step-unknown", pointer, text)
+        if "raw" in reply and "output" in reply:
+            text = "raw is the whole file, so there is no use for `output`"
+            yield scenario_finding("scenario-member-ignored", f"{pointer}/output", text)
+        for member in ("timeout", "abort"):
+            if reply.get(member) and ("raw" in reply or reply.get("output", NO_OUTPUT) != NO_OUTPUT):
+                name = "raw" if "raw" in reply else "output"
+                text = f"with {member} the block never comes to write its output"
+                yield scenario_finding("scenario-member-ignored", f"{pointer}/{name}", text)
+
+
+def _answers(block: dict[str, Any], definitions: Definitions) -> Iterator[Finding]:
+    """Answers to questions that nobody asks, or that no question takes."""
+    for node, answers in block.get("gates", {}).items():
+        owner = next((each for each in definitions.all if node in each.by_id), None)
+        if owner is None:
+            continue
+        options = [
+            str(option.get("value"))
+            for _, gate in owner.gates
+            if gate.get("nodeId") == node
+            for option in gate.get("options", ())
+        ]
+        asks = owner.by_id[node].asks
+        pointer = child("/block/gates", node)
+        if (not options and not asks) or node in owner.group_of:
+            why = "gates of lanes are not asked" if node in owner.group_of else "it has no gate"
+            yield scenario_finding("scenario-member-ignored", pointer, f"nobody is asked about {node}: {why}")
+            continue
+        for at, answer in enumerate(answers):
+            if isinstance(answer, str) and answer not in (CONTINUE, ABORT, *options):
+                text = f"{answer} is no answer about {node}: {', '.join(dict.fromkeys([CONTINUE, ABORT, *options]))}"
+                yield scenario_finding("scenario-choice-mismatch", child(pointer, at), text)
+            elif not isinstance(answer, str) and not asks:
+                text = f"only a block can be revised, and nobody is asked behind {node}"
+                yield scenario_finding("scenario-choice-mismatch", child(pointer, at), text)
+
+
+def _choices(block: dict[str, Any], definitions: Definitions) -> Iterator[Finding]:
+    lanes = [lane for definition in definitions.all for group in definition.groups for lane in group.lanes]
+    texts = block.get("manual", {})
+    for path, choice in block.get("conflicts", {}).items():
+        pointer = child("/block/conflicts", path)
+        if choice not in (*lanes, MANUAL, ABORT):
+            text = f"{choice} can't win {path}: choose one of {', '.join([*lanes, MANUAL, ABORT])}"
+            yield scenario_finding("scenario-choice-mismatch", pointer, text)
+        elif choice == MANUAL and path not in texts:
+            text = f"a manual choice needs the text of {path} in `manual`"
+            yield scenario_finding("scenario-choice-mismatch", pointer, text)
+
+
+def _variables(block: dict[str, Any], definitions: Definitions) -> Iterator[Finding]:
+    """Values for variables that nothing in a definition asks for."""
+    from workrail_lint.base.suggest import nearest
+
+    known = {name for definition in definitions.all for name in _asked_for(definition)}
+    for name in block.get("variables", ()):
+        if name not in known:
+            meant = nearest(name, known)
+            hint = f". Did you mean {meant}?" if meant else ""
+            text = f"no definition declares the variable {shown(name)} or asks for it{hint}"
+            yield scenario_finding("scenario-member-ignored", child("/block/variables", name), text)
+
+
+def _asked_for(definition: Definition) -> Iterator[str]:
+    yield from definition.declared
+    for text, _ in expressions(definition):
+        parsed = parse_expression(text)
+        yield from () if isinstance(parsed, Err) else parsed.value.variables
+    for node in definition.nodes:
+        mapped = node.settings("subWorkflowConfig").get("inputMappings")
+        names = [node.settings("forEachConfig").get("collectionVariable")]
+        names += mapped.values() if isinstance(mapped, dict) else ()
+        yield from (name for name in names if isinstance(name, str))
+
+
+def _codes(expected: dict[str, Any]) -> Iterator[Finding]:
+    """Codes that nothing can have."""
+    from workrail_lint.base.suggest import nearest
+
+    known = {"blockers": members(BlockerCode), "findings": [rule.code for rule in all_rules()]}
+    for member, codes in known.items():
+        for at, item in enumerate(expected.get(member, ())):
+            code = item if isinstance(item, str) else item["code"]
+            if code not in codes:
+                meant = nearest(code, codes)
+                hint = f". Did you mean {meant}?" if meant else ""
+                text = f"none of the {member} of a run has the code {shown(code)}{hint}"
+                yield scenario_finding("scenario-choice-mismatch", child(f"/expect/{member}", at), text)
+
+
+def _permutations(block: dict[str, Any], definitions: Definitions) -> Iterator[Finding]:
+    if not block.get("check", {}).get("permutations"):
+        return
+    sizes = [len(group.lanes) for definition in definitions.all for group in definition.groups]
+    why = None
+    if block.get("failureMode") == FailureMode.STRICT.value:
+        why = "the run is strict, where lanes stop each other"
+    elif not sizes:
+        why = "there is no parallel group"
+    elif min(sizes) > PERMUTED_LANES:
+        why = f"every group has more than {PERMUTED_LANES} lanes"
+    if why is not None:
+        text = f"no other completion order is tried: {why}"
+        yield scenario_finding("scenario-checks-little", "/block/check/permutations", text)

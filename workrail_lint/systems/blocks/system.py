@@ -1,0 +1,107 @@
+"""The block system: which files are its documents, and how each kind is checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from workrail_lint.systems.base import FileResult
+from workrail_lint.systems.blocks.documents import SUFFIXES, BlockKind, detect, kind_by_name
+
+if TYPE_CHECKING:
+    from workrail_lint.documents.json_reader import JsonDocument
+    from workrail_lint.findings import Finding
+    from workrail_lint.rules.base import Rule
+    from workrail_lint.systems.blocks.units import Unit
+
+
+class BlockSystem:
+    """Studio definitions, outputs of blocks, and what is recorded beside them."""
+
+    name = "blocks"
+    suffixes = SUFFIXES
+
+    def rules(self) -> tuple[Rule, ...]:
+        from workrail_lint.systems.blocks.rules.registry import all_rules
+
+        return all_rules()
+
+    def may_claim(self, path: str) -> bool:
+        """Whether a file can be ours at all, by its name; any JSON can, by its shape."""
+        return path.endswith(".json") or kind_by_name(path) is not None
+
+    def claims(self, path: str, data: bytes, named: bool) -> str | None:
+        kind = detect(path, data, named)
+        return None if kind is None else kind.value
+
+    def check(self, path: str, data: bytes, kind: str, settings: Any) -> FileResult:
+        return self._checked(path, data, kind, settings, alone=False)
+
+    def check_data(self, path: str, data: bytes | str, kind: str, settings: Any) -> FileResult:
+        """The same for a text that is on no disk, which is all there is of its unit."""
+        return self._checked(path, data, kind, settings, alone=True)
+
+    def _checked(self, path: str, data: bytes | str, kind: str, settings: Any, *, alone: bool) -> FileResult:
+        from workrail_lint.systems.blocks.check import check_document, check_unit, read_document
+        from workrail_lint.systems.blocks.options import block_options
+        from workrail_lint.systems.blocks.records import record_of
+        from workrail_lint.systems.blocks.units import Unit
+        from workrail_lint.systems.workrail.system import locate
+
+        options = block_options(settings.options)
+        document = read_document(path, data, BlockKind(kind), options)
+        value = document.document.value if document.document.readable else None
+        record = record_of(document.kind, value)
+        findings = check_document(document)
+        if alone:
+            findings += check_unit(Unit({path: record}, options))
+        _span_whole_text(findings, document.document, document.kind)
+        locate(findings, document.document, path, fingerprints=bool(settings.options.get("fingerprints")))
+        return FileResult(findings, record)
+
+    def cross_check(self, records: dict[str, Any], settings: Any, complete: bool) -> list[Finding]:
+        """What the files of a unit show together; files that were asked for by name stand alone."""
+        from workrail_lint.systems.blocks.check import check_unit, unusable
+        from workrail_lint.systems.blocks.options import block_options
+        from workrail_lint.systems.blocks.unit_files import links, lone_units, regular_bytes, units_on_disk
+
+        options = block_options(settings.options)
+        units: list[Unit] = list((units_on_disk if complete else lone_units)(records, options))
+        found = [finding for unit in units for finding in check_unit(unit)]
+        found += unusable(links(records), "a link is no output: that is a regular file which the block wrote itself")
+        if options.workflow is not None and regular_bytes(options.workflow) is None:
+            found += unusable([options.workflow], "the definition that the settings name can't be read")
+        _locate(found)
+        return found
+
+
+def _locate(findings: list[Finding]) -> None:
+    """Findings made without the text get their spans from the file; one that can't be read has none to give."""
+    from workrail_lint.systems.workrail.system import locate
+
+    by_path: dict[str, list[Finding]] = {}
+    for finding in findings:
+        by_path.setdefault(finding.path, []).append(finding)
+    for path, found in by_path.items():
+        document = _document(path)
+        if document is not None:
+            _span_whole_text(found, document, kind_by_name(path))
+            locate(found, document, path)
+
+
+def _span_whole_text(findings: list[Finding], document: JsonDocument, kind: BlockKind | None) -> None:
+    """A prompt has no places inside that a pointer could name."""
+    if kind is BlockKind.PROMPT:
+        for finding in findings:
+            finding.span = document.source.span(0, len(document.text))
+
+
+def _document(path: str) -> JsonDocument | None:
+    from workrail_lint.documents.json_reader import JsonDocument, read_json
+    from workrail_lint.systems.blocks.unit_files import prompt_text, regular_bytes
+
+    data = regular_bytes(path)
+    if data is None:
+        return None
+    if kind_by_name(path) is BlockKind.PROMPT:
+        return JsonDocument(prompt_text(data) or "")
+    return read_json(data) if path.endswith(".json") else None

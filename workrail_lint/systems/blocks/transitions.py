@@ -1,0 +1,41 @@
+"""Which nodes run: transitions judged by how their sources ended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from workrail_lint.base.js import Json
+from workrail_lint.systems.blocks.definition import Definition, Transition
+from workrail_lint.systems.blocks.expressions import holds
+from workrail_lint.systems.blocks.vocabulary import ConditionType, Isolation, NodeStatus
+
+_SETTLED = (NodeStatus.COMPLETED, NodeStatus.FAILED, NodeStatus.SKIPPED)
+
+
+def transition_holds(transition: Transition, statuses: Mapping[str, NodeStatus], variables: Mapping[str, Json]) -> bool:
+    """Whether a transition holds, given how nodes stand and what variables hold."""
+    status = statuses.get(transition.source, NodeStatus.PENDING)
+    match transition.kind:
+        case ConditionType.ALWAYS.value:
+            return status in _SETTLED
+        case ConditionType.ON_SUCCESS.value:
+            return status is NodeStatus.COMPLETED
+        case ConditionType.ON_FAILURE.value:
+            return status is NodeStatus.FAILED
+        case ConditionType.EXPRESSION.value:
+            return holds(transition.expression, variables)
+        case _:
+            return False
+
+
+def node_runs(
+    definition: Definition, node: str, statuses: Mapping[str, NodeStatus], variables: Mapping[str, Json]
+) -> bool:
+    """Whether a node runs once it is reached: nothing leads to it, or one transition that does holds."""
+    incoming = definition.incoming[node]
+    return not incoming or any(transition_holds(transition, statuses, variables) for transition in incoming)
+
+
+def isolation(*, is_repository: bool, has_head: bool, is_clean: bool) -> Isolation:
+    """How lanes are kept apart. A worktree of the head commit would hide edits that are not committed yet."""
+    return Isolation.GIT_WORKTREE if is_repository and has_head and is_clean else Isolation.TEMP_COPY

@@ -1,0 +1,175 @@
+"""A unit: a definition, the outputs of its blocks, and what was recorded beside them, seen together.
+
+A unit is built from records, wherever those come from, so that a linter on a disk and a simulated run in memory ask the
+same questions of the same view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
+
+from workrail_lint.base.result import Ok
+from workrail_lint.systems.blocks.definition import Definition, texts_of
+from workrail_lint.systems.blocks.documents import BlockKind, id_in_name
+from workrail_lint.systems.blocks.options import BlockOptions
+from workrail_lint.systems.blocks.plan import Plan, make_plan
+from workrail_lint.systems.blocks.vocabulary import ConditionType, ControlType, OutputStatus
+
+
+class Tree(Protocol):
+    """The workspace that outputs speak of, where it can be looked at."""
+
+    def holds(self, path: str) -> bool:
+        """Whether a path below the workspace exists."""
+        ...
+
+    def way_out(self, path: str) -> str | None:
+        """The part of a path that is a link out of the workspace; None when the path stays inside."""
+        ...
+
+    def unmatched(self, patterns: list[str]) -> list[str]:
+        """The patterns that match no file."""
+        ...
+
+
+class UnitFile(NamedTuple):
+    """A file of the unit. `value` is None when it can't be used as what it should be."""
+
+    path: str
+    value: Any
+
+
+class Folder(NamedTuple):
+    """What else lies in the output folder."""
+
+    path: str = ""  # empty when there is no such folder
+    foreign: tuple[str, ...] = ()  # paths of files that have no place there
+    rejected: tuple[str, ...] = ()  # paths of outputs that were set aside
+
+
+class Unit:
+    """The files of one run."""
+
+    def __init__(
+        self,
+        records: Mapping[str, Mapping[str, Any]],
+        options: BlockOptions,
+        *,
+        folder: Folder | None = None,
+        tree: Tree | None = None,
+        workflow: str | None = None,
+    ) -> None:
+        """`workflow` is the path of the definition the outputs belong to, None when it is not known."""
+        self.options = options
+        self.folder = folder or Folder()
+        self.tree = tree
+        self.outputs: dict[str, UnitFile] = {}
+        self.all_outputs: list[UnitFile] = []
+        self.environments: dict[str, UnitFile] = {}
+        self.prompts: dict[str, UnitFile] = {}
+        self.fan_ins: dict[str, UnitFile] = {}
+        self.mount: UnitFile | None = None
+        self.workflow: UnitFile | None = None
+        named = {
+            BlockKind.ENVIRONMENT: self.environments,
+            BlockKind.PROMPT: self.prompts,
+            BlockKind.FAN_IN: self.fan_ins,
+            BlockKind.OUTPUT: self.outputs,
+        }
+        for path, record in sorted(records.items()):
+            kind, file = BlockKind(record["kind"]), UnitFile(path, record["value"])
+            if kind is BlockKind.OUTPUT:
+                self.all_outputs.append(file)
+            if kind in named:
+                ident = id_in_name(path, kind)
+                if ident is not None:
+                    named[kind][ident] = file
+            elif kind is BlockKind.MOUNT:
+                self.mount = file
+            elif path == workflow:
+                self.workflow = file
+
+    @cached_property
+    def definition(self) -> Definition | None:
+        """The definition, when there is one that can be used."""
+        value = None if self.workflow is None else self.workflow.value
+        return Definition(value) if isinstance(value, dict) else None
+
+    @cached_property
+    def plan(self) -> Plan | None:
+        made = None if self.definition is None else make_plan(self.definition)
+        return made.value if isinstance(made, Ok) else None
+
+    @cached_property
+    def restrictions(self) -> list[str] | None:
+        """The patterns of the mount; None when nothing is known about them."""
+        value = None if self.mount is None else self.mount.value
+        if not isinstance(value, dict):
+            return None
+        return [pattern for _, pattern in texts_of(value.get("fileRestrictions"))]
+
+    @property
+    def is_read_only(self) -> bool:
+        value = None if self.mount is None else self.mount.value
+        return isinstance(value, dict) and value.get("readOnly") is True
+
+    @property
+    def hides_blocks(self) -> bool:
+        """Whether blocks of definitions that are not at hand may have left files."""
+        return self.definition is not None and any(
+            node.control is ControlType.SUB_WORKFLOW for node in self.definition.nodes
+        )
+
+    def status(self, node: str) -> str | None:
+        """What a node's output says about how it ended; None when it says nothing."""
+        file = self.outputs.get(node)
+        status = file.value.get("status") if file is not None and isinstance(file.value, dict) else None
+        return status if isinstance(status, str) else None
+
+    def has_succeeded(self, node: str) -> bool:
+        return self.status(node) in (OutputStatus.COMPLETED.value, OutputStatus.PARTIAL.value)
+
+    # ----------------------------------------------------------------------------------------- who ran
+
+    @cached_property
+    def due(self) -> frozenset[str]:
+        """The nodes without a file that must have run nevertheless, judged by the ones before them."""
+        definition, plan = self.definition, self.plan
+        if definition is None or plan is None:
+            return frozenset()
+        due: set[str] = set()
+        for node in sorted(definition.by_id, key=lambda ident: plan.position.get(ident, -1)):
+            if node in plan.position and node not in self.outputs and self._is_due(node, due, plan):
+                due.add(node)
+        return frozenset(due)
+
+    def _is_due(self, node: str, due: set[str], plan: Plan) -> bool:
+        assert self.definition is not None
+        if not self._is_certain(node):
+            return False
+        for edge in self.definition.incoming[node]:
+            if plan.position.get(edge.source, -1) >= plan.position[node]:
+                continue  # it leads out of a loop that comes later, and had not settled yet
+            if edge.kind == ConditionType.ALWAYS.value and (self.has_succeeded(edge.source) or edge.source in due):
+                return True
+            if edge.kind == ConditionType.ON_SUCCESS.value and self.has_succeeded(edge.source):
+                return True
+        return False
+
+    def _is_certain(self, node: str) -> bool:
+        """Whether transitions alone decide if a block ran: no loop and no condition has a say."""
+        definition = self.definition
+        assert definition is not None
+        decided_elsewhere = node in definition.body_of or node in definition.branches
+        return not definition.by_id[node].is_control and not decided_elsewhere
+
+    @cached_property
+    def ran(self) -> frozenset[str]:
+        """The nodes that ran: those with a file or a record, those that are due, and those nothing leads to."""
+        definition = self.definition
+        if definition is None:
+            return frozenset()
+        starts = [ident for ident in definition.by_id if not definition.incoming[ident] and self._is_certain(ident)]
+        return frozenset([*self.outputs, *self.environments, *self.prompts, *self.due, *starts])

@@ -1,0 +1,296 @@
+"""The scenario file. The JSON Schema that ships is generated from here."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, Field, Tag
+from typing_extensions import TypeAliasType
+
+from workrail_lint.documents.models.base import Closed
+from workrail_lint.documents.models.scalars import AnyText, Array, FilledText, Listed, Maybe, Number, OneOf, Text
+from workrail_lint.documents.models.unions import ByMember, ByPresence, ByType
+from workrail_lint.systems.scenario.vocabulary import (
+    AgentKind,
+    AnswerKind,
+    Behaviour,
+    BlockerCode,
+    CallName,
+    ChoiceKind,
+    ErrorCode,
+    FaultKind,
+    GapDetail,
+    HostReason,
+    Mode,
+    PersonDetail,
+    ProfileChoice,
+    Risk,
+    Severity,
+    Status,
+)
+
+Count = Annotated[int, Number(1, whole=True)]
+# A colon or a bracket would be taken for a part of a test id.
+Name = Annotated[str, Text(1, 100, r"^[^:\[\]\u0000-\u001f]+$")]
+LockId = Annotated[str, Text(1, 128, r"^[a-z0-9]+(-[a-z0-9]+)*$")]
+Context = dict[str, Any]
+
+
+class TurnExpectation(Closed):
+    """What has to come of one turn."""
+
+    answer: Maybe[OneOf[AnswerKind]] = Field(None, description="The kind of answer.")
+    blockers: Maybe[Listed[OneOf[BlockerCode]]] = Field(
+        None, description="The codes of the blockers, all of them in order."
+    )
+    code: Maybe[OneOf[ErrorCode]] = Field(None, description="The code of the error.")
+    pending: Maybe[FilledText] = Field(None, description="The step that is pending afterwards.")
+
+
+class _Turn(Closed):
+    step: FilledText = Field(description="The step that is pending when it is this turn's turn.")
+    visit: Maybe[Count] = Field(
+        None, description="The visit it is meant for, from 1; without it, turns of a step are used in their order."
+    )
+    repeats: Maybe[bool] = Field(None, description="Whether it serves any number of visits instead of one.")
+    expect: Maybe[TurnExpectation] = Field(None, description="What has to come of it.")
+
+
+class HandIn(_Turn):
+    """Hands in the step. Without notes and artifacts, the step is handed in with nothing."""
+
+    notes: Maybe[AnyText] = Field(None, description="The notes; an empty text is sent as one.")
+    artifacts: Maybe[Listed[Any]] = Field(None, description="The artifacts, as they are.")
+    context: Maybe[Context] = Field(None, description="The change to the context; null removes a variable.")
+
+
+class Behaves(_Turn):
+    """Answers the step as a behaviour does, made to fit by the automatic agent."""
+
+    does: OneOf[Behaviour] = Field(description="The behaviour.")
+    context: Maybe[Context] = Field(None, description="More to change in the context.")
+
+
+class Calls(_Turn):
+    """Does something else than handing in the step, which stays pending."""
+
+    call: OneOf[CallName] = Field(description="What to do, or the tool to call.")
+    to: Maybe[FilledText] = Field(None, description="The step to rewind to; the pending one when left out.")
+    request: Maybe[Context] = Field(
+        None,
+        description="Members to send to a tool, over those it would be sent by itself; null removes one. "
+        "$continue, $checkpoint, $first, $previous, $resume, $gate, $garbled and $workspace stand for what they name.",
+    )
+
+
+class Preferences(Closed):
+    """What the person behind the run allows it from here on."""
+
+    mode: OneOf[Mode] = Field(description="How much the run may do on its own.")
+    risk: Maybe[OneOf[Risk]] = Field(None, description="How much it may take upon itself.")
+
+
+class Provision(Closed):
+    """What a person provides."""
+
+    detail: OneOf[PersonDetail] = Field(description="The declared need that is met.")
+    step: Maybe[FilledText] = Field(None, description="The step that has it; the pending one when left out.")
+
+
+class PersonActs(_Turn):
+    """A person does one thing about the run; the step stays pending."""
+
+    prefers: Maybe[Preferences] = Field(None, description="Preferences to set at the pending step.")
+    provides: Maybe[Provision] = Field(None, description="A declared need to meet.")
+    rebinds: Maybe[dict[str, AnyText]] = Field(
+        None, description="What fills the slots of the workflow in the project from now on, all of them."
+    )
+
+
+Turn = TypeAliasType(
+    "Turn",
+    Annotated[
+        Annotated[Behaves, Tag("does")]
+        | Annotated[Calls, Tag("call")]
+        | Annotated[PersonActs, Tag("person")]
+        | Annotated[HandIn, Tag("hand in")],
+        Discriminator(
+            ByPresence(
+                {"does": "does", "call": "call", "prefers": "person", "provides": "person", "rebinds": "person"},
+                otherwise="hand in",
+            )
+        ),
+        Field(description="What happens when a step is pending."),
+    ],
+)
+
+
+class FaultPlan(Closed):
+    """Something that goes wrong around the agent, once on each visit it is meant for."""
+
+    fault: OneOf[FaultKind] = Field(description="What goes wrong.")
+    step: Maybe[FilledText] = Field(None, description="The step it happens at; every one when left out.")
+    visit: Maybe[Count] = Field(None, description="The visit it happens on; every one when left out.")
+    rate: Maybe[Annotated[float, Number(0, 1)]] = Field(
+        None, description="How likely it is, decided by the seed; certain when left out."
+    )
+
+
+class AutoAgent(Closed):
+    """Hands in the smallest valid answer wherever no turn says otherwise."""
+
+    kind: Literal[AgentKind.AUTO] = Field(description="The automatic agent.")
+    turns: Maybe[Listed[Turn]] = Field(None, description="What it does differently; each has to be used.")
+    faults: Maybe[Listed[FaultPlan]] = Field(None, description="What goes wrong around it.")
+
+
+class ScriptedAgent(Closed):
+    """Does what is written down: a step without a turn and a turn without use are errors."""
+
+    kind: Literal[AgentKind.SCRIPTED] = Field(description="The strict agent.")
+    turns: Annotated[tuple[Turn, ...], Array(1)] = Field(description="All it does.")
+    faults: Maybe[Listed[FaultPlan]] = Field(None, description="What goes wrong around it.")
+
+
+class StubbornAgent(Closed):
+    """Behaves in one way and never learns."""
+
+    kind: Literal[AgentKind.STUBBORN] = Field(description="The stubborn agent.")
+    does: OneOf[Behaviour] = Field(description="How it behaves.")
+    steps: Maybe[Listed[FilledText]] = Field(None, description="Where; everywhere when left out.")
+    faults: Maybe[Listed[FaultPlan]] = Field(None, description="What goes wrong around it.")
+
+
+class ErraticAgent(Closed):
+    """Does something else at every attempt, as the seed decides, and the right thing in the end."""
+
+    kind: Literal[AgentKind.ERRATIC] = Field(description="The erratic agent.")
+    patience: Maybe[Count] = Field(None, description="How many attempts it gets wrong at most; 2 when left out.")
+    faults: Maybe[Listed[FaultPlan]] = Field(None, description="What goes wrong around it.")
+
+
+Agent = TypeAliasType(
+    "Agent",
+    Annotated[
+        Annotated[AutoAgent, Tag("auto")]
+        | Annotated[ScriptedAgent, Tag("scripted")]
+        | Annotated[StubbornAgent, Tag("stubborn")]
+        | Annotated[ErraticAgent, Tag("erratic")],
+        Discriminator(ByMember("kind")),
+        Field(description="Who plays the run."),
+    ],
+)
+
+
+class PersonNeeded(Closed):
+    """A step that needs something only a person can provide."""
+
+    reason: Literal["user_only_dependency"] = Field(description="A person is needed.")
+    step: FilledText = Field(description="The step.")
+    detail: OneOf[PersonDetail] = Field(description="What is needed.")
+    choice: Maybe[OneOf[ChoiceKind]] = Field(None, description="Which choice; with needs_user_choice, and only then.")
+
+
+class KeyNeeded(Closed):
+    """A step that needs a variable."""
+
+    reason: Literal["missing_context_key"] = Field(description="A variable is missing.")
+    step: FilledText = Field(description="The step.")
+    key: Annotated[str, Text(1, 64, "^[a-z0-9_-]+$")] = Field(description="The variable.")
+
+
+class HostTrouble(Closed):
+    """A step at which the host itself is in trouble."""
+
+    reason: OneOf[HostReason] = Field(description="The trouble.")
+    step: FilledText = Field(description="The step.")
+
+
+Declaration = TypeAliasType(
+    "Declaration",
+    Annotated[
+        Annotated[PersonNeeded, Tag("user_only_dependency")]
+        | Annotated[KeyNeeded, Tag("missing_context_key")]
+        | Annotated[HostTrouble, Tag("context_budget_exceeded")]
+        | Annotated[HostTrouble, Tag("invariant_violation")]
+        | Annotated[HostTrouble, Tag("storage_corruption_detected")]
+        | Annotated[HostTrouble, Tag("evaluation_error")],
+        Discriminator(ByMember("reason")),
+        Field(description="Something that stands against every advance of a step; only profile locked looks at it."),
+    ],
+)
+
+
+class ExpectedBlocker(Closed):
+    """A blocker, as far as it matters."""
+
+    code: OneOf[BlockerCode] = Field(description="Its code.")
+    step: Maybe[FilledText] = Field(None, description="The step it stopped.")
+    message: Maybe[FilledText] = Field(None, description="A part of its message.")
+
+
+class ExpectedGap(Closed):
+    """A gap, as far as it matters."""
+
+    detail: OneOf[GapDetail] = Field(description="Its reason, such as missing_required_notes.")
+    step: Maybe[FilledText] = Field(None, description="The step that went on without it.")
+    severity: Maybe[OneOf[Severity]] = Field(None, description="How much it matters.")
+    summary: Maybe[FilledText] = Field(None, description="A part of its summary.")
+
+
+class ExpectedOutput(Closed):
+    """What a step handed in, as far as it matters."""
+
+    notes: Maybe[AnyText] = Field(None, description="The notes as they are stored.")
+    artifacts: Maybe[Listed[Any]] = Field(None, description="The artifacts, all of them.")
+
+
+Blocker = Annotated[
+    Annotated[OneOf[BlockerCode], Tag("string")] | Annotated[ExpectedBlocker, Tag("object")], Discriminator(ByType())
+]
+Gap = Annotated[
+    Annotated[OneOf[GapDetail], Tag("string")] | Annotated[ExpectedGap, Tag("object")], Discriminator(ByType())
+]
+
+
+class Expectations(Closed):
+    """What has to be true of the run. What is left out may be anything, but for the status."""
+
+    status: Maybe[OneOf[Status]] = Field(None, description="How it ends; complete when left out.")
+    steps: Maybe[Listed[FilledText]] = Field(None, description="The steps that were done, in order.")
+    blockers: Maybe[Listed[Blocker]] = Field(None, description="Every blocker the agent met, in order.")
+    gaps: Maybe[Listed[Gap]] = Field(None, description="Every gap on record, in order.")
+    outputs: Maybe[dict[str, ExpectedOutput]] = Field(
+        None, description="What steps handed in, by step id; of several visits, the last one."
+    )
+    context: Maybe[Context] = Field(None, description="Variables and their values at the end; null for one not set.")
+    error: Maybe[OneOf[ErrorCode]] = Field(None, description="The code of the error that the run ends with.")
+
+
+class Scenario(Closed):
+    """A simulated run: a workflow, an agent, and what has to come of it."""
+
+    schema_: Maybe[AnyText] = Field(None, alias="$schema", description="The schema an editor checks the file with.")
+    name: Maybe[Name] = Field(None, description="What the test is called; the file name when left out.")
+    description: Maybe[AnyText] = Field(None, description="What the scenario is there to show.")
+    workflow: FilledText = Field(description="The workflow file, relative to this one.")
+    routines: Maybe[FilledText] = Field(None, description="A folder with routines, relative to this file.")
+    catalog: Maybe[FilledText] = Field(None, description="A catalog file, relative to this one.")
+    bindings: Maybe[dict[str, AnyText]] = Field(None, description="What fills the slots of the workflow.")
+    profile: Maybe[OneOf[ProfileChoice]] = Field(None, description="The run profile; reference when left out.")
+    mode: Maybe[OneOf[Mode]] = Field(None, description="How much the run may do on its own; guided when left out.")
+    risk: Maybe[OneOf[Risk]] = Field(None, description="How much it may take upon itself; as fits the mode by itself.")
+    goal: Maybe[FilledText] = Field(None, description="What the run is started for.")
+    context: Maybe[Context] = Field(None, description="The context the run starts with.")
+    seed: Maybe[Annotated[int, Number(0, whole=True)]] = Field(
+        None, description="Decides about chance; 0 when left out."
+    )
+    agent: Maybe[Agent] = Field(None, description="Who plays the run; the automatic agent when left out.")
+    declares: Maybe[Listed[Declaration]] = Field(None, description="What stands against steps, besides the workflow.")
+    max_turns: Maybe[Count] = Field(None, description="After how many actions the run counts as endless.")
+    expect: Maybe[Expectations] = Field(None, description="What has to be true of the run.")
+    enforces: Maybe[Listed[LockId]] = Field(None, description="The locks that this scenario enforces.")
+    golden: Maybe[bool] = Field(
+        None, description="Whether the transcript is compared with a golden; it is when left out."
+    )
+    skip: Maybe[FilledText] = Field(None, description="Why the scenario is not run.")

@@ -1,0 +1,116 @@
+"""Fixes in texts that are not JSON: the characters to write, worked out from the places the reader kept.
+
+A fix is offered only where the layout is plain enough to be sure of the result; an odd one is left to its author.
+"""
+
+from __future__ import annotations
+
+from workrail_lint.base.js import json_text
+from workrail_lint.base.patterns import Pattern
+from workrail_lint.documents.json_reader import NodeSpan
+from workrail_lint.documents.operations import Respell
+from workrail_lint.documents.pointer import child
+from workrail_lint.documents.yaml_reader import YamlDocument
+from workrail_lint.findings.fix import Fix, Safety
+
+_PLAIN = Pattern(r"[A-Za-z][A-Za-z0-9_-]*")
+# Plain words that some reader takes for something else than a text.
+_WORDS = ("null", "true", "false", "yes", "no", "on", "off", "y", "n")
+_LIST_DASHES = Pattern(r"[ -]*")
+
+
+def yaml_text(value: str) -> str:
+    """A string as it can stand anywhere in YAML: bare when it is a plain word, else in double quotes."""
+    if _PLAIN.fullmatch(value) and value.lower() not in _WORDS:
+        return value
+    return json_text(value)
+
+
+def yaml_list(values: list[str]) -> str:
+    return f"[{', '.join(map(yaml_text, values))}]"
+
+
+def respell(title: str, document: YamlDocument, pointer: str, value: str, *, unsafe: bool = False) -> Fix | None:
+    """Write another text in the place of a scalar, in the quotes it has."""
+    node = _plain_node(document, pointer)
+    if node is None:
+        return None
+    raw = document.text[node.start : node.end]
+    if raw[:1] == '"':
+        text = json_text(value)
+    elif raw[:1] == "'" and value.isprintable():
+        text = "'" + value.replace("'", "''") + "'"
+    else:
+        text = yaml_text(value)
+    return _fix(title, Respell(node.start, node.end, text), unsafe)
+
+
+def replace(title: str, document: YamlDocument, pointer: str, text: str) -> Fix | None:
+    """Put YAML text in the place of a value that follows its name; the new value stands on the name's line."""
+    node = _plain_node(document, pointer)
+    if node is None or node.name_end is None:
+        return None
+    between = document.text[node.name_end : node.start]
+    if between.lstrip(" ").rstrip() != ":":
+        return None
+    return _fix(title, Respell(node.name_end, node.end, f": {text}"))
+
+
+def replace_item(title: str, document: YamlDocument, pointer: str, text: str) -> Fix | None:
+    """Put YAML text in the place of an element of a list."""
+    node = _plain_node(document, pointer)
+    return None if node is None else _fix(title, Respell(node.start, node.end, text))
+
+
+def rename(title: str, document: YamlDocument, pointer: str, name: str) -> Fix | None:
+    """Give a member another name."""
+    node = document.node(pointer)
+    if node is None or node.name_start is None or node.name_end is None:
+        return None
+    return _fix(title, Respell(node.name_start, node.name_end, name))
+
+
+def insert(
+    title: str, document: YamlDocument, pointer: str, name: str, text: str, after: tuple[str, ...]
+) -> Fix | None:
+    """Add a member to a mapping, behind the first of some members that stands on a line of its own."""
+    mapping = document.node(pointer)
+    if mapping is None:
+        return None
+    if document.text[mapping.start] == "{":
+        inner = document.text[mapping.start + 1 : mapping.end - 1].strip()
+        return _fix(title, Respell(mapping.start + 1, mapping.start + 1, f"{name}: {text}{', ' if inner else ''}"))
+    for member in after:
+        node = document.node(child(pointer, member))
+        if node is None or node.name_start is None or "\n" in document.text[node.name_start : node.end]:
+            continue
+        line = document.text.rfind("\n", 0, node.name_start) + 1
+        if not _LIST_DASHES.fullmatch(document.text[line : node.name_start]):
+            continue
+        end = document.text.find("\n", node.end)
+        newline = "\r\n" if end > 0 and document.text[end - 1] == "\r" else "\n"
+        at = len(document.text) if end < 0 else end - len(newline) + 1
+        return _fix(title, Respell(at, at, f"{newline}{' ' * (node.name_start - line)}{name}: {text}"))
+    return None
+
+
+def replace_raw(title: str, text: str, start: int, end: int, old: str, new: str) -> Fix | None:
+    """Replace every occurrence of a text in a stretch of a file."""
+    edits = []
+    at = text.find(old, start, end)
+    while at >= 0:
+        edits.append(Respell(at, at + len(old), new))
+        at = text.find(old, at + len(old), end)
+    return Fix(title, Safety.SAFE, tuple(edits)) if edits else None
+
+
+def _plain_node(document: YamlDocument, pointer: str) -> NodeSpan | None:
+    """The place of a value that may be written anew; one with an anchor in it is needed elsewhere."""
+    node = document.node(pointer)
+    if node is None or any(p.name == "yaml-anchor" and node.start <= p.start < node.end for p in document.problems):
+        return None
+    return node
+
+
+def _fix(title: str, edit: Respell, unsafe: bool = False) -> Fix:
+    return Fix(title, Safety.UNSAFE if unsafe else Safety.SAFE, (edit,))

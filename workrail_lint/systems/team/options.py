@@ -1,0 +1,47 @@
+"""The settings of a project that concern team sessions, as one object."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from workrail_lint.systems.team.vocabulary import AgentName, Mode, Profile, is_member, strings_of
+
+
+class TeamOptions:
+    """How team documents are judged. An option that means nothing counts as not given."""
+
+    __slots__ = ("agent", "aliases", "history_baseline", "is_simulated", "mode", "not_from_security", "profile")
+
+    def __init__(
+        self,
+        profile: Profile = Profile.STRICT,
+        mode: Mode | None = None,
+        agent: AgentName | None = None,
+        aliases: dict[str, list[str]] | None = None,
+        history_baseline: str | None = None,
+        is_simulated: bool = False,
+        not_from_security: frozenset[str] = frozenset(),
+    ) -> None:
+        self.profile = profile
+        self.mode = mode  # None: told from the session
+        self.agent = agent  # None: told from the name of an exchange
+        self.aliases = aliases or {}  # further names of sections, by the name of the section in the contract
+        self.is_simulated = is_simulated  # the files come from a simulated run, which knows who asked what
+        self.not_from_security = not_from_security  # decisions that such a run knows to come from somebody else
+        self.history_baseline = history_baseline  # an earlier version of a history: the file, or a folder that has it
+
+
+def team_options(options: Mapping[str, object] | None) -> TeamOptions:
+    """From the options of a run, under the names they have in a configuration file."""
+    given = options or {}
+    profile, mode, agent = given.get("team-profile"), given.get("team-mode"), given.get("team-agent")
+    aliases, baseline = given.get("team-section-aliases"), given.get("team-history-baseline")
+    return TeamOptions(
+        Profile(profile) if is_member(profile, Profile) else Profile.STRICT,
+        Mode(mode) if is_member(mode, Mode) else None,
+        AgentName(agent) if is_member(agent, AgentName) else None,
+        {str(name): strings_of(names) for name, names in aliases.items()} if isinstance(aliases, dict) else None,
+        baseline if isinstance(baseline, str) else None,
+        given.get("team-simulated") is True,
+        frozenset(strings_of(given.get("team-not-from-security"))),
+    )

@@ -1,0 +1,173 @@
+"""From bytes to a document of the team contract, and what the readers have to say about the text."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from workrail_lint.documents.json_reader import JsonDocument, read_json
+from workrail_lint.documents.operations import Respell
+from workrail_lint.findings import Finding, Phase, Severity
+from workrail_lint.findings.fix import safe
+from workrail_lint.systems.team.documents import MARKDOWN, MAX_HISTORY_BYTES, TREES, TeamKind
+from workrail_lint.systems.team.rules.registry import by_name
+from workrail_lint.systems.team.vocabulary import Profile
+from workrail_lint.systems.team.wording import in_line, type_name
+
+if TYPE_CHECKING:
+    from workrail_lint.documents.problems import Problem
+
+K = TeamKind
+# A file made to be wrong everywhere is as well described by its first slips as by all of them.
+_MOST = 20
+_DUPLICATES = ("json-duplicate-key", "yaml-duplicate-key")
+# What the readers notice in YAML, and how a message calls it.
+_FEATURES = {
+    "yaml-anchor": "anchor",
+    "yaml-alias": "alias",
+    "yaml-tag": "tag",
+    "yaml-merge-key": "merge key",
+    "yaml-multiple-documents": "second document",
+    "yaml-key-not-string": "key that is no text",
+    "yaml-non-finite-number": "number without end",
+    "yaml-ambiguous-boolean": "ambiguous word",
+    "yaml-ambiguous-number": "ambiguous number",
+    "yaml-ambiguous-line-break": "ambiguous line break",
+}
+# What is wrong with a file as a whole has no place in it.
+_WHOLE = ("file-too-large", "file-empty")
+# The mark in front has a rule of its own, and a date is meant to be a text.
+_LEFT_OUT = ("json-bom", "yaml-ambiguous-date")
+
+
+def read_document(kind: TeamKind, data: bytes | str) -> Any:
+    """The text of a document, read by the reader of its kind."""
+    if kind is K.TASKS:
+        from workrail_lint.systems.team.session import plan_document
+
+        return plan_document(data)
+    if kind is K.HISTORY:
+        from workrail_lint.documents.jsonl_reader import read_jsonl
+
+        return read_jsonl(data, max_bytes=MAX_HISTORY_BYTES)
+    if kind in MARKDOWN:
+        from workrail_lint.documents.markdown_reader import read_markdown
+
+        return read_markdown(data)
+    return read_json(data)
+
+
+def finding(name: str, message: str, pointer: str = "", profile: Profile = Profile.STRICT) -> Finding:
+    """A finding of a rule that the readers speak for."""
+    from workrail_lint.systems.team.rules.walk import lowered
+
+    rule = by_name()[name]
+    level = lowered(rule, rule.severity, profile)
+    return Finding(rule.code, rule.name, level, message, pointer, phase=Phase.READ)
+
+
+def reading_findings(kind: TeamKind, document: Any, profile: Profile) -> list[Finding]:
+    """What is wrong with a text, and with a root that is no object."""
+    found = [
+        _of_problem(problem, 0, kind, document, profile)
+        for problem in document.problems
+        if problem.name not in _LEFT_OUT
+    ]
+    if kind is K.HISTORY:
+        # What breaks a line is a matter of the line; a key written twice is the same slip everywhere.
+        for line in document.lines:
+            for problem in line.document.problems if line.document is not None else ():
+                if problem.name in _DUPLICATES:
+                    found.append(_of_problem(problem, line.start, kind, document, profile))
+                    found[-1].pointer = f"/{line.index}{problem.pointer}"
+                    found[-1].message = in_line(problem.message, line.index)
+    if len(found) > _MOST:
+        found[_MOST - 1].message += f" (and {len(found) - _MOST} more slips in this file)"
+        del found[_MOST:]
+    # Where the text is broken, what was made of it is a guess; there is nothing more to say about its type.
+    is_broken = any(item.code == "TC001" for item in found)
+    if kind in TREES and document.readable and type(document.value) is not dict and not is_broken:
+        found.append(finding("team-wrong-root-type", f"the document is {type_name(document.value)}, not an object"))
+    return found
+
+
+def _of_problem(problem: Problem, start: int, kind: TeamKind, document: Any, profile: Profile) -> Finding:
+    span = document.source.span(start + problem.start, start + problem.end)
+    at = f"{span.start.line}:{span.start.column}"
+    if problem.name == "json-duplicate-key":  # which says both places itself
+        name, message = "team-duplicate-key", problem.message
+    elif problem.name in _DUPLICATES:
+        name, message = "team-duplicate-key", f"at {at}: {problem.message}"
+    elif problem.name in _FEATURES:
+        name, message = "yaml-feature", f"{_FEATURES[problem.name]} at {at}: {problem.message}"
+    else:
+        where = "" if problem.name in _WHOLE else f" at {at}"
+        name, message = "team-unreadable-document", f"this {kind.value} file can't be read{where}: {problem.message}"
+    found = finding(name, message, problem.pointer, profile)
+    found.span = span
+    if found.severity is not Severity.ERROR:
+        found.phase = Phase.LINT
+    return found
+
+
+def read_output(data: bytes | str) -> tuple[JsonDocument, Finding | None]:
+    """An agent's reply. What stands around its one object is blanked out, so that the object is judged all the same."""
+    document = read_json(data)
+    if document.readable and not [p for p in document.problems if p.name not in (*_DUPLICATES, "json-bom")]:
+        return document, None
+    text = document.text
+    if any(p.name in ("file-too-large", "json-invalid-utf8") for p in document.problems):
+        return document, None
+    extents = _object_extents(text)
+    if not extents and "{" not in text:
+        found = finding("output-not-json-only", "the reply holds no JSON object at all")
+        found.span = document.source.span(0, 0)
+        return JsonDocument(text), found
+    if not extents:
+        return document, None
+    start, end = extents[0]
+    before, after = text[:start], text[end:]
+    if not before.strip() and not after.strip():
+        return document, None
+    inner = read_json(_blanked(before) + text[start:end] + _blanked(after))
+    extra = 0 if before.strip() else end
+    offset = extra + len(text[extra:]) - len(text[extra:].lstrip())
+    found = finding("output-not-json-only", f"text at offset {offset} is no part of the one JSON object")
+    found.span = document.source.span(offset, min(offset + 1, len(text)))
+    if len(extents) == 1:
+        found.fix = safe("keep the object alone", Respell(0, len(text), text[start:end]))
+    return inner, found
+
+
+def _blanked(text: str) -> str:
+    return "".join(char if char in "\r\n" else " " for char in text)
+
+
+def _object_extents(text: str) -> list[tuple[int, int]]:
+    """Where the JSON objects in a text stand that may be meant as the reply; one, if all is well.
+
+    Objects that look like replies count before others, which stand in prose, too. Behind a brace that opens nothing
+    only they count: what else is there may be a part of a reply that is broken.
+    """
+    from workrail_lint.documents.scanner import skip_value
+
+    replies: list[tuple[int, int]] = []
+    others: list[tuple[int, int]] = []
+    at = text.find("{")
+    broken = 0
+    while at >= 0 and broken <= _MOST:
+        try:
+            end = skip_value(text, at)
+        except (ValueError, StopIteration, RecursionError):
+            broken += 1
+            at = text.find("{", at + 1)
+            continue
+        (replies if _is_reply(text[at:end]) else others).append((at, end))
+        at = text.find("{", end)
+    return replies or ([] if broken else others)
+
+
+def _is_reply(text: str) -> bool:
+    """Whether an object is a reply, and not some part of a broken one or of the prose around it."""
+    value = json.loads(text)
+    return isinstance(value, dict) and len(value.keys() & {"status", "summary", "artifacts", "gates", "next"}) > 1

@@ -1,0 +1,190 @@
+"""TC40x: acceptance.json."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from workrail_lint.documents.operations import Insert, Operation, Remove, Rename, Replace
+from workrail_lint.findings import Fix, Severity
+from workrail_lint.findings.fix import safe, unsafe
+from workrail_lint.rules.base import Example
+from workrail_lint.systems.team.rules import samples
+from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Document, Report, TeamRule
+from workrail_lint.systems.team.vocabulary import is_ac_id, is_text, items_of
+from workrail_lint.systems.team.wording import lacking, listed, shown, type_name
+
+_LEGACY = ("verification", "commands", "expected_result")
+
+
+def criteria_of(document: Document) -> list[tuple[int, dict[str, Any]]]:
+    items = enumerate(items_of(document.value.get("acceptance_criteria")))
+    return [(index, item) for index, item in items if type(item) is dict]
+
+
+class AcceptanceEmpty(TeamRule):
+    code = "TC401"
+    name = "acceptance-empty"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "acceptance.json has no list of criteria, or an empty one."
+    why = "Nothing says when the work is accepted, so everything is."
+
+    def check_acceptance(self, document: Document, report: Report) -> None:
+        if not items_of(document.value.get("acceptance_criteria")):
+            at = "/acceptance_criteria" if "acceptance_criteria" in document.value else ""
+            report(at, "'acceptance_criteria' must be a list with at least one criterion")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example({"acceptance_criteria": []}, samples.acceptance(), path=samples.ACCEPTANCE)
+
+
+class AcceptanceFieldMissing(TeamRule):
+    code = "TC402"
+    name = "acceptance-field-missing"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A criterion lacks its id, description or verify, or one of them is blank."
+    why = "A criterion that nobody can name, understand or check is none."
+
+    def check_acceptance(self, document: Document, report: Report) -> None:
+        for index, item in enumerate(items_of(document.value.get("acceptance_criteria"))):
+            at = f"/acceptance_criteria/{index}"
+            if type(item) is not dict:
+                report(at, f"criterion {index} must be an object, not {type_name(item)}")
+                continue
+            for name in ("id", "description", "verify"):
+                value = item.get(name)
+                if value is None or (name != "verify" and not is_text(value)) or value == "":
+                    report(f"{at}/{name}" if name in item else at, lacking(item, name, f"criterion {index}"))
+
+    def examples(self) -> Iterator[Example]:
+        yield Example({"acceptance_criteria": [{"id": "AC-001"}]}, samples.acceptance(), path=samples.ACCEPTANCE)
+
+
+class AcceptanceIdFormat(TeamRule):
+    code = "TC403"
+    name = "acceptance-id-format"
+    severity = Severity.WARNING
+    origin = FIXED
+    summary = "The id of a criterion is not AC, optional words in capitals, and three digits."
+    why = "Specs and tasks refer to criteria by ids of this form; another one is not recognised in a text."
+
+    def check_acceptance(self, document: Document, report: Report) -> None:
+        for index, item in criteria_of(document):
+            ident = item.get("id")
+            if is_text(ident) and not is_ac_id(ident):
+                report(
+                    f"/acceptance_criteria/{index}/id", f"{shown(ident)} is no criterion id; use AC-001 or AC-LOGIN-001"
+                )
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(samples.acceptance(samples.criterion("AC1")), samples.acceptance(), path=samples.ACCEPTANCE)
+
+
+class AcceptanceIdDuplicate(TeamRule):
+    code = "TC404"
+    name = "acceptance-id-duplicate"
+    severity = Severity.ERROR
+    origin = DECIDED
+    summary = "Two criteria have the same id."
+    why = "A task that meets one of them seems to meet both."
+
+    def check_acceptance(self, document: Document, report: Report) -> None:
+        seen: dict[str, int] = {}
+        for index, item in criteria_of(document):
+            ident = item.get("id")
+            if is_text(ident) and seen.setdefault(ident, index) != index:
+                message = f"{shown(ident)} is the id of criterion {seen[ident]} already"
+                report(f"/acceptance_criteria/{index}/id", message)
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.acceptance(samples.criterion(), samples.criterion()),
+            samples.acceptance(samples.criterion(), samples.criterion("AC-002")),
+            path=samples.ACCEPTANCE,
+        )
+
+
+class AcceptanceVerifyType(TeamRule):
+    code = "TC405"
+    name = "acceptance-verify-type"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "verify is not a list of texts that say something, at least one."
+    why = "QA runs the list entry by entry; a text is run letter by letter, and an empty list verifies nothing."
+    fix = "Make a list of the one text."
+    fix_safety = "safe"
+
+    def check_acceptance(self, document: Document, report: Report) -> None:
+        for index, item in criteria_of(document):
+            verify = item.get("verify")
+            at = f"/acceptance_criteria/{index}/verify"
+            label = item["id"] if is_text(item.get("id")) else f"criterion {index}"
+            if verify is None or verify == "":
+                continue  # missing, which is another rule's matter
+            if type(verify) is not list or not verify:
+                fix = safe("make a list of it", Replace(at, [verify])) if is_text(verify) else None
+                kind = "an empty list" if type(verify) is list else type_name(verify)
+                report(at, f"verify of {shown(label)} must be a list of texts, not {kind}", fix=fix)
+            for place, entry in enumerate(items_of(verify)):
+                if not is_text(entry):
+                    report(f"{at}/{place}", f"verify of {shown(label)} holds {shown(entry)}, which is no step to take")
+
+    def examples(self) -> Iterator[Example]:
+        good = samples.acceptance(samples.criterion(verify=["npm test"]))
+        yield Example(samples.acceptance(samples.criterion(verify="npm test")), good, good, path=samples.ACCEPTANCE)
+        yield Example(samples.acceptance(samples.criterion(verify=[])), good, path=samples.ACCEPTANCE)
+
+
+class AcceptanceLegacyKey(TeamRule):
+    code = "TC406"
+    name = "acceptance-legacy-key"
+    severity = Severity.WARNING
+    origin = DECIDED
+    summary = "A criterion says how to verify it in verification, commands or expected_result."
+    why = "Only verify is read; what stands in the older members is never run."
+    fix = "Make verify of the commands, or a manual step of the expected result."
+    fix_safety = "unsafe"
+
+    def check_acceptance(self, document: Document, report: Report) -> None:
+        for index, item in criteria_of(document):
+            used = [name for name in _LEGACY if name in item]
+            if used and "verify" not in item:
+                at = f"/acceptance_criteria/{index}"
+                message = f"criterion {index} uses {listed(used)} instead of verify"
+                report(f"{at}/{used[0]}", message, fix=_verify(item, at), on_name=True)
+
+    def examples(self) -> Iterator[Example]:
+        good = samples.acceptance(samples.criterion(verify=["make t"]))
+        bad = samples.criterion(verify=...) | {"commands": ["make t"]}
+        yield Example(samples.acceptance(bad), good, good, path=samples.ACCEPTANCE)
+        manual = samples.criterion(verify=["manual: the form shows"])
+        bad = samples.criterion(verify=...) | {"expected_result": "the form shows"}
+        yield Example(
+            samples.acceptance(bad), samples.acceptance(manual), samples.acceptance(manual), path=samples.ACCEPTANCE
+        )
+
+
+def _verify(item: dict[str, Any], at: str) -> Fix | None:
+    """verify made of the commands, or else of the expected result; the rest of the older members goes."""
+    commands, expected = item.get("commands"), item.get("expected_result")
+    if is_text(commands) or (type(commands) is list and commands and all(is_text(command) for command in commands)):
+        first: Operation = Rename(f"{at}/commands", "verify")
+        others = [name for name in _LEGACY if name in item and name != "commands"]
+    elif is_text(expected) and (commands is None or commands == []):
+        first = Insert(at, "verify", None, [f"manual: {expected}"])
+        others = [name for name in _LEGACY if name in item]
+    else:
+        return None
+    return unsafe("write verify instead", first, *(Remove(f"{at}/{name}") for name in others))
+
+
+RULES = (
+    AcceptanceEmpty,
+    AcceptanceFieldMissing,
+    AcceptanceIdFormat,
+    AcceptanceIdDuplicate,
+    AcceptanceVerifyType,
+    AcceptanceLegacyKey,
+)

@@ -1,0 +1,337 @@
+"""TC508 to TC512, TC516: what an input says about the session it belongs to."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from workrail_lint.documents.operations import Insert, Replace
+from workrail_lint.findings import Severity
+from workrail_lint.findings.fix import safe
+from workrail_lint.rules.base import Example
+from workrail_lint.systems.team import machine
+from workrail_lint.systems.team.documents import is_artifact_name
+from workrail_lint.systems.team.roles import ROLES
+from workrail_lint.systems.team.rules import samples
+from workrail_lint.systems.team.rules.base import FIXED, Dispatch, ExchangeDocument, Report, TeamRule
+from workrail_lint.systems.team.session import Session
+from workrail_lint.systems.team.unit import Unit
+from workrail_lint.systems.team.vocabulary import (
+    APPROVE_DESIGN_ID,
+    META,
+    PLACEHOLDERS,
+    REVIEW_STRATEGY_ID,
+    SESSIONS_FOLDER,
+    AgentName,
+    Mode,
+    is_session_name,
+    is_task_id,
+    machine_reason,
+    session_parts,
+    strings_of,
+)
+from workrail_lint.systems.team.wording import listed, shown
+
+A = AgentName
+_AFTER_DESIGN = (A.PLANNER, A.CODER, A.REVIEWER, A.QA, A.SECURITY, A.INTEGRATOR, A.DOCS)
+_AFTER_STRATEGY = (A.REVIEWER, A.QA, A.SECURITY)
+# For these a design spec is a rule of its own.
+_DESIGN_READERS = (A.CODER, A.REVIEWER, A.QA)
+
+
+def listed_artifacts(dispatch: Dispatch) -> set[str]:
+    """The session artifacts that an input lists, by their paths below the session.
+
+    A bare name counts, and so does one with another session in front: that both are wrong, another rule says.
+    """
+    found: set[str] = set()
+    for _, path in dispatch.files:
+        parts = session_parts(path)
+        if parts is not None:
+            found.add(parts[1])
+        elif is_artifact_name(path):
+            found.add(path.removeprefix("./"))
+    return found
+
+
+class ContextFileRequired(TeamRule):
+    code = "TC508"
+    name = "context-file-required"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "An input does not list a session artifact that its agent has to read."
+    why = "An agent reads what is listed and nothing else; without the spec it builds what it imagines."
+    fix = "Append the file, when the session has it."
+    fix_safety = "safe"
+
+    def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
+        session = document.session
+        if session is None or dispatch.agent is None or type(dispatch.task.get("context_files")) is not list:
+            return
+        role = ROLES[dispatch.agent]
+        wanted = [*role.context]
+        for name in role.context_if_there:
+            if name == "design-specs/" and dispatch.agent in _DESIGN_READERS:
+                continue
+            wanted += session.in_folder(name[:-1]) if name.endswith("/") else [name] * (name in session.files)
+        have = listed_artifacts(dispatch)
+        for file in wanted:
+            # A lean session has no architecture to read.
+            if file not in have and not (
+                file == "architecture.md" and session.mode(document.options.mode) is Mode.LEAN
+            ):
+                fix = None
+                if file in session.files:
+                    fix = safe(
+                        f"append {file}", Insert(dispatch.at("context_files"), None, None, session.path_of(file))
+                    )
+                report(
+                    dispatch.at("context_files"),
+                    f"{dispatch.agent.value} has to read {file}, which is not listed",
+                    fix=fix,
+                )
+
+    def examples(self) -> Iterator[Example]:
+        files = samples.session()
+        good = samples.agent_input(samples.given(files=samples.context("spec.md", "tasks.yaml", "acceptance.json")))
+        bad = samples.agent_input(samples.given(files=samples.context("spec.md", "tasks.yaml")))
+        yield Example(bad, good, good, path=samples.exchange("QA"), files=files)
+        lacking = samples.session({samples.ACCEPTANCE: ...})
+        yield Example(bad, good, path=samples.exchange("QA"), files=lacking)
+
+
+class ContextFileUnqualified(TeamRule):
+    code = "TC509"
+    name = "context-file-unqualified"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A session artifact is listed without its session folder, or with the folder of another session."
+    why = "The agent opens the file from the root of the repository; there is none, or it belongs to older work."
+    fix = "Write the session folder in front."
+    fix_safety = "safe"
+
+    def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
+        name = document.session_name
+        for index, path in dispatch.files:
+            inner = _misplaced(path, name)
+            if inner is None:
+                continue
+            at = dispatch.at("context_files", index)
+            right = f"{SESSIONS_FOLDER}/{name or '<session>'}/{inner}"
+            fix = safe(f"write {right}", Replace(at, right)) if is_session_name(name) else None
+            report(at, f"{shown(path)} is a session artifact; name it {right}", fix=fix)
+
+    def examples(self) -> Iterator[Example]:
+        good = samples.agent_input()
+        bad = samples.agent_input(samples.given(files=["spec.md", *samples.context("tasks.yaml")]))
+        yield Example(bad, good, good, path=samples.exchange("Coder"))
+        other = [".agents-work/2025-12-01_old-work/spec.md", *samples.context("tasks.yaml")]
+        yield Example(samples.agent_input(samples.given(files=other)), good, good, path=samples.exchange("Coder"))
+
+
+def _misplaced(path: str, session: str | None) -> str | None:
+    """The part below the session folder of an artifact that is named without its session, or with another one."""
+    if machine_reason(path) is not None or PLACEHOLDERS[0] in path:
+        return None
+    parts = session_parts(path)
+    if parts is not None:
+        return parts[1] if session is not None and parts[0] != session else None
+    inner = path.removeprefix("./").removeprefix(f"{SESSIONS_FOLDER}/")
+    return inner if is_artifact_name(inner) else None
+
+
+class ContextFileForeign(TeamRule):
+    code = "TC510"
+    name = "context-file-foreign"
+    severity = Severity.WARNING
+    origin = FIXED
+    summary = "An agent other than the Coder is given a file that is no session artifact."
+    why = "Everybody else works from the artifacts; source files in the context draw them into details."
+
+    def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
+        if dispatch.agent in (None, A.CODER):
+            return
+        for index, path in dispatch.files:
+            is_ours = session_parts(path) is not None or _misplaced(path, None) is not None or PLACEHOLDERS[0] in path
+            if not is_ours:
+                who = dispatch.agent.value if dispatch.agent else ""
+                report(
+                    dispatch.at("context_files", index), f"{who} is given {shown(path)}, which is no session artifact"
+                )
+
+    def examples(self) -> Iterator[Example]:
+        changed = [{"path": "src/a.py", "change_type": "added"}]
+        bad = samples.given(
+            files=[*samples.context("spec.md", "tasks.yaml"), "src/a.py"], session_changed_files=changed
+        )
+        yield Example(
+            samples.agent_input(bad),
+            samples.agent_input(samples.given(session_changed_files=changed)),
+            path=samples.exchange("Reviewer"),
+        )
+
+
+class ContextFileAbsent(TeamRule):
+    code = "TC511"
+    name = "context-file-absent"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "An input lists a session artifact that does not exist."
+    why = "An agent that can't read a listed file has to stop and say so; the dispatch was in vain."
+
+    def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
+        session = document.session
+        for index, path in dispatch.files if session is not None else ():
+            parts = session_parts(path)
+            if parts is not None and session is not None and not _exists(parts, session):
+                report(
+                    dispatch.at("context_files", index),
+                    f"{shown(path)} does not exist; create it or drop it from the list",
+                )
+
+    def examples(self) -> Iterator[Example]:
+        planning = samples.status("PLAN", samples.approved())
+        files = samples.session({samples.TASKS: ..., samples.STATUS: planning})
+        wanted = samples.context("spec.md", "acceptance.json", "architecture.md")
+        yield Example(
+            samples.agent_input(samples.given("meta", [*wanted, *samples.context("tasks.yaml")])),
+            samples.agent_input(samples.given("meta", wanted)),
+            path=samples.exchange("Planner", "meta"),
+            files=files,
+        )
+
+
+def _exists(parts: tuple[str, str], session: Session) -> bool:
+    """Whether an artifact is there: of the session itself, or of another one beside it."""
+    name, inner = parts
+    if name == session.name:
+        return inner in session.files
+    return os.path.isfile(os.path.join(os.path.dirname(os.path.abspath(session.folder)), name, inner))
+
+
+class InputTaskUnknown(TeamRule):
+    code = "TC512"
+    name = "input-task-unknown"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "The task of an input is not in tasks.yaml."
+    why = "Nobody planned it, nobody can set its status, and no review waits for it."
+
+    def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
+        known = None if document.session is None else document.session.task_ids
+        ident = dispatch.task.get("id")
+        if known is not None and is_task_id(ident) and ident not in known:
+            report(dispatch.at("id"), f"{ident} is not in tasks.yaml, which has {listed(sorted(known)) or 'no tasks'}")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.agent_input(samples.given("T-042", samples.context("spec.md", "tasks.yaml", "architecture.md"))),
+            samples.agent_input(samples.given("T-001", samples.context("spec.md", "tasks.yaml", "architecture.md"))),
+            path=samples.exchange("Coder"),
+            files=samples.session(),
+        )
+
+
+class GateNotPassed(TeamRule):
+    code = "TC516"
+    name = "gate-not-passed"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "An agent was dispatched before the user decided what its work depends on."
+    why = "Planning starts when the design is approved, reviewing when the strategy is chosen."
+
+    def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
+        session = document.session
+        if session is None or session.status is None or session.mode(document.options.mode) is not Mode.FULL:
+            return
+        agent = dispatch.agent
+        if agent in _AFTER_DESIGN and agent is not None and not machine.is_design_approved(session.status):
+            report(dispatch.at("id"), _not_passed(agent, APPROVE_DESIGN_ID, "an approved design", session))
+        if agent in _AFTER_STRATEGY and agent is not None and session.strategy is None:
+            report(dispatch.at("id"), _not_passed(agent, REVIEW_STRATEGY_ID, "a review strategy", session))
+
+    def examples(self) -> Iterator[Example]:
+        files = samples.context("spec.md", "acceptance.json", "architecture.md")
+        asked = samples.status(
+            "PLAN", samples.approved("changes-requested: x"), gate_tracking=samples.correction("queued")
+        )
+        beside = {samples.TASKS: ..., samples.HISTORY: samples.history(samples.request("changes-requested: x"))}
+        yield Example(
+            samples.agent_input(samples.given(META, files)),
+            samples.agent_input(samples.given(META, files[:2])),
+            path=samples.exchange("Planner", META),
+            files=samples.session({**beside, samples.STATUS: asked}),
+            options={"good_path": samples.exchange("Architect", META)},
+        )
+
+
+def _not_passed(agent: AgentName, ident: str, needed: str, session: Session) -> str:
+    entry = machine.decision(session.status or {}, ident)
+    found = (
+        "there is no such decision"
+        if entry is None
+        else f"it is {entry.get('status')} with {shown(entry.get('answer'))}"
+    )
+    return f"{agent.value} needs {needed} ({ident}), but {found}"
+
+
+class DesignSpecUnused(TeamRule):
+    code = "TC716"
+    name = "design-spec-unused"
+    severity = Severity.WARNING
+    origin = FIXED
+    summary = "A design spec is listed by no task, or a Coder, Reviewer or QA is not given the one of its task."
+    why = "What the Designer worked out is built, reviewed and tested only by agents that read it."
+
+    def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
+        session = document.session
+        if session is None or dispatch.agent not in _DESIGN_READERS:
+            return
+        specs = session.in_folder("design-specs")
+        if not specs:
+            return
+        have = listed_artifacts(dispatch)
+        own = [spec for spec in specs if session.path_of(spec) in _planned_context(session, dispatch.task.get("id"))]
+        missing = [spec for spec in own if spec not in have] if own else ([] if have & set(specs) else specs)
+        for spec in missing:
+            who = dispatch.agent.value if dispatch.agent else ""
+            report(dispatch.at("context_files"), f"{who} is not given {spec}", severity=Severity.ERROR)
+
+    def check_session(self, unit: Unit, report: Report) -> None:
+        if unit.tasks is None:
+            return
+        planned = {path for task in unit.tasks for _, path in task["context_files"]}
+        for spec in unit.session.in_folder("design-specs"):
+            if unit.session.path_of(spec) not in planned:
+                report("/tasks", f"no task lists {spec} in its context_files", path=unit.path("tasks.yaml"))
+
+    def examples(self) -> Iterator[Example]:
+        spec = "design-specs/design-spec-form.md"
+        form = {f"{samples.FOLDER}/{spec}": samples.document("Layout", title="Form")}
+        planned = samples.tasks(samples.task(context_files=samples.context("spec.md", spec)))
+        wanted = samples.context("spec.md", "tasks.yaml", "architecture.md")
+        yield Example(
+            samples.agent_input(samples.given(files=wanted)),
+            samples.agent_input(samples.given(files=[*wanted, *samples.context(spec)])),
+            path=samples.exchange("Coder"),
+            files=samples.session({samples.TASKS: planned, **form}),
+        )
+        yield Example(samples.tasks(), planned, path=samples.TASKS, files=samples.session({samples.TASKS: ..., **form}))
+
+
+def _planned_context(session: Session, ident: object) -> list[str]:
+    for task in session.tasks or ():
+        if task.get("id") == ident:
+            return strings_of(task.get("context_files"))
+    return []
+
+
+RULES = (
+    ContextFileRequired,
+    ContextFileUnqualified,
+    ContextFileForeign,
+    ContextFileAbsent,
+    InputTaskUnknown,
+    GateNotPassed,
+    DesignSpecUnused,
+)

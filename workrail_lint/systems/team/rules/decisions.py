@@ -1,0 +1,446 @@
+"""TC2, first half: the record of a user decision by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from workrail_lint.documents.operations import Insert, Replace
+from workrail_lint.findings import Severity
+from workrail_lint.findings.fix import safe
+from workrail_lint.rules.base import Example
+from workrail_lint.systems.team.machine import NOT_RETURNABLE, USER_STATES
+from workrail_lint.systems.team.rules import samples
+from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Decision, Document, Report, TeamRule
+from workrail_lint.systems.team.rules.walk import decisions_of
+from workrail_lint.systems.team.vocabulary import (
+    DecisionStatus,
+    WorkflowState,
+    is_decision_id,
+    is_member,
+    is_text,
+    moment,
+    words,
+)
+from workrail_lint.systems.team.wording import listed, shown, suggestion
+
+_MEMBERS = (
+    "decision_id",
+    "question",
+    "status",
+    "answer",
+    "asked_at",
+    "resolved_at",
+    "state_context",
+    "resolution_reason",
+)
+_NULLABLE = ("answer", "resolved_at", "resolution_reason")
+
+
+class DecisionIdFormat(TeamRule):
+    code = "TC201"
+    name = "decision-id-format"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A decision id is neither UD- and a number nor the id of a gate."
+    why = "Gates and resumed sessions find a decision by its id; one of another form is never found."
+
+    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
+        ident = decision.value.get("decision_id")
+        if type(ident) is str and not is_decision_id(ident):
+            report(
+                decision.at("decision_id"),
+                f"{shown(ident)} is no decision id; use UD-1, UD-APPROVE-DESIGN or UD-REVIEW-STRATEGY",
+            )
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.status("DESIGN", samples.decision("UD-DEPLOY")),
+            samples.status("DESIGN", samples.decision("UD-1")),
+            path=samples.STATUS,
+        )
+
+
+class DecisionIdDuplicate(TeamRule):
+    code = "TC202"
+    name = "decision-id-duplicate"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "Two decisions have the same id."
+    why = "The gate reads the first one it finds, which may be the answer that was taken back."
+
+    def check_status(self, document: Document, report: Report) -> None:
+        seen: dict[str | int, Decision] = {}
+        for decision in decisions_of(document):
+            if not is_decision_id(decision.id):
+                continue
+            key = decision.id if decision.number is None else decision.number
+            first = seen.setdefault(key, decision)
+            if first is not decision:
+                cure = "update in place" if decision.gate else "give this one the next number"
+                message = f"{decision.id} stands at index {first.index} and again at {decision.index}; {cure}"
+                report(decision.at("decision_id"), message)
+
+    def examples(self) -> Iterator[Example]:
+        again = samples.approved("changes-requested: smaller")
+        yield Example(
+            samples.status("PLAN", again, samples.approved()),
+            samples.status("PLAN", samples.approved()),
+            path=samples.STATUS,
+        )
+
+
+class DecisionIdOrder(TeamRule):
+    code = "TC203"
+    name = "decision-id-order"
+    severity = Severity.WARNING
+    origin = DECIDED
+    summary = "The numbers of sequential decisions do not ascend."
+    why = "The list is read as the order in which things were decided."
+
+    def check_status(self, document: Document, report: Report) -> None:
+        previous: Decision | None = None
+        for decision in decisions_of(document):
+            if decision.number is None:
+                continue
+            if previous is not None and previous.number is not None and decision.number < previous.number:
+                report(decision.at("decision_id"), f"{decision.id} stands behind {previous.id}")
+            previous = decision
+
+    def examples(self) -> Iterator[Example]:
+        one, two = samples.decision("UD-1"), samples.decision("UD-2")
+        yield Example(samples.status("DESIGN", two, one), samples.status("DESIGN", one, two), path=samples.STATUS)
+
+
+class DecisionIdGap(TeamRule):
+    code = "TC204"
+    name = "decision-id-gap"
+    severity = Severity.WARNING
+    origin = FIXED
+    summary = "The numbers of sequential decisions leave one out, or do not start at 1."
+    why = "A missing number reads as a decision that was deleted."
+
+    def check_status(self, document: Document, report: Report) -> None:
+        entries = {decision.number: decision for decision in reversed(decisions_of(document))}
+        before = 0
+        for number in sorted(number for number in entries if number is not None):
+            at = entries[number].at("decision_id")
+            if number == 0:
+                report(at, "numbers start at 1, not at 0")
+            elif number > before + 1:
+                missing = f"UD-{before + 1}" + (f" to UD-{number - 1}" if number > before + 2 else "")
+                report(at, f"{missing} {'are' if number > before + 2 else 'is'} missing before {entries[number].id}")
+            before = number
+
+    def examples(self) -> Iterator[Example]:
+        one, two, three = (samples.decision(f"UD-{number}") for number in (1, 2, 3))
+        yield Example(
+            samples.status("DESIGN", one, three), samples.status("DESIGN", one, two, three), path=samples.STATUS
+        )
+
+
+class DecisionIdPadded(TeamRule):
+    code = "TC205"
+    name = "decision-id-padded"
+    severity = Severity.WARNING
+    origin = DECIDED
+    summary = "The number of a decision has a leading zero."
+    why = "UD-01 and UD-1 are two texts for one number; whoever looks for one does not find the other."
+
+    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
+        digits = decision.id[3:]
+        if decision.number is not None and len(digits) > 1 and digits[0] == "0":
+            report(decision.at("decision_id"), f"write UD-{decision.number} instead of {decision.id}")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.status("DESIGN", samples.decision("UD-01")),
+            samples.status("DESIGN", samples.decision("UD-1")),
+            path=samples.STATUS,
+        )
+
+
+class DecisionFieldMissing(TeamRule):
+    code = "TC206"
+    name = "decision-field-missing"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A decision lacks one of its eight members."
+    why = "Which members are null says how far a decision is; one that is not there says nothing."
+    fix = "Add null for answer, resolved_at and resolution_reason."
+    fix_safety = "safe"
+
+    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
+        for name in _MEMBERS:
+            if name not in decision.value:
+                fix = safe("add null", Insert(decision.pointer, name, None, None)) if name in _NULLABLE else None
+                report(decision.pointer, f"'{name}' is missing from {decision.label}", fix=fix)
+        question = decision.value.get("question")
+        if type(question) is str and not is_text(question):
+            report(decision.at("question"), f"the question of {decision.label} is blank")
+
+    def examples(self) -> Iterator[Example]:
+        good = samples.status("DESIGN", samples.decision())
+        yield Example(samples.status("DESIGN", samples.decision(state_context=...)), good, path=samples.STATUS)
+        lacking = samples.decision(resolution_reason=...)
+        yield Example(
+            samples.status("DESIGN", lacking),
+            good,
+            samples.status("DESIGN", {**lacking, "resolution_reason": None}),
+            path=samples.STATUS,
+        )
+
+
+class DecisionStatusUnknown(TeamRule):
+    code = "TC207"
+    name = "decision-status-unknown"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "The status of a decision is not one of its four words."
+    why = "A state may be left only when every decision of it is terminal; an unknown word is neither."
+
+    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
+        status = decision.status
+        if type(status) is str and not is_member(status, DecisionStatus):
+            report(
+                decision.at("status"),
+                f"{shown(status)} is no decision status{suggestion(status, words(DecisionStatus))}",
+            )
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.status("ASK_USER", samples.decision(answer=None, status="open")),
+            samples.status("ASK_USER", samples.decision(answer=None)),
+            path=samples.STATUS,
+        )
+
+
+class PendingNotBlank(TeamRule):
+    code = "TC208"
+    name = "pending-not-blank"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A pending decision already has an answer, a time or a reason."
+    why = "Nobody can tell whether the user answered; on resume the question is asked again."
+
+    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
+        filled = [name for name in _NULLABLE if decision.value.get(name) is not None]
+        if decision.status == DecisionStatus.PENDING and filled:
+            message = f"{decision.label} is pending, but {listed(filled)} {'are' if len(filled) > 1 else 'is'} set"
+            report(decision.at(filled[0]), message)
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.status("ASK_USER", samples.decision(status="pending", resolved_at=None)),
+            samples.status("ASK_USER", samples.decision(answer=None)),
+            path=samples.STATUS,
+        )
+
+
+class AnsweredWithoutAnswer(TeamRule):
+    code = "TC209"
+    name = "answered-without-answer"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "An answered decision has no answer."
+    why = "The work goes on as if the user had said something."
+
+    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
+        answer = decision.value.get("answer", ...)
+        if decision.status == DecisionStatus.ANSWERED and (
+            answer is None or (type(answer) is str and not is_text(answer))
+        ):
+            report(decision.at("answer"), f"{decision.label} is answered, but its answer is empty")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.status("DESIGN", samples.decision(answer=" ")),
+            samples.status("DESIGN", samples.decision()),
+            path=samples.STATUS,
+        )
+
+
+class TerminalWithoutTime(TeamRule):
+    code = "TC210"
+    name = "terminal-without-time"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A decision is answered, cancelled or skipped without a time."
+    why = "The time is the proof that the answer was stored, and the order in which things were decided."
+
+    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
+        status = decision.status
+        if status in ("answered", "cancelled", "skipped") and decision.value.get("resolved_at", ...) is None:
+            report(decision.at("resolved_at"), f"{decision.label} is {status}, but resolved_at is null")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.status("DESIGN", samples.decision(resolved_at=None)),
+            samples.status("DESIGN", samples.decision()),
+            path=samples.STATUS,
+        )
+
+
+class ClosedWithoutReason(TeamRule):
+    code = "TC211"
+    name = "closed-without-reason"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A cancelled or skipped decision gives no reason."
+    why = "A question that was dropped without a reason looks like one that was forgotten."
+
+    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
+        reason = decision.value.get("resolution_reason", ...)
+        empty = reason is None or (type(reason) is str and not is_text(reason))
+        if decision.status in ("cancelled", "skipped") and empty:
+            report(decision.at("resolution_reason"), f"{decision.label} is {decision.status} without a reason")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.status(
+                "DESIGN", samples.decision(answer=None, status="skipped", resolved_at="2026-03-01T10:05:00Z")
+            ),
+            samples.status(
+                "DESIGN",
+                samples.decision(
+                    answer=None, status="skipped", resolved_at="2026-03-01T10:05:00Z", resolution_reason="out of scope"
+                ),
+            ),
+            path=samples.STATUS,
+        )
+
+
+class ResolvedBeforeAsked(TeamRule):
+    code = "TC212"
+    name = "resolved-before-asked"
+    severity = Severity.ERROR
+    origin = DECIDED
+    summary = "A decision was resolved before it was asked."
+    why = "One of the two times is wrong, and with it the order of everything that refers to them."
+
+    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
+        asked, resolved = moment(decision.value.get("asked_at")), moment(decision.value.get("resolved_at"))
+        if asked is not None and resolved is not None and resolved < asked:
+            times = shown(decision.value["resolved_at"]), shown(decision.value["asked_at"])
+            report(decision.at("resolved_at"), f"resolved_at {times[0]} is before asked_at {times[1]}")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.status("DESIGN", samples.decision(resolved_at="2026-03-01T09:00:00Z")),
+            samples.status("DESIGN", samples.decision()),
+            path=samples.STATUS,
+        )
+
+
+class StateContextUnknown(TeamRule):
+    code = "TC213"
+    name = "state-context-unknown"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "state_context is no state of the workflow."
+    why = "It is the only record of where to go back to after the question."
+
+    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
+        context = decision.value.get("state_context")
+        # For a gate there is one right value, and another rule knows it.
+        if type(context) is str and decision.gate is None and not is_member(context, WorkflowState):
+            report(
+                decision.at("state_context"), f"{shown(context)} is no state{suggestion(context, words(WorkflowState))}"
+            )
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.status("DESIGN", samples.decision(state_context="CODING")),
+            samples.status("DESIGN", samples.decision()),
+            path=samples.STATUS,
+        )
+
+
+class StateContextNotReturnable(TeamRule):
+    code = "TC214"
+    name = "state-context-not-returnable"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = f"A sequential decision has {listed([s.value for s in NOT_RETURNABLE], 'or')} as its context."
+    why = "After the answer the session goes back to that state, and from there nothing goes on."
+
+    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
+        context = decision.value.get("state_context")
+        if decision.number is not None and context in NOT_RETURNABLE:
+            report(
+                decision.at("state_context"), f"{decision.id} can't return to {context}; name the state before ASK_USER"
+            )
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.status("DESIGN", samples.decision(state_context="ASK_USER")),
+            samples.status("DESIGN", samples.decision()),
+            path=samples.STATUS,
+        )
+
+
+class StateContextGateMismatch(TeamRule):
+    code = "TC215"
+    name = "state-context-gate-mismatch"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "The context of a gate's decision is not that gate."
+    why = "A resumed session re-enters the gate by this name."
+    fix = "Write the name of the gate."
+    fix_safety = "safe"
+
+    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
+        context = decision.value.get("state_context")
+        if decision.gate is not None and type(context) is str and context != decision.gate.value:
+            gate = decision.gate.value
+            fix = safe(f"write {gate}", Replace(decision.at("state_context"), gate))
+            report(
+                decision.at("state_context"), f"the context of {decision.id} is {gate}, not {shown(context)}", fix=fix
+            )
+
+    def examples(self) -> Iterator[Example]:
+        bad = samples.decision("UD-REVIEW-STRATEGY", "per-batch", state_context="PLAN")
+        good = samples.status("IMPLEMENT_LOOP", samples.strategy())
+        yield Example(samples.status("IMPLEMENT_LOOP", bad), good, good, path=samples.STATUS)
+
+
+class StateContextIsGate(TeamRule):
+    code = "TC216"
+    name = "state-context-is-gate"
+    severity = Severity.WARNING
+    origin = DECIDED
+    summary = "A sequential decision has a gate as its context."
+    why = (
+        "A gate asks its own question under its own id; a second one asked there sends the session back into the gate."
+    )
+
+    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
+        context = decision.value.get("state_context")
+        if decision.number is not None and context in USER_STATES[1:]:
+            report(decision.at("state_context"), f"{decision.id} was asked in the gate {context}")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.status("PLAN", samples.decision(state_context="APPROVE_DESIGN")),
+            samples.status("PLAN", samples.decision(state_context="DESIGN")),
+            path=samples.STATUS,
+        )
+
+
+RULES = (
+    DecisionIdFormat,
+    DecisionIdDuplicate,
+    DecisionIdOrder,
+    DecisionIdGap,
+    DecisionIdPadded,
+    DecisionFieldMissing,
+    DecisionStatusUnknown,
+    PendingNotBlank,
+    AnsweredWithoutAnswer,
+    TerminalWithoutTime,
+    ClosedWithoutReason,
+    ResolvedBeforeAsked,
+    StateContextUnknown,
+    StateContextNotReturnable,
+    StateContextGateMismatch,
+    StateContextIsGate,
+)

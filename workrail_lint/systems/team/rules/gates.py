@@ -1,0 +1,385 @@
+"""TC2, second half: what decisions mean for the gates and for the state of the session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from workrail_lint.documents.operations import Insert, Replace
+from workrail_lint.findings import Severity
+from workrail_lint.findings.fix import Fix, safe
+from workrail_lint.rules.base import Example
+from workrail_lint.systems.team.machine import (
+    GATES,
+    OPEN_CORRECTION,
+    correction_of,
+    is_approval,
+    is_change_request,
+    normal_strategy,
+)
+from workrail_lint.systems.team.rules import samples
+from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Decision, Document, Report, TeamRule
+from workrail_lint.systems.team.rules.status_facts import GATE
+from workrail_lint.systems.team.rules.walk import decisions_of
+from workrail_lint.systems.team.vocabulary import (
+    APPROVE_DESIGN_ID,
+    APPROVED,
+    CHANGES_REQUESTED,
+    NO_RESPONSE,
+    REVIEW_STRATEGY_ID,
+    CorrectionStatus,
+    DecisionStatus,
+    Mode,
+    Strategy,
+    is_member,
+    is_text,
+    words,
+)
+from workrail_lint.systems.team.wording import listed, shown
+
+
+def _answer(decision: Decision, ident: str) -> str | None:
+    """The answer of an answered gate decision that says something."""
+    answer = decision.value.get("answer")
+    is_answered = decision.id == ident and decision.status == DecisionStatus.ANSWERED
+    return answer if is_answered and is_text(answer) else None
+
+
+class ApprovalAnswerInvalid(TeamRule):
+    code = "TC217"
+    name = "approval-answer-invalid"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = f"The answer about the design starts neither with `{APPROVED}` nor with `{CHANGES_REQUESTED}`."
+    why = "The gate understands these two beginnings; any other answer has to be asked again, not stored."
+
+    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
+        answer = _answer(decision, APPROVE_DESIGN_ID)
+        if answer is not None and not is_approval(answer) and not is_change_request(answer):
+            report(
+                decision.at("answer"),
+                f"{shown(answer)} starts neither with '{APPROVED}' nor with '{CHANGES_REQUESTED}'",
+            )
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.status("PLAN", samples.approved("ok for me")),
+            samples.status("PLAN", samples.approved("approved")),
+            path=samples.STATUS,
+        )
+
+
+class ApprovalPrefixRunOn(TeamRule):
+    code = "TC218"
+    name = "approval-prefix-run-on"
+    severity = Severity.WARNING
+    origin = DECIDED
+    summary = "A letter or digit follows `approved` directly, or nothing follows `changes-requested:`."
+    why = "The first may mean the opposite of an approval; the second asks for a change without saying which."
+
+    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
+        answer = _answer(decision, APPROVE_DESIGN_ID) or ""
+        if is_approval(answer) and answer[len(APPROVED) : len(APPROVED) + 1].isalnum():
+            report(decision.at("answer"), f"{shown(answer)} starts with '{APPROVED}', but the word goes on")
+        elif is_change_request(answer) and not is_text(answer[len(CHANGES_REQUESTED) :]):
+            report(decision.at("answer"), f"{shown(answer)} does not say what to change")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.status("PLAN", samples.approved("approvedish")),
+            samples.status("PLAN", samples.approved("approved, with thanks")),
+            path=samples.STATUS,
+        )
+
+
+class StrategyNotCanonical(TeamRule):
+    code = "TC219"
+    name = "strategy-not-canonical"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "The stored review strategy is not one of its two words."
+    why = (
+        "Every review reads this word from disk; a synonym is understood when it is asked for, never when it is stored."
+    )
+    fix = "Write the strategy that a known synonym stands for."
+    fix_safety = "safe"
+
+    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
+        answer = _answer(decision, REVIEW_STRATEGY_ID)
+        if answer is None or is_member(answer, Strategy):
+            return
+        meant = normal_strategy(answer)
+        fix = safe(f"write {meant.value}", Replace(decision.at("answer"), meant.value)) if meant else None
+        report(
+            decision.at("answer"), f"{shown(answer)} is not canonical; it is {listed(words(Strategy), 'or')}", fix=fix
+        )
+
+    def examples(self) -> Iterator[Example]:
+        good = samples.status("IMPLEMENT_LOOP", samples.strategy("per-batch"))
+        yield Example(samples.status("IMPLEMENT_LOOP", samples.strategy("per batch")), good, good, path=samples.STATUS)
+        yield Example(samples.status("IMPLEMENT_LOOP", samples.strategy("whatever")), good, path=samples.STATUS)
+
+
+class GateDecisionSkipped(TeamRule):
+    code = "TC220"
+    name = "gate-decision-skipped"
+    severity = Severity.ERROR
+    origin = DECIDED
+    summary = "The decision of a gate was skipped."
+    why = "A gate is there because the user has to decide; it can be cancelled, which blocks the session, not skipped."
+
+    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
+        if decision.gate is not None and decision.status == DecisionStatus.SKIPPED:
+            report(decision.at("status"), f"{decision.id} belongs to a gate and can't be skipped")
+
+    def examples(self) -> Iterator[Example]:
+        bad = samples.decision(
+            "UD-REVIEW-STRATEGY", None, status="skipped", resolved_at="2026-03-01T10:05:00Z", resolution_reason="short"
+        )
+        yield Example(
+            samples.status("IMPLEMENT_LOOP", bad),
+            samples.status("IMPLEMENT_LOOP", samples.strategy()),
+            path=samples.STATUS,
+        )
+
+
+def _cancelled(ident: str) -> dict[str, Any]:
+    return samples.decision(
+        ident,
+        None,
+        status="cancelled",
+        resolved_at="2026-03-01T10:05:00Z",
+        resolution_reason="no valid answer after 3 re-asks",
+    )
+
+
+class GateCancelledNotBlocked(TeamRule):
+    code = "TC221"
+    name = "gate-cancelled-not-blocked"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "The decision of a gate is cancelled, and the session went on."
+    why = "Without that decision nothing may follow; the session has to stop in BLOCKED."
+
+    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
+        state = document.value.get("current_state")
+        if decision.gate is not None and decision.status == DecisionStatus.CANCELLED and state != "BLOCKED":
+            report(
+                decision.at("status"), f"{decision.id} is cancelled, but the state is {shown(state)} instead of BLOCKED"
+            )
+
+    def examples(self) -> Iterator[Example]:
+        bad = _cancelled("UD-APPROVE-DESIGN")
+        good = samples.status("BLOCKED", bad, blocker="mandatory_user_decision_missing")
+        yield Example(samples.status("PLAN", bad), good, path=samples.STATUS)
+
+
+class PendingOutsideUserState(TeamRule):
+    code = "TC222"
+    name = "pending-outside-user-state"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A decision is pending while the session is not in the state that asks for it."
+    why = "A state that asks is left only when its answers are stored; here it was left without."
+
+    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
+        if decision.status != DecisionStatus.PENDING or not (decision.gate or decision.number is not None):
+            return
+        state = document.value.get("current_state")
+        asks = "ASK_USER" if decision.gate is None else decision.gate.value
+        if state != asks:
+            level = Severity.WARNING if state == "BLOCKED" else None
+            message = f"{decision.id} is pending, but the state is {shown(state)} instead of {asks}"
+            report(decision.at("status"), message, severity=level)
+
+    def examples(self) -> Iterator[Example]:
+        pending = samples.decision(answer=None)
+        yield Example(
+            samples.status("IMPLEMENT_LOOP", pending), samples.status("ASK_USER", pending), path=samples.STATUS
+        )
+
+
+class UserStateWithoutDecision(TeamRule):
+    code = "TC223"
+    name = "user-state-without-decision"
+    severity = Severity.WARNING
+    origin = FIXED
+    summary = "The session is in a state that asks the user, and no decision belongs to it."
+    why = "The question has to be stored before it is asked; a session that stops here forgets what it asked."
+
+    def check_status(self, document: Document, report: Report) -> None:
+        state = document.value.get("current_state")
+        entries = decisions_of(document)
+        gates = {gate.value: ident for ident, gate in GATES.items()}
+        if state == "ASK_USER" and not any(decision.number is not None for decision in entries):
+            report("/current_state", "the state is ASK_USER, but there is no decision such as UD-1")
+        elif type(state) is str and state in gates and not any(decision.id == gates[state] for decision in entries):
+            report("/current_state", f"the state is {state}, but there is no decision {gates[state]}")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.status("ASK_USER"), samples.status("ASK_USER", samples.decision(answer=None)), path=samples.STATUS
+        )
+
+
+class SecurityAutoCancelled(TeamRule):
+    code = "TC224"
+    name = "security-auto-cancelled"
+    severity = Severity.WARNING
+    origin = FIXED
+    summary = f"A question about security was cancelled with the reason `{NO_RESPONSE}`."
+    why = "Silence is no answer to a security question: it is asked again, until the user decides or defers it."
+
+    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
+        question = decision.value.get("question")
+        silent = decision.status == DecisionStatus.CANCELLED and decision.value.get("resolution_reason") == NO_RESPONSE
+        if silent and type(question) is str and "security" in question.casefold():
+            options = document.options
+            is_known = options.is_simulated and decision.id not in options.not_from_security
+            level = Severity.ERROR if is_known else None
+            report(
+                decision.at("resolution_reason"),
+                f"{decision.label} asks about security and may not be cancelled for want of a response",
+                severity=level,
+            )
+
+    def examples(self) -> Iterator[Example]:
+        asked: dict[str, Any] = {"question": "Security: fix the open redirect now?", "state_context": "IMPLEMENT_LOOP"}
+        closed: dict[str, Any] = {"answer": None, "status": "cancelled", "resolved_at": "2026-03-01T10:05:00Z"}
+        yield Example(
+            samples.status("IMPLEMENT_LOOP", samples.decision(**closed, **asked, resolution_reason=NO_RESPONSE)),
+            samples.status(
+                "IMPLEMENT_LOOP", samples.decision(**closed, **asked, resolution_reason="deferred: next sprint")
+            ),
+            path=samples.STATUS,
+        )
+
+
+class VisitContextMixed(TeamRule):
+    code = "TC225"
+    name = "visit-context-mixed"
+    severity = Severity.WARNING
+    origin = DECIDED
+    summary = "Pending decisions of one visit name different states to return to."
+    why = "The session can return to one state only; the other question was asked from somewhere else."
+
+    def check_status(self, document: Document, report: Report) -> None:
+        pending = [d for d in decisions_of(document) if d.number is not None and d.status == DecisionStatus.PENDING]
+        for decision in pending[1:]:
+            first, other = pending[0].value.get("state_context"), decision.value.get("state_context")
+            if first != other:
+                message = f"{pending[0].id} returns to {shown(first)}, {decision.id} to {shown(other)}"
+                report(decision.at("state_context"), message)
+
+    def examples(self) -> Iterator[Example]:
+        one = samples.decision("UD-1", None)
+        yield Example(
+            samples.status("ASK_USER", one, samples.decision("UD-2", None, state_context="PLAN")),
+            samples.status("ASK_USER", one, samples.decision("UD-2", None)),
+            path=samples.STATUS,
+        )
+
+
+class ApprovalWithOpenCorrection(TeamRule):
+    code = "TC226"
+    name = "approval-with-open-correction"
+    severity = Severity.ERROR
+    origin = DECIDED
+    summary = "The design is approved while a correction of it is queued or dispatched."
+    why = "What was approved is about to change, or is changing now."
+
+    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
+        status = correction_of(document.value)
+        if is_approval(_answer(decision, APPROVE_DESIGN_ID)) and status in OPEN_CORRECTION:
+            report(f"{GATE}/correction_status", f"the design is approved, but a correction is {status.value}")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.status("PLAN", samples.approved(), gate_tracking=samples.correction("queued")),
+            samples.status("PLAN", samples.approved(), gate_tracking=samples.correction("completed")),
+            path=samples.STATUS,
+        )
+
+
+class ChangeRequestNotQueued(TeamRule):
+    code = "TC227"
+    name = "change-request-not-queued"
+    severity = Severity.WARNING
+    origin = FIXED
+    summary = "A change of the design is requested, and no correction is queued."
+    why = "A session that stops here does not know whether the correction was already sent."
+    fix = "Queue the correction."
+    fix_safety = "safe"
+
+    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
+        requested = is_change_request(_answer(decision, APPROVE_DESIGN_ID))
+        if requested and correction_of(document.value) is CorrectionStatus.NONE:
+            report(
+                decision.at("answer"),
+                "a change is requested, but correction_status is none",
+                fix=_queue(document.value),
+            )
+
+    def examples(self) -> Iterator[Example]:
+        asked = samples.approved("changes-requested: split the module")
+        good = samples.status("APPROVE_DESIGN", asked, gate_tracking=samples.correction("queued"))
+        yield Example(samples.status("APPROVE_DESIGN", asked), good, good, path=samples.STATUS)
+        partial: tuple[Any, ...] = ({}, {"APPROVE_DESIGN": {}}, {"APPROVE_DESIGN": {"correction_status": None}})
+        for tracking in partial:
+            yield Example(
+                samples.status("APPROVE_DESIGN", asked, gate_tracking=tracking), good, good, path=samples.STATUS
+            )
+
+
+def _queue(status: dict[str, Any]) -> Fix | None:
+    """Set the correction status to queued, whatever part of the way to it exists."""
+    title, queued = "queue the correction", CorrectionStatus.QUEUED.value
+    if "gate_tracking" not in status:
+        return safe(title, Insert("", "gate_tracking", None, {"APPROVE_DESIGN": {"correction_status": queued}}))
+    tracking = status["gate_tracking"]
+    if type(tracking) is not dict:
+        return None
+    if "APPROVE_DESIGN" not in tracking:
+        return safe(title, Insert("/gate_tracking", "APPROVE_DESIGN", None, {"correction_status": queued}))
+    if type(tracking["APPROVE_DESIGN"]) is not dict:
+        return None
+    if "correction_status" not in tracking["APPROVE_DESIGN"]:
+        return safe(title, Insert(GATE, "correction_status", None, queued))
+    return safe(title, Replace(f"{GATE}/correction_status", queued))
+
+
+class GateInLean(TeamRule):
+    code = "TC228"
+    name = "gate-in-lean"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A session that is said to be lean has the decision of a gate."
+    why = "A lean session has no gates; either the mode is wrong or somebody asked for what nobody reads."
+
+    def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
+        if decision.gate is not None and document.options.mode is Mode.LEAN:
+            report(decision.at("decision_id"), f"a lean session has no {decision.id}")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.status("IMPLEMENT_LOOP", samples.strategy()),
+            samples.status("IMPLEMENT_LOOP", samples.decision(state_context="IMPLEMENT_LOOP")),
+            path=samples.STATUS,
+            options={"team-mode": "lean"},
+        )
+
+
+RULES = (
+    ApprovalAnswerInvalid,
+    ApprovalPrefixRunOn,
+    StrategyNotCanonical,
+    GateDecisionSkipped,
+    GateCancelledNotBlocked,
+    PendingOutsideUserState,
+    UserStateWithoutDecision,
+    SecurityAutoCancelled,
+    VisitContextMixed,
+    ApprovalWithOpenCorrection,
+    ChangeRequestNotQueued,
+    GateInLean,
+)

@@ -1,0 +1,428 @@
+"""TC501 to TC507, TC513 to TC518: the input an agent is given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from enum import Enum
+from typing import Any
+
+from workrail_lint.documents.operations import Insert, Remove, Replace
+from workrail_lint.documents.pointer import child
+from workrail_lint.findings import Severity
+from workrail_lint.findings.fix import safe, unsafe
+from workrail_lint.rules.base import Example
+from workrail_lint.systems.team.documents import TeamKind
+from workrail_lint.systems.team.machine import FINAL_REVIEW_GOAL
+from workrail_lint.systems.team.places import places
+from workrail_lint.systems.team.rules import samples
+from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Dispatch, ExchangeDocument, Report, TeamRule
+from workrail_lint.systems.team.vocabulary import (
+    KNOWN_TOOLS,
+    META,
+    SESSIONS_FOLDER,
+    AgentName,
+    ChangeType,
+    CiStatus,
+    ProjectType,
+    RiskFlag,
+    Strategy,
+    is_bare_command,
+    is_check,
+    is_member,
+    is_task_ref,
+    is_text,
+    items_of,
+    members_of,
+    words,
+)
+from workrail_lint.systems.team.wording import listed, no_check, set_and_suggestion, shown, type_name
+
+A = AgentName
+_TEXT, _LIST, _OBJECT = ((str,), "a text"), ((list,), "a list"), ((dict,), "an object")
+_TASK: dict[str, tuple[tuple[type, ...], str]] = {
+    "id": _TEXT,
+    "title": _TEXT,
+    "goal": _TEXT,
+    "non_goals": _LIST,
+    "constraints": _LIST,
+    "context_files": _LIST,
+    "acceptance_checks": _LIST,
+    "risk_flags": _LIST,
+}
+_AROUND = {"project_type": _TEXT, "repo_state": _OBJECT, "tools_available": _LIST}
+_REQUEST = {"user_goal": _TEXT, "constraints": _LIST, **_AROUND}
+_OPTIONAL = {"artifact_list": _LIST, "research_question": _TEXT, "lean": ((bool,), "true or false")}
+_CHANGE = ("path", "change_type", "old_path")
+_REPO_STATE = {"branch": _TEXT, "ci_status": _TEXT}
+
+
+def report_members(
+    value: dict[str, Any], pointer: str, wanted: Mapping[str, tuple[tuple[type, ...], str]], report: Report
+) -> None:
+    """Say which members are missing, blank or of the wrong type."""
+    for name, (types, expected) in wanted.items():
+        at = child(pointer, name)
+        if name not in value:
+            report(pointer, f"{at} is missing")
+        elif type(value[name]) not in types:
+            report(at, f"{at} must be {expected}, not {type_name(value[name])}")
+        elif types == (str,) and not is_text(value[name]):
+            report(at, f"{at} is blank")
+
+
+def report_texts(value: dict[str, Any], pointer: str, names: tuple[str, ...], report: Report) -> None:
+    """Say which entries of lists are no texts that say something."""
+    for name in names:
+        for index, item in enumerate(items_of(value.get(name))):
+            if not is_text(item):
+                at = child(child(pointer, name), index)
+                report(at, f"{at} must be a text, not {'a blank one' if type(item) is str else type_name(item)}")
+
+
+class InputFieldMissing(TeamRule):
+    code = "TC501"
+    name = "input-field-missing"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "An input lacks a member that it must have, or has it blank or with the wrong type."
+    why = "The agent sees nothing else; what is not in its input does not exist for it."
+
+    def check_input(self, document: ExchangeDocument, report: Report) -> None:
+        value = document.value
+        if document.agent is A.ORCHESTRATOR:
+            report_members(value, "", _REQUEST, report)
+        else:
+            report_members(value, "", {"task": _OBJECT, **_AROUND}, report)
+            if document.agent is A.RESEARCHER and "research_question" not in value:
+                report_members(value, "", {"research_question": _TEXT}, report)
+        report_members(value, "", {name: kind for name, kind in _OPTIONAL.items() if name in value}, report)
+        if type(value.get("repo_state")) is dict:
+            report_members(value["repo_state"], "/repo_state", _REPO_STATE, report)
+            step = value["repo_state"].get("last_failed_step")
+            if step is not None and type(step) is not str:
+                at = "/repo_state/last_failed_step"
+                report(at, f"{at} must be a text or null, not {type_name(step)}")
+        report_texts(value, "", ("tools_available", "artifact_list"), report)
+
+    def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
+        report_members(dispatch.task, dispatch.at(), _TASK, report)
+        report_texts(dispatch.task, dispatch.at(), ("non_goals", "constraints", "context_files"), report)
+        if document.kind is TeamKind.PLAN:
+            report_members(dispatch.value, dispatch.pointer, {"project_type": _TEXT}, report)
+        if "session_changed_files" in dispatch.task:
+            report_members(dispatch.task, dispatch.at(), {"session_changed_files": _LIST}, report)
+        for index, change in enumerate(items_of(dispatch.task.get("session_changed_files"))):
+            at = dispatch.at("session_changed_files", index)
+            if type(change) is not dict:
+                report(at, f"{at} must be an object with path and change_type, not {type_name(change)}")
+                continue
+            report_members(change, at, {"path": _TEXT, "change_type": _TEXT}, report)
+            for name in change:
+                if name not in _CHANGE:
+                    report(child(at, name), f"{shown(name)} is no member of a changed file", on_name=True)
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(samples.agent_input(repo_state=...), samples.agent_input(), path=samples.exchange("Coder"))
+
+
+class InputEnum(TeamRule):
+    code = "TC502"
+    name = "input-enum"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A value of an input is outside its closed set."
+    why = "Agents choose their checklists by these words; an unknown one selects none."
+
+    def check_input(self, document: ExchangeDocument, report: Report) -> None:
+        _words(document.value, "/project_type", ProjectType, "", report)
+        _words(document.value, "/repo_state/ci_status", CiStatus, "", report)
+
+    def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
+        _words(dispatch.task, "/risk_flags/*", RiskFlag, dispatch.at(), report)
+        _words(dispatch.task, "/session_changed_files/*/change_type", ChangeType, dispatch.at(), report)
+        if document.kind is TeamKind.PLAN:
+            _words(dispatch.value, "/project_type", ProjectType, dispatch.pointer, report)
+        flags = items_of(dispatch.task.get("risk_flags"))
+        if RiskFlag.NONE in flags and len(flags) > 1:
+            at = dispatch.at("risk_flags")
+            report(at, f"{at} holds {listed(map(shown, flags))}; the flag none stands alone or not at all")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.agent_input(project_type="desktop"), samples.agent_input(), path=samples.exchange("Coder")
+        )
+
+
+def _words(value: dict[str, Any], pattern: str, members: type[Enum], above: str, report: Report) -> None:
+    for pointer, word in places(value, pattern):
+        if not is_member(word, members) and (type(word) is str or "*" in pattern):
+            at = above + pointer
+            report(at, f"{shown(word)} is no value of {at}{set_and_suggestion(word, words(members))}")
+
+
+class InputTaskId(TeamRule):
+    code = "TC503"
+    name = "input-task-id"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "The task of an input is neither a task id nor `meta`."
+    why = "The agent sets the status of the task by this id, and its work is counted under it."
+
+    def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
+        ident = dispatch.task.get("id")
+        if is_text(ident) and not is_task_ref(ident):
+            report(dispatch.at("id"), f"{shown(ident)} is neither a task id such as T-001 nor meta")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(samples.agent_input(samples.given("1")), samples.agent_input(), path=samples.exchange("Coder"))
+
+
+_REVIEWED = [{"path": "src/login.js", "change_type": "modified"}]
+
+
+class ChangedFilesMissing(TeamRule):
+    code = "TC504"
+    name = "changed-files-missing"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A Reviewer is not told which files changed."
+    why = "A review sees what it is shown; an empty list leaves the Reviewer to discover the changes itself."
+
+    def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
+        if dispatch.agent is not A.REVIEWER:
+            return
+        if "session_changed_files" not in dispatch.task:
+            report(dispatch.at(), "the Reviewer needs session_changed_files")
+        elif dispatch.task["session_changed_files"] == []:
+            message = "the Reviewer's session_changed_files is empty: reviewer must discover changes itself"
+            report(dispatch.at("session_changed_files"), message, severity=Severity.WARNING)
+
+    def examples(self) -> Iterator[Example]:
+        good = samples.agent_input(samples.given(session_changed_files=_REVIEWED))
+        yield Example(samples.agent_input(), good, path=samples.exchange("Reviewer"))
+        yield Example(
+            samples.agent_input(samples.given(session_changed_files=[])), good, path=samples.exchange("Reviewer")
+        )
+
+
+class ChangedFilesUnexpected(TeamRule):
+    code = "TC505"
+    name = "changed-files-unexpected"
+    severity = Severity.WARNING
+    origin = FIXED
+    summary = "An agent other than the Reviewer is given changed files."
+    why = "Only a review reads them; for anybody else they are an invitation to look at the wrong thing."
+    fix = "Remove the list."
+    fix_safety = "safe"
+
+    def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
+        if dispatch.agent not in (None, A.REVIEWER) and items_of(dispatch.task.get("session_changed_files")):
+            at = dispatch.at("session_changed_files")
+            who = dispatch.agent.value if dispatch.agent else ""
+            report(at, f"{who} is given session_changed_files", fix=safe("remove it", Remove(at)), on_name=True)
+
+    def examples(self) -> Iterator[Example]:
+        files = samples.context("spec.md", "acceptance.json", "architecture.md")
+        good = samples.agent_input(samples.given("meta", files))
+        changed = [{"path": "a.py", "change_type": "added"}]
+        yield Example(
+            samples.agent_input(samples.given("meta", files, session_changed_files=changed)),
+            good,
+            good,
+            path=samples.exchange("Planner", "meta"),
+        )
+
+
+def _changes(dispatch: Dispatch) -> Iterator[tuple[str, dict[str, Any]]]:
+    for index, change in enumerate(items_of(dispatch.task.get("session_changed_files"))):
+        if type(change) is dict:
+            yield dispatch.at("session_changed_files", index), change
+
+
+class RenameWithoutOldPath(TeamRule):
+    code = "TC506"
+    name = "rename-without-old-path"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A renamed file comes without the path it had."
+    why = "The review can't tell what was moved from what is new."
+
+    def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
+        for at, change in _changes(dispatch):
+            if change.get("change_type") == ChangeType.RENAMED and not is_text(change.get("old_path")):
+                report(at, f"{shown(change.get('path'))} is renamed, but has no old_path")
+
+    def examples(self) -> Iterator[Example]:
+        bad = [{"path": "b.py", "change_type": "renamed"}]
+        good = [{"path": "b.py", "change_type": "renamed", "old_path": "a.py"}]
+        yield Example(
+            samples.agent_input(samples.given(session_changed_files=bad)),
+            samples.agent_input(samples.given(session_changed_files=good)),
+            path=samples.exchange("Reviewer"),
+        )
+
+
+class OldPathWithoutRename(TeamRule):
+    code = "TC507"
+    name = "old-path-without-rename"
+    severity = Severity.WARNING
+    origin = DECIDED
+    summary = "A file that was not renamed has an old path."
+    why = "Either the change type is wrong or the path is; the review can't know which."
+    fix = "Remove the old path."
+    fix_safety = "safe"
+
+    def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
+        for at, change in _changes(dispatch):
+            if "old_path" in change and change.get("change_type") != ChangeType.RENAMED:
+                message = f"{shown(change.get('path'))} is {shown(change.get('change_type'))}, but has an old_path"
+                report(f"{at}/old_path", message, fix=safe("remove it", Remove(f"{at}/old_path")), on_name=True)
+
+    def examples(self) -> Iterator[Example]:
+        bad = [{"path": "a.py", "old_path": "b.py", "change_type": "modified"}]
+        good = samples.agent_input(samples.given(session_changed_files=[{"path": "a.py", "change_type": "modified"}]))
+        yield Example(
+            samples.agent_input(samples.given(session_changed_files=bad)), good, good, path=samples.exchange("Reviewer")
+        )
+
+
+class InputCheckPrefix(TeamRule):
+    code = "TC513"
+    name = "input-check-prefix"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "An acceptance check of an input starts neither with `cmd: ` nor with `manual: `."
+    why = "The prefix says who runs it, a shell or a person; without one nobody does."
+    fix = "Put `cmd: ` in front."
+    fix_safety = "unsafe"
+
+    def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
+        for index, entry in enumerate(items_of(dispatch.task.get("acceptance_checks"))):
+            if is_check(entry):
+                continue
+            at = dispatch.at("acceptance_checks", index)
+            fix = None
+            if is_bare_command(entry):
+                fix = unsafe("run it as a command", Replace(at, f"cmd: {entry}"))
+            report(at, no_check(entry), fix=fix)
+
+    def examples(self) -> Iterator[Example]:
+        good = samples.agent_input()
+        bad = samples.agent_input(samples.given(acceptance_checks=["npm test"]))
+        yield Example(bad, good, good, path=samples.exchange("Coder"))
+
+
+class LeanFlagPlace(TeamRule):
+    code = "TC514"
+    name = "lean-flag-place"
+    severity = Severity.WARNING
+    origin = DECIDED
+    summary = "The flag lean stands inside the task, or is set for an agent other than SpecAgent."
+    why = "SpecAgent looks for it at the top of its input, and nobody else looks at all."
+    fix = "Move it to the top of the input."
+    fix_safety = "safe"
+
+    def check_input(self, document: ExchangeDocument, report: Report) -> None:
+        value = document.value
+        inner = members_of(value.get("task"))
+        if "lean" in inner:
+            moved = [] if "lean" in value else [Insert("", "lean", None, inner["lean"])]
+            fix = safe("move it up", Remove("/task/lean"), *moved)
+            report("/task/lean", "/task/lean belongs at the top of the input", fix=fix, on_name=True)
+        elif value.get("lean") is True and document.agent not in (None, A.SPEC_AGENT):
+            who = document.agent.value if document.agent else ""
+            report("/lean", f"/lean is for SpecAgent, not for {who}", on_name=True)
+
+    def examples(self) -> Iterator[Example]:
+        good = samples.agent_input(samples.given("meta", []), lean=True)
+        bad = samples.agent_input(samples.given("meta", [], lean=True))
+        yield Example(bad, good, good, path=samples.exchange("SpecAgent", "meta"))
+        yield Example(samples.agent_input(lean=True), samples.agent_input(), path=samples.exchange("Coder"))
+
+
+class ChangedPathInSession(TeamRule):
+    code = "TC515"
+    name = "changed-path-in-session"
+    severity = Severity.WARNING
+    origin = FIXED
+    summary = "A changed file is one of the session's own artifacts."
+    why = "A review is about the product; artifacts of the session are checked by their own rules."
+
+    def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
+        for at, change in _changes(dispatch):
+            path = change.get("path")
+            if type(path) is str and path.removeprefix("./").startswith(f"{SESSIONS_FOLDER}/"):
+                report(f"{at}/path", f"{shown(path)} belongs to a session, not to the product")
+
+    def examples(self) -> Iterator[Example]:
+        bad = [{"path": f"{samples.FOLDER}/spec.md", "change_type": "added"}]
+        yield Example(
+            samples.agent_input(samples.given(session_changed_files=bad)),
+            samples.agent_input(samples.given(session_changed_files=_REVIEWED)),
+            path=samples.exchange("Reviewer"),
+        )
+
+
+class ToolUnknown(TeamRule):
+    code = "TC517"
+    name = "tool-unknown"
+    severity = Severity.INFO
+    origin = DECIDED
+    summary = "A tool is none of the five that the contract knows."
+    why = "An agent can use it only if it happens to know the name."
+
+    def check_input(self, document: ExchangeDocument, report: Report) -> None:
+        for index, tool in enumerate(items_of(document.value.get("tools_available"))):
+            if is_text(tool) and tool not in KNOWN_TOOLS:
+                message = f"{shown(tool)} is none of {listed(KNOWN_TOOLS)}"
+                report(f"/tools_available/{index}", message)
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.agent_input(tools_available=["browser"]), samples.agent_input(), path=samples.exchange("Coder")
+        )
+
+
+class FinalReviewGoal(TeamRule):
+    code = "TC518"
+    name = "final-review-goal"
+    severity = Severity.WARNING
+    origin = FIXED
+    summary = "The final review of a session does not have the goal that marks it as such."
+    why = "The goal tells the Reviewer to look across all tasks; with another one it reviews just another task."
+
+    def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
+        goal = dispatch.task.get("goal")
+        if dispatch.agent is not A.REVIEWER or dispatch.task.get("id") != META or not is_text(goal):
+            return
+        if document.session is None:
+            wanted = list(FINAL_REVIEW_GOAL.values())
+        else:
+            wanted = [FINAL_REVIEW_GOAL[document.strategy or Strategy.PER_BATCH]]
+        if goal not in wanted:
+            right = listed(map(shown, wanted), "or")
+            report(dispatch.at("goal"), f"the goal is {shown(goal)}; that of the final review is {right}")
+
+    def examples(self) -> Iterator[Example]:
+        review: dict[str, Any] = {"session_changed_files": _REVIEWED}
+        yield Example(
+            samples.agent_input(samples.given("meta", goal="look again", **review)),
+            samples.agent_input(samples.given("meta", goal=FINAL_REVIEW_GOAL[Strategy.PER_BATCH], **review)),
+            path=samples.exchange("Reviewer", "meta"),
+        )
+
+
+RULES = (
+    InputFieldMissing,
+    InputEnum,
+    InputTaskId,
+    ChangedFilesMissing,
+    ChangedFilesUnexpected,
+    RenameWithoutOldPath,
+    OldPathWithoutRename,
+    InputCheckPrefix,
+    LeanFlagPlace,
+    ChangedPathInSession,
+    ToolUnknown,
+    FinalReviewGoal,
+)

@@ -1,0 +1,392 @@
+"""TC530 to TC541: what an agent hands back, whoever it is."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from workrail_lint.base.patterns import Pattern
+from workrail_lint.documents.operations import Replace
+from workrail_lint.documents.pointer import child
+from workrail_lint.findings import Severity
+from workrail_lint.findings.fix import safe
+from workrail_lint.rules.base import Example
+from workrail_lint.systems.team.artifacts import type_problems
+from workrail_lint.systems.team.roles import LIST_KEYS, ROLE_KEYS, ROLES, UNIVERSAL_KEYS
+from workrail_lint.systems.team.rules import samples
+from workrail_lint.systems.team.rules.base import DECIDED, FIXED, ExchangeDocument, Report, TeamRule
+from workrail_lint.systems.team.rules.inputs import report_members, report_texts
+from workrail_lint.systems.team.vocabulary import (
+    SAME,
+    AgentName,
+    OutputStatus,
+    is_member,
+    is_task_ref,
+    is_text,
+    line_count,
+    members_of,
+    words,
+)
+from workrail_lint.systems.team.wording import listed, shown, suggestion
+
+A = AgentName
+_TEXT, _LIST, _OBJECT, _FLAG = (
+    ((str,), "a text"),
+    ((list,), "a list"),
+    ((dict,), "an object"),
+    ((bool,), "true or false"),
+)
+_TOP = {"status": _TEXT, "summary": _TEXT, "artifacts": _OBJECT, "gates": _OBJECT, "next": _OBJECT}
+_GATES = {
+    "meets_definition_of_done": _FLAG,
+    "needs_review": _FLAG,
+    "needs_tests": _FLAG,
+    "security_concerns": _LIST,
+}
+_NEXT = {"recommended_agent": _TEXT, "recommended_task_id": _TEXT, "reason": _TEXT}
+# Possessive, and not to be tried again inside a run of stops: a summary of a million dots takes no longer than it is.
+_SENTENCE_END = Pattern(r"(?<![.!?])[.!?]++[\"')\]]*+(?:\s++(?=[\"'(\[]*[A-Z0-9])|\s*+$)")
+_ABBREVIATION = Pattern(r"\b(?:e\.g|i\.e|etc|vs|cf|approx)\.", re.IGNORECASE)
+_SENTENCES = 3
+_DESIGN_LINES = 80
+
+
+class OutputNotJsonOnly(TeamRule):
+    code = "TC530"
+    name = "output-not-json-only"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "An output holds something besides its one JSON object."
+    why = "The reply is read by a program; prose or a code fence around the object counts as a failed dispatch."
+    fix = "Keep the object and drop the rest, when there is exactly one."
+    fix_safety = "safe"
+
+    def examples(self) -> Iterator[Example]:
+        text = json.dumps(samples.agent_output(artifacts=samples.coded()), indent=2)
+        good = text + "\n"
+        yield Example(f"```json\n{text}\n```\n", good, text, path=samples.exchange("Coder", side="output"))
+        yield Example(f"Here you are:\n{text}\n", good, text, path=samples.exchange("Coder", side="output"))
+
+
+class OutputFieldMissing(TeamRule):
+    code = "TC531"
+    name = "team-output-field-missing"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "An output lacks a member that it must have, or has it blank or with the wrong type."
+    why = "The next dispatch is decided from these members; a gate that is not there is neither open nor closed."
+
+    def check_output(self, document: ExchangeDocument, report: Report) -> None:
+        value = document.value
+        report_members(value, "", _TOP, report)
+        for name, wanted in (("gates", _GATES), ("next", _NEXT)):
+            if type(value.get(name)) is dict:
+                report_members(value[name], f"/{name}", wanted, report)
+        report_texts(members_of(value.get("gates")), "/gates", ("security_concerns",), report)
+        target = members_of(value.get("next")).get("recommended_task_id")
+        if is_text(target) and target != SAME and not is_task_ref(target):
+            report("/next/recommended_task_id", f"{shown(target)} is neither a task id such as T-001 nor meta")
+
+    def examples(self) -> Iterator[Example]:
+        good = samples.agent_output(artifacts=samples.coded())
+        yield Example(
+            samples.agent_output(artifacts=samples.coded(), next=...),
+            good,
+            path=samples.exchange("Coder", side="output"),
+        )
+
+
+class OutputStatusUnknown(TeamRule):
+    code = "TC532"
+    name = "team-output-status-unknown"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "The status of an output is not one of its five words."
+    why = "What happens next depends on this word alone."
+
+    def check_output(self, document: ExchangeDocument, report: Report) -> None:
+        status = document.value.get("status")
+        if is_text(status) and not is_member(status, OutputStatus):
+            report("/status", f"{shown(status)} is no output status{suggestion(status, words(OutputStatus))}")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.agent_output("DONE", samples.coded()),
+            samples.agent_output("OK", samples.coded()),
+            path=samples.exchange("Coder", side="output"),
+        )
+
+
+class OutputStatusNotForRole(TeamRule):
+    code = "TC533"
+    name = "output-status-not-for-role"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "NEEDS_INFO does not come from Researcher, or NEEDS_DECISION not from Security."
+    why = "Each of the two opens a question to the user that only this role may ask; anybody else says BLOCKED."
+
+    def check_output(self, document: ExchangeDocument, report: Report) -> None:
+        status, agent = document.value.get("status"), document.agent
+        for owner, special in ((A.RESEARCHER, OutputStatus.NEEDS_INFO), (A.SECURITY, OutputStatus.NEEDS_DECISION)):
+            if status == special and agent not in (None, owner):
+                who = agent.value if agent else ""
+                report("/status", f"{who} can't say {special.value}; only {owner.value} does")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.agent_output("NEEDS_INFO", samples.coded()),
+            samples.agent_output("BLOCKED", samples.coded()),
+            path=samples.exchange("Coder", side="output"),
+        )
+
+
+class OutputAgentName(TeamRule):
+    code = "TC534"
+    name = "output-agent-name"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "The recommended agent is no agent."
+    why = "Names in JSON are those of the contract; the names of role files start nobody."
+    fix = "Write the name that the contract has for a role file's name."
+    fix_safety = "safe"
+
+    def check_output(self, document: ExchangeDocument, report: Report) -> None:
+        name = members_of(document.value.get("next")).get("recommended_agent")
+        if not is_text(name) or is_member(name, AgentName):
+            return
+        meant = next((agent for agent in AgentName if name.casefold() in (agent.file_name, agent.value.lower())), None)
+        at = "/next/recommended_agent"
+        fix = safe(f"write {meant.value}", Replace(at, meant.value)) if meant else None
+        near = f"; did you mean '{meant.value}'?" if meant else suggestion(name, words(AgentName))
+        report(at, f"{shown(name)} is no agent{near}", fix=fix)
+
+    def examples(self) -> Iterator[Example]:
+        def output(agent: str) -> dict[str, Any]:
+            following = {"recommended_agent": agent, "recommended_task_id": "meta", "reason": "The goal is unclear."}
+            return samples.agent_output(artifacts=samples.coded(), next=following)
+
+        good = output("SpecAgent")
+        yield Example(output("spec-agent"), good, good, path=samples.exchange("Coder", side="output"))
+        yield Example(output("Tester"), good, path=samples.exchange("Coder", side="output"))
+
+
+class OutputTaskSame(TeamRule):
+    code = "TC535"
+    name = "output-task-same"
+    severity = Severity.WARNING
+    origin = DECIDED
+    summary = "The recommended task is `same`."
+    why = "The contract wants the id itself; `same` has to be looked up in an input that may not be there any more."
+    fix = "Write the id of the task that the exchange is about."
+    fix_safety = "safe"
+
+    def check_output(self, document: ExchangeDocument, report: Report) -> None:
+        if members_of(document.value.get("next")).get("recommended_task_id") != SAME:
+            return
+        at, known = "/next/recommended_task_id", document.exchange
+        fix = safe(f"write {known.task}", Replace(at, known.task)) if known else None
+        report(at, f"write {known.task if known else 'the id of the task'} instead of 'same'", fix=fix)
+
+    def examples(self) -> Iterator[Example]:
+        def output(task: str) -> dict[str, Any]:
+            following = {"recommended_agent": "Reviewer", "recommended_task_id": task, "reason": "It is done."}
+            return samples.agent_output(artifacts=samples.coded(), next=following)
+
+        good = output("T-001")
+        yield Example(output("same"), good, good, path=samples.exchange("Coder", side="output"))
+
+
+class OutputSummaryLength(TeamRule):
+    code = "TC536"
+    name = "team-output-summary-length"
+    severity = Severity.WARNING
+    origin = FIXED
+    summary = f"The summary has more than {_SENTENCES} sentences, or {_DESIGN_LINES} lines from the Designer."
+    why = "It is passed on to every later agent and to the user; details belong in the artifacts."
+
+    def check_output(self, document: ExchangeDocument, report: Report) -> None:
+        summary = document.value.get("summary")
+        if not is_text(summary):
+            return
+        if document.agent is A.DESIGNER:
+            lines = line_count(summary)
+            if lines > _DESIGN_LINES:
+                report("/summary", f"the summary has {lines} lines; at most {_DESIGN_LINES} are read")
+        elif (count := sentence_count(summary)) > _SENTENCES:
+            report("/summary", f"the summary has {count} sentences; write at most {_SENTENCES}")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.agent_output(artifacts=samples.coded(), summary="One. Two. Three. Four. Five."),
+            samples.agent_output(
+                artifacts=samples.coded(), summary="Version 1.2 is in app.js, e.g. the form. It works."
+            ),
+            path=samples.exchange("Coder", side="output"),
+        )
+
+
+def sentence_count(text: str) -> int:
+    """How many sentences a text has; the dot of an abbreviation, a number or a file name ends none."""
+    plain = _ABBREVIATION.compiled.sub("", text.strip())
+    ends = list(_SENTENCE_END.finditer(plain))
+    rest = plain[ends[-1].end() :] if ends else plain
+    return len(ends) + (1 if is_text(rest) else 0)
+
+
+def _known_keys(document: ExchangeDocument) -> tuple[str, ...]:
+    """The artifacts that an output may have; those of any role where nobody says whose it is."""
+    return (*UNIVERSAL_KEYS, *(ROLE_KEYS if document.agent is None else ROLES[document.agent].keys))
+
+
+class OutputArtifactType(TeamRule):
+    code = "TC537"
+    name = "output-artifact-type"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "An artifact has the wrong type or shape."
+    why = "Later agents and reports go through these lists; what is no list, or holds odd entries, is lost there."
+    fix = "Make a list of a single text."
+    fix_safety = "safe"
+
+    def check_output(self, document: ExchangeDocument, report: Report) -> None:
+        known = _known_keys(document)
+        artifacts = members_of(document.value.get("artifacts"))
+        for name, value in artifacts.items():
+            if name not in known:
+                continue
+            for pointer, message in type_problems(name, value):
+                wrap = pointer == "" and is_text(value) and name in (*LIST_KEYS, "review_comments", "findings")
+                at = f"/artifacts/{name}{pointer}"
+                message = message if f"'{name}'" in message else f"'{name}': {message}"
+                report(at, message, fix=safe("make a list of it", Replace(at, [value])) if wrap else None)
+
+    def examples(self) -> Iterator[Example]:
+        good = samples.agent_output(artifacts=samples.coded(notes=["x"]))
+        bad = samples.agent_output(artifacts=samples.coded(notes="x"))
+        yield Example(bad, good, good, path=samples.exchange("Coder", side="output"))
+        comment = {
+            "severity": "high",
+            "category": "Logic",
+            "file": "a.js",
+            "line": "1",
+            "message": "m",
+            "suggested_fix": "f",
+        }
+        review = {"review_comments": [{**comment, "severity": "minor"}]}
+        yield Example(
+            samples.agent_output("BLOCKED", {"review_comments": [comment]}),
+            samples.agent_output("BLOCKED", review),
+            path=samples.exchange("Reviewer", side="output"),
+        )
+
+
+class OutputArtifactMissing(TeamRule):
+    code = "TC538"
+    name = "output-artifact-missing"
+    severity = Severity.WARNING
+    origin = FIXED
+    summary = "An agent says OK without an artifact that its role owes."
+    why = "The next agent is given what is listed; what is not listed was not done, as far as anybody can tell."
+
+    def check_output(self, document: ExchangeDocument, report: Report) -> None:
+        artifacts = document.value.get("artifacts")
+        if document.agent is None or document.value.get("status") != OutputStatus.OK or type(artifacts) is not dict:
+            return
+        for name in ROLES[document.agent].required:
+            if name not in artifacts:
+                report("/artifacts", f"{document.agent.value} says OK, but there is no {name}")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.agent_output(artifacts=samples.coded(files_changed=...)),
+            samples.agent_output(artifacts=samples.coded()),
+            path=samples.exchange("Coder", side="output"),
+        )
+
+
+class OutputArtifactUnknown(TeamRule):
+    code = "TC539"
+    name = "output-artifact-unknown"
+    severity = Severity.INFO
+    origin = DECIDED
+    summary = "An artifact is neither one that all agents have nor one of the role."
+    why = "Nobody looks for it."
+
+    def check_output(self, document: ExchangeDocument, report: Report) -> None:
+        known = _known_keys(document)
+        for name in members_of(document.value.get("artifacts")):
+            if name not in known:
+                report(child("/artifacts", name), f"{shown(name)} is no known artifact", on_name=True)
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.agent_output(artifacts=samples.coded(extras=[])),
+            samples.agent_output(artifacts=samples.coded(patch_summary="One form.")),
+            path=samples.exchange("Coder", side="output"),
+        )
+
+
+_DETAILS = ("notes", "findings", "review_comments", "manual_steps")
+
+
+class BlockedWithoutDetail(TeamRule):
+    code = "TC540"
+    name = "blocked-without-detail"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = f"An agent says BLOCKED or FAIL, and {listed(_DETAILS)} are all empty."
+    why = "Nobody can repair what nobody describes."
+
+    def check_output(self, document: ExchangeDocument, report: Report) -> None:
+        status, artifacts = document.value.get("status"), members_of(document.value.get("artifacts"))
+        if status in ("BLOCKED", "FAIL") and not any(artifacts.get(name) for name in _DETAILS):
+            who = document.agent.value if document.agent else "the agent"
+            at = "/artifacts" if "artifacts" in document.value else ""
+            report(at, f"{who} says {status}, but gives no {listed(_DETAILS, 'or')}")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.agent_output("BLOCKED", {"notes": []}),
+            samples.agent_output("BLOCKED", {"notes": ["spec.md is missing"]}),
+            path=samples.exchange("Coder", side="output"),
+        )
+
+
+class DoneClaimContradiction(TeamRule):
+    code = "TC541"
+    name = "done-claim-contradiction"
+    severity = Severity.WARNING
+    origin = DECIDED
+    summary = "An agent does not say OK, but claims that the definition of done is met."
+    why = "One of the two is wrong, and the work is either repeated or released by mistake."
+
+    def check_output(self, document: ExchangeDocument, report: Report) -> None:
+        status = document.value.get("status")
+        claims = members_of(document.value.get("gates")).get("meets_definition_of_done") is True
+        if claims and is_member(status, OutputStatus) and status != OutputStatus.OK:
+            report("/gates/meets_definition_of_done", f"the status is {status}, but meets_definition_of_done is true")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.agent_output("FAIL", gates={"meets_definition_of_done": True}),
+            samples.agent_output("FAIL"),
+            path=samples.exchange("Coder", side="output"),
+        )
+
+
+RULES = (
+    OutputNotJsonOnly,
+    OutputFieldMissing,
+    OutputStatusUnknown,
+    OutputStatusNotForRole,
+    OutputAgentName,
+    OutputTaskSame,
+    OutputSummaryLength,
+    OutputArtifactType,
+    OutputArtifactMissing,
+    OutputArtifactUnknown,
+    BlockedWithoutDetail,
+    DoneClaimContradiction,
+)

@@ -1,0 +1,184 @@
+"""TC56x: the dispatch plan that the Orchestrator hands to its driver."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from workrail_lint.findings import Severity
+from workrail_lint.rules.base import Example
+from workrail_lint.systems.team.machine import LIMITS, TERMINAL_STATES, USER_STATES, agents_of, is_correction
+from workrail_lint.systems.team.rules import samples
+from workrail_lint.systems.team.rules.base import FIXED, ExchangeDocument, Report, TeamRule
+from workrail_lint.systems.team.rules.inputs import report_members
+from workrail_lint.systems.team.vocabulary import (
+    AgentName,
+    WorkflowState,
+    is_member,
+    is_text,
+    items_of,
+    members_of,
+    words,
+)
+from workrail_lint.systems.team.wording import listed, shown, suggestion, type_name
+
+_TEXT, _LIST = ((str,), "a text"), ((list,), "a list")
+_MEMBERS = {"state": _TEXT, "dispatch": _LIST, "why": _TEXT, "blockers": _LIST}
+
+
+def _state(document: ExchangeDocument) -> WorkflowState | None:
+    state = document.value.get("state")
+    return WorkflowState(state) if is_member(state, WorkflowState) else None
+
+
+def _dispatched(document: ExchangeDocument) -> list[tuple[int, Any, Any]]:
+    """Place, agent and task id of what is dispatched."""
+    return [
+        (index, item.get("agent"), members_of(item.get("task")).get("id"))
+        for index, item in enumerate(items_of(document.value.get("dispatch")))
+        if type(item) is dict
+    ]
+
+
+class PlanFieldMissing(TeamRule):
+    code = "TC560"
+    name = "plan-field-missing"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A dispatch plan lacks a member that it must have, or has it blank or with the wrong type."
+    why = "The driver does what the plan says; from half a plan it can't tell whether to wait, to start or to stop."
+
+    def check_dispatch_plan(self, document: ExchangeDocument, report: Report) -> None:
+        value = document.value
+        report_members(value, "", _MEMBERS, report)
+        for name, is_wrong in (("state", is_text(value.get("state"))), ("next_state_hint", "next_state_hint" in value)):
+            if is_wrong and not is_member(value[name], WorkflowState):
+                report(f"/{name}", f"{shown(value[name])} is no state{suggestion(value[name], words(WorkflowState))}")
+        for index, item in enumerate(items_of(value.get("dispatch"))):
+            at = f"/dispatch/{index}"
+            if type(item) is not dict:
+                report(at, f"dispatch {index} must be an object, not {type_name(item)}")
+            else:
+                report_members(item, at, {"agent": _TEXT, "task": ((dict,), "an object")}, report)
+        for index, blocker in enumerate(items_of(value.get("blockers"))):
+            detail = members_of(blocker).get("detail", "")
+            if not is_text(blocker) and not (is_text(members_of(blocker).get("blocker")) and type(detail) is str):
+                report(
+                    f"/blockers/{index}", f"blocker {index} must be a text, or an object with 'blocker' and 'detail'"
+                )
+
+    def examples(self) -> Iterator[Example]:
+        good = samples.dispatch_plan("PLAN", "Planner")
+        yield Example(samples.dispatch_plan("PLAN", "Planner", why=...), good, path=samples.PLAN)
+
+
+class PlanDispatchCount(TeamRule):
+    code = "TC561"
+    name = "plan-dispatch-count"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = f"A plan dispatches more than {LIMITS.parallel_dispatches} agents; two are worth a remark."
+    why = "Agents work one after the other on the same files; more of them at once overwrite each other."
+
+    def check_dispatch_plan(self, document: ExchangeDocument, report: Report) -> None:
+        count = len(items_of(document.value.get("dispatch")))
+        if count > LIMITS.parallel_dispatches:
+            report("/dispatch", f"the plan dispatches {count} agents; at most {LIMITS.parallel_dispatches} are allowed")
+        elif count == LIMITS.parallel_dispatches:
+            report(
+                "/dispatch", f"the plan dispatches {count} agents at once; usually it is one", severity=Severity.INFO
+            )
+
+    def examples(self) -> Iterator[Example]:
+        good = samples.dispatch_plan("IMPLEMENT_LOOP", "Coder")
+        yield Example(samples.dispatch_plan("IMPLEMENT_LOOP", "Coder", "QA", "Security"), good, path=samples.PLAN)
+        yield Example(samples.dispatch_plan("IMPLEMENT_LOOP", "QA", "Security"), good, path=samples.PLAN)
+
+
+class PlanDispatchInUserState(TeamRule):
+    code = "TC562"
+    name = "plan-dispatch-in-user-state"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A plan dispatches an agent in a state that waits for the user."
+    why = "What the user is asked decides what the agent should do; corrections in APPROVE_DESIGN are the exception."
+
+    def check_dispatch_plan(self, document: ExchangeDocument, report: Report) -> None:
+        state = _state(document)
+        if state not in USER_STATES or state is None:
+            return
+        for index, agent, task in _dispatched(document):
+            if state is WorkflowState.APPROVE_DESIGN and is_correction(agent, task):
+                continue
+            report(
+                f"/dispatch/{index}/agent", f"{shown(agent)} is dispatched in {state.value}, which waits for the user"
+            )
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.dispatch_plan("REVIEW_STRATEGY", "QA"), samples.dispatch_plan("REVIEW_STRATEGY"), path=samples.PLAN
+        )
+        yield Example(
+            samples.dispatch_plan("APPROVE_DESIGN", "Coder"),
+            samples.dispatch_plan("APPROVE_DESIGN", "Architect"),
+            path=samples.PLAN,
+        )
+
+
+class PlanAgentInvalid(TeamRule):
+    code = "TC563"
+    name = "plan-agent-invalid"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A plan dispatches an agent that its state does not allow."
+    why = "Each state has its agents; one that comes too early works on artifacts that are not there yet."
+
+    def check_dispatch_plan(self, document: ExchangeDocument, report: Report) -> None:
+        state = _state(document)
+        where = "" if state is None else f" in {state.value}"
+        for index, agent, _ in _dispatched(document):
+            at = f"/dispatch/{index}/agent"
+            if agent == AgentName.ORCHESTRATOR:
+                report(at, f"the Orchestrator can't dispatch itself{where}")
+            elif type(agent) is str and not is_member(agent, AgentName):
+                report(at, f"{shown(agent)} is dispatched{where}, but is no agent{suggestion(agent, words(AgentName))}")
+            elif state is not None and state not in (*USER_STATES, *TERMINAL_STATES) and is_member(agent, AgentName):
+                allowed = [allowed.value for allowed in agents_of(state, document.mode)]
+                if agent not in allowed:
+                    report(
+                        at,
+                        f"{agent} is not dispatched in {state.value}, which allows {listed(allowed, 'or') or 'nobody'}",
+                    )
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.dispatch_plan("PLAN", "Coder"), samples.dispatch_plan("PLAN", "Planner"), path=samples.PLAN
+        )
+
+
+class PlanTerminal(TeamRule):
+    code = "TC564"
+    name = "plan-terminal"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A plan for DONE or BLOCKED dispatches somebody, or one for BLOCKED names no blocker."
+    why = "A session that has ended starts nothing; one that is blocked has to say by what."
+
+    def check_dispatch_plan(self, document: ExchangeDocument, report: Report) -> None:
+        state = _state(document)
+        if state not in TERMINAL_STATES or state is None:
+            return
+        if items_of(document.value.get("dispatch")):
+            report("/dispatch", f"nobody is dispatched in {state.value}")
+        if state is WorkflowState.BLOCKED and document.value.get("blockers") == []:
+            report("/blockers", "the state is BLOCKED, but blockers is empty")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.dispatch_plan("BLOCKED"),
+            samples.dispatch_plan("BLOCKED", blockers=[{"blocker": "subagent_failure", "detail": "Coder timed out"}]),
+            path=samples.PLAN,
+        )
+
+
+RULES = (PlanFieldMissing, PlanDispatchCount, PlanDispatchInUserState, PlanAgentInvalid, PlanTerminal)

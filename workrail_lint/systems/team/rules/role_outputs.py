@@ -1,0 +1,343 @@
+"""TC542 to TC549: outputs, as the role of their agent has to write them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from workrail_lint.findings import Severity
+from workrail_lint.rules.base import Example
+from workrail_lint.systems.team.roles import ROLES, WRITTEN_KEYS, may_write, review_verdict
+from workrail_lint.systems.team.rules import samples
+from workrail_lint.systems.team.rules.base import FIXED, ExchangeDocument, Report, TeamRule
+from workrail_lint.systems.team.vocabulary import (
+    AgentName,
+    FindingSeverity,
+    Level,
+    OutputStatus,
+    ReviewCategory,
+    ReviewSeverity,
+    is_member,
+    is_option_id,
+    is_text,
+    items_of,
+    line_count,
+    members_of,
+    words,
+)
+from workrail_lint.systems.team.wording import listed, shown, suggestion, type_name
+
+A = AgentName
+_LINES = 80
+
+
+def _artifacts(document: ExchangeDocument) -> dict[str, Any]:
+    return members_of(document.value.get("artifacts"))
+
+
+def _objects(document: ExchangeDocument, name: str) -> list[tuple[int, dict[str, Any]]]:
+    """The entries of a list artifact that are objects, with their places."""
+    return [(i, item) for i, item in enumerate(items_of(_artifacts(document).get(name))) if type(item) is dict]
+
+
+def _finding(severity: str = "medium") -> dict[str, Any]:
+    return {
+        "severity": severity,
+        "category": "Validation",
+        "file": "src/login.js",
+        "description": "The redirect target is not checked.",
+        "recommended_fix": "Allow paths of this site only.",
+    }
+
+
+class SecurityStatusMismatch(TeamRule):
+    code = "TC542"
+    name = "security-status-mismatch"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "The status of Security does not follow from its findings."
+    why = "A medium finding is for the user to decide and a high one stops the work; with OK it is simply released."
+
+    def check_output(self, document: ExchangeDocument, report: Report) -> None:
+        status = document.value.get("status")
+        if document.agent is not A.SECURITY or not is_member(status, OutputStatus):
+            return
+        found = [item.get("severity") for _, item in _objects(document, "findings")]
+        levels = [FindingSeverity(level) for level in found if is_member(level, FindingSeverity)]
+        worst = max(levels, key=lambda level: level.rank, default=FindingSeverity.LOW)
+        if worst.rank >= FindingSeverity.HIGH.rank and status not in ("BLOCKED", "FAIL"):
+            report("/status", f"a {worst.value} finding needs the status BLOCKED, not {status}")
+        elif worst is FindingSeverity.MEDIUM and status == OutputStatus.OK:
+            report("/status", "a medium finding needs the status NEEDS_DECISION, not OK")
+        elif status == OutputStatus.NEEDS_DECISION and FindingSeverity.MEDIUM not in levels:
+            report("/status", "NEEDS_DECISION needs a medium finding; without one the status is OK")
+
+    def examples(self) -> Iterator[Example]:
+        path = samples.exchange("Security", side="output")
+        good = samples.agent_output("NEEDS_DECISION", {"findings": [_finding()], "notes": []})
+        yield Example(samples.agent_output("OK", {"findings": [_finding()], "notes": []}), good, path=path)
+        high = {"findings": [_finding("high")], "notes": []}
+        yield Example(samples.agent_output("NEEDS_DECISION", high), samples.agent_output("BLOCKED", high), path=path)
+        none: dict[str, Any] = {"findings": [], "notes": []}
+        yield Example(samples.agent_output("NEEDS_DECISION", none), samples.agent_output("OK", none), path=path)
+
+
+def _comment(severity: str, category: str = "Logic") -> dict[str, Any]:
+    return {
+        "severity": severity,
+        "category": category,
+        "file": "src/login.js",
+        "line": "12",
+        "message": "The error is swallowed.",
+        "suggested_fix": "Show it.",
+    }
+
+
+def _reviewed(status: str, summary: str, *comments: dict[str, Any]) -> dict[str, Any]:
+    return samples.agent_output(status, {"review_comments": list(comments)}, summary=summary)
+
+
+class ReviewStatusMismatch(TeamRule):
+    code = "TC543"
+    name = "review-status-mismatch"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A review says OK with a blocker comment, or with a major one about security."
+    why = "With OK the task is completed, and the comment is never acted upon."
+
+    def check_output(self, document: ExchangeDocument, report: Report) -> None:
+        if document.agent is not A.REVIEWER or document.value.get("status") != OutputStatus.OK:
+            return
+        for index, comment in _objects(document, "review_comments"):
+            severity, category = comment.get("severity"), comment.get("category")
+            about_security = severity == ReviewSeverity.MAJOR and category == ReviewCategory.SECURITY
+            if severity == ReviewSeverity.BLOCKER or about_security:
+                kind = "a blocker" if severity == ReviewSeverity.BLOCKER else "a major security issue"
+                report(f"/artifacts/review_comments/{index}", f"comment {index} is {kind}, but the status is OK")
+
+    def examples(self) -> Iterator[Example]:
+        comment = _comment("major", "Security")
+        yield Example(
+            _reviewed("OK", "Verdict: PASS.", comment),
+            _reviewed("BLOCKED", "Verdict: NEEDS FIXES.", comment),
+            path=samples.exchange("Reviewer", side="output"),
+        )
+
+
+class ReviewVerdictMismatch(TeamRule):
+    code = "TC544"
+    name = "review-verdict-mismatch"
+    severity = Severity.WARNING
+    origin = FIXED
+    summary = "The verdict in a review's summary, its status and its comments contradict each other."
+    why = "People read the verdict and the machine reads the status; they go different ways."
+
+    def check_output(self, document: ExchangeDocument, report: Report) -> None:
+        status, summary = document.value.get("status"), document.value.get("summary")
+        if document.agent is not A.REVIEWER:
+            return
+        verdict = review_verdict(summary)
+        levels = [comment.get("severity") for _, comment in _objects(document, "review_comments")]
+        if verdict == "NEEDS FIXES" and status == OutputStatus.OK:
+            report("/status", "the verdict is NEEDS FIXES, but the status is OK")
+        if verdict.startswith("PASS") and status == OutputStatus.BLOCKED:
+            report("/status", f"the verdict is {verdict}, but the status is BLOCKED")
+        if verdict == "PASS WITH NOTES" and not any(level in ("nit", "minor") for level in levels):
+            report("/summary", f"the verdict is {verdict} and the status {status}, but no comment is nit or minor")
+        for index, comment in _objects(document, "review_comments"):
+            is_major = comment.get("severity") == ReviewSeverity.MAJOR
+            if is_major and comment.get("category") != ReviewCategory.SECURITY and status == OutputStatus.OK:
+                said = f"the verdict {verdict} and the status OK" if verdict else "the status OK"
+                report(f"/artifacts/review_comments/{index}", f"comment {index} is major and goes ill with {said}")
+
+    def examples(self) -> Iterator[Example]:
+        path = samples.exchange("Reviewer", side="output")
+        good = _reviewed("BLOCKED", "Verdict: NEEDS FIXES.", _comment("major"))
+        yield Example(_reviewed("OK", "Verdict: NEEDS FIXES."), good, path=path)
+        yield Example(
+            _reviewed("OK", "PASS WITH NOTES."), _reviewed("OK", "PASS WITH NOTES.", _comment("nit")), path=path
+        )
+
+
+class QaFailuresIgnored(TeamRule):
+    code = "TC545"
+    name = "qa-failures-ignored"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "QA says OK while tests failed."
+    why = "With OK the task is completed with tests that fail."
+
+    def check_output(self, document: ExchangeDocument, report: Report) -> None:
+        failed = members_of(_artifacts(document).get("test_results")).get("failed")
+        if (
+            document.agent is A.QA
+            and document.value.get("status") == OutputStatus.OK
+            and type(failed) is int
+            and failed > 0
+        ):
+            report("/artifacts/test_results/failed", f"{failed} test{'s' * (failed > 1)} failed, but the status is OK")
+
+    def examples(self) -> Iterator[Example]:
+        def output(failed: int) -> dict[str, Any]:
+            results = {"passed": 7, "failed": failed, "skipped": 0, "output": "see the log"}
+            owed: dict[str, Any] = {"tests_added_or_updated": [], "commands_to_run": [], "notes": []}
+            return samples.agent_output("OK", {**owed, "test_results": results})
+
+        yield Example(output(2), output(0), path=samples.exchange("QA", side="output"))
+
+
+class CoderSkipsReview(TeamRule):
+    code = "TC546"
+    name = "coder-skips-review"
+    severity = Severity.WARNING
+    origin = FIXED
+    summary = "A Coder says that its work needs no review."
+    why = "Every implemented task is reviewed; a Coder can't excuse its own."
+
+    def check_output(self, document: ExchangeDocument, report: Report) -> None:
+        waived = members_of(document.value.get("gates")).get("needs_review") is False
+        if document.agent is A.CODER and document.value.get("status") == OutputStatus.OK and waived:
+            report("/gates/needs_review", "a Coder that says OK needs a review")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.agent_output(artifacts=samples.coded(), gates={"needs_review": False}),
+            samples.agent_output(artifacts=samples.coded()),
+            path=samples.exchange("Coder", side="output"),
+        )
+
+
+class DesignSpecDelivery(TeamRule):
+    code = "TC547"
+    name = "design-spec-delivery"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = f"A Designer delivers no design spec, or one of more than {_LINES} lines inside its output."
+    why = "There is nothing to build from; a long spec belongs in a file that others can be given."
+
+    def check_output(self, document: ExchangeDocument, report: Report) -> None:
+        if document.agent is not A.DESIGNER or document.value.get("status") != OutputStatus.OK:
+            return
+        artifacts = _artifacts(document)
+        inline = artifacts.get("design_spec_inline")
+        is_inline = is_text(inline) or type(inline) not in (str, type(None))
+        if not is_inline and artifacts.get("design_spec_file") is None:
+            report(
+                "/artifacts" if "artifacts" in document.value else "",
+                "there is neither design_spec_inline nor design_spec_file",
+            )
+        elif type(inline) is str and (lines := line_count(inline)) > _LINES:
+            report(
+                "/artifacts/design_spec_inline",
+                f"the design spec has {lines} lines; with more than {_LINES} it is a file",
+            )
+
+    def examples(self) -> Iterator[Example]:
+        none: dict[str, Any] = {"design_spec_inline": None, "design_spec_file": None, "notes": []}
+        file = {**none, "design_spec_file": f"{samples.FOLDER}/design-specs/design-spec-form.md"}
+        yield Example(
+            samples.agent_output("OK", none),
+            samples.agent_output("OK", file),
+            path=samples.exchange("Designer", "meta", "output"),
+        )
+
+
+class ResearchOptions(TeamRule):
+    code = "TC548"
+    name = "research-options"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "An option of a research report has the wrong shape, or more than one is recommended."
+    why = "The options are compared member by member; one without effort or with a free id can't be."
+
+    def check_output(self, document: ExchangeDocument, report: Report) -> None:
+        if document.agent is not A.RESEARCHER:
+            return
+        options = items_of(_artifacts(document).get("options"))
+        recommended = []
+        for index, option in enumerate(options):
+            at = f"/artifacts/options/{index}"
+            if type(option) is not dict:
+                report(at, f"option {index} must be an object, not {type_name(option)}")
+                continue
+            for member, problem in _option_problems(option):
+                report(
+                    f"{at}/{member}" if member in option else at, f"option {shown(option.get('id', index))}: {problem}"
+                )
+            recommended += [option.get("id", index)] if option.get("recommended") is True else []
+        if len(recommended) > 1:
+            names = listed(map(shown, recommended))
+            report("/artifacts/options", f"more than one option is recommended: {names}", severity=Severity.WARNING)
+
+    def examples(self) -> Iterator[Example]:
+        option = {"id": "OPT-1", "label": "Sessions", "pros": [], "cons": [], "effort": "low", "recommended": True}
+        owed: dict[str, Any] = {"files_to_create_or_update": [], "notes": []}
+        path = samples.exchange("Researcher", "meta", "output")
+        good = samples.agent_output("OK", {**owed, "options": [option]})
+        yield Example(samples.agent_output("OK", {**owed, "options": [{"id": "A"}]}), good, path=path)
+        both = {**owed, "options": [option, {**option, "id": "OPT-2"}]}
+        yield Example(samples.agent_output("OK", both), good, path=path)
+
+
+def _option_problems(option: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    if not is_option_id(option.get("id")):
+        yield "id", "its id must be OPT- and a number"
+    if type(option.get("label")) is not str:
+        yield "label", "it needs a label"
+    for member in ("pros", "cons"):
+        if type(option.get(member)) is not list or not all(type(item) is str for item in option[member]):
+            yield member, f"it needs a list of {member}, as texts"
+    if not is_member(option.get("effort"), Level):
+        yield "effort", f"{shown(option.get('effort'))} is no effort{suggestion(option.get('effort'), words(Level))}"
+    if type(option.get("recommended")) is not bool:
+        yield "recommended", "it must say whether it is recommended"
+
+
+class WriteOutsideRole(TeamRule):
+    code = "TC549"
+    name = "write-outside-role"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "An agent wrote a file that is beyond its role, in an older session, or outside the repository."
+    why = (
+        "Roles are kept apart so that nobody reviews its own work; older sessions are the record and stay as they are."
+    )
+
+    def check_output(self, document: ExchangeDocument, report: Report) -> None:
+        agent = document.agent
+        if agent is None:
+            return
+        artifacts = _artifacts(document)
+        written = [
+            (f"/artifacts/{name}/{index}", path)
+            for name in WRITTEN_KEYS
+            for index, path in enumerate(items_of(artifacts.get(name)))
+        ]
+        written.append(("/artifacts/design_spec_file", artifacts.get("design_spec_file")))
+        for pointer, path in written:
+            if type(path) is str and not may_write(agent, path, document.session_name):
+                reach = ROLES[agent].reach.value
+                report(pointer, f"{agent.value} may write {reach}, and {shown(path)} is beyond that")
+
+    def examples(self) -> Iterator[Example]:
+        def output(path: str) -> dict[str, Any]:
+            spec = f"{samples.FOLDER}/design-specs/design-spec-form.md"
+            return samples.agent_output(
+                "OK", {"files_to_create_or_update": [path], "design_spec_file": spec, "notes": []}
+            )
+
+        good = output(f"{samples.FOLDER}/design-specs/design-spec-form.md")
+        for bad in ("src/ui.css", "../../etc/passwd", ".agents-work/2025-12-01_old-work/spec.md"):
+            yield Example(output(bad), good, path=samples.exchange("Designer", "meta", "output"))
+
+
+RULES = (
+    SecurityStatusMismatch,
+    ReviewStatusMismatch,
+    ReviewVerdictMismatch,
+    QaFailuresIgnored,
+    CoderSkipsReview,
+    DesignSpecDelivery,
+    ResearchOptions,
+    WriteOutsideRole,
+)

@@ -1,0 +1,370 @@
+"""TC7: a session folder as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from workrail_lint.base.files import CACHE_FOLDER
+from workrail_lint.documents.pointer import child
+from workrail_lint.findings import Severity
+from workrail_lint.rules.base import Example
+from workrail_lint.systems.team import machine
+from workrail_lint.systems.team.documents import ARTIFACTS, KEEPERS, SIDE_FOLDERS, TeamKind, kind_by_name
+from workrail_lint.systems.team.rules import samples
+from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Report, TeamRule
+from workrail_lint.systems.team.unit import Unit
+from workrail_lint.systems.team.vocabulary import (
+    APPROVE_DESIGN_ID,
+    META,
+    REVIEW_STRATEGY_ID,
+    CorrectionStatus,
+    Mode,
+    WorkflowState,
+    is_task_ref,
+    session_parts,
+)
+from workrail_lint.systems.team.wording import shown
+
+S = WorkflowState
+_STATUS, _TASKS, _HISTORY = "status.json", "tasks.yaml", "approve-design-history.jsonl"
+_MOST_STRAYS = 20
+
+
+class SessionNameMismatch(TeamRule):
+    code = "TC701"
+    name = "session-name-mismatch"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "The folder of a session and the session in its status.json have different names."
+    why = "Paths are built from one of them and files are looked for under the other."
+
+    def check_session(self, unit: Unit, report: Report) -> None:
+        name = None if unit.status is None else unit.status["session"]
+        if type(name) is str and name != unit.name:
+            report(
+                "/session",
+                f"the session is {shown(name)}, but its folder is {shown(unit.name)}",
+                path=unit.path(_STATUS),
+            )
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.status("INTAKE", session="2026-03-02_add-login"),
+            samples.status("INTAKE"),
+            path=samples.STATUS,
+            files={samples.SPEC: samples.spec(), samples.ACCEPTANCE: samples.acceptance()},
+        )
+
+
+class SessionArtifactMissing(TeamRule):
+    code = "TC702"
+    name = "session-artifact-missing"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A session lacks a file that it must have in its state."
+    why = "The agents of this state start by reading it."
+
+    def check_session(self, unit: Unit, report: Report) -> None:
+        if _STATUS not in unit.files:
+            report("", f"{_STATUS} is missing from the session", path=unit.folder)
+        for file in machine.required_artifacts(unit.state, unit.mode, unit.session.returns_to):
+            if file not in unit.files and file != _STATUS:
+                report("", f"{file} is missing from the session, which is in state {unit.state}", path=unit.folder)
+
+    def examples(self) -> Iterator[Example]:
+        done = samples.status("DONE", samples.approved(), samples.strategy(), last_ci_result="green")
+        plan = samples.tasks(samples.task(status="completed"))
+        yield Example(
+            done,
+            samples.implementing(),
+            path=samples.STATUS,
+            files=samples.session({samples.STATUS: ..., samples.TASKS: plan}),
+            options={"found_at": samples.FOLDER},
+        )
+
+
+class RetryTaskUnknown(TeamRule):
+    code = "TC703"
+    name = "retry-task-unknown"
+    severity = Severity.ERROR
+    origin = DECIDED
+    summary = "A retry count is kept for a task that is not in tasks.yaml."
+    why = "The count is of no use to any task, and the task it was meant for has none."
+
+    def check_session(self, unit: Unit, report: Report) -> None:
+        known = unit.session.task_ids
+        if unit.status is None or known is None:
+            return
+        for name in unit.status["retry_counts"]:
+            if is_task_ref(name) and name != META and name not in known:
+                at = child("/retry_counts", name)
+                report(at, f"{name} is not in tasks.yaml", path=unit.path(_STATUS), on_name=True)
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.implementing(retry_counts={"T-009": {"FIX_TESTS": 1}}),
+            samples.implementing(retry_counts={"T-001": {"FIX_TESTS": 1}}),
+            path=samples.STATUS,
+            files=samples.session({samples.STATUS: ...}),
+        )
+
+
+def _design_answer(unit: Unit) -> tuple[int, Any] | None:
+    """The place and the answer of the decision about the design."""
+    for index, entry in enumerate((unit.status or {}).get("user_decisions", ())):
+        if entry.get("decision_id") == APPROVE_DESIGN_ID:
+            return index, entry.get("answer")
+    return None
+
+
+def _approving(answer: str, correction: str | None = "queued") -> dict[str, Any]:
+    tracking = {} if correction is None else {"gate_tracking": samples.correction(correction)}
+    return samples.status("APPROVE_DESIGN", samples.approved(answer), **tracking)
+
+
+class HistoryMissing(TeamRule):
+    code = "TC704"
+    name = "history-missing"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A change of the design was requested, and there is no history of it."
+    why = "The request is recorded before the decision is overwritten; without that the next answer erases it."
+
+    def check_session(self, unit: Unit, report: Report) -> None:
+        if unit.status is None or _HISTORY in unit.files:
+            return
+        found = _design_answer(unit)
+        correction = machine.correction_of(unit.status)
+        if found is not None and machine.is_change_request(found[1]):
+            at = f"/user_decisions/{found[0]}/answer"
+            word = f" (correction {correction.value})" if correction else ""
+            report(at, f"a change was requested{word}, but there is no {_HISTORY}", path=unit.path(_STATUS))
+        elif correction not in (None, CorrectionStatus.NONE):
+            at = "/gate_tracking/APPROVE_DESIGN/correction_status"
+            word = correction.value if correction else ""
+            report(at, f"a correction is {word}, but there is no {_HISTORY}", path=unit.path(_STATUS))
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            _approving("changes-requested: b"),
+            _approving("approved", None),
+            path=samples.STATUS,
+            files=samples.session({samples.STATUS: ..., samples.TASKS: ...}),
+        )
+
+
+class HistoryLastMismatch(TeamRule):
+    code = "TC705"
+    name = "history-last-mismatch"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "The requested change in status.json is not the last one in the history."
+    why = "One of the two was written without the other, so nobody knows which change is meant."
+
+    def check_session(self, unit: Unit, report: Report) -> None:
+        found, history = _design_answer(unit), unit.facts(_HISTORY)
+        if found is None or history is None or not machine.is_change_request(found[1]):
+            return
+        if history["last"] != found[1]:
+            at = f"/user_decisions/{found[0]}/answer"
+            message = f"the answer is {shown(found[1])}, but the last line of the history says {shown(history['last'])}"
+            report(at, message, path=unit.path(_STATUS))
+
+    def examples(self) -> Iterator[Example]:
+        recorded = samples.history(samples.request("changes-requested: a"))
+        yield Example(
+            _approving("changes-requested: b"),
+            _approving("changes-requested: a"),
+            path=samples.STATUS,
+            files=samples.session({samples.STATUS: ..., samples.TASKS: ..., samples.HISTORY: recorded}),
+        )
+
+
+class HistoryOrphan(TeamRule):
+    code = "TC706"
+    name = "history-orphan"
+    severity = Severity.ERROR
+    origin = DECIDED
+    summary = "There is a history of requested changes, and no decision about the design."
+    why = "The decision was lost after the history was written."
+
+    def check_session(self, unit: Unit, report: Report) -> None:
+        if unit.status is not None and _HISTORY in unit.files and _design_answer(unit) is None:
+            message = f"changes of the design are recorded, but status.json has no {APPROVE_DESIGN_ID}"
+            report("", message, path=unit.path(_HISTORY))
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.history(),
+            samples.history(),
+            path=samples.HISTORY,
+            files=samples.session({samples.STATUS: samples.status("DESIGN"), samples.TASKS: ...}),
+            options={"good_path": ".agents-work/2026-03-02_other-work/approve-design-history.jsonl"},
+        )
+
+
+class AcceptanceReferenceUnknown(TeamRule):
+    code = "TC707"
+    name = "acceptance-reference-unknown"
+    severity = Severity.WARNING
+    origin = DECIDED
+    summary = "A task names a criterion that acceptance.json does not have."
+    why = "The task is done when something is met that nobody defined."
+
+    def check_session(self, unit: Unit, report: Report) -> None:
+        acceptance = unit.facts("acceptance.json")
+        if acceptance is None:
+            return
+        known = {ident for _, ident in acceptance["ids"]}
+        for task in unit.tasks or ():
+            for pointer, ident in task["criteria"]:
+                if ident not in known:
+                    label = task["id"] or f"task {task['index']}"
+                    report(pointer, f"{label} names {ident}, which is not in acceptance.json", path=unit.path(_TASKS))
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.tasks(samples.task(done_when=["Meets AC-099", "Meets AC-001"])),
+            samples.tasks(samples.task(done_when=["Meets AC-001"])),
+            path=samples.TASKS,
+            files=samples.session({samples.TASKS: ...}),
+        )
+
+
+class AcceptanceUncovered(TeamRule):
+    code = "TC708"
+    name = "acceptance-uncovered"
+    severity = Severity.INFO
+    origin = DECIDED
+    summary = "No task names a criterion."
+    why = "It may be met by accident, or be forgotten until the end."
+
+    def check_session(self, unit: Unit, report: Report) -> None:
+        acceptance = unit.facts("acceptance.json")
+        if acceptance is None or unit.tasks is None:
+            return
+        named = {ident for task in unit.tasks for _, ident in task["criteria"]}
+        for index, ident in acceptance["ids"]:
+            if ident not in named:
+                at = f"/acceptance_criteria/{index}/id"
+                report(at, f"no task names {shown(ident)}", path=unit.path("acceptance.json"))
+
+    def examples(self) -> Iterator[Example]:
+        spec = samples.spec(acceptance="- AC-001: it works.\n- AC-002: it looks good.")
+        yield Example(
+            samples.acceptance(samples.criterion(), samples.criterion("AC-002")),
+            samples.acceptance(),
+            path=samples.ACCEPTANCE,
+            files=samples.session({samples.ACCEPTANCE: ..., samples.SPEC: spec}),
+        )
+
+
+class GateBypassed(TeamRule):
+    code = "TC709"
+    name = "gate-bypassed"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A full session went past a gate without the user's decision."
+    why = "The two gates are where the user decides; a session that skips one builds or reviews what nobody agreed to."
+
+    def check_session(self, unit: Unit, report: Report) -> None:
+        if unit.status is None or unit.mode is not Mode.FULL:
+            return
+        gates = (
+            (S.PLAN, APPROVE_DESIGN_ID, "an approved design", machine.is_design_approved(unit.status)),
+            (S.IMPLEMENT_LOOP, REVIEW_STRATEGY_ID, "a review strategy", machine.strategy_of(unit.status) is not None),
+        )
+        for milestone, ident, needed, passed in gates:
+            if not passed and unit.is_at_or_past(milestone):
+                report(
+                    "/current_state", f"the state is {unit.state}, without {needed} ({ident})", path=unit.path(_STATUS)
+                )
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.status("IMPLEMENT_LOOP", samples.approved()),
+            samples.implementing(),
+            path=samples.STATUS,
+            files=samples.session({samples.STATUS: ...}),
+        )
+
+
+class ContextPathDangling(TeamRule):
+    code = "TC715"
+    name = "context-path-dangling"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A task lists a session artifact that does not exist."
+    why = "It is handed on to the agent of the task, which has to stop when it can't read it."
+
+    def check_session(self, unit: Unit, report: Report) -> None:
+        for task in unit.tasks or ():
+            for pointer, path in task["context_files"]:
+                parts = session_parts(path)
+                if parts is not None and parts[0] == unit.name and parts[1] not in unit.files:
+                    label = task["id"] or "a task"
+                    report(pointer, f"{label} lists {shown(path)}, which does not exist", path=unit.path(_TASKS))
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.tasks(samples.task(context_files=samples.context("adr/ADR-009.md"))),
+            samples.tasks(),
+            path=samples.TASKS,
+            files=samples.session({samples.TASKS: ...}),
+        )
+
+
+class StrayFile(TeamRule):
+    code = "TC717"
+    name = "stray-file"
+    severity = Severity.INFO
+    origin = DECIDED
+    summary = "A file in a session folder is none that the contract knows."
+    why = "No agent looks for it; what it says is lost for the session."
+
+    def check_session(self, unit: Unit, report: Report) -> None:
+        strays = [file for file in sorted(unit.files) if not _is_known(file)]
+        for file in strays[:_MOST_STRAYS]:
+            report("", f"{shown(file)} is none of the files of a session", path=f"{unit.folder}/{file}")
+        if len(strays) > _MOST_STRAYS:
+            report("", f"{len(strays) - _MOST_STRAYS} more files are none of the files of a session", path=unit.folder)
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            "Call the customer.\n",
+            "Call the customer.\n",
+            path=f"{samples.FOLDER}/notes.txt",
+            files=samples.session(),
+            options={"good_path": "notes.txt"},
+        )
+
+
+def _is_known(file: str) -> bool:
+    """An artifact in its place, whatever a side folder holds, or a recorded exchange anywhere."""
+    folder, _, name = file.rpartition("/")
+    if name in KEEPERS or file.startswith(f"{CACHE_FOLDER}/") or file.partition("/")[0] in SIDE_FOLDERS:
+        return True
+    kind = kind_by_name(file)
+    if kind is None:
+        return False
+    if name in ARTIFACTS:
+        return not folder
+    if kind in SIDE_FOLDERS.values():
+        return folder in SIDE_FOLDERS
+    return kind is not TeamKind.SESSION
+
+
+RULES = (
+    SessionNameMismatch,
+    SessionArtifactMissing,
+    RetryTaskUnknown,
+    HistoryMissing,
+    HistoryLastMismatch,
+    HistoryOrphan,
+    AcceptanceReferenceUnknown,
+    AcceptanceUncovered,
+    GateBypassed,
+    ContextPathDangling,
+    StrayFile,
+)

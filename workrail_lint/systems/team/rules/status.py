@@ -1,0 +1,352 @@
+"""TC1: status.json, the decisions in it left to TC2."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from workrail_lint.documents.operations import Insert, Remove, Replace
+from workrail_lint.findings import Severity
+from workrail_lint.findings.fix import safe, unsafe
+from workrail_lint.rules.base import Example
+from workrail_lint.systems.team.machine import is_at_or_past, return_state
+from workrail_lint.systems.team.places import places
+from workrail_lint.systems.team.rules import samples
+from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Document, Report, TeamRule
+from workrail_lint.systems.team.rules.status_facts import timestamps
+from workrail_lint.systems.team.vocabulary import (
+    TASK_STATE_KEYS,
+    BlockerSlug,
+    CiStatus,
+    WorkflowState,
+    is_member,
+    is_session_name,
+    is_text,
+    moment,
+    words,
+)
+from workrail_lint.systems.team.wording import shown, suggestion, type_name
+
+_ALWAYS = ("current_state", "session", "assumptions", "known_issues", "user_decisions", "last_update")
+_LISTS = ("assumptions", "known_issues", "user_decisions")
+
+
+class StatusFieldMissing(TeamRule):
+    code = "TC101"
+    name = "status-field-missing"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "status.json lacks a member that it must have in its state."
+    why = "A resumed session has nothing else to go by: without its state, session or decisions nobody can continue it."
+    fix = "Add an empty list for assumptions, known_issues and user_decisions."
+    fix_safety = "safe"
+
+    def check_status(self, document: Document, report: Report) -> None:
+        value = document.value
+        state = value.get("current_state")
+        integrates = is_at_or_past(state, WorkflowState.INTEGRATE, return_state(value))
+        needed = (*_ALWAYS, "last_ci_result") if integrates else _ALWAYS
+        for name in needed:
+            if name not in value:
+                fix = safe("add an empty list", Insert("", name, None, [])) if name in _LISTS else None
+                where = f" in state {shown(state)}" if name != "current_state" else ""
+                report("", f"'{name}' is missing{where}", fix=fix)
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(samples.status(last_update=...), samples.status(), path=samples.STATUS)
+        fixed = samples.status(known_issues=...)
+        yield Example(
+            samples.status(known_issues=...), samples.status(), {**fixed, "known_issues": []}, path=samples.STATUS
+        )
+
+
+class StatusStateUnknown(TeamRule):
+    code = "TC102"
+    name = "status-state-unknown"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "current_state is no state of the workflow."
+    why = "The state decides who is dispatched next; from one that does not exist there is no way on."
+    fix = "Write the state as it is spelled, when only case or `-` and `_` differ."
+    fix_safety = "safe"
+
+    def check_status(self, document: Document, report: Report) -> None:
+        state = document.value.get("current_state")
+        if type(state) is not str or is_member(state, WorkflowState):
+            return
+        meant = state.upper().replace("-", "_")
+        fix = safe(f"write {meant}", Replace("/current_state", meant)) if is_member(meant, WorkflowState) else None
+        report("/current_state", f"{shown(state)} is no state{suggestion(state, words(WorkflowState))}", fix=fix)
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(samples.status("IMPLEMENT"), samples.status("IMPLEMENT_LOOP"), path=samples.STATUS)
+        good = samples.status("IMPLEMENT_LOOP")
+        yield Example(samples.status("implement-loop"), good, good, path=samples.STATUS)
+
+
+class SessionNameFormat(TeamRule):
+    code = "TC103"
+    name = "session-name-format"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "The session is not named by a day that exists, `_`, and words in kebab case."
+    why = "The name is the folder of the session; every path in every document is built from it."
+
+    def check_status(self, document: Document, report: Report) -> None:
+        name = document.value.get("session")
+        if type(name) is str and not is_session_name(name):
+            report(
+                "/session",
+                f"{shown(name)} is no session name; it is a date and 2 to 4 words, as in 2026-03-01_add-login",
+            )
+
+    def examples(self) -> Iterator[Example]:
+        for bad in ("2026-02-30_add-login", "add-login"):
+            yield Example(samples.status(session=bad), samples.status(), path=samples.STATUS)
+
+
+class SessionSlugLength(TeamRule):
+    code = "TC104"
+    name = "session-slug-length"
+    severity = Severity.WARNING
+    origin = FIXED
+    summary = "The words of the session's name are fewer than 2 or more than 4."
+    why = "One word says too little about what a session was for, and a sentence is no name."
+
+    def check_status(self, document: Document, report: Report) -> None:
+        name = document.value.get("session")
+        if not is_session_name(name):
+            return
+        count = name[11:].count("-") + 1
+        if not 2 <= count <= 4:
+            report("/session", f"{shown(name)} has {count} word{'s' * (count != 1)} after the date; use 2 to 4")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(samples.status(session="2026-03-01_login"), samples.status(), path=samples.STATUS)
+
+
+class StatusFieldType(TeamRule):
+    code = "TC105"
+    name = "status-field-type"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A member of status.json has the wrong JSON type."
+    why = (
+        "Agents append to lists and compare texts; a text where a list belongs is overwritten or breaks the next write."
+    )
+
+    _EXPECTED = (
+        ("/current_state", (str,), "a text"),
+        ("/session", (str,), "a text"),
+        ("/assumptions", (list,), "a list"),
+        ("/assumptions/*", (str,), "a text"),
+        ("/known_issues", (list,), "a list"),
+        ("/known_issues/*", (str,), "a text"),
+        ("/user_decisions", (list,), "a list"),
+        ("/user_decisions/*", (dict,), "an object"),
+        ("/retry_counts", (dict,), "an object"),
+        ("/retry_counts/*", (dict,), "an object"),
+        ("/last_update", (str,), "a text"),
+        ("/blocker", (str,), "a text"),
+        *(
+            (f"/user_decisions/*/{member}", (str,), "a text")
+            for member in ("decision_id", "question", "status", "asked_at", "state_context")
+        ),
+        *(
+            (f"/user_decisions/*/{member}", (str, type(None)), "a text or null")
+            for member in ("answer", "resolved_at", "resolution_reason")
+        ),
+    )
+
+    def check_status(self, document: Document, report: Report) -> None:
+        for pattern, types, expected in self._EXPECTED:
+            for pointer, value in places(document.value, pattern):
+                if type(value) not in types:
+                    report(pointer, f"{pointer} must be {expected}, not {type_name(value)}")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(samples.status(assumptions="none"), samples.status(), path=samples.STATUS)
+        yield Example(samples.status("DESIGN", samples.decision(answer=True)), samples.status(), path=samples.STATUS)
+
+
+class TimestampFormat(TeamRule):
+    code = "TC106"
+    name = "timestamp-format"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A time is not an ISO-8601 date-time."
+    why = (
+        "Times decide what is newer: whether a correction was made, whether a file is stale. A text can't be compared."
+    )
+
+    def check_status(self, document: Document, report: Report) -> None:
+        for pointer, value in timestamps(document.value):
+            if type(value) is str and moment(value) is None:
+                report(pointer, f"{pointer} is {shown(value)}, which is no date-time such as 2026-03-01T10:00:00Z")
+
+    def examples(self) -> Iterator[Example]:
+        for bad in ("yesterday", "2026-02-30T10:00:00Z"):
+            yield Example(samples.status(last_update=bad), samples.status(), path=samples.STATUS)
+
+
+class TimestampNaive(TeamRule):
+    code = "TC107"
+    name = "timestamp-naive"
+    severity = Severity.WARNING
+    origin = DECIDED
+    summary = "A time has no zone."
+    why = "Two agents in two zones would order the same events differently."
+    fix = "Add `Z`, which takes the time for UTC."
+    fix_safety = "unsafe"
+
+    def check_status(self, document: Document, report: Report) -> None:
+        for pointer, value in timestamps(document.value):
+            found = moment(value)
+            if found is not None and not found.has_zone:
+                fix = unsafe("take it for UTC", Replace(pointer, f"{value}Z"))
+                report(pointer, f"{pointer} is {shown(value)}, which has no zone", fix=fix)
+
+    def examples(self) -> Iterator[Example]:
+        good = samples.status(last_update="2026-03-01T10:00:00Z")
+        yield Example(samples.status(last_update="2026-03-01T10:00:00"), good, good, path=samples.STATUS)
+
+
+class StatusHoldsTaskState(TeamRule):
+    code = "TC108"
+    name = "status-holds-task-state"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "status.json tells the status of tasks."
+    why = "The state of tasks lives in tasks.yaml alone; a second place goes stale and is believed all the same."
+    fix = "Delete the member."
+    fix_safety = "unsafe"
+
+    def check_status(self, document: Document, report: Report) -> None:
+        for name in TASK_STATE_KEYS:
+            if name in document.value:
+                fix = unsafe("delete it", Remove(f"/{name}"))
+                report(f"/{name}", f"'{name}' belongs in tasks.yaml", fix=fix, on_name=True)
+
+    def examples(self) -> Iterator[Example]:
+        good = samples.status("IMPLEMENT_LOOP")
+        yield Example(samples.status("IMPLEMENT_LOOP", completed_tasks=["T-001"]), good, good, path=samples.STATUS)
+
+
+class LastUpdateStale(TeamRule):
+    code = "TC109"
+    name = "last-update-stale"
+    severity = Severity.WARNING
+    origin = DECIDED
+    summary = "last_update is earlier than another time in the file."
+    why = "Something was written without touching last_update, so whoever watches the file misses the change."
+
+    def check_status(self, document: Document, report: Report) -> None:
+        updated = moment(document.value.get("last_update"))
+        if updated is None:
+            return
+        times = [(found, value) for _, value in timestamps(document.value) if (found := moment(value)) is not None]
+        latest, value = max(times, key=lambda pair: pair[0].key)
+        if updated < latest:
+            report("/last_update", f"last_update {shown(document.value['last_update'])} is earlier than {shown(value)}")
+
+    def examples(self) -> Iterator[Example]:
+        bad = samples.status("DESIGN", samples.decision(), last_update="2026-03-01T09:00:00Z")
+        yield Example(bad, samples.status("DESIGN", samples.decision()), path=samples.STATUS)
+
+
+class BlockedWithoutReason(TeamRule):
+    code = "TC118"
+    name = "blocked-without-reason"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "The session is BLOCKED, and neither blocker nor known_issues says why."
+    why = "Whoever is to unblock it has nothing to start from."
+
+    def check_status(self, document: Document, report: Report) -> None:
+        value = document.value
+        if (
+            value.get("current_state") == "BLOCKED"
+            and not is_text(value.get("blocker"))
+            and not value.get("known_issues")
+        ):
+            report("/current_state", "the state is BLOCKED; say why in blocker or known_issues")
+
+    def examples(self) -> Iterator[Example]:
+        good = samples.status("BLOCKED", blocker="subagent_failure")
+        yield Example(samples.status("BLOCKED"), good, path=samples.STATUS)
+
+
+class BlockerSlugUnknown(TeamRule):
+    code = "TC119"
+    name = "blocker-slug-unknown"
+    severity = Severity.INFO
+    origin = DECIDED
+    summary = "The blocker is not one of the known words."
+    why = "Tools that react to a blocker know these words; another one needs a person to read it."
+
+    def check_status(self, document: Document, report: Report) -> None:
+        blocker = document.value.get("blocker")
+        if type(blocker) is str and not is_member(blocker, BlockerSlug):
+            report("/blocker", f"{shown(blocker)} is no known blocker{suggestion(blocker, words(BlockerSlug))}")
+
+    def examples(self) -> Iterator[Example]:
+        good = samples.status("BLOCKED", blocker="agent_blocked")
+        yield Example(samples.status("BLOCKED", blocker="stuck"), good, path=samples.STATUS)
+
+
+class CiResultUnknown(TeamRule):
+    code = "TC120"
+    name = "ci-result-unknown"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "last_ci_result is not unknown, green or red."
+    why = "The release waits for green; a word that only looks like it is no answer."
+
+    def check_status(self, document: Document, report: Report) -> None:
+        value = document.value.get("last_ci_result", CiStatus.UNKNOWN.value)
+        if not is_member(value, CiStatus):
+            report("/last_ci_result", f"{shown(value)} is no build result{suggestion(value, words(CiStatus))}")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.status("INTEGRATE", last_ci_result="passing"),
+            samples.status("INTEGRATE", last_ci_result="green"),
+            path=samples.STATUS,
+        )
+
+
+class ReleaseOnRed(TeamRule):
+    code = "TC121"
+    name = "release-on-red"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "The session is in RELEASE or DONE while the last build was red."
+    why = "A red build has to be repaired in FIX_BUILD; what is released now does not build."
+
+    def check_status(self, document: Document, report: Report) -> None:
+        state = document.value.get("current_state")
+        if state in ("RELEASE", "DONE") and document.value.get("last_ci_result") == "red":
+            report("/last_ci_result", f"the state is {state}, but the last build was red")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.status("DONE", last_ci_result="red"),
+            samples.status("DONE", last_ci_result="green"),
+            path=samples.STATUS,
+        )
+
+
+RULES = (
+    StatusFieldMissing,
+    StatusStateUnknown,
+    SessionNameFormat,
+    SessionSlugLength,
+    StatusFieldType,
+    TimestampFormat,
+    TimestampNaive,
+    StatusHoldsTaskState,
+    LastUpdateStale,
+    BlockedWithoutReason,
+    BlockerSlugUnknown,
+    CiResultUnknown,
+    ReleaseOnRed,
+)

@@ -1,0 +1,379 @@
+"""TC3, first half: the members of a task in tasks.yaml."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from workrail_lint.base.js import json_text
+from workrail_lint.findings import Fix, Severity
+from workrail_lint.rules.base import Example
+from workrail_lint.systems.team import edits
+from workrail_lint.systems.team.rules import samples
+from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Backlog, Report, Task, TeamRule
+from workrail_lint.systems.team.vocabulary import (
+    Mode,
+    RiskFlag,
+    TaskStatus,
+    TaskType,
+    is_bare_command,
+    is_check,
+    is_member,
+    is_task_id,
+    is_text,
+    items_of,
+    words,
+)
+from workrail_lint.systems.team.wording import lacking, listed, no_check, shown, suggestion, type_name
+
+CORE = ("id", "status", "goal", "acceptance_checks")
+_PLANNED = ("depends_on", "done_when")
+_ADVISED = ("type", "title", "risk_flags", "non_goals", "files_expected", "context_files")
+_LISTS = ("acceptance_checks", "depends_on", "done_when", "risk_flags", "non_goals", "files_expected", "context_files")
+_TEXT_LISTS = ("done_when", "non_goals", "files_expected", "context_files")
+_LEGACY = {
+    "deps": "depends_on",
+    "owner": "nothing: a task belongs to whoever is dispatched",
+    "checks": "acceptance_checks",
+}
+_TYPES = {"feature": TaskType.FEAT, "bugfix": TaskType.FIX}
+
+
+def lacks(task: Task, name: str) -> bool:
+    """Whether a member is missing or says nothing; a scalar where a list belongs is another matter."""
+    value = task.value.get(name)
+    if name in ("goal", "title"):
+        return not is_text(value)
+    return value is None or value == [] or (type(value) is str and not is_text(value))
+
+
+class TaskFieldMissing(TeamRule):
+    code = "TC303"
+    name = "task-field-missing"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A task lacks its id, status, goal or acceptance_checks."
+    why = "Without them an agent knows neither what to do nor when it is done, and nobody can tell how far it is."
+
+    def check_backlog(self, backlog: Backlog, report: Report) -> None:
+        for index, item in enumerate(items_of(backlog.value.get("tasks"))):
+            if type(item) is not dict:
+                report(f"/tasks/{index}", f"task {index} must be a mapping with id, status, goal and acceptance_checks")
+
+    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
+        for name in CORE:
+            if lacks(task, name):
+                at = task.at(name) if name in task.value else task.pointer
+                report(at, lacking(task.value, name, task.label))
+
+    def examples(self) -> Iterator[Example]:
+        yield Example("tasks:\n  - id: T-001\n", samples.tasks(), path=samples.TASKS)
+        yield Example(samples.tasks(samples.task(goal=" ")), samples.tasks(), path=samples.TASKS)
+
+
+class TaskPlanFieldMissing(TeamRule):
+    code = "TC304"
+    name = "task-plan-field-missing"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A task of a full session lacks depends_on or done_when."
+    why = "The order of work follows from depends_on, and done_when is what a reviewer checks against."
+    fix = "Add an empty depends_on."
+    fix_safety = "safe"
+
+    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
+        if backlog.mode is not Mode.FULL:
+            return
+        if task.value.get("depends_on") is None and "deps" not in task.value:
+            report(
+                task.pointer,
+                f"'depends_on' is missing from {task.label}; write [] when it depends on nothing",
+                fix=_no_dependencies(task, backlog),
+            )
+        if lacks(task, "done_when"):
+            report(task.pointer, f"'done_when' is missing from {task.label}")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(samples.tasks(samples.task(done_when=...)), samples.tasks(), path=samples.TASKS)
+        bad = samples.tasks(samples.task(depends_on=...))
+        goal = "    goal: Show a login form\n"
+        fixed = bad.replace(goal, f"{goal}    depends_on: []\n")
+        yield Example(bad, samples.tasks(), fixed, path=samples.TASKS)
+        empty = samples.tasks().replace("depends_on: []", "depends_on:")
+        yield Example(empty, samples.tasks(), samples.tasks(), path=samples.TASKS)
+
+
+def _no_dependencies(task: Task, backlog: Backlog) -> Fix | None:
+    title = "depend on nothing"
+    if "depends_on" in task.value:
+        return edits.replace(title, backlog.reader, task.at("depends_on"), "[]")
+    return edits.insert(
+        title, backlog.reader, task.pointer, "depends_on", "[]", ("goal", "status", "title", "type", "id")
+    )
+
+
+class TaskAdvisedFieldMissing(TeamRule):
+    code = "TC305"
+    name = "task-advised-field-missing"
+    severity = Severity.WARNING
+    origin = FIXED
+    summary = "A task of a full session lacks members that a plan should have."
+    why = "Type and risk flags decide which reviews run; the rest says what to read and what to leave alone."
+
+    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
+        missing = [n for n in _ADVISED if task.value.get(n) is None or (n == "title" and lacks(task, n))]
+        if missing and backlog.mode is Mode.FULL:
+            report(task.pointer, f"{task.label} has no {listed(missing, 'or')}")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(samples.tasks(samples.task(type=...)), samples.tasks(), path=samples.TASKS)
+
+
+class TaskIdFormat(TeamRule):
+    code = "TC306"
+    name = "task-id-format"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "The id of a task is not `T-` and at least three digits."
+    why = "Dispatches, retry counts and file names refer to tasks by ids of this form."
+
+    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
+        ident = task.value.get("id")
+        if not lacks(task, "id") and not is_task_id(ident):
+            report(task.at("id"), f"{shown(ident)} is no task id; use T-001")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(samples.tasks(samples.task("T1")), samples.tasks(samples.task("T-001")), path=samples.TASKS)
+
+
+class TaskStatusUnknown(TeamRule):
+    code = "TC308"
+    name = "task-status-unknown"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "The status of a task is not one of its five words."
+    why = "The next step of the work is chosen by this word; a task with another one is never picked up, or never done."
+    fix = "Write the status as it is spelled, when only case or `_` differ."
+    fix_safety = "safe"
+
+    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
+        status = task.value.get("status")
+        if lacks(task, "status") or is_member(status, TaskStatus):
+            return
+        fix = None
+        if is_member(task.status, TaskStatus):
+            fix = edits.respell(f"write {task.status}", backlog.reader, task.at("status"), task.status)
+        report(task.at("status"), f"{shown(status)} is no task status{suggestion(status, words(TaskStatus))}", fix=fix)
+
+    def examples(self) -> Iterator[Example]:
+        good = samples.tasks(samples.task(status="in-progress"))
+        yield Example(
+            samples.tasks(samples.task(status="in-progress")).replace("in-progress", "in_progress"),
+            good,
+            good,
+            path=samples.TASKS,
+        )
+        yield Example(samples.tasks(samples.task(status="done")), good, path=samples.TASKS)
+
+
+class TaskTypeUnknown(TeamRule):
+    code = "TC309"
+    name = "task-type-unknown"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "The type of a task is not one of its six words."
+    why = "Whether QA has to look at a task follows from its type."
+    fix = "Write feat for feature and fix for bugfix."
+    fix_safety = "safe"
+
+    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
+        kind = task.value.get("type")
+        if kind is None or is_member(kind, TaskType):
+            return
+        meant = _TYPES.get(kind.casefold()) if type(kind) is str else None
+        fix = edits.respell(f"write {meant.value}", backlog.reader, task.at("type"), meant.value) if meant else None
+        report(task.at("type"), f"{shown(kind)} is no task type{suggestion(kind, words(TaskType))}", fix=fix)
+
+    def examples(self) -> Iterator[Example]:
+        good = samples.tasks(samples.task(type="feat"))
+        yield Example(samples.tasks(samples.task(type="feature")), good, good, path=samples.TASKS)
+        yield Example(samples.tasks(samples.task(type="story")), good, path=samples.TASKS)
+
+
+class CheckPrefix(TeamRule):
+    code = "TC310"
+    name = "check-prefix"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "An acceptance check starts neither with `cmd: ` nor with `manual: `."
+    why = "The prefix says who runs it, a shell or a person; without one nobody does."
+    fix = "Put `cmd: ` in front."
+    fix_safety = "unsafe"
+
+    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
+        for index, entry in enumerate(items_of(task.value.get("acceptance_checks"))):
+            if is_check(entry) or is_mapped_check(entry):
+                continue
+            pointer = task.at("acceptance_checks", index)
+            fix = None
+            if is_bare_command(entry):
+                fix = edits.respell("run it as a command", backlog.reader, pointer, f"cmd: {entry}", unsafe=True)
+            report(pointer, no_check(entry), fix=fix)
+
+    def examples(self) -> Iterator[Example]:
+        good = samples.tasks(samples.task(acceptance_checks=["cmd: npm test"]))
+        bad = good.replace('"cmd: npm test"', "npm test")
+        yield Example(bad, good, good, path=samples.TASKS)
+        yield Example(good.replace("npm test", ""), good, path=samples.TASKS)
+
+
+def is_mapped_check(entry: object) -> bool:
+    """A check that YAML took for a mapping, because nobody quoted it."""
+    return type(entry) is dict and len(entry) == 1 and next(iter(entry)) in ("cmd", "manual")
+
+
+class CheckIsMapping(TeamRule):
+    code = "TC311"
+    name = "check-is-mapping"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "An acceptance check without quotes was read as a mapping."
+    why = "In YAML `cmd: x` is a member named cmd; agents that expect a text find an object."
+    fix = "Quote the whole entry."
+    fix_safety = "safe"
+
+    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
+        for index, entry in enumerate(items_of(task.value.get("acceptance_checks"))):
+            if not is_mapped_check(entry):
+                continue
+            pointer = task.at("acceptance_checks", index)
+            ((name, value),) = entry.items()
+            fix = None
+            if is_text(value):
+                text = json_text(f"{name}: {value}")
+                fix = edits.replace_item("quote the entry", backlog.reader, pointer, text)
+            report(pointer, f"YAML reads this as a mapping with the key '{name}'; quote the whole entry", fix=fix)
+
+    def examples(self) -> Iterator[Example]:
+        good = samples.tasks().replace('["cmd: npm test"]', '\n      - "cmd: npm test"')
+        yield Example(good.replace('"cmd: npm test"', "cmd: npm test"), good, good, path=samples.TASKS)
+        yield Example(good.replace('"cmd: npm test"', "manual: [look]"), good, path=samples.TASKS)
+
+
+class RiskFlagUnknown(TeamRule):
+    code = "TC316"
+    name = "risk-flag-unknown"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A risk flag is not one of its four words."
+    why = "The flag security sends a task to Security; a misspelt one does not."
+
+    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
+        for index, flag in enumerate(items_of(task.value.get("risk_flags"))):
+            if not is_member(flag, RiskFlag):
+                message = f"{shown(flag)} is no risk flag{suggestion(flag, words(RiskFlag))}"
+                report(task.at("risk_flags", index), message)
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.tasks(samples.task(risk_flags=["performance"])),
+            samples.tasks(samples.task(risk_flags=["perf"])),
+            path=samples.TASKS,
+        )
+
+
+class RiskNoneMixed(TeamRule):
+    code = "TC317"
+    name = "risk-none-mixed"
+    severity = Severity.WARNING
+    origin = DECIDED
+    summary = "The flag `none` stands beside others."
+    why = "A task has risks or it has none; one agent reads the first flag, another the second."
+    fix = "Drop none."
+    fix_safety = "safe"
+
+    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
+        flags = items_of(task.value.get("risk_flags"))
+        others = [flag for flag in flags if flag != RiskFlag.NONE]
+        if others and len(others) < len(flags):
+            fix = None
+            if all(is_member(flag, RiskFlag) for flag in others):
+                fix = edits.replace("drop none", backlog.reader, task.at("risk_flags"), edits.yaml_list(others))
+            report(task.at("risk_flags"), f"none stands beside {listed(map(str, others))}", fix=fix)
+
+    def examples(self) -> Iterator[Example]:
+        good = samples.tasks(samples.task(risk_flags=["perf"]))
+        yield Example(samples.tasks(samples.task(risk_flags=["none", "perf"])), good, good, path=samples.TASKS)
+        block = good.replace(" [perf]", "\n    - none\n    - perf")
+        yield Example(block, good, good, path=samples.TASKS)
+
+
+class TaskLegacyKey(TeamRule):
+    code = "TC318"
+    name = "task-legacy-key"
+    severity = Severity.WARNING
+    origin = DECIDED
+    summary = "A task uses a member of an older form of the plan: deps, owner or checks."
+    why = "Nobody reads these members any more, so the dependencies or checks they hold do not count."
+    fix = "Rename deps to depends_on."
+    fix_safety = "safe"
+
+    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
+        for name, instead in _LEGACY.items():
+            if name in task.value:
+                fix = None
+                if name == "deps" and instead not in task.value:
+                    fix = edits.rename("rename it", backlog.reader, task.at(name), instead)
+                report(task.at(name), f"'{name}' is not read any more; use {instead}", fix=fix, on_name=True)
+
+    def examples(self) -> Iterator[Example]:
+        good = samples.tasks(samples.task("T-101"), samples.task("T-102", depends_on=["T-101"]))
+        head, tail = good.split("T-102")
+        yield Example(f"{head}T-102{tail.replace('depends_on', 'deps')}", good, good, path=samples.TASKS)
+        yield Example(samples.tasks(samples.task(owner="Coder")), samples.tasks(), path=samples.TASKS)
+
+
+class ListExpected(TeamRule):
+    code = "TC321"
+    name = "list-expected"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A member that must be a list of texts is something else."
+    why = "An agent that goes through the list goes through the letters of a text instead."
+    fix = "Make a list of the one entry."
+    fix_safety = "safe"
+
+    def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
+        for name in _LISTS:
+            value = task.value.get(name)
+            for index, item in enumerate(items_of(value)):
+                # What a check, a flag or a dependency may be is known to other rules.
+                if name in _TEXT_LISTS and not is_text(item):
+                    report(task.at(name, index), f"'{name}' must hold texts, not {shown(item)}")
+            if value is None or type(value) is list or (lacks(task, name) and name in (*CORE, "done_when")):
+                continue
+            fix = None
+            if is_text(value):
+                text = f"[{json_text(value)}]"
+                fix = edits.replace("make a list of it", backlog.reader, task.at(name), text)
+            report(task.at(name), f"'{name}' must be a list, not {type_name(value)}", fix=fix)
+
+    def examples(self) -> Iterator[Example]:
+        good = samples.tasks(samples.task(done_when=["works"])).replace("[works]", '["works"]')
+        yield Example(good.replace('["works"]', "works"), good, good, path=samples.TASKS)
+        yield Example(good.replace('["works"]', "{a: b}"), good, path=samples.TASKS)
+
+
+RULES = (
+    TaskFieldMissing,
+    TaskPlanFieldMissing,
+    TaskAdvisedFieldMissing,
+    TaskIdFormat,
+    TaskStatusUnknown,
+    TaskTypeUnknown,
+    CheckPrefix,
+    CheckIsMapping,
+    RiskFlagUnknown,
+    RiskNoneMixed,
+    TaskLegacyKey,
+    ListExpected,
+)

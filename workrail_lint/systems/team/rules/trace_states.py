@@ -1,0 +1,376 @@
+"""TC8, first half: how a run moves between states, asks, stores and retries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from workrail_lint.findings import Severity
+from workrail_lint.rules.base import Example
+from workrail_lint.systems.team.machine import ANSWER_TARGETS, GATES, LIMITS, USER_STATES, may_follow
+from workrail_lint.systems.team.rules.base import FIXED, Report, TeamRule
+from workrail_lint.systems.team.trace import Event, Trace
+from workrail_lint.systems.team.vocabulary import (
+    APPROVE_DESIGN_ID,
+    AgentName,
+    FixLoop,
+    WorkflowState,
+    is_member,
+    strings_of,
+)
+from workrail_lint.systems.team.wording import listed, shown
+
+S = WorkflowState
+_GATE_OF = {gate: ident for ident, gate in GATES.items()}
+TRACE = "team/example.trace.json"
+
+
+def trace(*events: dict[str, Any], mode: str = "full", **members: Any) -> dict[str, Any]:
+    """A trace document for an example."""
+    numbered = [{"n": number, **event} for number, event in enumerate(events, 1)]
+    return {"pack": "team", "mode": mode, **members, "trace": numbered}
+
+
+def enter(state: str) -> dict[str, Any]:
+    return {"event": "enter_state", "state": state}
+
+
+def at(state: str, event: str, **members: Any) -> dict[str, Any]:
+    return {"event": event, "state": state, **members}
+
+
+def _asking(state: str, ident: str) -> list[dict[str, Any]]:
+    """A question asked the right way: stored, read back, asked, answered."""
+    return [
+        at(state, "write", file="status.json", set=[f"{ident}=pending"]),
+        at(state, "verify", ok=True),
+        at(state, "ask", decisions=[ident]),
+        at(state, "user_reply", decisions=[ident]),
+    ]
+
+
+def _answering(state: str, ident: str, status: str = "answered") -> list[dict[str, Any]]:
+    return [
+        at(state, "write", file="status.json", set=[f"{ident}={status}"]),
+        at(state, "verify", ok=True),
+        at(state, "decision", id=ident, status=status),
+    ]
+
+
+_GATE, _DESIGN = "APPROVE_DESIGN", APPROVE_DESIGN_ID
+
+
+class IllegalTransition(TeamRule):
+    code = "TC801"
+    name = "illegal-transition"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A run went from one state to another that may not follow it."
+    why = "What the skipped state was there for did not happen."
+
+    def check_trace(self, trace: Trace, report: Report) -> None:
+        previous: Event | None = None
+        before_question: WorkflowState | None = None
+        happened = "enter_state"
+        for event in trace.events:
+            if event.name != "enter_state":
+                happened = _told(event)
+                continue
+            state = event.state
+            last = previous.state if previous is not None else None
+            if previous is not None and last is not None and state is not None:
+                allowed = may_follow(last, state, previous.mode)
+                if last is S.ASK_USER and before_question is not None:
+                    # The session returns to where it came from, or repairs what the user decided to repair.
+                    allowed = state in (before_question, S.BLOCKED, *ANSWER_TARGETS)
+                if not allowed:
+                    report(event.pointer, f"{state.value} may not follow {last.value} on the event {shown(happened)}")
+            if state is S.ASK_USER:
+                before_question = last
+            previous = event
+            happened = "enter_state"
+
+    def examples(self) -> Iterator[Example]:
+        good = trace(enter("INTAKE"), enter("DESIGN"), enter("APPROVE_DESIGN"), enter("PLAN"))
+        yield Example(trace(enter("INTAKE"), enter("DESIGN"), enter("PLAN")), good, path=TRACE)
+
+
+def _told(event: Event) -> str:
+    """An event in a message: its name, and what it is about."""
+    return " ".join(filter(None, (str(event.name), *map(event.text, ("agent", "task", "id", "status", "to")))))
+
+
+class AskBeforePersist(TeamRule):
+    code = "TC802"
+    name = "ask-before-persist"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A question was asked before its pending entry was on disk."
+    why = "A session that breaks off now does not know that it asked, nor what."
+
+    def check_trace(self, trace: Trace, report: Report) -> None:
+        stored = set(trace.pending)
+        staged: dict[str, bool] = {}  # decision to whether it is being written as pending
+        for event in trace.events:
+            if event.name == "write" and event.text("file") == "status.json":
+                for pair in strings_of(event.data.get("set")):
+                    ident, _, status = pair.partition("=")
+                    staged[ident] = status == "pending"
+            elif event.name == "verify":
+                if event.data.get("ok") is True:
+                    stored |= {ident for ident, pending in staged.items() if pending}
+                    stored -= {ident for ident, pending in staged.items() if not pending}
+                staged = {}
+            elif event.name == "ask":
+                missing = [ident for ident in event.decisions if ident not in stored]
+                if missing:
+                    report(event.pointer, f"{listed(missing)} asked before the pending entry was stored and read back")
+
+    def examples(self) -> Iterator[Example]:
+        asked = _asking(_GATE, _DESIGN)
+        yield Example(trace(enter(_GATE), asked[2], asked[0], asked[1]), trace(enter(_GATE), *asked), path=TRACE)
+
+
+class LeaveBeforeVerify(TeamRule):
+    code = "TC803"
+    name = "leave-before-verify"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A state that asks the user was left before every decision written there was read back."
+    why = "The answer may not be on disk, and nobody will ask again."
+
+    def check_trace(self, trace: Trace, report: Report) -> None:
+        current: WorkflowState | None = None
+        unverified: dict[str, None] = {}
+        has_failed = False
+        for event in trace.events:
+            if event.name == "enter_state":
+                # What can't be stored ends in BLOCKED, and that is right; what nobody looked at may not end there.
+                is_excused = event.state is current or (event.state is S.BLOCKED and has_failed)
+                if current in USER_STATES and unverified and not is_excused:
+                    place = current.value if current else ""
+                    report(event.pointer, f"{place} was left before {listed(unverified)} had been read back")
+                unverified = {}
+                has_failed = False
+                current = event.state
+            elif event.name == "write" and event.text("file") == "status.json":
+                unverified.update(dict.fromkeys(event.decisions))
+            elif event.name == "verify" and event.data.get("ok") is True:
+                unverified = {}
+            elif event.name in ("verify", "write_error"):
+                has_failed = True
+
+    def examples(self) -> Iterator[Example]:
+        asked, answered = _asking(_GATE, _DESIGN), _answering(_GATE, _DESIGN)
+        yield Example(
+            trace(enter(_GATE), *asked, answered[0], enter("PLAN")),
+            trace(enter(_GATE), *asked, *answered, enter("PLAN")),
+            path=TRACE,
+        )
+
+
+class ReaskBudget(TeamRule):
+    code = "TC804"
+    name = "reask-budget"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = f"A gate was asked again more than {LIMITS.reasks} times, or given up earlier though nobody cancelled."
+    why = "The user gets four chances to answer: fewer take the decision away, more never end."
+
+    def check_trace(self, trace: Trace, report: Report) -> None:
+        asks = dict.fromkeys(GATES, 0)
+        refused: set[str] = set()
+        for event in trace.events:
+            if event.name == "enter_state" and event.state in _GATE_OF:
+                asks[_GATE_OF[event.state]] = 0
+            elif event.name == "ask":
+                for ident in set(event.decisions) & asks.keys():
+                    asks[ident] += 1
+                    if asks[ident] > LIMITS.reasks + 1:
+                        gate = GATES[ident].value
+                        report(
+                            event.pointer, f"{gate} was asked {asks[ident]} times; {LIMITS.reasks} re-asks are allowed"
+                        )
+            elif event.name == "user_reply" and event.data.get("cancel"):
+                refused |= set(event.decisions)
+            elif event.name == "decision" and (ident := event.text("id")) in asks:
+                given_up = event.text("status") == "cancelled" and ident not in refused
+                if given_up and asks[ident] <= LIMITS.reasks:
+                    report(
+                        event.pointer,
+                        f"{GATES[ident].value} was given up after {asks[ident]} asks, though nobody cancelled it",
+                    )
+                asks[ident] = 0
+
+    def examples(self) -> Iterator[Example]:
+        asked = _asking(_GATE, _DESIGN)
+        again = asked[2:]
+        cancelled = [*_answering(_GATE, _DESIGN, "cancelled"), enter("BLOCKED")]
+        good = trace(enter(_GATE), *asked, *again * 3, *cancelled)
+        yield Example(trace(enter(_GATE), *asked, *again * 4, *cancelled), good, path=TRACE)
+        yield Example(trace(enter(_GATE), *asked, *again, *cancelled), good, path=TRACE)
+
+
+class WriteRetryBudget(TeamRule):
+    code = "TC805"
+    name = "write-retry-budget"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = (
+        f"A file was written again more than {LIMITS.rewrites} times, or the user was asked again for want of a write."
+    )
+    why = "The answer is kept in memory and written again; the user does not pay for a disk that fails."
+
+    def check_trace(self, trace: Trace, report: Report) -> None:
+        failures: dict[str, int] = {}  # file to how often in a row it could not be written or read back
+        last = ""
+        for event in trace.events:
+            file = event.text("file")
+            if event.name in ("write", "write_error"):
+                rewrites = failures.get(file, 0)
+                if rewrites > LIMITS.rewrites:
+                    report(
+                        event.pointer,
+                        f"{file} is written again for the {rewrites}th time; {LIMITS.rewrites} are allowed",
+                    )
+                if event.name == "write_error":
+                    failures[file] = rewrites + 1
+                last = file
+            elif event.name == "verify":
+                failures[last] = 0 if event.data.get("ok") is True else failures.get(last, 0) + 1
+            elif event.name == "enter_state":
+                failures = {}
+            elif event.name == "ask" and (count := failures.get("status.json", 0)):
+                told = f"{count} write{'s' * (count > 1)} of status.json failed"
+                report(event.pointer, f"{listed(event.decisions)} asked because {told}")
+
+    def examples(self) -> Iterator[Example]:
+        asked, answered = _asking(_GATE, _DESIGN), _answering(_GATE, _DESIGN)
+        lost = [answered[0], at(_GATE, "verify", ok=False)]
+        good = trace(enter(_GATE), *asked, *lost, *answered, enter("PLAN"))
+        yield Example(trace(enter(_GATE), *asked, *lost, asked[2], *answered), good, path=TRACE)
+        yield Example(trace(enter(_GATE), *asked, *lost * 4, *answered), good, path=TRACE)
+
+
+class DispatchRetryBudget(TeamRule):
+    code = "TC806"
+    name = "dispatch-retry-budget"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = f"A dispatch was retried more than {LIMITS.dispatch_retries} times, or with another input."
+    why = "A retry repeats what failed, unchanged; what needs another input is another dispatch."
+
+    def check_trace(self, trace: Trace, report: Report) -> None:
+        inputs: dict[tuple[str, str], Any] = {}
+        for event in trace.named("dispatch"):
+            key = event.text("agent"), event.text("task")
+            attempt = event.number("attempt")
+            if attempt > LIMITS.dispatch_retries + 1:
+                report(
+                    event.pointer,
+                    f"{key[0]} with {key[1]} is in attempt {attempt}; {LIMITS.dispatch_retries + 1} are allowed",
+                )
+            given = event.data.get("input")
+            if attempt > 1 and given is not None and inputs.get(key, given) != given:
+                report(event.pointer, f"{key[0]} with {key[1]} was retried with another input in attempt {attempt}")
+            inputs[key] = given
+
+    def examples(self) -> Iterator[Example]:
+        def attempts(count: int) -> list[dict[str, Any]]:
+            work = {"agent": "Coder", "task": "T-001"}
+            tried = [
+                (at(loop, "dispatch", **work, attempt=n), at(loop, "dispatch_error", **work, attempt=n))
+                for n in range(1, count + 1)
+            ]
+            return [event for pair in tried for event in pair]
+
+        loop = "IMPLEMENT_LOOP"
+        yield Example(trace(enter(loop), *attempts(4)), trace(enter(loop), *attempts(3), enter("BLOCKED")), path=TRACE)
+
+
+class RepairBudget(TeamRule):
+    code = "TC807"
+    name = "repair-budget"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = f"A repair loop was entered more than {LIMITS.repairs} times for one task, and the user was not asked."
+    why = "After three repairs that did not help, another one will not either; the user has to choose a way."
+
+    def check_trace(self, trace: Trace, report: Report) -> None:
+        entries: dict[tuple[str, str], int] = {}
+        loop = ""  # that was entered, and whose task is still to be told
+        for event in trace.events:
+            if event.name == "enter_state":
+                entries = {} if event.state is S.ASK_USER else entries
+                loop = event.text("state") if is_member(event.data.get("state"), FixLoop) else ""
+            elif loop and event.name in ("retry_count", "dispatch"):
+                key, loop = (event.text("task"), loop), ""
+                entries[key] = entries.get(key, 0) + 1
+                if entries[key] > LIMITS.repairs or event.number("count") > LIMITS.repairs:
+                    report(
+                        event.pointer,
+                        f"{key[1]} was entered for {key[0]} more than {LIMITS.repairs} times without asking the user",
+                    )
+
+    def examples(self) -> Iterator[Example]:
+        def rounds(count: int) -> list[dict[str, Any]]:
+            return [
+                event
+                for number in range(1, count + 1)
+                for event in (
+                    enter("FIX_TESTS"),
+                    at("FIX_TESTS", "retry_count", task="T-001", loop="FIX_TESTS", count=number),
+                    enter("IMPLEMENT_LOOP"),
+                )
+            ]
+
+        yield Example(
+            trace(enter("IMPLEMENT_LOOP"), *rounds(4)),
+            trace(enter("IMPLEMENT_LOOP"), *rounds(3), enter("ASK_USER")),
+            path=TRACE,
+        )
+
+
+class DecisionTriggerIgnored(TeamRule):
+    code = "TC817"
+    name = "decision-trigger-ignored"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "Security needed a decision, and the next state was not ASK_USER."
+    why = "The finding was neither fixed nor accepted by anybody who may accept it."
+
+    def check_trace(self, trace: Trace, report: Report) -> None:
+        waiting: Event | None = None
+        for event in trace.named("reply", "enter_state"):
+            if event.name == "reply":
+                if event.agent is AgentName.SECURITY and event.text("status") == "NEEDS_DECISION":
+                    waiting = event
+            elif waiting is not None:
+                if event.state is not S.ASK_USER:
+                    report(
+                        waiting.pointer,
+                        f"Security needs a decision about {waiting.task or 'its task'}, but {event.text('state')} "
+                        "follows instead of ASK_USER",
+                    )
+                waiting = None
+
+    def examples(self) -> Iterator[Example]:
+        loop = "IMPLEMENT_LOOP"
+        asked = [
+            enter(loop),
+            at(loop, "dispatch", agent="Security", task="T-001", attempt=1),
+            at(loop, "reply", agent="Security", status="NEEDS_DECISION"),
+        ]
+        yield Example(trace(*asked, enter("FIX_SECURITY")), trace(*asked, enter("ASK_USER")), path=TRACE)
+
+
+RULES = (
+    IllegalTransition,
+    AskBeforePersist,
+    LeaveBeforeVerify,
+    ReaskBudget,
+    WriteRetryBudget,
+    DispatchRetryBudget,
+    RepairBudget,
+    DecisionTriggerIgnored,
+)

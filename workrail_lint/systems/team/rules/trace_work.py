@@ -1,0 +1,413 @@
+"""TC8, second half: who worked, who wrote, and which gates a task passed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from workrail_lint.findings import Severity
+from workrail_lint.rules.base import Example
+from workrail_lint.systems.team.machine import CORE_AGENTS, LEAN_FORBIDDEN, MESSAGE_PARTS
+from workrail_lint.systems.team.rules.base import FIXED, Report, TeamRule
+from workrail_lint.systems.team.rules.trace_states import TRACE, at, enter, trace
+from workrail_lint.systems.team.trace import Event, Trace
+from workrail_lint.systems.team.vocabulary import (
+    META,
+    AgentName,
+    Mode,
+    Strategy,
+    TaskStatus,
+    WorkflowState,
+    is_member,
+    session_parts,
+    strings_of,
+)
+from workrail_lint.systems.team.wording import listed, shown
+
+S = WorkflowState
+A = AgentName
+_LOOP = "IMPLEMENT_LOOP"
+_OWNED = ("spec.md", "acceptance.json", "architecture.md")
+_OWNED_FOLDERS = ("adr/", "research/", "design-specs/")
+
+
+def _work(agent: str, task: str = "T-001", status: str = "OK", state: str = _LOOP) -> list[dict[str, Any]]:
+    """A dispatch done the right way, and its reply."""
+    return [
+        at(state, "read_status"),
+        at(state, "dispatch", agent=agent, task=task, attempt=1),
+        at(state, "reply", agent=agent, status=status),
+    ]
+
+
+def _completed(task: str = "T-001", by: str | None = None) -> dict[str, Any]:
+    return at(_LOOP, "task_status", task=task, status="completed", **({} if by is None else {"by": by}))
+
+
+class CorrectionDispatchedTwice(TeamRule):
+    code = "TC808"
+    name = "correction-dispatched-twice"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A correction of the design was dispatched though it had been dispatched already."
+    why = "Two agents, or one agent twice, change the design for one request; the second undoes or repeats the first."
+
+    def check_trace(self, trace: Trace, report: Report) -> None:
+        granted = 0
+        status = ""
+        for event in trace.named("correction", "dispatch"):
+            if event.name == "correction":
+                status = event.text("to")
+                granted = granted + 1 if status == "dispatched" else 0
+            elif event.state is S.APPROVE_DESIGN and event.number("attempt") <= 1:
+                if granted == 0:
+                    report(
+                        event.pointer,
+                        f"{event.text('agent')} is dispatched, but the correction is {status or 'dispatched'} already",
+                    )
+                granted = max(0, granted - 1)
+
+    def examples(self) -> Iterator[Example]:
+        state = "APPROVE_DESIGN"
+        sent = [at(state, "correction", to="dispatched", agent="Architect"), *_work("Architect", META, state=state)]
+        done = at(state, "correction", to="completed")
+        yield Example(
+            trace(enter(state), *sent, *_work("Architect", META, state=state), done),
+            trace(enter(state), *sent, done),
+            path=TRACE,
+        )
+
+
+class RoleBoundary(TeamRule):
+    code = "TC809"
+    name = "role-boundary"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "The Orchestrator wrote outside the session folder, or wrote an artifact that an agent owns."
+    why = "It coordinates and never does the work itself; only a lean intake that failed three times is its own."
+
+    def check_trace(self, trace: Trace, report: Report) -> None:
+        for event in trace.named("write"):
+            file = event.text("file")
+            if event.by != A.ORCHESTRATOR:
+                continue
+            outside = file.startswith("repo:") and not _is_own_session(file, trace)
+            owned = file in _OWNED or file.startswith(_OWNED_FOLDERS)
+            is_taken_over = owned and event.state is not S.INTAKE_LEAN
+            if outside or is_taken_over or (file == "report.md" and event.mode is Mode.FULL):
+                report(event.pointer, f"the Orchestrator wrote {shown(file.removeprefix('repo:'))}")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            trace(enter(_LOOP), at(_LOOP, "write", file="repo:src/a.py")),
+            trace(enter(_LOOP), at(_LOOP, "write", file="repo:src/a.py", by="Coder")),
+            path=TRACE,
+        )
+
+
+def _is_own_session(file: str, trace: Trace) -> bool:
+    parts = session_parts(file.removeprefix("repo:"))
+    return parts is not None and trace.session in ("", parts[0])
+
+
+class CoderSetCompleted(TeamRule):
+    code = "TC810"
+    name = "coder-set-completed"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A task was set to completed by somebody else than the Orchestrator."
+    why = "A task is completed when its gates have passed, which whoever implemented it can't know."
+
+    def check_trace(self, trace: Trace, report: Report) -> None:
+        for event in _promotions(trace):
+            if event.by != A.ORCHESTRATOR:
+                report(event.pointer, f"{event.by} set {event.text('task')} to completed")
+
+    def examples(self) -> Iterator[Example]:
+        passed = [enter(_LOOP), *_work("Coder"), *_work("Reviewer")]
+        yield Example(trace(*passed, _completed(by="Coder")), trace(*passed, _completed()), path=TRACE)
+
+
+def _promotions(trace: Trace) -> list[Event]:
+    return [event for event in trace.named("task_status") if event.text("status") == TaskStatus.COMPLETED]
+
+
+class PromotedWithoutGates(TeamRule):
+    code = "TC811"
+    name = "promoted-without-gates"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A task was completed without the OK of everybody it needs."
+    why = "What was not reviewed, tested or checked for security counts as done."
+
+    def check_trace(self, trace: Trace, report: Report) -> None:
+        passed: set[tuple[str, str]] = set()
+        for event in trace.events:
+            if event.name == "reply":
+                key = event.text("agent"), event.task
+                (passed.add if event.text("status") == "OK" else passed.discard)(key)
+            elif event.name == "decision":
+                passed |= {(agent, event.text("task")) for agent in _waived(event)}
+            elif event.name == "task_status" and event.text("status") == TaskStatus.COMPLETED:
+                task = event.text("task")
+                missing = [a.value for a in trace.required(task) if not {(a.value, task), (a.value, META)} & passed]
+                if missing:
+                    report(event.pointer, f"{task} is completed without the OK of {listed(missing)}")
+
+    def examples(self) -> Iterator[Example]:
+        work = [enter(_LOOP), *_work("Coder"), *_work("Reviewer")]
+        needed: dict[str, Any] = {"required": {"T-001": ["Security"]}}
+        yield Example(
+            trace(*work, _completed(), **needed),
+            trace(*work, *_work("Security"), _completed(), **needed),
+            path=TRACE,
+        )
+
+
+class CoreAgentNotRun(TeamRule):
+    code = "TC812"
+    name = "core-agent-not-run"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A full run is DONE, and one of the nine core agents never worked."
+    why = "Each of them is there for a part that no other does, such as security or documentation."
+
+    def check_trace(self, trace: Trace, report: Report) -> None:
+        if trace.is_resumed:
+            return  # who worked before is not in this trace
+        seen = {event.agent for event in trace.named("dispatch")}
+        for event in trace.named("enter_state"):
+            missing = [agent.value for agent in CORE_AGENTS if agent not in seen]
+            if event.state is S.DONE and event.mode is Mode.FULL and missing:
+                report(event.pointer, f"the run is DONE without {listed(missing)}")
+
+    def examples(self) -> Iterator[Example]:
+        def run(*agents: str) -> dict[str, Any]:
+            work = [event for agent in agents for event in _work(agent)]
+            return trace(*work, enter("DONE"))
+
+        names = [agent.value for agent in CORE_AGENTS]
+        yield Example(run(*names[:-1]), run(*names), path=TRACE)
+
+
+class FinalReviewCount(TeamRule):
+    code = "TC813"
+    name = "final-review-count"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "The final review is missing, was done twice, or was done in a lean run."
+    why = "Per-batch reviews see one task at a time, so one review looks across; single-final is that review already."
+
+    def check_trace(self, trace: Trace, report: Report) -> None:
+        final = 0
+        is_waived = False
+        entered: list[WorkflowState | None] = []
+        for event in trace.events:
+            is_final = event.agent is A.REVIEWER and event.task == META
+            if event.name == "dispatch" and is_final:
+                if event.mode is Mode.LEAN:
+                    report(event.pointer, f"a lean run has no final review, and this is number {final + 1}")
+                elif trace.strategy is Strategy.SINGLE_FINAL and final:
+                    report(event.pointer, f"with single-final there is one review, and this is number {final + 1}")
+            elif event.name == "reply" and is_final and event.text("status") == "OK":
+                final += 1
+            elif event.name == "decision" and event.text("task") == META and A.REVIEWER in _waived(event):
+                is_waived = True  # the user lives with what the review found, whatever is repaired later
+            elif event.name == "enter_state":
+                per_batch = event.mode is Mode.FULL and trace.strategy is Strategy.PER_BATCH
+                # After a repair of the build the review has been.
+                from_loop = entered[-1:] == [S.IMPLEMENT_LOOP] and S.INTEGRATE not in entered
+                if event.state is S.INTEGRATE and from_loop and per_batch and not (final or is_waived):
+                    report(
+                        event.pointer, "INTEGRATE follows 0 final reviews; with per-batch one looks across all tasks"
+                    )
+                if event.state in (S.FIX_REVIEW, S.FIX_TESTS, S.FIX_SECURITY):
+                    final = 0  # a repair sends the whole pass round again
+                entered.append(event.state)
+
+    def examples(self) -> Iterator[Example]:
+        done = [enter(_LOOP), *_work("Coder"), *_work("Reviewer"), _completed()]
+        final = _work("Reviewer", META)
+        yield Example(trace(*done, enter("INTEGRATE")), trace(*done, *final, enter("INTEGRATE")), path=TRACE)
+        once = trace(enter(_LOOP), *final, enter("INTEGRATE"), strategy="single-final")
+        yield Example(trace(enter(_LOOP), *final, *final, strategy="single-final"), once, path=TRACE)
+
+
+def _waived(event: Event) -> list[str]:
+    return strings_of(event.data.get("waives"))
+
+
+class StrategyNotReread(TeamRule):
+    code = "TC814"
+    name = "strategy-not-reread"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A Reviewer, QA or Security was dispatched without reading status.json first."
+    why = "The strategy is what stands on disk, not what somebody remembers."
+
+    def check_trace(self, trace: Trace, report: Report) -> None:
+        is_fresh = False
+        for event in trace.named("read_status", "dispatch"):
+            if event.name == "read_status":
+                is_fresh = True
+                continue
+            if not is_fresh and event.mode is Mode.FULL and event.agent in (A.REVIEWER, A.QA, A.SECURITY):
+                report(
+                    event.pointer,
+                    f"{event.text('agent')} is dispatched with no read of status.json since the last dispatch",
+                )
+            is_fresh = False
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            trace(enter(_LOOP), *_work("Reviewer"), *_work("QA")[1:]),
+            trace(enter(_LOOP), *_work("Reviewer"), *_work("QA")),
+            path=TRACE,
+        )
+
+
+class LeanAgentForbidden(TeamRule):
+    code = "TC815"
+    name = "lean-agent-forbidden"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A lean run dispatched an agent that only full runs have."
+    why = "If the work needs design, planning or documentation, it is not lean."
+
+    def check_trace(self, trace: Trace, report: Report) -> None:
+        for event in trace.named("dispatch"):
+            if event.mode is Mode.LEAN and event.agent in LEAN_FORBIDDEN:
+                report(event.pointer, f"a lean run does not dispatch {event.text('agent')}")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            trace(enter(_LOOP), *_work("Docs"), mode="lean"),
+            trace(enter(_LOOP), *_work("Coder"), mode="lean"),
+            path=TRACE,
+        )
+
+
+class ReviewerSkipped(TeamRule):
+    code = "TC816"
+    name = "reviewer-skipped"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A task was completed, and no Reviewer was ever dispatched for it."
+    why = "There is no work without review, in lean runs neither."
+
+    def check_trace(self, trace: Trace, report: Report) -> None:
+        reviewed: set[str] = set()
+        for event in trace.named("dispatch", "decision", "task_status"):
+            if event.name == "dispatch":
+                reviewed |= {event.task} if event.agent is A.REVIEWER else set()
+            elif event.name == "decision":
+                # Only what a review refused can be lifted; in a resumed run that review came before.
+                reviewed |= {event.text("task")} if A.REVIEWER in _waived(event) else set()
+            elif event.text("status") == TaskStatus.COMPLETED and not {event.text("task"), META} & reviewed:
+                report(event.pointer, f"{event.text('task')} is completed without a review")
+
+    def examples(self) -> Iterator[Example]:
+        coded = [enter(_LOOP), *_work("Coder")]
+        yield Example(
+            trace(*coded, _completed(), mode="lean"),
+            trace(*coded, *_work("Reviewer"), _completed(), mode="lean"),
+            path=TRACE,
+        )
+
+
+class PreviousSessionTouched(TeamRule):
+    code = "TC818"
+    name = "previous-session-touched"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "Something was written in the folder of another session."
+    why = "Older sessions are the record of what was decided then; they are read, never changed."
+
+    def check_trace(self, trace: Trace, report: Report) -> None:
+        for event in trace.named("write", "write_error"):
+            file = event.text("file").removeprefix("repo:")
+            parts = session_parts(file)
+            is_other = parts is not None and trace.session not in ("", parts[0])
+            if file.startswith("../") or is_other:
+                wrote = "wrote" if event.name == "write" else "tried to write"
+                report(event.pointer, f"{event.by} {wrote} {shown(file)}, which belongs to another session")
+
+    def examples(self) -> Iterator[Example]:
+        def wrote(session: str) -> dict[str, Any]:
+            file = f"repo:.agents-work/{session}/spec.md"
+            return trace(enter(_LOOP), at(_LOOP, "write", file=file, by="Coder"), session="2026-03-01_add-login")
+
+        yield Example(wrote("2026-02-01_old-work"), wrote("2026-03-01_add-login"), path=TRACE)
+
+
+class DispatchMessageIncomplete(TeamRule):
+    code = "TC819"
+    name = "dispatch-message-incomplete"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "The message of a dispatch lacks a part, or its parts are out of order."
+    why = "The agent starts from this message alone: its role, the contract, the conventions, the session, its input."
+
+    def check_trace(self, trace: Trace, report: Report) -> None:
+        for event in trace.named("dispatch"):
+            if type(event.data.get("parts")) is not list:
+                continue
+            parts = strings_of(event.data["parts"])
+            has_conventions = event.data.get("conventions") is True
+            wanted = [p.name for p in MESSAGE_PARTS if not p.optional or has_conventions or "conventions" in parts]
+            missing = [name for name in wanted if name not in parts]
+            if missing:
+                report(event.pointer, f"the message to {event.text('agent')} lacks {listed(missing)}")
+            elif parts != wanted:
+                report(
+                    event.pointer,
+                    f"the parts of the message to {event.text('agent')} are out of order: {listed(parts)}",
+                )
+
+    def examples(self) -> Iterator[Example]:
+        def sent(*parts: str) -> dict[str, Any]:
+            dispatch = at(
+                _LOOP, "dispatch", agent="Coder", task="T-001", attempt=1, conventions=True, parts=list(parts)
+            )
+            return trace(enter(_LOOP), dispatch)
+
+        names = [part.name for part in MESSAGE_PARTS]
+        good = sent(*names)
+        yield Example(sent(*(name for name in names if name != "conventions")), good, path=TRACE)
+        yield Example(sent(*reversed(names)), good, path=TRACE)
+
+
+class ForeignDecisionWrite(TeamRule):
+    code = "TC820"
+    name = "foreign-decision-write"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A user decision was written by somebody else than the Orchestrator."
+    why = "The Orchestrator alone asks, so it alone knows what the user said."
+
+    def check_trace(self, trace: Trace, report: Report) -> None:
+        for event in trace.named("write"):
+            if event.by != A.ORCHESTRATOR and event.decisions and is_member(event.by, AgentName):
+                report(event.pointer, f"{event.by} wrote {listed(event.decisions)}")
+
+    def examples(self) -> Iterator[Example]:
+        def wrote(**by: str) -> dict[str, Any]:
+            return trace(enter("INTAKE"), at("INTAKE", "write", file="status.json", set=["UD-1=answered"], **by))
+
+        yield Example(wrote(by="SpecAgent"), wrote(), path=TRACE)
+
+
+RULES = (
+    CorrectionDispatchedTwice,
+    RoleBoundary,
+    CoderSetCompleted,
+    PromotedWithoutGates,
+    CoreAgentNotRun,
+    FinalReviewCount,
+    StrategyNotReread,
+    LeanAgentForbidden,
+    ReviewerSkipped,
+    PreviousSessionTouched,
+    DispatchMessageIncomplete,
+    ForeignDecisionWrite,
+)

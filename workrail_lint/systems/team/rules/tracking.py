@@ -1,0 +1,254 @@
+"""TC1: what status.json keeps count of: repairs, runtime flags and corrections of the design."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from workrail_lint.documents.pointer import child
+from workrail_lint.findings import Severity
+from workrail_lint.rules.base import Example
+from workrail_lint.systems.team.machine import CORRECTORS, LIMITS
+from workrail_lint.systems.team.places import places
+from workrail_lint.systems.team.rules import samples
+from workrail_lint.systems.team.rules.base import FIXED, Document, Report, TeamRule
+from workrail_lint.systems.team.rules.status_facts import GATE, gate_of
+from workrail_lint.systems.team.vocabulary import (
+    META,
+    CorrectionStatus,
+    FixLoop,
+    is_member,
+    is_task_ref,
+    members_of,
+    words,
+)
+from workrail_lint.systems.team.wording import listed, shown, suggestion, type_name
+
+_DISPATCH_MEMBERS = ("agent", "task_id", "at")
+
+
+class RetryCountRange(TeamRule):
+    code = "TC110"
+    name = "retry-count-range"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = f"A retry count is not an integer from 0 to {LIMITS.repairs}."
+    why = "After the third repair the user has to be asked; a larger number means that nobody was."
+
+    def check_status(self, document: Document, report: Report) -> None:
+        for pointer, value in places(document.value, "/retry_counts/*/*"):
+            if type(value) is not int or not 0 <= value <= LIMITS.repairs:
+                _, _, task, loop = pointer.split("/")
+                report(pointer, f"{shown(value)} is no count for {loop} of {task}; it is 0 to {LIMITS.repairs}")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.status("IMPLEMENT_LOOP", retry_counts={"T-001": {"FIX_TESTS": 4}}),
+            samples.status("IMPLEMENT_LOOP", retry_counts={"T-001": {"FIX_TESTS": 3}}),
+            path=samples.STATUS,
+        )
+
+
+class RetryLoopUnknown(TeamRule):
+    code = "TC111"
+    name = "retry-loop-unknown"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A retry count is kept for something that is no repair loop."
+    why = "The count of a loop that does not exist is never looked at, so the real loop has no limit."
+
+    def check_status(self, document: Document, report: Report) -> None:
+        for pointer, counts in places(document.value, "/retry_counts/*"):
+            for loop in members_of(counts):
+                if not is_member(loop, FixLoop):
+                    message = f"{shown(loop)} is no repair loop{suggestion(loop, words(FixLoop))}"
+                    report(child(pointer, loop), message, on_name=True)
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.status("IMPLEMENT_LOOP", retry_counts={"T-001": {"FIX_LINT": 1}}),
+            samples.status("IMPLEMENT_LOOP", retry_counts={"T-001": {"FIX_BUILD": 1}}),
+            path=samples.STATUS,
+        )
+
+
+class RetryKeyFormat(TeamRule):
+    code = "TC112"
+    name = "retry-key-format"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A retry count is kept for something that is neither a task nor `meta`."
+    why = "The count can't be found again by the id of the task it belongs to."
+
+    def check_status(self, document: Document, report: Report) -> None:
+        for name in members_of(document.value.get("retry_counts")):
+            if not is_task_ref(name):
+                report(child("/retry_counts", name), f"{shown(name)} is no task; use T-001 or meta", on_name=True)
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.status("IMPLEMENT_LOOP", retry_counts={"task1": {}}),
+            samples.status("IMPLEMENT_LOOP", retry_counts={"T-001": {}, "meta": {}}),
+            path=samples.STATUS,
+        )
+
+
+class RuntimeFlagsShape(TeamRule):
+    code = "TC113"
+    name = "runtime-flags-shape"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "runtime_flags lacks one of its two members, or one has the wrong type."
+    why = "Every dispatch reads the flag first; a wrong one makes agents skip the project's conventions."
+
+    def check_status(self, document: Document, report: Report) -> None:
+        if "runtime_flags" not in document.value:
+            return
+        flags = document.value["runtime_flags"]
+        if type(flags) is not dict:
+            report("/runtime_flags", f"runtime_flags must be an object, not {type_name(flags)}")
+            return
+        for name, expected, types in (
+            ("copilot_instructions_exists", "true or false", (bool,)),
+            ("copilot_checked_at", "a date-time", (str,)),
+        ):
+            if name not in flags:
+                report("/runtime_flags", f"'{name}' is missing from runtime_flags")
+            elif type(flags[name]) not in types:
+                report(f"/runtime_flags/{name}", f"'{name}' must be {expected}, not {type_name(flags[name])}")
+
+    def examples(self) -> Iterator[Example]:
+        good = {"copilot_instructions_exists": True, "copilot_checked_at": "2026-03-01T09:00:00Z"}
+        for bad in ({**good, "copilot_instructions_exists": "yes"}, {"copilot_instructions_exists": True}):
+            yield Example(samples.status(runtime_flags=bad), samples.status(runtime_flags=good), path=samples.STATUS)
+
+
+class GateTrackingShape(TeamRule):
+    code = "TC114"
+    name = "gate-tracking-shape"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "gate_tracking holds something besides APPROVE_DESIGN, or has the wrong structure."
+    why = "It guards against sending the same correction twice; in another shape it guards nothing."
+
+    def check_status(self, document: Document, report: Report) -> None:
+        if "gate_tracking" not in document.value:
+            return
+        tracking = document.value["gate_tracking"]
+        if type(tracking) is not dict:
+            report("/gate_tracking", f"gate_tracking must be an object, not {type_name(tracking)}")
+            return
+        for name in tracking:
+            if name != "APPROVE_DESIGN":
+                message = f"{shown(name)} is not tracked; gate_tracking has APPROVE_DESIGN alone"
+                report(child("/gate_tracking", name), message, on_name=True)
+        gate = tracking.get("APPROVE_DESIGN", {})
+        if type(gate) is not dict:
+            report(GATE, f"APPROVE_DESIGN must be an object, not {type_name(gate)}")
+            return
+        last = gate.get("last_correction_dispatch")
+        if last is not None and type(last) is not dict:
+            message = f"last_correction_dispatch must be an object or null, not {type_name(last)}"
+            report(f"{GATE}/last_correction_dispatch", message)
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.status(gate_tracking={"REVIEW_STRATEGY": {}}),
+            samples.status(gate_tracking={"APPROVE_DESIGN": {}}),
+            path=samples.STATUS,
+        )
+
+
+class CorrectionStatusUnknown(TeamRule):
+    code = "TC115"
+    name = "correction-status-unknown"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "correction_status is not one of its four words."
+    why = "On resume it alone says whether a correction still has to be sent, or must not be sent again."
+
+    def check_status(self, document: Document, report: Report) -> None:
+        value = gate_of(document.value).get("correction_status")
+        if value is not None and not is_member(value, CorrectionStatus):
+            message = f"{shown(value)} is no correction status{suggestion(value, words(CorrectionStatus))}"
+            report(f"{GATE}/correction_status", message)
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            samples.status("APPROVE_DESIGN", gate_tracking=samples.correction("done")),
+            samples.status("APPROVE_DESIGN", gate_tracking=samples.correction("completed")),
+            path=samples.STATUS,
+        )
+
+
+class CorrectionDispatchMissing(TeamRule):
+    code = "TC116"
+    name = "correction-dispatch-missing"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "A correction is dispatched or completed, and nothing says who was asked when."
+    why = "Without the time of the dispatch nobody can tell on resume whether the artifact was changed since."
+
+    def check_status(self, document: Document, report: Report) -> None:
+        gate = gate_of(document.value)
+        state = gate.get("correction_status")
+        if state not in ("dispatched", "completed"):
+            return
+        last = gate.get("last_correction_dispatch")
+        if last is None or (type(last) is dict and all(last.get(name) is None for name in _DISPATCH_MEMBERS)):
+            report(f"{GATE}/correction_status", f"the correction is {state}, but last_correction_dispatch is missing")
+
+    def examples(self) -> Iterator[Example]:
+        bad = samples.correction("dispatched", last_correction_dispatch=...)
+        yield Example(
+            samples.status("APPROVE_DESIGN", gate_tracking=bad),
+            samples.status("APPROVE_DESIGN", gate_tracking=samples.correction("dispatched")),
+            path=samples.STATUS,
+        )
+
+
+class CorrectionDispatchPartial(TeamRule):
+    code = "TC117"
+    name = "correction-dispatch-partial"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "last_correction_dispatch is set in part, or names an agent or a task that corrects nothing."
+    why = "A correction goes to SpecAgent, Architect or Designer with task meta; half a record proves nothing."
+
+    def check_status(self, document: Document, report: Report) -> None:
+        last = gate_of(document.value).get("last_correction_dispatch")
+        if type(last) is not dict:
+            return
+        pointer = f"{GATE}/last_correction_dispatch"
+        unset = [name for name in _DISPATCH_MEMBERS if last.get(name) is None]
+        if 0 < len(unset) < len(_DISPATCH_MEMBERS):
+            at = child(pointer, unset[0]) if unset[0] in last else pointer
+            report(at, f"{listed(unset)} {'are' if len(unset) > 1 else 'is'} not set; set all three, or none")
+        agents = tuple(agent.value for agent in CORRECTORS)
+        if last.get("agent") is not None and last["agent"] not in agents:
+            report(f"{pointer}/agent", f"{shown(last['agent'])} makes no corrections; it is {listed(agents, 'or')}")
+        if last.get("task_id") is not None and last["task_id"] != META:
+            report(f"{pointer}/task_id", f"a correction belongs to task meta, not {shown(last['task_id'])}")
+        if last.get("at") is not None and type(last["at"]) is not str:
+            report(f"{pointer}/at", f"'at' must be a date-time, not {type_name(last['at'])}")
+
+    def examples(self) -> Iterator[Example]:
+        bad = {"agent": "Coder", "task_id": "meta", "at": None}
+        yield Example(
+            samples.status(
+                "APPROVE_DESIGN", gate_tracking=samples.correction("dispatched", last_correction_dispatch=bad)
+            ),
+            samples.status("APPROVE_DESIGN", gate_tracking=samples.correction("dispatched")),
+            path=samples.STATUS,
+        )
+
+
+RULES = (
+    RetryCountRange,
+    RetryLoopUnknown,
+    RetryKeyFormat,
+    RuntimeFlagsShape,
+    GateTrackingShape,
+    CorrectionStatusUnknown,
+    CorrectionDispatchMissing,
+    CorrectionDispatchPartial,
+)

@@ -1,0 +1,226 @@
+"""The scenario of a team session. The JSON Schema that ships is generated from here."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Discriminator, Field, Tag
+
+from workrail_lint.documents.models.base import Closed
+from workrail_lint.documents.models.scalars import AnyText, Array, FilledText, Listed, Maybe, Number, OneOf, Text
+from workrail_lint.documents.models.unions import ByPresence, ByType
+from workrail_lint.systems.scenario.model import LockId, Name
+from workrail_lint.systems.team.scenario_words import CheckResult, Defaults, ReplyFault, WriteFault
+from workrail_lint.systems.team.vocabulary import (
+    SESSION_NAME,
+    AgentName,
+    CiStatus,
+    DecisionStatus,
+    Mode,
+    ProjectType,
+    TaskStatus,
+    WorkflowState,
+)
+
+Count = Annotated[int, Number(1, whole=True)]
+Whole = Annotated[int, Number(0, whole=True)]
+SessionName = Annotated[str, Text(pattern=SESSION_NAME)]
+# A text as it is, anything else as JSON; null for a file that its agent would write by itself and now does not.
+Files = dict[str, Any]
+
+
+class Resume(Closed):
+    """A session that was begun earlier."""
+
+    resume: Annotated[
+        Annotated[FilledText, Tag("string")] | Annotated[Files, Tag("object")], Discriminator(ByType())
+    ] = Field(description="A folder with the files of the session, relative to this file; or the files themselves.")
+    as_: Maybe[OneOf[WorkflowState]] = Field(
+        None,
+        alias="as",
+        description="The state to go on with, for a session that is BLOCKED for another reason than a gate.",
+    )
+    mtimes: Maybe[dict[str, FilledText]] = Field(
+        None, description="When files were last written; the others are as old as the virtual clock."
+    )
+
+
+class RepoState(Closed):
+    """What the agents are told about the repository."""
+
+    branch: Maybe[FilledText] = Field(None, description="The branch; main when left out.")
+    ci_status: Maybe[OneOf[CiStatus]] = Field(None, alias="ci_status", description="What the last build said.")
+
+
+class Request(Closed):
+    """What the user asked for."""
+
+    user_goal: Maybe[FilledText] = Field(None, alias="user_goal", description="The goal, in one sentence.")
+    project_type: Maybe[OneOf[ProjectType]] = Field(None, alias="project_type", description="What is being built.")
+    constraints: Maybe[Listed[AnyText]] = Field(None, description="What has to be kept to.")
+    repo_state: Maybe[RepoState] = Field(None, alias="repo_state", description="The repository at the start.")
+    tools_available: Maybe[Listed[FilledText]] = Field(
+        None, alias="tools_available", description="The tools of the agents; the five known ones when left out."
+    )
+
+
+class Flags(Closed):
+    """What is special about the request."""
+
+    ui: Maybe[bool] = Field(None, description="Something is to be seen, so the Designer works too.")
+    research: Maybe[bool] = Field(None, description="Something has to be found out, so the Researcher works too.")
+    sensitive: Maybe[Listed[FilledText]] = Field(
+        None, description="Tasks that touch authentication, input or the network, so Security looks at them."
+    )
+    ask_on_notes: Maybe[bool] = Field(
+        None, description="Whether PASS WITH NOTES is shown to the user; it is when left out."
+    )
+
+
+class Reply(Closed):
+    """What an agent does in one dispatch."""
+
+    output: Maybe[dict[str, Any]] = Field(
+        None, description="Members of its output, merged over the smallest valid output of its role."
+    )
+    text: Maybe[AnyText] = Field(None, description="The text of its reply, instead of an output.")
+    files: Maybe[Files] = Field(
+        None, description="What it writes, below the session folder or, with `repo:` in front, below the repository."
+    )
+    fault: Maybe[OneOf[ReplyFault]] = Field(None, description="How the dispatch fails.")
+
+
+class Refusal(Closed):
+    """The user refuses to decide."""
+
+    cancel: FilledText = Field(description="Why.")
+
+
+class Moot(Closed):
+    """The question has become moot."""
+
+    skip: FilledText = Field(description="Why.")
+
+
+Answer = Annotated[
+    Annotated[AnyText, Tag("string")]
+    | Annotated[None, Tag("null")]
+    | Annotated[
+        Annotated[Refusal, Tag("cancel")] | Annotated[Moot, Tag("skip")],
+        Discriminator(ByPresence({"cancel": "cancel", "skip": "skip"})),
+        Tag("object"),
+    ],
+    Discriminator(ByType()),
+]
+Corrector = OneOf[AgentName]
+Correctors = Annotated[
+    Annotated[Corrector, Tag("string")] | Annotated[Annotated[tuple[Corrector, ...], Array(1)], Tag("array")],
+    Discriminator(ByType()),
+]
+Results = Annotated[
+    Annotated[OneOf[CheckResult], Tag("string")]
+    | Annotated[Annotated[tuple[OneOf[CheckResult], ...], Array(1)], Tag("array")],
+    Discriminator(ByType()),
+]
+
+
+class Fault(Closed):
+    """A write that goes wrong."""
+
+    op: Literal["write"] = Field(description="What goes wrong.")
+    file: FilledText = Field(description="The file, below the session folder.")
+    nth: Count = Field(description="Which write of it, from 1; only writes that the trace shows are counted.")
+    kind: OneOf[WriteFault] = Field(description="How it goes wrong.")
+
+
+class Limits(Closed):
+    """Where a run counts as endless."""
+
+    steps: Maybe[Count] = Field(None, description="How many events it may have; 500 when left out.")
+
+
+class Team(Closed):
+    """The session that is played: who says what, and what goes wrong."""
+
+    mode: Maybe[OneOf[Mode]] = Field(None, description="The path; full when left out, told from the files on resume.")
+    session: Maybe[SessionName] = Field(None, description="The name of the session.")
+    start: Maybe[
+        Annotated[Annotated[Literal["new"], Tag("string")] | Annotated[Resume, Tag("object")], Discriminator(ByType())]
+    ] = Field(None, description="Where it starts; with a new session when left out.")
+    request: Maybe[Request] = Field(None, description="What the user asked for.")
+    flags: Maybe[Flags] = Field(None, description="What is special about it.")
+    repository: Maybe[dict[str, AnyText]] = Field(None, description="Files of the repository, by path.")
+    replies: Maybe[dict[str, Reply]] = Field(
+        None, description="What agents do, by `Agent/task#n`: the nth dispatch of that agent with that task."
+    )
+    defaults: Maybe[OneOf[Defaults]] = Field(
+        None, description="What agents do otherwise: the least that is right, or nothing, which fails the scenario."
+    )
+    corrections: Maybe[Listed[Correctors]] = Field(
+        None, description="Who corrects the design, one entry for each change request; Architect when left out."
+    )
+    user: Maybe[dict[str, Listed[Answer]]] = Field(
+        None, description="What the user says, by decision id: a text, null for nothing, or a refusal."
+    )
+    faults: Maybe[Listed[Fault]] = Field(None, description="Writes that go wrong.")
+    checks: Maybe[dict[str, Results]] = Field(
+        None, description="How the commands of checks end; of several results the last one stays. They pass otherwise."
+    )
+    limits: Maybe[Limits] = Field(None, description="Where the run counts as endless.")
+
+
+class ExpectedDecision(Closed):
+    """A decision at the end, as far as it matters."""
+
+    status: Maybe[OneOf[DecisionStatus]] = Field(None, description="Its status.")
+    answer: Maybe[AnyText] = Field(None, description="Its answer.")
+    reason: Maybe[AnyText] = Field(None, description="Why it was closed without an answer.")
+
+
+class ExpectedBlocker(Closed):
+    """A blocker, as far as it matters."""
+
+    code: FilledText = Field(description="Its code.")
+    pointer: Maybe[dict[str, AnyText]] = Field(None, description="What it is about.")
+    message: Maybe[FilledText] = Field(None, description="A part of its message.")
+    fix: Maybe[FilledText] = Field(None, description="A part of what it suggests.")
+
+
+_Decision = Annotated[
+    Annotated[OneOf[DecisionStatus], Tag("string")] | Annotated[ExpectedDecision, Tag("object")],
+    Discriminator(ByType()),
+]
+_Blocker = Annotated[
+    Annotated[FilledText, Tag("string")] | Annotated[ExpectedBlocker, Tag("object")], Discriminator(ByType())
+]
+
+
+class Expectations(Closed):
+    """What has to be true of the run. What is left out may be anything, but for the two that say otherwise."""
+
+    final_state: Maybe[OneOf[WorkflowState]] = Field(None, description="Where it ends; DONE when left out.")
+    states: Maybe[Listed[OneOf[WorkflowState]]] = Field(None, description="The states, in order.")
+    dispatches: Maybe[Listed[FilledText]] = Field(
+        None, description="The dispatches as `Agent/task`, in order, without those that were sent again."
+    )
+    decisions: Maybe[dict[str, _Decision]] = Field(None, description="Decisions at the end, by id.")
+    tasks: Maybe[dict[str, OneOf[TaskStatus]]] = Field(None, description="Tasks at the end, all of them.")
+    retry_counts: Maybe[dict[str, dict[str, Whole]]] = Field(None, description="The repairs that were counted.")
+    known_issues: Maybe[Whole] = Field(None, description="How many known issues there are at the end.")
+    blockers: Maybe[Listed[_Blocker]] = Field(None, description="Every blocker, in order.")
+    findings: Maybe[Listed[FilledText]] = Field(
+        None, description="The codes of all errors and warnings, in order; when left out, there may be no error."
+    )
+
+
+class TeamScenario(Closed):
+    """A simulated team session, and what has to come of it."""
+
+    schema_: Maybe[AnyText] = Field(None, alias="$schema", description="The schema an editor checks the file with.")
+    name: Maybe[Name] = Field(None, description="What the test is called; the file name when left out.")
+    description: Maybe[AnyText] = Field(None, description="What the scenario is there to show.")
+    team: Team = Field(description="The session.")
+    expect: Maybe[Expectations] = Field(None, description="What has to be true of the run.")
+    enforces: Maybe[Listed[LockId]] = Field(None, description="The locks that this scenario enforces.")
+    golden: Maybe[bool] = Field(None, description="Whether the run is compared with a golden; it is when left out.")
+    skip: Maybe[FilledText] = Field(None, description="Why the scenario is not run.")

@@ -1,0 +1,189 @@
+"""What a document may know about the session it belongs to: its files, its state, its tasks.
+
+Read from disk once per folder and run. Whatever can't be read counts as not there; the rules about that file say
+what is wrong with it.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any
+
+from workrail_lint.documents.json_reader import MAX_BYTES, read_json
+from workrail_lint.systems.team import machine
+from workrail_lint.systems.team.documents import MAX_YAML_BYTES, Place, is_session_folder, place_of
+from workrail_lint.systems.team.vocabulary import SESSIONS_FOLDER, Mode, Strategy, items_of
+
+if TYPE_CHECKING:
+    from workrail_lint.documents.yaml_reader import YamlDocument
+
+# A folder with more files than this is no session; the walk ends instead of going on for ever.
+MAX_FILES = 20_000
+
+
+class Session:
+    """The facts of one session folder."""
+
+    def __init__(
+        self,
+        folder: str,
+        name: str,
+        files: frozenset[str],
+        status: dict[str, Any] | None,
+        tasks: list[dict[str, Any]] | None,
+    ) -> None:
+        self.folder = folder
+        self.name = name
+        self.files = files  # below the folder, with slashes
+        self.status = status  # None when there is none, or none that can be read
+        self.tasks = tasks  # the same
+
+    @property
+    def state(self) -> str | None:
+        state = (self.status or {}).get("current_state")
+        return state if type(state) is str else None
+
+    @property
+    def returns_to(self) -> str | None:
+        return machine.return_state(self.status) if self.status is not None else None
+
+    @property
+    def strategy(self) -> Strategy | None:
+        return machine.strategy_of(self.status) if self.status is not None else None
+
+    @cached_property
+    def task_ids(self) -> frozenset[str] | None:
+        """The ids of the plan; None when there is no plan."""
+        if self.tasks is None:
+            return None
+        return frozenset(task["id"] for task in self.tasks if type(task.get("id")) is str)
+
+    def mode(self, option: Mode | None = None) -> Mode:
+        count = None if self.tasks is None else len(self.tasks)
+        has_architecture = "architecture.md" in self.files
+        return machine.inferred_mode(self.status, has_architecture=has_architecture, task_count=count, option=option)
+
+    def in_folder(self, name: str) -> list[str]:
+        """The Markdown files of a side folder, by their paths below the session."""
+        return sorted(file for file in self.files if file.startswith(f"{name}/") and file.endswith(".md"))
+
+    def path_of(self, file: str) -> str:
+        """A file of the session as other documents name it."""
+        return f"{SESSIONS_FOLDER}/{self.name}/{file}"
+
+
+class Sessions:
+    """The sessions a run has met, each read when it is first asked for, and again when a fix has changed it."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, tuple[list[Any], Session]] = {}
+        self._places: dict[str, Place | None] = {}
+
+    def of_file(self, path: str) -> tuple[Place, Session] | None:
+        """The session whose folder a file stands in."""
+        folder = os.path.dirname(path)
+        beside = self._places.get(folder)
+        if beside is None:
+            beside = self._places[folder] = place_of(path)
+        if beside is None:
+            return None
+        place = beside._replace(file=_relative(path, beside.folder))
+        return place, self.at(place.folder, place.name)
+
+    def named(self, name: str, path: str) -> Session | None:
+        """The session of a name, looked for in the `.agents-work` of a folder above a file."""
+        if not name or "/" in name or name in (os.curdir, os.pardir):
+            return None
+        above = os.path.dirname(os.path.abspath(path))
+        while True:
+            folder = os.path.join(above, SESSIONS_FOLDER, name)
+            if os.path.isdir(folder) and is_session_folder(folder):
+                return self.at(folder, name)
+            if os.path.dirname(above) == above:
+                return None
+            above = os.path.dirname(above)
+
+    def at(self, folder: str, name: str) -> Session:
+        status_file, tasks_file = os.path.join(folder, "status.json"), os.path.join(folder, "tasks.yaml")
+        stamps = [_stamp(status_file), _stamp(tasks_file)]
+        known = self._known.get(folder)
+        if known is None or known[0] != stamps:
+            files = list_files(folder)
+            status = _status(status_file) if "status.json" in files else None
+            tasks = _tasks(tasks_file) if "tasks.yaml" in files else None
+            known = self._known[folder] = stamps, Session(folder, name, frozenset(files), status, tasks)
+        return known[1]
+
+
+def _stamp(path: str) -> tuple[int, int] | None:
+    """What changes when a file does."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
+def _relative(path: str, folder: str) -> str:
+    prefix = f"{folder}/"
+    shown = path.replace(os.sep, "/")
+    return shown[len(prefix) :] if shown.startswith(prefix) else os.path.relpath(path, folder).replace(os.sep, "/")
+
+
+def list_files(folder: str) -> list[str]:
+    """The files below a folder, sorted. Links to folders are not followed."""
+    found: list[str] = []
+    for above, folders, names in os.walk(folder):
+        folders.sort()
+        inner = os.path.relpath(above, folder).replace(os.sep, "/")
+        found += [name if inner == "." else f"{inner}/{name}" for name in names]
+        if len(found) > MAX_FILES:
+            break
+    return sorted(found[:MAX_FILES])
+
+
+def leads_out(path: str, folder: str) -> bool:
+    """Whether a file is a link to a place outside its session folder."""
+    if not os.path.islink(path):
+        return False
+    inside = os.path.realpath(folder) + os.sep
+    return not os.path.realpath(path).startswith(inside)
+
+
+def read_artifact(path: str, limit: int = MAX_BYTES) -> bytes | None:
+    """The bytes of a regular file that is not too large; None for anything else."""
+    try:
+        if not os.path.isfile(path) or os.path.getsize(path) > limit:
+            return None
+        with open(path, "rb") as file:
+            return file.read(limit + 1)
+    except (OSError, ValueError):
+        return None
+
+
+def _status(path: str) -> dict[str, Any] | None:
+    data = read_artifact(path)
+    document = None if data is None else read_json(data)
+    return document.value if document is not None and document.readable and type(document.value) is dict else None
+
+
+def _tasks(path: str) -> list[dict[str, Any]] | None:
+    data = read_artifact(path, MAX_YAML_BYTES)
+    return None if data is None else plan_tasks(data)
+
+
+def plan_tasks(data: bytes) -> list[dict[str, Any]] | None:
+    """The tasks of a plan, to be looked at and not to be changed; None for a text that holds no plan."""
+    document = plan_document(data)
+    if not document.readable or type(document.value) is not dict:
+        return None
+    return [task for task in items_of(document.value.get("tasks")) if type(task) is dict]
+
+
+@lru_cache(maxsize=4)
+def plan_document(data: bytes | str) -> YamlDocument:
+    """A plan as it was read. Every file of a session asks for it, and YAML is slow to read."""
+    from workrail_lint.documents.yaml_reader import read_yaml
+
+    return read_yaml(data, max_bytes=MAX_YAML_BYTES)

@@ -1,0 +1,176 @@
+"""A session folder as one unit: the little that each file contributes, and what that makes together.
+
+A record is plain JSON, so that it can be kept and carried between processes; it holds no more than the rules about
+a whole session ask for.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workrail_lint.documents.pointer import child
+from workrail_lint.systems.team import machine
+from workrail_lint.systems.team.documents import TeamKind
+from workrail_lint.systems.team.options import TeamOptions
+from workrail_lint.systems.team.rules.base import Backlog, Document
+from workrail_lint.systems.team.sections import Sections
+from workrail_lint.systems.team.session import Session
+from workrail_lint.systems.team.vocabulary import Mode, WorkflowState, ac_ids_in, items_of, members_of, task_ids_in
+
+K = TeamKind
+_DECISION_MEMBERS = ("decision_id", "status", "answer", "state_context")
+_LONGEST_ANSWER = 500
+
+
+def record_of(document: Document) -> dict[str, Any] | None:
+    """What a document tells the rules about its session; None when it stands in none or has nothing to tell."""
+    place = document.place
+    if place is None or not document.reader.readable:
+        return None
+    makers = {
+        K.STATUS: _status,
+        K.TASKS: _tasks,
+        K.ACCEPTANCE: _acceptance,
+        K.SPEC: _spec,
+        K.HISTORY: _history,
+    }
+    if document.kind not in makers:
+        return None
+    facts = makers[document.kind](document)
+    return {"folder": place.folder, "name": place.name, "file": place.file, "kind": document.kind.value, "facts": facts}
+
+
+def _status(document: Document) -> dict[str, Any]:
+    """status.json, cut down to what the machine and the rules look at."""
+    value = document.value
+    entries = [
+        {member: _short(entry.get(member)) for member in _DECISION_MEMBERS} if type(entry) is dict else {}
+        for entry in items_of(value.get("user_decisions"))
+    ]
+    gate = members_of(members_of(value.get("gate_tracking")).get("APPROVE_DESIGN"))
+    issues = [item for item in items_of(value.get("known_issues")) if type(item) is str]
+    return {
+        "current_state": _short(value.get("current_state")),
+        "session": _short(value.get("session")),
+        "user_decisions": entries,
+        "gate_tracking": {"APPROVE_DESIGN": {"correction_status": _short(gate.get("correction_status"))}},
+        "retry_counts": {
+            task: {loop: count for loop, count in members_of(counts).items() if type(count) is int}
+            for task, counts in members_of(value.get("retry_counts")).items()
+        },
+        "waived": sorted({task for issue in issues for task in task_ids_in(issue)}),
+    }
+
+
+def _short(value: object) -> object:
+    """A scalar, cut where nobody reads any more but told apart from others; what is no scalar is left out."""
+    if type(value) is str and len(value) > _LONGEST_ANSWER:
+        from hashlib import sha256
+
+        return f"{value[:_LONGEST_ANSWER]} {sha256(value.encode('utf-8', 'surrogatepass')).hexdigest()}"
+    return value if value is None or type(value) in (bool, int, float, str) else None
+
+
+def _tasks(document: Document) -> dict[str, Any]:
+    assert isinstance(document, Backlog)
+    return {
+        "tasks": [
+            {
+                "index": task.index,
+                "id": task.id,
+                "status": task.status,
+                "criteria": _named_criteria(task.value, task.pointer),
+                "context_files": [
+                    [task.at("context_files", index), item]
+                    for index, item in enumerate(items_of(task.value.get("context_files")))
+                    if type(item) is str
+                ],
+            }
+            for task in document.tasks
+        ]
+    }
+
+
+def _named_criteria(value: dict[str, Any], pointer: str) -> list[list[str]]:
+    """Where a task names which acceptance criterion."""
+    found: list[list[str]] = []
+    stack: list[tuple[object, str]] = [(value, pointer)]
+    while stack:
+        item, place = stack.pop()
+        if type(item) is str:
+            found += [[place, ident] for ident in ac_ids_in(item)]
+        elif type(item) is dict:
+            stack += [(inner, child(place, name)) for name, inner in reversed(item.items())]
+        elif type(item) is list:
+            stack += [(inner, child(place, i)) for i, inner in reversed(list(enumerate(item)))]
+    return found
+
+
+def _acceptance(document: Document) -> dict[str, Any]:
+    items = enumerate(items_of(document.value.get("acceptance_criteria")))
+    return {"ids": [[i, item["id"]] for i, item in items if type(item) is dict and type(item.get("id")) is str]}
+
+
+def _spec(document: Document) -> dict[str, Any]:
+    found = Sections(document.reader, document.options.aliases).criteria()
+    return {"title": None if found is None else found[0], "ids": [] if found is None else found[1]}
+
+
+def _history(document: Document) -> dict[str, Any]:
+    answers = [line.value.get("answer") for line in document.reader.lines if type(line.value) is dict]
+    return {"last": _short(answers[-1]) if answers else None}
+
+
+class Unit:
+    """A session folder and what its files said."""
+
+    def __init__(
+        self, folder: str, name: str, files: list[str], records: dict[str, dict[str, Any]], options: TeamOptions
+    ) -> None:
+        self.folder = folder
+        self.name = name
+        self.files = frozenset(files)  # below the folder
+        self.options = options
+        self._records = records  # by the file's path below the folder
+        status, tasks = self.facts("status.json"), self.facts("tasks.yaml")
+        self.status: dict[str, Any] | None = status
+        self.tasks: list[dict[str, Any]] | None = None if tasks is None else tasks["tasks"]
+        self.session = Session(folder, name, self.files, status, self.tasks)
+
+    def facts(self, file: str) -> dict[str, Any] | None:
+        record = self._records.get(file)
+        return None if record is None else record["facts"]
+
+    def path(self, file: str) -> str:
+        """The path of a file of the session, as the run names it."""
+        return self._records[file]["path"] if file in self._records else f"{self.folder}/{file}"
+
+    @property
+    def mode(self) -> Mode:
+        return self.session.mode(self.options.mode)
+
+    @property
+    def state(self) -> str | None:
+        return self.session.state
+
+    def is_at_or_past(self, milestone: WorkflowState) -> bool:
+        return machine.is_at_or_past(self.state, milestone, self.session.returns_to)
+
+    @property
+    def waived(self) -> list[str]:
+        """The tasks that known_issues name."""
+        return [] if self.status is None else list(self.status["waived"])
+
+
+def units_of(records: dict[str, dict[str, Any]], options: TeamOptions) -> list[Unit]:
+    """The session folders among the files of a run: those that hold status.json, or a spec with its criteria."""
+    from workrail_lint.systems.team.session import list_files
+
+    by_folder: dict[str, dict[str, dict[str, Any]]] = {}
+    for path, record in records.items():
+        by_folder.setdefault(record["folder"], {})[record["file"]] = {**record, "path": path}
+    return [
+        Unit(folder, next(iter(files.values()))["name"], list_files(folder), files, options)
+        for folder, files in sorted(by_folder.items())
+        if "status.json" in files or ("spec.md" in files and "acceptance.json" in files)
+    ]

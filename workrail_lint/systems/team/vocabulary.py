@@ -1,0 +1,433 @@
+"""The closed sets and formats of the agent-team contract. Standard library only, so anyone may import it."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Any, TypeGuard
+
+from workrail_lint.base import js
+from workrail_lint.base.patterns import Pattern
+
+
+class AgentName(str, Enum):
+    """The twelve roles, as they are written in every JSON document."""
+
+    SPEC_AGENT = "SpecAgent"
+    ARCHITECT = "Architect"
+    PLANNER = "Planner"
+    DESIGNER = "Designer"
+    RESEARCHER = "Researcher"
+    CODER = "Coder"
+    REVIEWER = "Reviewer"
+    QA = "QA"
+    SECURITY = "Security"
+    INTEGRATOR = "Integrator"
+    DOCS = "Docs"
+    ORCHESTRATOR = "Orchestrator"
+
+    @property
+    def file_name(self) -> str:
+        """The same role in the front matter of a role file: `spec-agent`, `qa`."""
+        return "spec-agent" if self is AgentName.SPEC_AGENT else self.value.lower()
+
+
+class WorkflowState(str, Enum):
+    """Where a session stands."""
+
+    INTAKE = "INTAKE"
+    INTAKE_LEAN = "INTAKE_LEAN"
+    DESIGN = "DESIGN"
+    APPROVE_DESIGN = "APPROVE_DESIGN"
+    PLAN = "PLAN"
+    REVIEW_STRATEGY = "REVIEW_STRATEGY"
+    IMPLEMENT_LOOP = "IMPLEMENT_LOOP"
+    INTEGRATE = "INTEGRATE"
+    RELEASE = "RELEASE"
+    DONE = "DONE"
+    ASK_USER = "ASK_USER"
+    FIX_REVIEW = "FIX_REVIEW"
+    FIX_TESTS = "FIX_TESTS"
+    FIX_SECURITY = "FIX_SECURITY"
+    FIX_BUILD = "FIX_BUILD"
+    BLOCKED = "BLOCKED"
+
+
+class FixLoop(str, Enum):
+    """The states in which something is repaired; each is counted per task."""
+
+    FIX_REVIEW = "FIX_REVIEW"
+    FIX_TESTS = "FIX_TESTS"
+    FIX_SECURITY = "FIX_SECURITY"
+    FIX_BUILD = "FIX_BUILD"
+
+
+class OutputStatus(str, Enum):
+    """How an agent's work ended."""
+
+    OK = "OK"
+    BLOCKED = "BLOCKED"
+    NEEDS_INFO = "NEEDS_INFO"
+    NEEDS_DECISION = "NEEDS_DECISION"
+    FAIL = "FAIL"
+
+
+class TaskStatus(str, Enum):
+    """How far a task is, in the order of its life."""
+
+    NOT_STARTED = "not-started"
+    IN_PROGRESS = "in-progress"
+    IMPLEMENTED = "implemented"
+    COMPLETED = "completed"
+    BLOCKED = "blocked"
+
+
+class TaskType(str, Enum):
+    """What a task is about."""
+
+    FEAT = "feat"
+    FIX = "fix"
+    REFACTOR = "refactor"
+    CHORE = "chore"
+    TEST = "test"
+    DOCS = "docs"
+
+
+class DecisionStatus(str, Enum):
+    """Whether the user has decided; all but the first are terminal."""
+
+    PENDING = "pending"
+    ANSWERED = "answered"
+    CANCELLED = "cancelled"
+    SKIPPED = "skipped"
+
+
+class CorrectionStatus(str, Enum):
+    """How far a requested change of the design is."""
+
+    NONE = "none"
+    QUEUED = "queued"
+    DISPATCHED = "dispatched"
+    COMPLETED = "completed"
+
+
+class Strategy(str, Enum):
+    """When work is reviewed: after every task, or once at the end."""
+
+    PER_BATCH = "per-batch"
+    SINGLE_FINAL = "single-final"
+
+
+class Mode(str, Enum):
+    """The full path, or the short one for a small and plain change."""
+
+    FULL = "full"
+    LEAN = "lean"
+
+
+class ProjectType(str, Enum):
+    """What is being built."""
+
+    WEB = "web"
+    API = "api"
+    CLI = "cli"
+    LIB = "lib"
+    MIXED = "mixed"
+
+
+class RiskFlag(str, Enum):
+    """What a task may break."""
+
+    SECURITY = "security"
+    PERF = "perf"
+    BREAKING_CHANGE = "breaking-change"
+    NONE = "none"
+
+
+class ChangeType(str, Enum):
+    """What happened to a file."""
+
+    ADDED = "added"
+    MODIFIED = "modified"
+    DELETED = "deleted"
+    RENAMED = "renamed"
+
+
+class CiStatus(str, Enum):
+    """What the last build said."""
+
+    UNKNOWN = "unknown"
+    GREEN = "green"
+    RED = "red"
+
+
+class ReviewSeverity(str, Enum):
+    """How bad a review comment is, least first."""
+
+    NIT = "nit"
+    MINOR = "minor"
+    MAJOR = "major"
+    BLOCKER = "blocker"
+
+
+class ReviewCategory(str, Enum):
+    """What a review comment is about."""
+
+    SECURITY = "Security"
+    ARCHITECTURE = "Architecture"
+    LOGIC = "Logic"
+    PERFORMANCE = "Performance"
+    QUALITY = "Quality"
+    DEVILS_ADVOCATE = "Devil's Advocate"
+
+
+class FindingSeverity(str, Enum):
+    """How bad a security finding is, least first."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+    CRITICAL = "critical"
+
+    @property
+    def rank(self) -> int:
+        return list(FindingSeverity).index(self)
+
+
+class FindingCategory(str, Enum):
+    """What a security finding is about."""
+
+    XSS = "XSS"
+    CSP = "CSP"
+    SSRF = "SSRF"
+    AUTH = "Auth"
+    SECRETS = "Secrets"
+    DEPS = "Deps"
+    VALIDATION = "Validation"
+    OTHER = "Other"
+
+
+class Level(str, Enum):
+    """How sure a researcher is, and how much work an option takes."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+
+
+class BlockerSlug(str, Enum):
+    """Why a session is blocked, as status.json says it."""
+
+    MANDATORY_USER_DECISION_MISSING = "mandatory_user_decision_missing"
+    SUBAGENT_FAILURE = "subagent_failure"
+    PERSISTENCE_ERROR = "persistence_error"
+    ARTIFACT_INVALID = "artifact_invalid"
+    AGENT_BLOCKED = "agent_blocked"
+    AGENT_FAILED = "agent_failed"
+    CORRECTION_UNVERIFIED = "correction_unverified"
+
+
+class Profile(str, Enum):
+    """How strictly a session is judged."""
+
+    STRICT = "strict"
+    LENIENT = "lenient"
+    LEGACY = "legacy"
+
+
+META = "meta"
+SAME = "same"
+APPROVE_DESIGN_ID = "UD-APPROVE-DESIGN"
+REVIEW_STRATEGY_ID = "UD-REVIEW-STRATEGY"
+APPROVED = "approved"
+CHANGES_REQUESTED = "changes-requested:"
+NO_RESPONSE = "no response provided"
+KNOWN_TOOLS = ("read_file", "write_file", "apply_patch", "run_cmd", "search_repo")
+# Task state lives in tasks.yaml alone, so these may not stand in status.json.
+TASK_STATE_KEYS = ("completed_tasks", "blocked_tasks", "in_progress_tasks", "task_status", "tasks")
+CHECKLIST = ("security", "architecture", "logic", "performance", "quality", "devils_advocate")
+CHECK_PREFIXES = ("cmd: ", "manual: ")
+PLACEHOLDERS = ("<session>", "T-XXX", "AC-XXX", "YYYY-MM-DD", "UD-<N>")
+SESSIONS_FOLDER = ".agents-work"
+
+TASK_ID = r"^T-[0-9]{3,}$"
+TASK_REF = r"^(?:T-[0-9]{3,}|meta)$"
+AC_ID = r"^AC(?:-[A-Z0-9]+)*-[0-9]{3}$"
+SESSION_NAME = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}_[a-z0-9]+(?:-[a-z0-9]+)*$"
+DECISION_ID = r"^UD-(?:[0-9]+|APPROVE-DESIGN|REVIEW-STRATEGY)$"
+CHECK = r"^(?:cmd|manual): .*\S"
+OPTION_ID = r"^OPT-[0-9]+$"
+TIMESTAMP = (
+    r"^[0-9]{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12][0-9]|3[01])T(?:[01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9]"
+    r"(?:\.[0-9]{1,9})?(?:Z|[+-](?:[01][0-9]|2[0-3]):?[0-5][0-9])$"
+)
+
+_TASK_ID, _TASK_REF, _AC_ID = Pattern(TASK_ID[:-1]), Pattern(TASK_REF[:-1]), Pattern(AC_ID[:-1])
+_SESSION, _DECISION = Pattern(SESSION_NAME[:-1]), Pattern(DECISION_ID[:-1])
+_OPTION = Pattern(OPTION_ID[:-1])
+_MOMENT = Pattern(
+    r"([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})(?:\.([0-9]{1,9}))?"
+    r"(Z|[+-][0-9]{2}:?[0-9]{2})?"
+)
+_AC_IN_TEXT = Pattern(r"(?<![A-Za-z0-9-])AC(?:-[A-Z0-9]+)*-[0-9]{3}(?![A-Za-z0-9]|-[A-Za-z0-9])")
+_TASK_IN_TEXT = Pattern(r"(?<![A-Za-z0-9-])T-[0-9]{3,}(?![A-Za-z0-9-])")
+_DRIVE = Pattern(r"[A-Za-z]:")
+
+
+def words(members: type[Enum]) -> tuple[str, ...]:
+    """The words of a closed set, in their order."""
+    return tuple(member.value for member in members)
+
+
+def is_member(value: object, members: type[Enum]) -> TypeGuard[str]:
+    """Whether a value of any type is a word of a closed set."""
+    return type(value) is str and value in members._value2member_map_
+
+
+def is_text(value: object) -> TypeGuard[str]:
+    """A string that says something."""
+    return type(value) is str and not js.is_blank(value)
+
+
+def line_count(text: str) -> int:
+    """How many lines a text has; a line end behind the last one starts no further line."""
+    return text.removesuffix("\n").count("\n") + 1
+
+
+def is_task_id(value: object) -> TypeGuard[str]:
+    return type(value) is str and _TASK_ID.fullmatch(value) is not None
+
+
+def is_task_ref(value: object) -> TypeGuard[str]:
+    return type(value) is str and _TASK_REF.fullmatch(value) is not None
+
+
+def is_ac_id(value: object) -> TypeGuard[str]:
+    return type(value) is str and _AC_ID.fullmatch(value) is not None
+
+
+def is_decision_id(value: object) -> TypeGuard[str]:
+    return type(value) is str and _DECISION.fullmatch(value) is not None
+
+
+def is_option_id(value: object) -> TypeGuard[str]:
+    return type(value) is str and _OPTION.fullmatch(value) is not None
+
+
+def is_session_name(value: object) -> TypeGuard[str]:
+    """A session name with a date that exists; how many words its slug has is another question."""
+    return type(value) is str and _SESSION.fullmatch(value) is not None and is_date(value[:10])
+
+
+def is_check(value: object) -> TypeGuard[str]:
+    return type(value) is str and any(value.startswith(p) and is_text(value[len(p) :]) for p in CHECK_PREFIXES)
+
+
+def is_bare_command(value: object) -> TypeGuard[str]:
+    """A text that lacks nothing but the prefix of a check; one that misspells the prefix lacks something else."""
+    return is_text(value) and not value.strip().casefold().startswith(tuple(p.rstrip() for p in CHECK_PREFIXES))
+
+
+def is_date(text: str) -> bool:
+    """Whether `2026-02-30` is a day."""
+    from datetime import date
+
+    try:
+        date(int(text[:4]), int(text[5:7]), int(text[8:10]))
+    except ValueError:
+        return False
+    return True
+
+
+class Moment:
+    """A point in time, comparable whatever its zone; without a zone it counts as UTC."""
+
+    __slots__ = ("has_zone", "key")
+
+    def __init__(self, key: tuple[int, int], has_zone: bool) -> None:
+        self.key = key  # seconds and nanoseconds
+        self.has_zone = has_zone
+
+    def __lt__(self, other: Moment) -> bool:
+        return self.key < other.key
+
+
+def moment(value: object) -> Moment | None:
+    """The time an ISO-8601 date-time names; None for anything else, such as a day that does not exist."""
+    match = _MOMENT.fullmatch(value) if type(value) is str else None
+    if match is None or not is_date(match[0][:10]):
+        return None
+    from datetime import date
+
+    hour, minute, second = int(match[4]), int(match[5]), int(match[6])
+    if hour > 23 or minute > 59 or second > 59:
+        return None
+    offset = 0
+    zone = match[8]
+    if zone and zone != "Z":
+        hours, minutes = int(zone[1:3]), int(zone[-2:])
+        if hours > 23 or minutes > 59:
+            return None
+        offset = (hours * 3600 + minutes * 60) * (-1 if zone[0] == "-" else 1)
+    days = date(int(match[1]), int(match[2]), int(match[3])).toordinal()
+    seconds = days * 86_400 + hour * 3600 + minute * 60 + second - offset
+    return Moment((seconds, int((match[7] or "").ljust(9, "0"))), zone is not None)
+
+
+def is_timestamp(value: object) -> TypeGuard[str]:
+    found = moment(value)
+    return found is not None and found.has_zone
+
+
+def ac_ids_in(text: str) -> list[str]:
+    """The acceptance criteria that a text names, in order, each once."""
+    return list(dict.fromkeys(_AC_IN_TEXT.findall(text))) if "AC-" in text else []
+
+
+def task_ids_in(text: str) -> list[str]:
+    """The tasks that a text names, in order."""
+    return _TASK_IN_TEXT.findall(text)
+
+
+def machine_reason(path: str) -> str | None:
+    """Why a path holds on one machine only, or leaves the repository; None for a plain repository path."""
+    if path.startswith("/"):
+        return "is absolute"
+    if path.startswith("~"):
+        return "starts in a home folder"
+    if _DRIVE.match(path):
+        return "names a drive"
+    if "\\" in path:
+        return "uses backslashes"
+    return "leaves the repository" if ".." in path.split("/") else None
+
+
+def is_repo_path(value: object) -> TypeGuard[str]:
+    return is_text(value) and machine_reason(value) is None
+
+
+def session_parts(path: str) -> tuple[str, str] | None:
+    """`.agents-work/<session>/<rest>` as session and rest; None for other paths, and for ones that climb out."""
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    if path.startswith("/") or len(parts) < 3 or parts[0] != SESSIONS_FOLDER or ".." in parts:
+        return None
+    return parts[1], "/".join(parts[2:])
+
+
+def decision_number(value: object) -> int | None:
+    """The number of a sequential decision id; None for a well-known id, another text, or a number beyond reason."""
+    if not is_decision_id(value) or not value[3:].isdigit() or len(value) > 18:
+        return None
+    return int(value[3:])
+
+
+def strings_of(value: Any) -> list[str]:
+    """The strings of a list; nothing for what is no list."""
+    return [item for item in value if type(item) is str] if type(value) is list else []
+
+
+def items_of(value: Any) -> list[Any]:
+    return value if type(value) is list else []
+
+
+def members_of(value: Any) -> dict[str, Any]:
+    return value if type(value) is dict else {}

@@ -1,0 +1,91 @@
+"""Pieces of messages: author text made harmless, lists, types, suggestions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from workrail_lint.base.suggest import nearest
+from workrail_lint.base.wording import listed as listed
+from workrail_lint.systems.team.vocabulary import CHECK_PREFIXES
+
+_LONGEST = 60
+_LONGEST_MESSAGE = 500
+
+
+def shown(value: object) -> str:
+    """A value inside a message: quoted, on one line, cut when it is long."""
+    if type(value) is not str:
+        return type_name(value) if type(value) in (dict, list) else str(value).lower() if value is not None else "null"
+    return f"'{_clean(value[:_LONGEST])}…'" if len(value) > _LONGEST else f"'{_clean(value)}'"
+
+
+def one_line(message: str) -> str:
+    """A message that is one line and no essay, whatever ids and names of the document got into it."""
+    cut = message if len(message) <= _LONGEST_MESSAGE else f"{message[:_LONGEST_MESSAGE]}…"
+    return cut if cut.isprintable() else _clean(cut)
+
+
+def _clean(text: str) -> str:
+    return "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)
+
+
+def type_name(value: object) -> str:
+    names: dict[type, str] = {
+        dict: "an object",
+        list: "a list",
+        str: "a text",
+        bool: "a boolean",
+        int: "a number",
+        float: "a number",
+    }
+    return names.get(type(value), "null")
+
+
+def suggestion(value: object, known: Iterable[str]) -> str:
+    """`; did you mean 'x'?` when one of the known words is near, else the whole set."""
+    words = list(known)
+    return _did_you_mean(value, words) or _one_of(words)
+
+
+def set_and_suggestion(value: object, known: Iterable[str]) -> str:
+    """The whole set, and the known word that is near, if there is one."""
+    words = list(known)
+    return _one_of(words) + _did_you_mean(value, words)
+
+
+def _one_of(words: Iterable[str]) -> str:
+    return f"; it is one of {', '.join(words)}"
+
+
+def _did_you_mean(value: object, words: list[str]) -> str:
+    if type(value) is not str:
+        return ""
+    folded = value.replace("_", "-").casefold()
+    same = [word for word in words if word.replace("_", "-").casefold() == folded]
+    begun = [word for word in words if folded and word.replace("_", "-").casefold().startswith(f"{folded}-")]
+    near = same[0] if same else begun[0] if len(begun) == 1 else nearest(value, words)
+    return f"; did you mean '{near}'?" if near is not None else ""
+
+
+def lacking(value: Mapping[str, object], name: str, owner: str) -> str:
+    """Why a member that has to say something does not."""
+    found = value.get(name)
+    if found is None:
+        return f"'{name}' is missing from {owner}"
+    if type(found) is str or found == []:
+        return f"'{name}' of {owner} is empty"
+    return f"'{name}' of {owner} must be a text, not {type_name(found)}"
+
+
+def in_line(message: str, index: int) -> str:
+    """What was said about a line read by itself, which is always line 1, as it is in the file."""
+    return message.replace("line 1, column ", f"line {index + 1}, column ")
+
+
+def no_check(entry: object) -> str:
+    """Why an entry of acceptance_checks is no check."""
+    if type(entry) is not str:
+        return f"the check {shown(entry)} is no text"
+    if entry.startswith(CHECK_PREFIXES):
+        return f"the check {shown(entry)} says nothing behind its prefix"
+    return f"the check {shown(entry)} starts neither with 'cmd: ' nor with 'manual: '"

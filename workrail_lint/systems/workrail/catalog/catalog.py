@@ -1,0 +1,277 @@
+"""The active catalog: features, refs, templates, contract packs and capabilities, looked up by id.
+
+This is on the path of every compilation, so nothing is validated here and every table is built when it is
+first asked for. Files that users bring are checked in `loading`; the shipped one by the test suite.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from workrail_lint.base.canonical import canonical_hash
+from workrail_lint.systems.workrail.catalog.phase import CatalogPhase
+from workrail_lint.systems.workrail.catalog.routine import Routine
+
+PromptValue = str | list[dict[str, str]]
+CORE_FILE = "core.json"
+# Contract packs of the other document systems. They are part of the core catalog, but few workflows ask for one.
+_PACK_FILES = ("team/packs.json", "blocks/packs.json")
+# Member order of a catalog document as it is written.
+MEMBERS = (
+    "catalogFormat",
+    "catalogId",
+    "catalogVersion",
+    "engineVersion",
+    "authoringSpecVersion",
+    "features",
+    "refs",
+    "routines",
+    "contracts",
+    "capabilities",
+    "digest",
+)
+
+
+class Feature(NamedTuple):
+    """Texts appended to every step that is written in prompt blocks."""
+
+    id: str
+    title: str
+    summary: str
+    phase: CatalogPhase
+    constraints: tuple[PromptValue, ...]
+    procedure: tuple[PromptValue, ...]
+    verify: tuple[PromptValue, ...]
+    config_schema: dict[str, Any] | None
+
+
+class Ref(NamedTuple):
+    """One text that a prompt block can take in by name."""
+
+    id: str
+    title: str
+    summary: str
+    phase: CatalogPhase
+    text: str
+    placements: tuple[str, ...]
+
+
+class Contract(NamedTuple):
+    """A contract pack: the artifact a step can be required to hand in."""
+
+    id: str
+    artifact_kind: str
+    title: str
+    summary: str
+    phase: CatalogPhase
+    runtime_validated: bool
+    schema: dict[str, Any]
+    example: dict[str, Any]
+
+    @property
+    def mode(self) -> str:
+        """What unknown members of the artifact itself mean: strict, strip or open."""
+        return str(self.schema.get("x-objectMode", "open"))
+
+
+class Capability(NamedTuple):
+    """Something an agent session may or may not be able to do."""
+
+    id: str
+    title: str
+    summary: str
+
+
+PLACEMENTS = ("goal", "constraints", "procedure", "verify")
+
+
+class Catalog:
+    """A catalog document with its lookup tables. Listing order is the document's order."""
+
+    __slots__ = (
+        "__weakref__",
+        "_capabilities",
+        "_contracts",
+        "_digest",
+        "_document",
+        "_features",
+        "_packs",
+        "_refs",
+        "_templates",
+        "recursive_templates",
+    )
+
+    def __init__(
+        self,
+        document: dict[str, Any],
+        digest: str | None = None,
+        packs: Callable[[], list[dict[str, Any]]] | None = None,
+    ) -> None:
+        """`digest` is the document's, when it is already known to be right.
+
+        `packs` gives contract packs that belong to the catalog and are not in the document yet; it is called when
+        somebody asks for contracts or for the catalog as a whole.
+        """
+        self._document = document
+        self._digest = digest
+        self._packs = packs
+        # Templates that were refused because their routine calls a template: routine id and calling step.
+        self.recursive_templates: dict[str, tuple[str, str]] = {}
+        self._features: dict[str, Feature] | None = None
+        self._refs: dict[str, Ref] | None = None
+        self._templates: dict[str, Routine] | None = None
+        self._contracts: dict[str, Contract] | None = None
+        self._capabilities: dict[str, Capability] | None = None
+
+    @property
+    def catalog_id(self) -> str:
+        return str(self._document["catalogId"])
+
+    @property
+    def version(self) -> str:
+        return str(self._document["catalogVersion"])
+
+    @property
+    def engine_version(self) -> str | None:
+        version = self._document["engineVersion"]
+        return None if version is None else str(version)
+
+    @property
+    def authoring_spec_version(self) -> int:
+        return int(self._document["authoringSpecVersion"])
+
+    @property
+    def digest(self) -> str:
+        if self._digest is None:
+            self._digest = digest_of(self._complete())
+        return self._digest
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The whole catalog as it is written to a file, digest included."""
+        complete = self._complete()
+        members = {name: complete[name] for name in MEMBERS if name != "digest"}
+        return {**members, "digest": self.digest}
+
+    def _complete(self) -> dict[str, Any]:
+        """The document with all of its contract packs."""
+        if self._packs is not None:
+            contracts = by_id([*self._document["contracts"], *self._packs()])
+            self._document, self._packs = {**self._document, "contracts": contracts}, None
+        return self._document
+
+    @property
+    def features(self) -> dict[str, Feature]:
+        if self._features is None:
+            self._features = {entry["id"]: _feature(entry) for entry in self._document["features"]}
+        return self._features
+
+    @property
+    def refs(self) -> dict[str, Ref]:
+        if self._refs is None:
+            self._refs = {entry["id"]: _ref(entry) for entry in self._document["refs"]}
+        return self._refs
+
+    @property
+    def templates(self) -> dict[str, Routine]:
+        """By template id. Of two routines with one template id the later wins."""
+        if self._templates is None:
+            routines = [routine_of(entry) for entry in self._document["routines"]]
+            self._templates = {routine.template_id: routine for routine in routines}
+        return self._templates
+
+    @property
+    def contracts(self) -> dict[str, Contract]:
+        if self._contracts is None:
+            self._contracts = {entry["id"]: _contract(entry) for entry in self._complete()["contracts"]}
+        return self._contracts
+
+    @property
+    def capabilities(self) -> dict[str, Capability]:
+        if self._capabilities is None:
+            entries = self._document["capabilities"]
+            self._capabilities = {e["id"]: Capability(e["id"], e["title"], e["summary"]) for e in entries}
+        return self._capabilities
+
+    @property
+    def routine_entries(self) -> list[dict[str, Any]]:
+        """The routines as the document lists them."""
+        return list(self._document["routines"])
+
+    def with_routine_entries(self, entries: list[dict[str, Any]]) -> Catalog:
+        """The same catalog with another list of routines, and so with another digest."""
+        return Catalog({**self._document, "routines": entries}, packs=self._packs)
+
+    def __repr__(self) -> str:
+        return f"Catalog({self.catalog_id} {self.version})"
+
+
+@lru_cache(maxsize=1)
+def load_core() -> Catalog:
+    """The catalog that ships with this package. Its digest is trusted; a test verifies it."""
+    path = os.path.join(os.path.dirname(__file__), CORE_FILE)
+    with open(path, "rb") as file:
+        document = json.loads(file.read())
+    return Catalog(document, document["digest"], further_packs)
+
+
+def further_packs() -> list[dict[str, Any]]:
+    """The contract packs that the other document systems bring, as catalog entries."""
+    systems = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
+    entries: list[dict[str, Any]] = []
+    for name in _PACK_FILES:
+        with open(os.path.join(systems, name), "rb") as file:
+            entries += json.loads(file.read())
+    return entries
+
+
+def by_id(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Entries in the order of a catalog, which for ids of plain letters is that of their text."""
+    return sorted(entries, key=lambda entry: str(entry["id"]))
+
+
+def digest_of(document: dict[str, Any]) -> str:
+    """The digest of a catalog document: over everything but the member that holds it."""
+    return canonical_hash({name: value for name, value in document.items() if name != "digest"})
+
+
+def routine_of(entry: dict[str, Any]) -> Routine:
+    """A routine from its catalog entry."""
+    return Routine(entry["definition"], CatalogPhase(entry["phase"]), entry.get("templateId"), entry.get("argValues"))
+
+
+def _feature(entry: dict[str, Any]) -> Feature:
+    inject = entry["inject"]
+    return Feature(
+        entry["id"],
+        entry["title"],
+        entry["summary"],
+        CatalogPhase(entry["phase"]),
+        tuple(inject.get("constraints", ())),
+        tuple(inject.get("procedure", ())),
+        tuple(inject.get("verify", ())),
+        entry.get("configSchema"),
+    )
+
+
+def _ref(entry: dict[str, Any]) -> Ref:
+    placements = tuple(entry.get("placements", PLACEMENTS))
+    phase = CatalogPhase(entry["phase"])
+    return Ref(entry["id"], entry["title"], entry["summary"], phase, entry["text"], placements)
+
+
+def _contract(entry: dict[str, Any]) -> Contract:
+    return Contract(
+        entry["id"],
+        entry["artifactKind"],
+        entry["title"],
+        entry["summary"],
+        CatalogPhase(entry["phase"]),
+        entry["runtimeValidated"],
+        entry["schema"],
+        entry["example"],
+    )

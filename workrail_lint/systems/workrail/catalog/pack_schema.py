@@ -1,0 +1,95 @@
+"""Whether a pack's schema stays inside the subset that `shape` understands.
+
+A keyword outside the subset would be ignored without a word, and an artifact would pass that should not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from workrail_lint.base.ecma_regex import compile_pattern
+from workrail_lint.base.result import Err, Ok
+from workrail_lint.systems.workrail.catalog.shape import LENGTH_UNITS, OBJECT_MODES, TYPES, Path, has_type, type_name
+
+# Checking an artifact recurses as deep as its schema does.
+_MAX_DEPTH = 100
+
+
+def schema_problems(schema: object, path: Path = ()) -> Iterator[tuple[Path, str]]:
+    """Where a pack's schema leaves the subset, and how."""
+    if not isinstance(schema, dict):
+        yield path, f"a schema is an object, not {type_name(schema)}"
+        return
+    if len(path) > _MAX_DEPTH:
+        yield path, "the schema nests too deeply"
+        return
+    for keyword, value in schema.items():
+        at = (*path, keyword)
+        problem = _KEYWORDS[keyword](value) if keyword in _KEYWORDS else "is not part of the schema subset"
+        if problem:
+            yield at, f'"{keyword}" {problem}'
+        elif keyword == "properties":
+            for name, member in value.items():
+                yield from schema_problems(member, (*at, name))
+        elif keyword == "oneOf":
+            for index, alternative in enumerate(value):
+                yield from schema_problems(alternative, (*at, index))
+        elif keyword == "items" or (keyword == "additionalProperties" and isinstance(value, dict)):
+            yield from schema_problems(value, at)
+    if schema.get("x-objectMode") == "strict" and schema.get("additionalProperties", False) is not False:
+        yield path, '"x-objectMode" strict contradicts "additionalProperties"'
+    if schema.get("x-objectMode") in ("strip", "open") and schema.get("additionalProperties") is False:
+        yield path, f'"x-objectMode" {schema["x-objectMode"]} contradicts "additionalProperties"'
+
+
+def _is_list_of_text(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _count(value: object) -> str | None:
+    return None if type(value) is int and value >= 0 else "must be an integer that is not negative"
+
+
+def _number(value: object) -> str | None:
+    return None if has_type("number", value) else "must be a number"
+
+
+def _one_of(*members: str) -> Callable[[object], str | None]:
+    text = "must be one of " + ", ".join(members)
+    return lambda value: None if isinstance(value, str) and value in members else text
+
+
+def _pattern(value: object) -> str | None:
+    if not isinstance(value, str):
+        return "must be a string"
+    match compile_pattern(value, "u"):
+        case Err(reason):
+            return f"is no regular expression: {reason}"
+        case Ok(_):
+            return None
+
+
+def _that(holds: Callable[[object], bool], text: str) -> Callable[[object], str | None]:
+    return lambda value: None if holds(value) else text
+
+
+# What each keyword of the subset may hold; the message finishes the sentence that its name begins.
+_KEYWORDS: dict[str, Callable[[object], str | None]] = {
+    "type": _one_of(*TYPES),
+    "const": lambda _: None,
+    "enum": _that(lambda v: isinstance(v, list) and bool(v), "must be a list that is not empty"),
+    "properties": _that(lambda v: isinstance(v, dict), "must be an object"),
+    "required": _that(_is_list_of_text, "must be a list of member names"),
+    "additionalProperties": _that(lambda v: isinstance(v, bool | dict), "must be true, false or a schema"),
+    "items": _that(lambda v: isinstance(v, dict), "must be a schema"),
+    "minItems": _count,
+    "maxItems": _count,
+    "minLength": _count,
+    "maxLength": _count,
+    "pattern": _pattern,
+    "minimum": _number,
+    "maximum": _number,
+    "oneOf": _that(lambda v: isinstance(v, list) and bool(v), "must be a list of schemas"),
+    "x-objectMode": _one_of(*OBJECT_MODES),
+    "x-lengthUnit": _one_of(*LENGTH_UNITS),
+}

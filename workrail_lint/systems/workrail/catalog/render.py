@@ -1,0 +1,215 @@
+"""What `catalog list`, `catalog show` and `catalog export` print, as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NamedTuple
+
+from workrail_lint.base.result import Err, Ok
+from workrail_lint.findings import Finding
+from workrail_lint.systems.workrail.catalog.catalog import Catalog, Contract, Feature, PromptValue, Ref
+from workrail_lint.systems.workrail.catalog.phase import CatalogPhase
+from workrail_lint.systems.workrail.catalog.reading import finding
+from workrail_lint.systems.workrail.catalog.routine import Routine
+
+KINDS = ("feature", "ref", "template", "contract", "capability")
+_INDENT = "    "
+
+
+class Row(NamedTuple):
+    """One builtin in a listing."""
+
+    kind: str
+    id: str
+    phase: str
+    title: str
+    summary: str
+
+
+def rows(catalog: Catalog) -> list[Row]:
+    """Every builtin, by kind, in catalog order."""
+    design = CatalogPhase.DESIGN.value  # of capabilities: the public engine knows none of them
+    return [
+        *(Row("feature", f.id, f.phase.value, f.title, f.summary) for f in catalog.features.values()),
+        *(Row("ref", r.id, r.phase.value, r.title, r.summary) for r in catalog.refs.values()),
+        *(
+            Row("template", r.template_id, r.phase.value, r.definition["name"], r.definition["description"])
+            for r in catalog.templates.values()
+        ),
+        *(Row("contract", c.id, c.phase.value, c.title, c.summary) for c in catalog.contracts.values()),
+        *(Row("capability", c.id, design, c.title, c.summary) for c in catalog.capabilities.values()),
+    ]
+
+
+def list_text(catalog: Catalog) -> str:
+    """A table: kind, id, phase, title."""
+    table = [row[:4] for row in rows(catalog)]
+    widths = [max((len(row[column]) for row in table), default=0) for column in range(3)]
+    lines = ["  ".join([*(c.ljust(w) for c, w in zip(row, widths, strict=False)), row[3]]) for row in table]
+    return "".join(f"{line}\n" for line in [_heading(catalog), *lines])
+
+
+def list_json(catalog: Catalog) -> str:
+    """The same as one JSON object."""
+    return document_text({**_identity(catalog), "builtins": [row._asdict() for row in rows(catalog)]})
+
+
+def show_text(catalog: Catalog, builtin_id: str) -> Ok[str] | Err[Finding]:
+    """One builtin for people."""
+    match _find(catalog, builtin_id):
+        case Err(unknown):
+            return Err(unknown)
+        case Ok((row, entry)):
+            lines = [f"{row.kind} {row.id} ({row.phase})", row.title, row.summary, *_details(entry)]
+            return Ok("".join(f"{line}".rstrip() + "\n" for line in lines))
+
+
+def show_json(catalog: Catalog, builtin_id: str) -> Ok[str] | Err[Finding]:
+    """One builtin as one JSON object."""
+    match _find(catalog, builtin_id):
+        case Err(unknown):
+            return Err(unknown)
+        case Ok((row, entry)):
+            return Ok(document_text({**row._asdict(), **_data(entry)}))
+
+
+def export_text(catalog: Catalog) -> str:
+    """The whole catalog as the file that `--catalog` takes."""
+    return document_text(catalog.document)
+
+
+def document_text(document: dict[str, Any]) -> str:
+    """JSON as we write it to files: two spaces, members as they stand, one line end at the end."""
+    text = json.dumps(document, indent=2, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # a lone surrogate has no UTF-8 form, only an escape
+        text = json.dumps(document, indent=2)
+    return text + "\n"
+
+
+_Entry = Feature | Ref | Routine | Contract | None
+
+
+def _find(catalog: Catalog, builtin_id: str) -> Ok[tuple[Row, _Entry]] | Err[Finding]:
+    routines = {routine.routine_id: routine.template_id for routine in catalog.templates.values()}
+    wanted = routines.get(builtin_id, builtin_id)
+    for row in rows(catalog):
+        if row.id == wanted:
+            tables: dict[str, Any] = {
+                "feature": catalog.features,
+                "ref": catalog.refs,
+                "template": catalog.templates,
+                "contract": catalog.contracts,
+            }
+            return Ok((row, tables.get(row.kind, {}).get(wanted)))
+    from workrail_lint.base.suggest import nearest_id
+
+    near = nearest_id(builtin_id, [row.id for row in rows(catalog)])
+    hint = f"did you mean {near}?" if near else "`catalog list` names all builtins"
+    message = f'no builtin "{builtin_id}" in catalog {catalog.catalog_id} {catalog.version}; {hint}'
+    return Err(finding("catalog-id-unknown", message))
+
+
+def _identity(catalog: Catalog) -> dict[str, Any]:
+    return {
+        "catalogId": catalog.catalog_id,
+        "catalogVersion": catalog.version,
+        "engineVersion": catalog.engine_version,
+        "authoringSpecVersion": catalog.authoring_spec_version,
+        "digest": catalog.digest,
+    }
+
+
+def _heading(catalog: Catalog) -> str:
+    return f"{catalog.catalog_id} {catalog.version}  {catalog.digest}"
+
+
+def _details(entry: _Entry) -> list[str]:
+    match entry:
+        case Feature():
+            lines = []
+            for block in ("constraints", "procedure", "verify"):
+                values: tuple[PromptValue, ...] = getattr(entry, block)
+                if values:
+                    lines += ["", f"{block}:", *(f"{_INDENT}- {_value_text(value)}" for value in values)]
+            if entry.config_schema is not None:
+                lines += ["", "config:", *_json_lines(entry.config_schema)]
+            return lines
+        case Ref():
+            return ["", "text:", *(_INDENT + line for line in entry.text.split("\n"))]
+        case Contract():
+            known = entry.phase is not CatalogPhase.DESIGN
+            checked = "yes" if entry.runtime_validated else "no"
+            return [
+                "",
+                f"artifact kind: {entry.artifact_kind}",
+                f"unknown members: {entry.mode}",
+                f"checked by the public engine at run time: {checked if known else 'it does not know this contract'}",
+                "",
+                "schema:",
+                *_json_lines(entry.schema),
+                "",
+                "example:",
+                *_json_lines(entry.example),
+            ]
+        case Routine():
+            return _routine_lines(entry)
+        case None:
+            return []
+
+
+def _routine_lines(routine: Routine) -> list[str]:
+    lines = ["", f"routine: {routine.routine_id} {routine.definition['version']}"]
+    lines.append(f"arguments: {', '.join(routine.required_args) or 'none'}")
+    lines += [f"{_INDENT}{name}: {' | '.join(values)}" for name, values in routine.arg_values.items()]
+    if not routine.callable:
+        lines.append("not callable: a step lacks an id, a title or a prompt")
+    guidance = routine.definition.get("metaGuidance")
+    if isinstance(guidance, list) and guidance:
+        lines += ["", "guidance added to every step:", *(f"{_INDENT}- {item}" for item in guidance)]
+    for step in routine.steps:
+        condition = step.get("runCondition")
+        when = f" (when {json.dumps(condition, ensure_ascii=False)})" if condition else ""
+        lines += ["", f"step {step.get('id', '(missing id)')}: {step.get('title', '')}{when}"]
+        lines += [_INDENT + line for line in str(step.get("prompt", "(no prompt)")).split("\n")]
+    return lines
+
+
+def _data(entry: _Entry) -> dict[str, Any]:
+    match entry:
+        case Feature():
+            inject = {block: list(getattr(entry, block)) for block in ("constraints", "procedure", "verify")}
+            return {"inject": inject, "configSchema": entry.config_schema}
+        case Ref():
+            return {"text": entry.text, "placements": list(entry.placements)}
+        case Contract():
+            return {
+                "artifactKind": entry.artifact_kind,
+                "mode": entry.mode,
+                "runtimeValidated": entry.runtime_validated,
+                "schema": entry.schema,
+                "example": entry.example,
+            }
+        case Routine():
+            return {
+                "routineId": entry.routine_id,
+                "requiredArgs": list(entry.required_args),
+                "argValues": entry.arg_values,
+                "stepIds": list(entry.step_ids),
+                "conditionalStepIds": list(entry.conditional_step_ids),
+                "callable": entry.callable,
+                "definition": entry.definition,
+            }
+        case None:
+            return {}
+
+
+def _value_text(value: PromptValue) -> str:
+    if isinstance(value, str):
+        return value
+    return "".join(part["text"] if part["kind"] == "text" else f"[{part['refId']}]" for part in value)
+
+
+def _json_lines(value: object) -> list[str]:
+    return [_INDENT + line for line in json.dumps(value, indent=2, ensure_ascii=False).split("\n")]

@@ -1,0 +1,262 @@
+"""One workflow document through all phases: read, schema, structure, compile, lint.
+
+The reference engine stops at the first phase that fails; here every phase that can still say something true
+does, and what two phases noticed alike is told once.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from workrail_lint.base.result import Ok
+from workrail_lint.documents.json_reader import MANY_SLIPS, JsonDocument, read_json
+from workrail_lint.documents.operations import Cut
+from workrail_lint.documents.structure import Validator, compile_schema
+from workrail_lint.findings import Finding, Phase, Severity
+from workrail_lint.findings.fix import Fix, Safety
+from workrail_lint.systems.schemas import load_schema
+from workrail_lint.systems.workrail.compat import Normalized, Policy, normalize
+from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow, compile_definition
+from workrail_lint.systems.workrail.compiler.engine_target import engine_snapshot
+from workrail_lint.systems.workrail.project_bindings import project_overrides
+from workrail_lint.systems.workrail.rules.base import Workflow
+from workrail_lint.systems.workrail.rules.registry import by_name
+from workrail_lint.systems.workrail.rules.walk import LazyRuleSet, RuleSet, build_steps, damaged_places, sound_members
+from workrail_lint.systems.workrail.schema_findings import MAX_FINDINGS, schema_findings
+from workrail_lint.systems.workrail.settings import REJECT, Settings
+from workrail_lint.systems.workrail.startability import start_findings
+from workrail_lint.systems.workrail.structural import structural_findings
+
+if TYPE_CHECKING:
+    pass
+
+# Read problems that the engine does not mind: it replaces bad bytes, keeps the last of repeated members, and
+# reads a large file that is asked for by name.
+_READ_ON = ("json-invalid-utf8", "json-duplicate-key", "file-too-large")
+# What a later phase says again about the same place, in other words.
+_SAID_BEFORE = {
+    "step-id-collision": ("step-id-duplicate", "step-id-duplicate-body"),
+    "loop-nested": ("loop-body-ref-is-loop", "loop-nested"),
+    "loop-body-missing-step": ("loop-body-empty", "loop-body-ref-template"),
+    "assessment-ref-unknown": ("assessment-ref-none-declared",),
+    "binding-slot-undeclared": ("binding-no-extension-points",),
+    "token-unresolved": ("binding-no-extension-points", "binding-slot-undeclared", "token-in-part"),
+}
+
+
+# One rule speaks for every construct of the design form; the construct's own code is in the details.
+_DESIGN_FORM = "design-form-construct"
+
+
+class Checked:
+    """What is known about a document after all phases."""
+
+    __slots__ = ("compiled", "definition", "document", "findings")
+
+    def __init__(self, document: JsonDocument) -> None:
+        self.document = document
+        self.definition: dict[str, Any] | None = None
+        self.compiled: CompiledWorkflow | None = None
+        self.findings: list[Finding] = []
+
+
+@cache
+def workflow_validator() -> Validator:
+    return compile_schema(load_schema("workflow"))
+
+
+def check_document(
+    data: bytes | str | JsonDocument,
+    path: str,
+    settings: Settings,
+    rules: RuleSet | LazyRuleSet | None,
+    *,
+    is_routine: bool = False,
+) -> Checked:
+    """Run the phases. Without rules only the errors of reading, schema, structure and compiling are found."""
+    document = data if isinstance(data, JsonDocument) else read_json(data, parity=settings.parity)
+    checked = Checked(document)
+    found = [_read_finding(document, problem) for problem in document.problems]
+    if document.readable and isinstance(document.value, dict):
+        found += _judge(checked, document.value, path, settings, rules, is_routine)
+    elif document.readable:
+        found.append(_finding("json-root-not-object", "", "the document must be a JSON object", Phase.READ))
+    checked.findings = _settled(found, settings)
+    return checked
+
+
+def _judge(
+    checked: Checked,
+    value: dict[str, Any],
+    path: str,
+    settings: Settings,
+    rules: RuleSet | LazyRuleSet | None,
+    is_routine: bool,
+) -> list[Finding]:
+    normalized = normalize(value, Policy(settings.policy))
+    definition: dict[str, Any] = normalized.document
+    # What normalization already refused, the schema would only say again.
+    violations = [
+        violation
+        for violation in workflow_validator().violations(definition)
+        if not normalized.is_refused(normalized.pointer_map(violation.pointer))
+    ]
+    # What is told is for people, who can use some of it at a time; what is fixed is not.
+    found = schema_findings(violations, definition, MANY_SLIPS if settings.options.get("fixing") else MAX_FINDINGS)
+    found += structural_findings(definition)
+    compiled, errors = _compile(definition, settings, normalized)
+    found = _without_repeats(found + errors + start_findings(definition))
+    # These speak of the document as it was written. Where the design form is refused outright, the schema does.
+    refused = [] if settings.policy == REJECT else list(normalized.errors)
+    if not refused and not any(_stops(finding) for finding in found):
+        checked.definition, checked.compiled = definition, compiled
+    if rules is not None:
+        damaged = damaged_places(violations)
+        workflow = Workflow(
+            checked.document,
+            sound_members(definition, damaged),
+            [] if "/steps" in damaged else build_steps(definition, damaged),
+            settings.catalog,
+            path,
+            bindings=settings.bindings,
+            compiled=checked.compiled,
+            engine=settings.engine,
+            normalized=normalized,
+            is_routine=is_routine,
+            workspace=settings.workspace,
+            source_kind=source_kind(path, settings),
+            options=settings.options,
+        )
+        workflow.found = found
+        for finding in (*refused, *found):
+            if finding.fix is None and not finding.name.startswith("compat-"):
+                finding.fix = by_name()[finding.name].fix_for(finding, workflow)
+        found = found + rules.run(workflow)
+    if normalized.document is not value:
+        for finding in found:
+            if not finding.details.get("original"):
+                _map_back(finding, normalized)
+    return refused + found
+
+
+def source_kind(path: str, settings: Settings) -> str:
+    """Where a file comes from: as configured, else as its path tells."""
+    if settings.source_kind is not None:
+        return settings.source_kind
+    from workrail_lint.systems.workrail.source_kind import source_kind_of
+
+    return source_kind_of(path, settings.bundled_ids)
+
+
+def _stops(finding: Finding) -> bool:
+    """Whether a finding means that there is no compiled workflow; one that can't be started still is one."""
+    return finding.severity is Severity.ERROR and finding.phase is not Phase.START
+
+
+def _map_back(finding: Finding, normalized: Normalized) -> None:
+    """From the normalized document to the one on disk; a fix whose place moved can't be applied there."""
+    if finding.fix is not None:
+        places = [getattr(operation, "pointer", None) for operation in finding.fix.operations]
+        if any(place is not None and normalized.pointer_map(place) != place for place in places):
+            finding.fix = None
+    finding.pointer = normalized.pointer_map(finding.pointer)
+
+
+def _compile(
+    definition: dict[str, Any], settings: Settings, normalized: Normalized
+) -> tuple[CompiledWorkflow | None, list[Finding]]:
+    overrides = project_overrides(settings.bindings, definition.get("id")).overrides
+    if settings.engine:
+        snapshot = engine_snapshot(definition, settings.catalog, overrides)
+        errors = [] if isinstance(snapshot, Ok) else list(snapshot.error)
+    else:
+        errors = []
+    result = compile_definition(
+        definition,
+        settings.catalog,
+        overrides,
+        side=normalized.side,
+        warnings=[(warning.code, warning.pointer) for warning in normalized.warnings],
+        normalized=normalized.step_codes,
+    )
+    if isinstance(result, Ok):
+        return result.value, errors
+    return None, errors + result.error
+
+
+def _without_repeats(found: list[Finding]) -> list[Finding]:
+    """Each thing once: the earlier phase tells, unless only a later one knows the engine refuses it too.
+
+    What one phase says twice about a place in different words is two things, such as two members an object lacks.
+    """
+    said: dict[tuple[str, str], Finding] = {}
+    places: dict[str, set[str]] = {}
+    result: list[Finding] = []
+    for finding in found:
+        earlier = said.get((finding.name, finding.pointer))
+        is_another = earlier is not None and earlier.phase is finding.phase and earlier.message != finding.message
+        if earlier is None:
+            names = places.get(finding.pointer, set())
+            covering = [said[name, finding.pointer] for name in _SAID_BEFORE.get(finding.name, ()) if name in names]
+            if finding.phase is Phase.COMPILE:
+                covering += [
+                    said[name, finding.pointer] for name in names if said[name, finding.pointer].phase is Phase.SCHEMA
+                ]
+            earlier = covering[0] if covering else None
+        if earlier is not None and not is_another:
+            if finding.details.get("engine"):
+                earlier.details["engine"] = True
+            continue
+        said[finding.name, finding.pointer] = finding
+        places.setdefault(finding.pointer, set()).add(finding.name)
+        result.append(finding)
+    return result
+
+
+def _settled(found: list[Finding], settings: Settings) -> list[Finding]:
+    """Codes and severities from the rules; under parity an error is what the engine rejects, nothing else."""
+    if not found:
+        return found
+    rules = by_name()
+    for finding in found:
+        if finding.name.startswith("compat-"):
+            finding.details["compat"] = finding.name
+            finding.name = _DESIGN_FORM
+        if settings.parity and not _engine_rejects(finding):
+            cap(finding)
+        rule = rules.get(finding.name)
+        if rule is None and finding.phase is Phase.LINT:
+            continue  # a plugin's rule, which spoke for itself
+        assert rule is not None, finding
+        if finding.code != rule.code:
+            finding.details["compileCode"] = finding.code
+            finding.code = rule.code
+    return found
+
+
+def cap(finding: Finding) -> None:
+    """Make of a finding a warning at most, whatever a project would like."""
+    finding.details["atMost"] = Severity.WARNING.value
+    if finding.severity is Severity.ERROR:
+        finding.severity = Severity.WARNING
+
+
+def _engine_rejects(finding: Finding) -> bool:
+    if finding.phase is Phase.READ:
+        return bool(finding.details.get("blocking", True)) and finding.name not in _READ_ON
+    return bool(finding.details.get("engine"))
+
+
+def _read_finding(document: JsonDocument, problem: Any) -> Finding:
+    finding = _finding(problem.name, problem.pointer, problem.message, Phase.READ)
+    finding.span = document.source.span(problem.start, problem.end)
+    finding.details["blocking"] = problem.blocking
+    if problem.removes:
+        finding.fix = Fix("remove it", Safety.SAFE, tuple(Cut(start, end) for start, end in problem.removes))
+    return finding
+
+
+def _finding(name: str, pointer: str, message: str, phase: Phase) -> Finding:
+    rule = by_name()[name]
+    return Finding(rule.code, name, rule.severity, message, pointer, phase=phase)

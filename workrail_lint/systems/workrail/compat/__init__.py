@@ -1,0 +1,28 @@
+"""The design form of a workflow, accepted at the boundary and rewritten to the shipping form.
+
+Nothing behind this package knows the design form. Every rewrite is reported; what has no shipping
+counterpart but matters to the compiled workflow (capabilities, feature configuration, named
+conditions) travels beside the document in the side model.
+"""
+
+from workrail_lint.systems.workrail.compat.inputs import variables_alias
+from workrail_lint.systems.workrail.compat.normalize import normalize
+from workrail_lint.systems.workrail.compat.records import (
+    Action,
+    CompatWarning,
+    Normalized,
+    PointerMap,
+    Policy,
+    SideModel,
+)
+
+__all__ = [
+    "Action",
+    "CompatWarning",
+    "Normalized",
+    "PointerMap",
+    "Policy",
+    "SideModel",
+    "normalize",
+    "variables_alias",
+]

@@ -1,0 +1,50 @@
+"""Is there anything of the design form in a document? Runs for every workflow, so it only looks.
+
+It may say yes to a document in which the rules then find nothing; it never says no to one in which a
+rule would find something.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workrail_lint.systems.workrail.compat.criteria import has_work as has_criteria_work
+
+TOP_LEVEL_MEMBERS = frozenset({"agentRole", "capabilities", "conditions", "extensionContract", "kind"})
+STEP_MEMBERS = frozenset({"loopId", "output", "while"})
+
+
+def is_design_form(document: dict[str, Any]) -> bool:
+    """Whether a rewrite could have something to do."""
+    if "version" not in document or not TOP_LEVEL_MEMBERS.isdisjoint(document):
+        return True
+    if isinstance(document.get("extensionPoints"), dict):
+        return True
+    features = document.get("features")
+    if isinstance(features, list) and any(isinstance(feature, dict) for feature in features):
+        return True
+    steps = document.get("steps")
+    return isinstance(steps, list) and any(_marks_step(step) for step in steps)
+
+
+def _marks_step(step: object) -> bool:
+    if not isinstance(step, dict):
+        return False
+    if _marks_members(step):
+        return True
+    body = step.get("body")
+    if isinstance(body, list):
+        return any(isinstance(inner, dict) and _marks_members(inner) for inner in body)
+    return isinstance(body, dict)
+
+
+def _marks_members(step: dict[str, Any]) -> bool:
+    if not STEP_MEMBERS.isdisjoint(step) or step.get("type") == "template_call":
+        return True
+    identifier = step.get("id")
+    if isinstance(identifier, str) and "_" in identifier:
+        return True
+    if isinstance(step.get("body"), dict):
+        return True
+    criteria = step.get("validationCriteria")
+    return criteria is not None and has_criteria_work(criteria)

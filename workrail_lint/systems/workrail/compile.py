@@ -1,0 +1,75 @@
+"""`compile_workflow`: from a file, text or loaded document to a compiled workflow, or to why not."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from workrail_lint.base.files import read_file
+from workrail_lint.base.result import Err, Ok
+from workrail_lint.findings import Finding, Phase, Severity, unreadable
+from workrail_lint.systems.workrail.check import Checked, check_document
+from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
+from workrail_lint.systems.workrail.settings import Settings
+from workrail_lint.systems.workrail.sources import resolve_bindings, resolve_catalog
+
+
+def compile_workflow(
+    source: os.PathLike[str] | str | bytes | dict[str, Any],
+    catalog: object = None,
+    routines: object = None,
+    bindings: object = None,
+) -> Ok[CompiledWorkflow] | Err[list[Finding]]:
+    """Compile a workflow.
+
+    `source` is a path object, JSON text (str or bytes) or the loaded document; `catalog`, `routines` and
+    `bindings` are paths or loaded data. A failure is a list of findings with places and messages.
+    """
+    active = resolve_catalog(catalog, routines)
+    if isinstance(active, Err):
+        return active
+    content = resolve_bindings(bindings)
+    if isinstance(content, Err):
+        return content
+    settings = Settings(active.value, bindings=content.value)
+    return compile_source(source, settings)
+
+
+def compile_source(
+    source: os.PathLike[str] | str | bytes | dict[str, Any], settings: Settings
+) -> Ok[CompiledWorkflow] | Err[list[Finding]]:
+    """The same with the catalog and the bindings already loaded, for many workflows in one process."""
+    path = ""
+    if isinstance(source, os.PathLike):
+        path = os.fspath(source)
+        read = read_file(path)
+        if isinstance(read, Err):
+            return Err([unreadable(read.error)])
+        source = read.value
+    if isinstance(source, dict):
+        try:
+            source = json.dumps(source)
+        except (TypeError, ValueError, RecursionError) as error:
+            message = f"the workflow is not a JSON document: {error}"
+            return Err([Finding("json-syntax", "json-syntax", Severity.ERROR, message, phase=Phase.READ)])
+    checked = check_document(source, path, settings, None)
+    if checked.compiled is not None:
+        return Ok(checked.compiled)
+    return Err(errors_of(checked, path))
+
+
+def errors_of(checked: Checked, path: str) -> list[Finding]:
+    """The errors of a checked document, located, under the codes of the compiler where it has one."""
+    errors = [
+        finding
+        for finding in checked.findings
+        if finding.severity is Severity.ERROR and finding.phase is not Phase.START
+    ]
+    for finding in errors:
+        finding.path = path
+        if finding.span is None:
+            finding.span = checked.document.locate(finding.pointer, finding.on_name)
+        if finding.phase is Phase.COMPILE:
+            finding.code = str(finding.details.pop("compileCode", finding.code))
+    return errors

@@ -1,0 +1,162 @@
+"""C2: binding tokens become the project's override or the slot's default."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from workrail_lint.base import js
+from workrail_lint.base.patterns import Pattern
+from workrail_lint.findings import Finding
+from workrail_lint.systems.workrail.compiler.nodes import (
+    Node,
+    Nodes,
+    Step,
+    compile_error,
+    did_you_mean,
+    listed,
+    map_steps,
+    one_line,
+    step_label,
+)
+
+TOKEN = Pattern(r"\{\{wr\.bindings\.([^" + js.WHITESPACE_CLASS + r"{}]+)\}\}")
+PREFIX = "{{wr.bindings."
+RESERVED_KEY = "__proto__"
+
+
+class Bound(NamedTuple):
+    """What the pass found: the slots that were used, and those of them the project set."""
+
+    resolved: dict[str, str]
+    overrides: dict[str, str]
+
+
+class _UnknownSlot(Exception):  # noqa: N818 - control flow inside this module
+    def __init__(self, slot: str, part: str) -> None:
+        self.slot = slot
+        self.part = part
+
+
+def resolve_bindings(
+    nodes: Nodes, extension_points: object, overrides: dict[str, str]
+) -> tuple[Nodes, Bound, list[Finding]]:
+    """Replace the tokens on the surfaces that allow them."""
+    defaults = declared_slots(extension_points)
+    bound = Bound({}, {})
+    errors: list[Finding] = []
+
+    def lookup(slot: str, part: str) -> str:
+        if slot in overrides:
+            bound.overrides[slot] = overrides[slot]
+            value = overrides[slot]
+        elif slot in defaults:
+            value = defaults[slot]
+        else:
+            raise _UnknownSlot(slot, part)
+        bound.resolved[slot] = value
+        return value
+
+    def resolve(text: str, part: str) -> str:
+        if PREFIX not in text:
+            return text
+        current = text
+        for match in TOKEN.finditer(text):
+            # Every occurrence in the current text, so a default that holds a token may resolve too.
+            current = current.replace(match[0], lookup(match[1], part))
+        return current
+
+    def change(node: Node) -> Node:
+        if not uses_bindings(node.step):
+            return node
+        try:
+            step = _resolve_step(node.step, resolve)
+        except _UnknownSlot as unknown:
+            errors.append(_unknown(node, unknown, defaults))
+            return node
+        return node if step is node.step else node.with_step(step)
+
+    return map_steps(nodes, change), bound, errors
+
+
+def declared_slots(extension_points: object) -> dict[str, str]:
+    """Slot to default; the first declaration of a slot counts."""
+    slots: dict[str, str] = {}
+    for point in extension_points if isinstance(extension_points, list) else ():
+        if isinstance(point, dict) and isinstance(point.get("slotId"), str):
+            default = point.get("default")
+            slots.setdefault(point["slotId"], default if isinstance(default, str) else "")
+    return slots
+
+
+def uses_bindings(step: Step) -> bool:
+    """A quick look for what this pass would change: most steps have nothing of the kind."""
+    prompt = step.get("prompt")
+    if isinstance(prompt, str) and PREFIX in prompt:
+        return True
+    blocks = step.get("promptBlocks")
+    if not isinstance(blocks, dict):
+        return False
+    for value in blocks.values():
+        if isinstance(value, dict):
+            if RESERVED_KEY in value:
+                return True
+            value = list(value.values())
+        texts = value if isinstance(value, list) else [value]
+        if any(type(text) is str and PREFIX in text for text in texts):
+            return True
+    return False
+
+
+def _resolve_step(step: Step, resolve: Any) -> Step:
+    changes: Step = {}
+    prompt = step.get("prompt")
+    if isinstance(prompt, str) and (text := resolve(prompt, "prompt")) is not prompt:
+        changes["prompt"] = text
+    blocks = step.get("promptBlocks")
+    if isinstance(blocks, dict):
+        new_blocks = _resolve_blocks(blocks, resolve)
+        if new_blocks is not blocks:
+            changes["promptBlocks"] = new_blocks
+    return {**step, **changes} if changes else step
+
+
+def _resolve_blocks(blocks: Step, resolve: Any) -> Step:
+    changes: Step = {}
+    goal = blocks.get("goal")
+    if isinstance(goal, str) and (text := resolve(goal, "promptBlocks/goal")) is not goal:
+        changes["goal"] = text
+    for section in ("constraints", "procedure", "verify"):
+        items = blocks.get(section)
+        if not isinstance(items, list):
+            continue
+        part = f"promptBlocks/{section}"
+        new = [resolve(x, f"{part}/{i}") if isinstance(x, str) else x for i, x in enumerate(items)]
+        if any(a is not b for a, b in zip(new, items, strict=True)):
+            changes[section] = new
+    output = blocks.get("outputRequired")
+    if isinstance(output, dict):
+        values = {
+            name: resolve(value, f"promptBlocks/outputRequired/{name}") if isinstance(value, str) else value
+            for name, value in output.items()
+        }
+        # The engine rebuilds this object by assignment, where this name sets a prototype and is gone.
+        values.pop(RESERVED_KEY, None)
+        if len(values) != len(output) or any(values[name] is not output[name] for name in values):
+            changes["outputRequired"] = values
+    return {**blocks, **changes} if changes else blocks
+
+
+def _unknown(node: Node, unknown: _UnknownSlot, declared: dict[str, str]) -> Finding:
+    slot = unknown.slot
+    hint, details = did_you_mean(slot, declared)
+    known = f"Declared slots: {listed(declared)}" if declared else "The workflow declares no extension points"
+    from_template = node.origin is not None and node.origin.source == "template"
+    return compile_error(
+        "UNKNOWN_BINDING_SLOT",
+        "binding-slot-undeclared",
+        "C2",
+        node,
+        f"{step_label(node)}: unknown binding slot {one_line(slot)}.{hint} {known}",
+        node.place if from_template else f"{node.pointer}/{unknown.part}",
+        details={"slot": slot, **details},
+    )

@@ -1,0 +1,206 @@
+"""C8 to C10: contracts and assessments name things that exist."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from workrail_lint.base import js
+from workrail_lint.findings import Finding
+from workrail_lint.systems.workrail.compiler.nodes import (
+    Node,
+    Nodes,
+    compile_error,
+    did_you_mean,
+    listed,
+    one_line,
+    step_label,
+    walk,
+)
+
+if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.catalog.catalog import Catalog
+
+FOLLOWUP = "require_followup"
+
+
+def check_contracts(nodes: Nodes, catalog: Catalog) -> list[Finding]:
+    """C9 (and its part of C11): every output contract is a pack of the catalog."""
+    errors: list[Finding] = []
+    for node in walk(nodes):
+        contract = node.step.get("outputContract")
+        ref = contract.get("contractRef") if isinstance(contract, dict) else None
+        if not isinstance(ref, str) or ref in catalog.contracts:
+            continue
+        hint, details = did_you_mean(ref, catalog.contracts)
+        errors.append(
+            compile_error(
+                "UNKNOWN_CONTRACT_REF",
+                "contract-unknown",
+                "C9" if node.loop_id is None else "C11",
+                node,
+                f"{step_label(node)}: unknown contract {one_line(ref)}.{hint} "
+                f"Known contracts: {listed(catalog.contracts)}",
+                _contract_pointer(node),
+                details=details,
+            )
+        )
+    return errors
+
+
+def _contract_pointer(node: Node) -> str:
+    if node.origin is None:
+        return f"{node.pointer}/outputContract/contractRef"
+    if node.origin.source == "virtual":
+        return f"{node.pointer}/{node.origin.part}/outputContract/contractRef"
+    return node.place
+
+
+class AssessmentProblem(NamedTuple):
+    """One broken rule about a step's assessments: which, what to say, and the member it is about."""
+
+    code: str
+    name: str
+    message: str
+    part: str
+    details: dict[str, object]
+
+
+Levels = dict[str, set[str]]
+
+
+def declared_levels(assessments: object) -> Levels:
+    """The levels of all dimensions, by assessment id; the first declaration of an id counts."""
+    levels: Levels = {}
+    for item in _list(assessments):
+        if isinstance(item, dict) and isinstance(item.get("id"), str):
+            levels.setdefault(item["id"], set(_levels_of(item)))
+    return levels
+
+
+def _levels_of(assessment: dict[str, Any]) -> Iterator[str]:
+    for dimension in _list(assessment.get("dimensions")):
+        if isinstance(dimension, dict):
+            yield from (level for level in _list(dimension.get("levels")) if isinstance(level, str))
+
+
+def check_assessments(nodes: Nodes, declared: object) -> list[Finding]:
+    """C10, for body steps too: the first problem of each step.
+
+    The engine looks only at references and missing references inside a body; the rest of the rules hold
+    there all the same, since a run would fail on them.
+    """
+    levels = declared_levels(declared)
+    errors: list[Finding] = []
+    for node in walk(nodes):
+        problem = next(assessment_problems(node, levels), None)
+        if problem is not None:
+            errors.append(
+                compile_error(
+                    problem.code,
+                    problem.name,
+                    "C10" if node.loop_id is None else "C11",
+                    node,
+                    problem.message,
+                    f"{node.pointer}/{problem.part}" if node.origin is None else node.place,
+                    engine=node.loop_id is None or problem.code in _CHECKED_IN_BODIES,
+                    details=problem.details,
+                )
+            )
+    return errors
+
+
+_CHECKED_IN_BODIES = ("UNKNOWN_ASSESSMENT_REF", "CONSEQUENCE_WITHOUT_REFS")
+
+
+def assessment_problems(node: Node, levels: Levels) -> Iterator[AssessmentProblem]:
+    """Everything that is wrong with a step's references and consequences, in the order it is looked at."""
+    step = node.step
+    if "assessmentRefs" not in step and "assessmentConsequences" not in step:
+        return
+    label = step_label(node)
+    refs = [ref for ref in _list(step.get("assessmentRefs")) if isinstance(ref, str)]
+    for index, ref in enumerate(refs):
+        if ref not in levels:
+            hint, details = did_you_mean(ref, levels)
+            yield AssessmentProblem(
+                "UNKNOWN_ASSESSMENT_REF",
+                "assessment-ref-unknown" if levels else "assessment-ref-none-declared",
+                f"{label}: unknown assessment {one_line(ref)}.{hint} Declared assessments: {listed(levels)}",
+                f"assessmentRefs/{index}",
+                details,
+            )
+    consequences = _list(step.get("assessmentConsequences"))
+    if consequences and not refs:
+        yield AssessmentProblem(
+            "CONSEQUENCE_WITHOUT_REFS",
+            "consequence-without-refs",
+            f"{label}: assessmentConsequences need assessmentRefs on the same step",
+            "assessmentConsequences",
+            {},
+        )
+        return
+    seen: set[tuple[str, object]] = set()
+    for index, consequence in enumerate(consequences):
+        if isinstance(consequence, dict):
+            yield from _consequence_problems(label, consequence, refs, levels, seen, f"assessmentConsequences/{index}")
+
+
+def _consequence_problems(
+    label: str,
+    consequence: dict[str, Any],
+    refs: list[str],
+    levels: Levels,
+    seen: set[tuple[str, object]],
+    part: str,
+) -> Iterator[AssessmentProblem]:
+    raw_when, raw_effect = consequence.get("when"), consequence.get("effect")
+    when: dict[str, Any] = raw_when if isinstance(raw_when, dict) else {}
+    effect: dict[str, Any] = raw_effect if isinstance(raw_effect, dict) else {}
+    level, scope = when.get("anyEqualsLevel"), when.get("forAssessment")
+    if scope is not None and scope not in refs:
+        hint, details = did_you_mean(js.text(scope), refs)
+        yield AssessmentProblem(
+            "CONSEQUENCE_FOR_UNKNOWN_ASSESSMENT",
+            "consequence-for-unknown",
+            f"{label}: forAssessment {one_line(scope)} is not among the step's assessmentRefs ({listed(refs)}).{hint}",
+            f"{part}/when/forAssessment",
+            details,
+        )
+        return
+    known = sorted({name for ref in ([scope] if isinstance(scope, str) else refs) for name in levels.get(ref, ())})
+    if isinstance(level, str) and level not in known:
+        named = f"assessment {one_line(scope)}" if isinstance(scope, str) else "any referenced assessment"
+        hint, details = did_you_mean(level, known)
+        yield AssessmentProblem(
+            "CONSEQUENCE_UNKNOWN_LEVEL",
+            "consequence-level-unknown",
+            f"{label}: level {one_line(level)} is not declared by {named}.{hint} Declared levels: {listed(known)}",
+            f"{part}/when/anyEqualsLevel",
+            details,
+        )
+        return
+    if effect.get("kind") != FOLLOWUP:
+        yield AssessmentProblem(
+            "CONSEQUENCE_UNSUPPORTED_EFFECT",
+            "schema-enum",
+            f"{label}: unsupported effect {one_line(effect.get('kind'))}; the only effect is {FOLLOWUP}",
+            f"{part}/effect/kind",
+            {},
+        )
+    pair = (js.text(level), js.text(scope))
+    if pair in seen:
+        scoped = f"for assessment {one_line(scope)}" if scope else "without forAssessment"
+        yield AssessmentProblem(
+            "CONSEQUENCE_DUPLICATE_TRIGGER",
+            "consequence-duplicate-trigger",
+            f"{label}: two consequences trigger on level {one_line(level)} {scoped}; "
+            "their events would carry identical dedupe keys",
+            f"{part}/when",
+            {},
+        )
+    seen.add(pair)
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []

@@ -1,0 +1,186 @@
+"""The compiled workflow: what the passes made, and the two things rendered from it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+from workrail_lint.base.canonical import canonical_bytes, canonical_object, digest
+from workrail_lint.base.result import Err, Ok
+from workrail_lint.findings import Finding
+from workrail_lint.systems.workrail.compiler.engine_target import HashMode, engine_snapshot
+from workrail_lint.systems.workrail.compiler.loops import Loop
+from workrail_lint.systems.workrail.compiler.nodes import (
+    Node,
+    Nodes,
+    Origin,
+    Step,
+    authored_nodes,
+    map_steps,
+    rendered_steps,
+)
+from workrail_lint.systems.workrail.compiler.pipeline import Executable, Resolved, distinct, index_steps, resolve
+
+if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.catalog.catalog import Catalog
+    from workrail_lint.systems.workrail.compat import SideModel
+
+
+class CompiledWorkflow:
+    """A workflow that compiled. `ir` is what runs and `hash` its digest; the rest says how it came about."""
+
+    def __init__(
+        self,
+        definition: dict[str, Any],
+        catalog: Catalog,
+        overrides: dict[str, str],
+        resolved: Resolved,
+        executable: Executable,
+        side: SideModel | None,
+        warnings: list[tuple[str, str]],
+    ) -> None:
+        self.definition = definition
+        self.catalog = catalog
+        self.overrides = overrides
+        self.side = side
+        self.warnings = warnings
+        self._resolved = resolved
+        self._executable = executable
+
+    @property
+    def workflow_id(self) -> str:
+        return str(self.definition["id"])
+
+    @property
+    def catalog_id(self) -> str:
+        return self.catalog.catalog_id
+
+    @property
+    def catalog_digest(self) -> str:
+        return self.catalog.digest
+
+    @property
+    def nodes(self) -> Nodes:
+        """The executable steps with their provenance."""
+        return self._executable.nodes
+
+    @property
+    def resolved(self) -> list[Step]:
+        """The authored steps after C6, before virtual steps."""
+        return rendered_steps(self._resolved.nodes)
+
+    @property
+    def steps(self) -> list[Step]:
+        """The step list after C7."""
+        return rendered_steps(self._executable.nodes)
+
+    @property
+    def step_by_id(self) -> dict[str, Node]:
+        return self._executable.lookup.by_id
+
+    @property
+    def loops(self) -> dict[str, Loop]:
+        return self._executable.lookup.loops
+
+    @property
+    def loop_body_step_ids(self) -> set[str]:
+        return self._executable.lookup.body_ids
+
+    @property
+    def resolved_bindings(self) -> dict[str, str]:
+        return self._resolved.bound.resolved
+
+    @property
+    def resolved_overrides(self) -> dict[str, str]:
+        return self._resolved.bound.overrides
+
+    @cached_property
+    def ir(self) -> dict[str, Any]:
+        from workrail_lint.systems.workrail.compiler.ir import render_ir
+
+        return render_ir(self.definition, self._resolved, self._executable, self.catalog, self.side, self.warnings)
+
+    @cached_property
+    def ir_bytes(self) -> bytes:
+        """The canonical bytes of the IR. The embedded packs are the same in many workflows and encoded once."""
+        members = {name: value for name, value in self.ir.items() if name != "contracts"}
+        return canonical_object(members, {"contracts": _pack_bytes(self.ir["contracts"], self.catalog)})
+
+    @cached_property
+    def hash(self) -> str:
+        """`workflowHash`: the digest of the IR."""
+        return digest(self.ir_bytes)
+
+    def engine_target(
+        self, mode: HashMode = HashMode.PINNED, references: list[dict[str, Any]] | None = None
+    ) -> Ok[dict[str, Any]] | Err[list[Finding]]:
+        """The snapshot the reference engine would pin, or why it can't have one."""
+        return engine_snapshot(self.definition, self.catalog, self.overrides, mode, references)
+
+    @cached_property
+    def engine_hash(self) -> str | None:
+        """The digest of the pinned snapshot; None when the workflow has no engine form."""
+        snapshot = self.engine_target()
+        return digest(canonical_bytes(snapshot.value)) if isinstance(snapshot, Ok) else None
+
+
+def _pack_bytes(packs: list[dict[str, Any]], catalog: Catalog) -> bytes:
+    known = _PACKS.setdefault(catalog, {})
+    refs = tuple(pack["ref"] for pack in packs)
+    if refs not in known:
+        known[refs] = canonical_bytes(packs)
+    return known[refs]
+
+
+_PACKS: WeakKeyDictionary[Catalog, dict[tuple[str, ...], bytes]] = WeakKeyDictionary()
+
+
+def compile_definition(
+    definition: dict[str, Any],
+    catalog: Catalog,
+    overrides: dict[str, str] | None = None,
+    *,
+    side: SideModel | None = None,
+    warnings: list[tuple[str, str]] | None = None,
+    normalized: dict[str, tuple[str, ...]] | None = None,
+) -> Ok[CompiledWorkflow] | Err[list[Finding]]:
+    """Run the passes over a definition in the shipping form that the schema accepts.
+
+    `normalized` names, by pointer, the steps that the compatibility policy rewrote and the codes that did.
+    """
+    overrides = overrides or {}
+    resolved, errors = resolve(definition, catalog, overrides, sort_features=True)
+    if normalized:
+        resolved = Resolved(_mark_normalized(resolved.nodes, normalized), resolved.bound)
+    if side is not None and side.capabilities:
+        from workrail_lint.systems.workrail.compiler.probes import insert_probes
+
+        authored = authored_nodes(definition.get("steps"))
+        nodes, found = insert_probes(resolved.nodes, authored, side.capabilities, catalog)
+        errors += found
+        executable, found = index_steps(definition, Resolved(nodes, resolved.bound), catalog)
+    else:
+        executable, found = index_steps(definition, resolved, catalog)
+    errors += found
+    if errors:
+        return Err(distinct(errors))
+    return Ok(CompiledWorkflow(definition, catalog, overrides, resolved, executable, side, warnings or []))
+
+
+def _mark_normalized(nodes: Nodes, codes: dict[str, tuple[str, ...]]) -> Nodes:
+    def mark(node: Node) -> Node:
+        applied = codes.get(node.pointer)
+        if applied is None or node.origin is not None:
+            return node
+        return Node(
+            node.step,
+            node.pointer,
+            body=node.body,
+            origin=Origin("normalized", "+".join(applied)),
+            injections=node.injections,
+            loop_id=node.loop_id,
+            prompt_member=node.prompt_member,
+        )
+
+    return map_steps(nodes, mark)

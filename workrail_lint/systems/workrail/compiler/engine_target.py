@@ -1,0 +1,116 @@
+"""The engine target: the snapshot the public engine pins, byte for byte, quirks included.
+
+Features stay in authored order, virtual steps stay configuration, nothing is defaulted. One workflow has
+several legitimate digests, so every one of them is named by its mode.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from workrail_lint.base.result import Err, Ok
+from workrail_lint.findings import Finding
+from workrail_lint.systems.workrail.compiler.nodes import rendered_steps
+from workrail_lint.systems.workrail.compiler.pipeline import distinct, index_steps, resolve
+from workrail_lint.systems.workrail.compiler.usage import design_only_errors
+
+if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.catalog.catalog import Catalog
+
+
+class HashMode(str, Enum):
+    """Which of a workflow's digests: what is in the snapshot depends on how the engine got to it."""
+
+    PINNED = "pinned"
+    PINNED_REFS = "pinned+refs"
+    PINNED_ONBOARDING = "pinned+onboarding"
+    PINNED_ONBOARDING_REFS = "pinned+onboarding+refs"
+    PREVIEW = "preview"
+
+
+# Literal: this text is part of every digest in the onboarding modes.
+ONBOARDING_STEP: dict[str, Any] = {
+    "id": "wr-system-onboarding",
+    "title": "WorkRail Protocol Instructions",
+    "prompt": (
+        "This repository is managed by WorkRail, an advanced workflow automation engine.\n"
+        "You are currently executing within a guided workflow. Your actions are constrained and monitored by the "
+        "engine.\n\nRules of Engagement:\n"
+        "1. NO PREEMPTIVE WORK: Do not attempt to solve the overarching task right now. You must wait for explicit "
+        "workflow steps.\n"
+        "2. ADHERE TO THE DAG: You will be fed prompts one step at a time. Complete only the step requested.\n"
+        "3. OUTPUT CONTRACTS: Use the `continue_workflow` tool to submit your work when a step is done.\n\n"
+        "If you understand these constraints, call `continue_workflow` with no output to receive your first actual "
+        "assignment.\n\n"
+        "**Action Required**: Acknowledge these instructions by calling `continue_workflow` (with an empty `output` "
+        "or simple `notes`). Do NOT attempt the actual task yet."
+    ),
+    "notesOptional": True,
+}
+_PREVIEW_LOOP = "Loop step '%s' cannot be previewed in v2 Slice 1 (loop execution/compilation not implemented yet)."
+_PREVIEW_FAIL = "Step '%s' has no prompt (promptBlocks resolution failed)."
+_IDENTITY = ("name", "description", "version")
+
+
+def engine_snapshot(
+    definition: dict[str, Any],
+    catalog: Catalog,
+    overrides: dict[str, str] | None = None,
+    mode: HashMode = HashMode.PINNED,
+    references: list[dict[str, Any]] | None = None,
+) -> Ok[dict[str, Any]] | Err[list[Finding]]:
+    """The snapshot of a definition in a mode; the refs modes take the references already resolved."""
+    if mode is HashMode.PREVIEW:
+        return Ok(_preview(definition, catalog, overrides or {}))
+    if mode in (HashMode.PINNED_ONBOARDING, HashMode.PINNED_ONBOARDING_REFS):
+        definition = {**definition, "steps": [ONBOARDING_STEP, *definition["steps"]]}
+    errors = design_only_errors(definition, catalog)
+    if errors:
+        return Err(errors)
+    resolved, errors = resolve(definition, catalog, overrides or {}, sort_features=False)
+    _, found = index_steps(definition, resolved, catalog)
+    errors = [error for error in distinct(errors + found) if error.details.get("engine")]
+    if errors:
+        return Err(errors)
+    snapshot = _head(definition, "v1_pinned")
+    snapshot["definition"] = {**definition, "steps": rendered_steps(resolved.nodes)}
+    if resolved.bound.resolved:
+        snapshot["resolvedBindings"] = resolved.bound.resolved
+    if resolved.bound.overrides:
+        snapshot["pinnedOverrides"] = resolved.bound.overrides
+    if mode in (HashMode.PINNED_REFS, HashMode.PINNED_ONBOARDING_REFS) and references:
+        snapshot["resolvedReferences"] = references
+    return Ok(snapshot)
+
+
+def _head(definition: dict[str, Any], source_kind: str) -> dict[str, Any]:
+    head: dict[str, Any] = {"schemaVersion": 1, "sourceKind": source_kind}
+    if "id" in definition:
+        head["workflowId"] = definition["id"]
+    head.update((name, definition[name]) for name in _IDENTITY if name in definition)
+    return head
+
+
+def _preview(definition: dict[str, Any], catalog: Catalog, overrides: dict[str, str]) -> dict[str, Any]:
+    first = definition["steps"][0]
+    return {
+        **_head(definition, "v1_preview"),
+        "preview": {
+            "stepId": first["id"],
+            "title": first["title"],
+            "prompt": _preview_prompt(definition, first, catalog, overrides),
+        },
+    }
+
+
+def _preview_prompt(
+    definition: dict[str, Any], first: dict[str, Any], catalog: Catalog, overrides: dict[str, str]
+) -> str:
+    if first.get("type") == "loop":
+        return str(_PREVIEW_LOOP % first["id"])
+    if isinstance(first.get("prompt"), str):
+        return str(first["prompt"])
+    resolved, errors = resolve({**definition, "steps": [first]}, catalog, overrides, sort_features=False)
+    prompt: object = None if errors or not resolved.nodes else resolved.nodes[0].step.get("prompt")
+    return prompt if isinstance(prompt, str) else str(_PREVIEW_FAIL % first["id"])

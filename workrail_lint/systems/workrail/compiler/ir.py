@@ -1,0 +1,228 @@
+"""The IR renderer (docs/ir.md): executable nodes to the frozen, self-contained document that is hashed."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from workrail_lint.base.canonical import digest
+from workrail_lint.base.patterns import Pattern
+from workrail_lint.documents import pointer as pointers
+from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL, Loop
+from workrail_lint.systems.workrail.compiler.nodes import Node, Step
+
+if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.catalog.catalog import Catalog
+    from workrail_lint.systems.workrail.compat import SideModel
+    from workrail_lint.systems.workrail.compiler.pipeline import Executable, Resolved
+
+FORMAT = "workrail.ir/1"
+ASSESSMENT = "wr.contracts.assessment"
+_ROUTINE_ID = Pattern(r"(?:wr\.)?routine-")
+_DEFAULT_GATE = "coordinator_eval"
+_TOP_LISTS = ("metaGuidance", "preconditions", "clarificationPrompts", "examples", "assessments", "references")
+_TOP_OPTIONAL = ("about", "recommendedPreferences", "modelTier", "metricsProfile")
+
+
+def render_ir(
+    definition: dict[str, Any],
+    resolved: Resolved,
+    executable: Executable,
+    catalog: Catalog,
+    side: SideModel | None,
+    warnings: list[tuple[str, str]],
+) -> dict[str, Any]:
+    index = executable.lookup
+    steps = [
+        _loop(index.loops[node.id]) if node.is_loop else _step(node)
+        for node in executable.nodes
+        if node.id not in index.body_ids
+    ]
+    ir: dict[str, Any] = {
+        "format": FORMAT,
+        "workflowId": definition["id"],
+        "name": definition["name"],
+        "description": definition["description"],
+        "version": definition["version"],
+        "kind": workflow_kind(definition["id"]),
+        "capabilities": dict(side.capabilities) if side else {},
+        "features": _features(definition, side),
+        "contracts": _contracts(steps, catalog),
+        "functions": definition.get("functionDefinitions", []),
+        "conditions": sorted(side.conditions, key=lambda c: str(c.get("id"))) if side else [],
+        "steps": steps,
+        "bindings": {"resolved": resolved.bound.resolved, "overrides": resolved.bound.overrides},
+        "warnings": [
+            {"code": code, "pointer": pointer}
+            for code, pointer in sorted(warnings, key=lambda w: (pointers.sort_key(w[1]), w[0]))
+        ],
+    }
+    for name in _TOP_LISTS:
+        ir[name] = definition.get(name, [])
+    for name in _TOP_OPTIONAL:
+        if name in definition:
+            ir[name] = definition[name]
+    if side and side.agent_role is not None:
+        ir["agentRole"] = side.agent_role
+    return ir
+
+
+def workflow_kind(workflow_id: str) -> str:
+    """By id alone, because nothing in the IR may depend on a path."""
+    return "routine" if _ROUTINE_ID.match(workflow_id) else "workflow"
+
+
+def _features(definition: dict[str, Any], side: SideModel | None) -> list[dict[str, Any]]:
+    configs = side.feature_configs if side else {}
+    return [{"id": ident, "config": configs.get(ident) or {}} for ident in sorted(set(definition.get("features", [])))]
+
+
+def _contracts(steps: list[Step], catalog: Catalog) -> list[dict[str, Any]]:
+    refs: set[str] = set()
+    for step in steps:
+        for item in (step, *step.get("body", ())):
+            output = item.get("output", {})
+            if "contract" in output:
+                refs.add(output["contract"]["ref"])
+            if "assessments" in output:
+                refs.add(ASSESSMENT)
+        if step.get("loop", {}).get("source", {}).get("kind") == "artifact":
+            refs.add(LOOP_CONTROL)
+    packs = [(ref, catalog.contracts[ref]) for ref in sorted(refs) if ref in catalog.contracts]
+    return [
+        {
+            "ref": ref,
+            "artifactKind": pack.artifact_kind,
+            "mode": pack.mode,
+            "runtimeValidated": pack.runtime_validated,
+            "schema": pack.schema,
+            "example": pack.example,
+        }
+        for ref, pack in packs
+    ]
+
+
+def _common(node: Node) -> Step:
+    step = node.step
+    made: Step = {
+        "id": node.id,
+        "title": step["title"],
+        "confirmation": _confirmation(step.get("requireConfirmation", False)),
+        "notes": "optional" if step.get("notesOptional") is True else "required",
+        "provenance": _provenance(node),
+    }
+    if "runCondition" in step:
+        made["runCondition"] = step["runCondition"]
+    return made
+
+
+def _provenance(node: Node) -> dict[str, Any]:
+    made: dict[str, Any] = {"source": node.origin.source if node.origin else "authored", "injected": []}
+    if node.injections:
+        pieces: dict[tuple[str, str], list[str]] = {}
+        for item in node.injections:
+            pieces.setdefault((item.kind, item.id), []).append(item.text)
+        made["injected"] = [_injected(kind, ident, tuple(texts)) for (kind, ident), texts in pieces.items()]
+    if node.origin:
+        made["origin"] = node.origin.text
+    return made
+
+
+@lru_cache(maxsize=256)
+def _injected(kind: str, ident: str, texts: tuple[str, ...]) -> dict[str, Any]:
+    """The record of what one builtin brought into a step; the same few go into step after step."""
+    data = "\n".join(texts).encode("utf-8", "surrogatepass")
+    return {"kind": kind, "id": ident, "sha256": digest(data), "bytes": len(data)}
+
+
+def _confirmation(rule: Any) -> dict[str, Any]:
+    if rule is True:
+        return {"kind": "always", "gate": _DEFAULT_GATE}
+    if not isinstance(rule, dict):
+        return {"kind": "never"}
+    if "kind" not in rule:
+        return {"kind": "when", "gate": _DEFAULT_GATE, "condition": rule}
+    if "condition" in rule:
+        return {"kind": "when", "gate": rule["kind"], "explicit": True, "condition": rule["condition"]}
+    return {"kind": "always", "gate": rule["kind"], "explicit": True}
+
+
+def _step(node: Node) -> Step:
+    step = node.step
+    made = _common(node)
+    if step.get("type") == "parallel":
+        made["type"] = "parallel"
+        made["delegations"] = step["parallelDelegations"]
+        return made
+    made |= {
+        "type": "step",
+        "prompt": step["prompt"],
+        "guidance": step.get("guidance", []),
+        "output": _output(step, node.origin.capability if node.origin else None),
+        "fragments": step.get("promptFragments", []),
+        "functions": step.get("functionDefinitions", []),
+        "functionCalls": step.get("functionCalls", []),
+        "functionReferences": step.get("functionReferences", []),
+    }
+    for name in ("agentRole", "modelTier"):
+        if name in step:
+            made[name] = step[name]
+    return made
+
+
+def _output(step: Step, capability: str | None) -> dict[str, Any]:
+    output: dict[str, Any] = {}
+    contract = step.get("outputContract")
+    if contract:
+        output["contract"] = {"ref": contract["contractRef"], "required": contract.get("required", True)}
+        if capability is not None:
+            output["contract"]["capability"] = capability
+    if step.get("assessmentRefs"):
+        output["assessments"] = {
+            "refs": step["assessmentRefs"],
+            "consequences": step.get("assessmentConsequences", []),
+        }
+    if "validationCriteria" in step:
+        output["criteria"] = step["validationCriteria"]
+    return output
+
+
+def _loop(loop: Loop) -> Step:
+    config = loop.node.step["loop"]
+    kind = config["type"]
+    variables = {"iteration": config.get("iterationVar") or "currentIteration"}
+    if kind == "forEach":
+        variables["item"] = config.get("itemVar") or "currentItem"
+        variables["index"] = config.get("indexVar") or "currentIndex"
+    return {
+        **_common(loop.node),
+        "type": "loop",
+        "loop": {
+            "kind": kind,
+            "maxIterations": config["maxIterations"],
+            "source": _source(config, loop.source),
+            "variables": variables,
+        },
+        "body": [_step(node) for node in loop.body],
+        "functions": loop.node.step.get("functionDefinitions", []),
+    }
+
+
+def _source(config: dict[str, Any], source: dict[str, Any] | None) -> dict[str, Any]:
+    if config["type"] == "for" and "count" in config:
+        count = config["count"]
+        return {"kind": "count", "variable": count} if isinstance(count, str) else {"kind": "count", "count": count}
+    if config["type"] == "forEach" and config.get("items"):
+        return {"kind": "items", "variable": config["items"]}
+    if source is None:
+        return {"kind": "none"}
+    if source["kind"] == "context_variable":
+        return {
+            "kind": "condition",
+            "condition": source["condition"],
+            "derived": source.get("derived", "source"),
+        }
+    made = {"kind": "artifact", "contractRef": source["contractRef"]}
+    if "loopId" in source:
+        made["loopId"] = source["loopId"]
+    return made

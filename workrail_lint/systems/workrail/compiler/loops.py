@@ -1,0 +1,146 @@
+"""C8, C11, C12: the step index, loop bodies, and what decides whether a loop goes on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workrail_lint.findings import Finding
+from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, compile_error, did_you_mean, one_line
+
+LOOP_CONTROL = "wr.contracts.loop_control"
+
+
+class Loop:
+    """A loop with its body resolved."""
+
+    __slots__ = ("body", "node", "source")
+
+    def __init__(self, node: Node, body: Nodes, source: dict[str, Any] | None) -> None:
+        self.node = node
+        self.body = body
+        self.source = source
+
+
+class LoopIndex:
+    """The loops by id, every step by id, and the ids that run only inside a loop."""
+
+    __slots__ = ("body_ids", "by_id", "caller_ids", "loops")
+
+    def __init__(self) -> None:
+        self.by_id: dict[str, Node] = {}
+        self.loops: dict[str, Loop] = {}
+        self.body_ids: set[str] = set()
+        self.caller_ids: set[str | None] = set()  # of template calls that are gone, since they were expanded
+
+    def add(self, node: Node) -> None:
+        """Take a step in, unless its id is taken: that was reported by C7 or is reported here."""
+        if node.id not in self.by_id:
+            self.by_id[node.id] = node
+            self.caller_ids.add(_caller_id(node))
+
+
+def resolve_loops(nodes: Nodes, workflow_id: str) -> tuple[LoopIndex, list[Finding]]:
+    index = LoopIndex()
+    errors: list[Finding] = []
+    for node in nodes:
+        index.add(node)
+    for node in nodes:
+        if not node.is_loop:
+            continue
+        body = _inline_body(node, index, workflow_id, errors) if node.body else _referenced_body(node, index, errors)
+        index.body_ids.update(inner.id for inner in body)
+        index.loops.setdefault(node.id, Loop(node, body, condition_source(node, body)))
+    return index, errors
+
+
+def _inline_body(node: Node, index: LoopIndex, workflow_id: str, errors: list[Finding]) -> Nodes:
+    for inner in node.body or ():
+        if inner.is_loop:
+            errors.append(_nested(node, inner.id, f"{inner.pointer}/type"))
+            continue
+        if inner.id in index.by_id:
+            errors.append(
+                compile_error(
+                    "LOOP_BODY_ID_COLLISION",
+                    "step-id-collision",
+                    "C11",
+                    inner,
+                    f"Loop {one_line(node.id)}: the body step id {one_line(inner.id)} is already used in workflow "
+                    f"{one_line(workflow_id)}",
+                    f"{inner.pointer}/id" if inner.origin is None else inner.place,
+                )
+            )
+        index.add(inner)
+    return node.body or ()
+
+
+def _referenced_body(node: Node, index: LoopIndex, errors: list[Finding]) -> Nodes:
+    body_id = node.step.get("body")
+    if not isinstance(body_id, str):
+        return ()
+    pointer = f"{node.pointer}/body"
+    target = index.by_id.get(body_id)
+    if target is None and body_id in index.caller_ids:
+        message = (
+            f"Loop {one_line(node.id)}: the body names the template call {one_line(body_id)}, whose id is gone once it "
+            "is expanded; put the call inline in the loop's body"
+        )
+        errors.append(compile_error("LOOP_BODY_MISSING", "loop-body-ref-template", "C11", node, message, pointer))
+        return ()
+    if target is None:
+        hint, details = did_you_mean(body_id, index.by_id.keys() - {node.id})
+        errors.append(
+            compile_error(
+                "LOOP_BODY_MISSING",
+                "loop-body-missing-step",
+                "C11",
+                node,
+                f"Loop {one_line(node.id)}: the body names the step {one_line(body_id)}, which does not exist at the "
+                f"top level once templates are expanded.{hint}",
+                pointer,
+                details=details,
+            )
+        )
+        return ()
+    if target.is_loop:
+        errors.append(_nested(node, body_id, pointer))
+        return ()
+    return (target,)
+
+
+def _caller_id(node: Node) -> str | None:
+    """The id of the step whose template call this step was expanded from."""
+    origin = node.origin
+    if origin is None or origin.source != "template":
+        return None
+    return node.id.removesuffix(f".{origin.part}")
+
+
+def _nested(node: Node, inner_id: str, pointer: str) -> Finding:
+    return compile_error(
+        "LOOP_NESTED",
+        "loop-nested",
+        "C11",
+        node,
+        f"Loop {one_line(node.id)}: contains the loop {one_line(inner_id)}; loops can't be nested",
+        pointer,
+    )
+
+
+def condition_source(node: Node, body: Nodes) -> dict[str, Any] | None:
+    """C12: an explicit source, else a loop-control step in the body, else the plain condition."""
+    loop = node.step.get("loop")
+    if not isinstance(loop, dict) or loop.get("type") not in ("while", "until"):
+        return None
+    if isinstance(loop.get("conditionSource"), dict):
+        return dict(loop["conditionSource"])
+    if any(_contract_ref(inner) == LOOP_CONTROL for inner in body):
+        return {"kind": "artifact_contract", "contractRef": LOOP_CONTROL, "loopId": node.id}
+    if "condition" in loop:
+        return {"kind": "context_variable", "condition": loop["condition"], "derived": "legacy"}
+    return None
+
+
+def _contract_ref(node: Node) -> object:
+    contract = node.step.get("outputContract")
+    return contract.get("contractRef") if isinstance(contract, dict) else None

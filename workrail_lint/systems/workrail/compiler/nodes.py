@@ -1,0 +1,212 @@
+"""What flows between the passes: steps with the place they were written at and what became of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from workrail_lint.base.suggest import nearest_id
+from workrail_lint.findings import Finding, Phase, Severity
+
+Step = dict[str, Any]
+_LISTED = 30
+
+
+class Injection:
+    """A stretch of a rendered prompt that the author did not write. Offsets are code points."""
+
+    __slots__ = ("end", "id", "kind", "start", "text")
+
+    def __init__(self, kind: str, ident: str, text: str, start: int, end: int) -> None:
+        self.kind = kind  # "feature" or "ref"
+        self.id = ident
+        self.text = text
+        self.start = start
+        self.end = end
+
+
+class Origin:
+    """Where a step that the author did not write as it stands came from."""
+
+    __slots__ = ("capability", "part", "ref", "source")
+
+    def __init__(self, source: str, ref: str, part: str = "", capability: str | None = None) -> None:
+        self.source = source  # "template", "virtual", "feature" or "normalized"
+        self.ref = ref  # template id, parent step id or compat code
+        self.part = part  # routine step id or the configuration block
+        self.capability = capability  # what a probe step probes
+
+    @property
+    def text(self) -> str:
+        return f"{self.ref}#{self.part}" if self.part else self.ref
+
+
+class Node:
+    """A step on its way through the passes. Passes make new nodes, they never change one."""
+
+    __slots__ = ("body", "injections", "loop_id", "origin", "pointer", "prompt_member", "step")
+
+    def __init__(
+        self,
+        step: Step,
+        pointer: str,
+        *,
+        body: tuple[Node, ...] | None = None,
+        origin: Origin | None = None,
+        injections: tuple[Injection, ...] = (),
+        loop_id: str | None = None,
+        prompt_member: str = "prompt",
+    ) -> None:
+        self.step = step
+        self.pointer = pointer  # of the authored step, for an expanded one that of its caller
+        self.body = body  # of a loop with an inline body
+        self.origin = origin
+        self.injections = injections
+        self.loop_id = loop_id  # of the loop whose inline body this step stands in
+        self.prompt_member = prompt_member  # where the author wrote the prompt's text
+
+    @property
+    def id(self) -> str:
+        ident = self.step.get("id")
+        return ident if type(ident) is str else ""
+
+    @property
+    def is_loop(self) -> bool:
+        return self.step.get("type") == "loop"
+
+    @property
+    def place(self) -> str:
+        """The pointer an error about this step should name."""
+        from_template = self.origin is not None and self.origin.source == "template"
+        return f"{self.pointer}/templateCall" if from_template else self.pointer
+
+    def with_step(self, step: Step) -> Node:
+        return self.replaced(step=step)
+
+    def replaced(
+        self,
+        *,
+        step: Step | None = None,
+        body: tuple[Node, ...] | None = None,
+        injections: tuple[Injection, ...] | None = None,
+        prompt_member: str | None = None,
+    ) -> Node:
+        return Node(
+            self.step if step is None else step,
+            self.pointer,
+            body=self.body if body is None else body,
+            origin=self.origin,
+            injections=self.injections if injections is None else injections,
+            loop_id=self.loop_id,
+            prompt_member=self.prompt_member if prompt_member is None else prompt_member,
+        )
+
+
+Nodes = tuple[Node, ...]
+
+
+def authored_nodes(steps: object) -> Nodes:
+    """The nodes of an authored step list; what is not an object is left to the schema findings."""
+    if not isinstance(steps, list):
+        return ()
+    nodes: list[Node] = []
+    for index, step in enumerate(steps):
+        if not isinstance(step, dict):
+            continue
+        pointer = f"/steps/{index}"
+        inner = step.get("body")
+        body: tuple[Node, ...] | None = None
+        if step.get("type") == "loop" and isinstance(inner, list):
+            loop_id = step.get("id") if isinstance(step.get("id"), str) else ""
+            body = tuple(
+                Node(item, f"{pointer}/body/{position}", loop_id=loop_id)
+                for position, item in enumerate(inner)
+                if isinstance(item, dict)
+            )
+        nodes.append(Node(step, pointer, body=body))
+    return tuple(nodes)
+
+
+def walk(nodes: Nodes) -> Iterator[Node]:
+    """Every step in order: top level, and after each loop its inline body."""
+    for node in nodes:
+        yield node
+        if node.body:
+            yield from node.body
+
+
+def map_steps(nodes: Nodes, change: Callable[[Node], Node]) -> Nodes:
+    """Apply a change to every step; untouched parts stay the same objects."""
+    result: list[Node] = []
+    touched = False
+    for node in nodes:
+        changed = change(node)
+        if node.body:
+            body = tuple([change(inner) for inner in node.body])
+            if body != node.body:  # nodes compare by identity
+                changed = changed.replaced(body=body)
+        touched = touched or changed is not node
+        result.append(changed)
+    return tuple(result) if touched else nodes
+
+
+def rendered_steps(nodes: Nodes) -> list[Step]:
+    """The steps as plain data, inline bodies included."""
+    return [
+        node.step if node.body is None else {**node.step, "body": [inner.step for inner in node.body]} for node in nodes
+    ]
+
+
+def one_line(text: object) -> str:
+    """Author text inside a message: quoted, on one line, with control characters visible."""
+    shown = "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in str(text))
+    return f"'{shown}'"
+
+
+def listed(names: Iterable[object]) -> str:
+    """Known names inside a message; of very many only the first, or each of many findings would repeat them all."""
+    known = list(names)
+    shown = [one_line(name)[1:-1] for name in known[:_LISTED]]
+    more = f" and {len(known) - _LISTED} more" if len(known) > _LISTED else ""
+    return f"{', '.join(shown)}{more}" if shown else "(none)"
+
+
+def did_you_mean(name: str, known: Iterable[object]) -> tuple[str, dict[str, object]]:
+    """The sentence and the details that suggest the nearest known id."""
+    found = nearest_id(name, map(str, known))
+    if found is None:
+        return "", {}
+    return f" Did you mean {one_line(found)}?", {"suggestion": found}
+
+
+def compile_error(
+    code: str,
+    name: str,
+    pass_name: str,
+    node: Node | None,
+    message: str,
+    pointer: str | None = None,
+    *,
+    engine: bool = True,
+    details: dict[str, object] | None = None,
+) -> Finding:
+    """An error of a pass. `engine` is false where the reference engine would not look."""
+    facts: dict[str, object] = {"pass": pass_name, "engine": engine}
+    if node is not None:
+        facts["stepId"] = node.id
+        if node.loop_id is not None:
+            facts["loopId"] = node.loop_id
+    facts.update(details or {})
+    where = pointer if pointer is not None else (node.place if node else "")
+    return Finding(code, name, Severity.ERROR, message, where, phase=Phase.COMPILE, details=facts)
+
+
+def step_label(node: Node) -> str:
+    """How a message starts: the step, and the loop when it stands in one."""
+    inside = f" (in loop {one_line(node.loop_id)})" if node.loop_id else ""
+    return f"Step {step_name(node.id, node.pointer)}{inside}"
+
+
+def step_name(ident: str, pointer: str) -> str:
+    """A step by its id, or by its number when it has none."""
+    return one_line(ident) if ident else f"number {int(pointer.rpartition('/')[2]) + 1}"

@@ -1,0 +1,74 @@
+"""The passes in order, from a definition to a compiled workflow."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from workrail_lint.findings import Finding
+from workrail_lint.systems.workrail.compiler.bindings import Bound, resolve_bindings
+from workrail_lint.systems.workrail.compiler.blocks import apply_features, feature_ids, render_blocks, resolve_refs
+from workrail_lint.systems.workrail.compiler.checks import check_assessments, check_contracts
+from workrail_lint.systems.workrail.compiler.loops import LoopIndex, resolve_loops
+from workrail_lint.systems.workrail.compiler.nodes import Nodes, authored_nodes
+from workrail_lint.systems.workrail.compiler.sentinel import scan_tokens
+from workrail_lint.systems.workrail.compiler.templates import expand_templates
+from workrail_lint.systems.workrail.compiler.virtual import expand_virtual
+
+if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.catalog.catalog import Catalog
+
+
+class Resolved(NamedTuple):
+    """After C6: templates, bindings, features, refs and blocks are gone."""
+
+    nodes: Nodes
+    bound: Bound
+
+
+class Executable(NamedTuple):
+    """After C12: virtual steps expanded, loops and their bodies indexed."""
+
+    nodes: Nodes
+    lookup: LoopIndex
+
+
+def resolve(
+    definition: dict[str, Any], catalog: Catalog, overrides: dict[str, str], *, sort_features: bool
+) -> tuple[Resolved, list[Finding]]:
+    """C1 to C6. The IR takes features in ascending order, the engine target as they were written."""
+    features = feature_ids(definition.get("features"))
+    nodes, errors = expand_templates(authored_nodes(definition.get("steps")), catalog)
+    nodes, bound, found = resolve_bindings(nodes, definition.get("extensionPoints"), overrides)
+    errors += found
+    ordered = sorted(set(features)) if sort_features else features
+    nodes, unknown_features = apply_features(nodes, ordered, catalog, definition.get("features"))
+    errors += unknown_features
+    nodes, found = resolve_refs(nodes, catalog, budgeted=sort_features)
+    errors += found
+    nodes, found = render_blocks(nodes)
+    # Blocks that are empty may be so only because a feature is not known; then that is what is to be mended.
+    errors += [error for error in found if not (unknown_features and error.code == "EMPTY_BLOCKS")]
+    errors += scan_tokens(nodes, definition, overrides)
+    return Resolved(nodes, bound), errors
+
+
+def index_steps(definition: dict[str, Any], resolved: Resolved, catalog: Catalog) -> tuple[Executable, list[Finding]]:
+    """C7 to C12."""
+    workflow_id = str(definition.get("id", ""))
+    nodes, errors = expand_virtual(resolved.nodes, workflow_id)
+    errors += check_contracts(nodes, catalog)
+    errors += check_assessments(nodes, definition.get("assessments"))
+    index, found = resolve_loops(nodes, workflow_id)
+    return Executable(nodes, index), errors + found
+
+
+def distinct(errors: list[Finding]) -> list[Finding]:
+    """One error for each (name, place): several passes notice a repeated id, the first one tells."""
+    seen: set[tuple[str, str]] = set()
+    result: list[Finding] = []
+    for error in errors:
+        key = (error.name, error.pointer)
+        if key not in seen:
+            seen.add(key)
+            result.append(error)
+    return result

@@ -1,0 +1,223 @@
+"""C1: every template call is replaced, in place, by the steps of its routine."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from workrail_lint.base import js
+from workrail_lint.documents.pointer import child
+from workrail_lint.findings import Finding
+from workrail_lint.systems.workrail.catalog.routine import PLACEHOLDER, TEMPLATE_PREFIX
+from workrail_lint.systems.workrail.compiler.nodes import (
+    Node,
+    Nodes,
+    Origin,
+    Step,
+    compile_error,
+    did_you_mean,
+    listed,
+    one_line,
+    step_label,
+    walk,
+)
+
+if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.catalog.catalog import Catalog
+    from workrail_lint.systems.workrail.catalog.routine import Routine
+
+PROBE_TEMPLATE = "wr.templates.capability_probe"
+_PASS = "C1"
+
+
+def expand_templates(nodes: Nodes, catalog: Catalog) -> tuple[Nodes, list[Finding]]:
+    """Expand the calls; a call that fails stays as it is, so that later passes can still speak."""
+    errors: list[Finding] = []
+    if not any("templateCall" in node.step for node in walk(nodes)):
+        return nodes, duplicate_ids(nodes)
+    expanded: list[Node] = []
+    for node in nodes:
+        if node.is_loop:
+            if node.body:
+                body = tuple(new for inner in node.body for new in _expand(inner, catalog, errors))
+                node = node.replaced(body=body)
+            expanded.append(node)
+        else:
+            expanded.extend(_expand(node, catalog, errors))
+    result = tuple(expanded)
+    return result, errors + duplicate_ids(result)
+
+
+def _expand(node: Node, catalog: Catalog, errors: list[Finding]) -> list[Node]:
+    call = node.step.get("templateCall")
+    if not js.truthy(call):
+        return [node]
+    if not isinstance(call, dict) or not isinstance(call.get("templateId"), str):
+        return [node]  # the schema findings say so
+    template_id: str = call["templateId"]
+    routine = catalog.templates.get(template_id)
+    if routine is None:
+        errors.append(_unknown_template(node, template_id, catalog))
+        return [node]
+    args = call.get("args")
+    steps: list[Node] = []
+    for step in routine.definition["steps"]:
+        made = _instantiate(node, step, routine, args if isinstance(args, dict) else {})
+        if isinstance(made, Finding):
+            errors.append(made)
+            return [node]
+        steps.append(made)
+    return steps
+
+
+def _instantiate(caller: Node, step: Step, routine: Routine, args: dict[str, js.Json]) -> Node | Finding:
+    step_id = _text(step, "id")
+    for field in ("id", "title", "prompt"):
+        if not _text(step, field):
+            return _field_missing(caller, routine, step_id, field)
+    emitted = dict(step)
+    for field in ("prompt", "title"):
+        filled = _substitute(step[field], args)
+        if isinstance(filled, str):
+            emitted[field] = filled
+        else:
+            return _bad_arguments(caller, routine, step_id, *filled)
+    emitted["id"] = f"{caller.id}.{step_id}"
+    guidance = routine.definition.get("metaGuidance")
+    if isinstance(guidance, list) and guidance:
+        own = step.get("guidance")
+        emitted["guidance"] = [*(own if isinstance(own, list) else []), *guidance]
+    condition = caller.step.get("runCondition")
+    if js.truthy(condition) and emitted.get("runCondition") is None:
+        emitted["runCondition"] = condition
+    probed = args.get("capability") if routine.template_id == PROBE_TEMPLATE else None
+    origin = Origin("template", routine.template_id, step_id, probed if isinstance(probed, str) else None)
+    return Node(emitted, caller.pointer, origin=origin, loop_id=caller.loop_id)
+
+
+def _text(step: Step, field: str) -> str:
+    value = step.get(field)
+    return value if isinstance(value, str) else ""
+
+
+def _substitute(text: str, args: dict[str, js.Json]) -> str | tuple[list[str], list[str]]:
+    """The text with its placeholders filled, or the names that are missing and those of a wrong type."""
+    missing: list[str] = []
+    wrong: list[str] = []
+
+    def fill(match: re.Match[str]) -> str:
+        name = match[1]
+        if name not in args:
+            missing.append(name)
+            return ""
+        value = args[name]
+        if isinstance(value, str):
+            return value
+        if value is True or value is False:
+            return "true" if value else "false"
+        if isinstance(value, int | float):
+            return js.number_text(value)
+        wrong.append(name)
+        return ""
+
+    filled = PLACEHOLDER.sub(fill, text)
+    return (missing, [] if missing else wrong) if missing or wrong else filled
+
+
+def duplicate_ids(nodes: Nodes) -> list[Finding]:
+    """Ids must be unique over the top level, all inline bodies and the loops themselves."""
+    seen: set[str] = set()
+    errors: list[Finding] = []
+    for node in nodes:
+        for step in (*node.body, node) if node.body else (node,):
+            ident = step.id
+            if ident in seen and ident:
+                errors.append(_duplicate(step))
+            seen.add(ident)
+    return errors
+
+
+def _duplicate(node: Node) -> Finding:
+    from_template = node.origin.ref if node.origin else None
+    source = f" (expanded from template {one_line(from_template)})" if from_template else ""
+    return compile_error(
+        "DUPLICATE_STEP_ID",
+        "step-id-collision",
+        _PASS,
+        node,
+        f"{step_label(node)}: the step id {one_line(node.id)} is used more than once{source}; "
+        "ids must be unique over the top level, all loop bodies and the loops",
+        pointer=node.place if from_template else f"{node.pointer}/id",
+        details={"templateId": from_template} if from_template else None,
+    )
+
+
+def _unknown_template(node: Node, template_id: str, catalog: Catalog) -> Finding:
+    hint, details = did_you_mean(template_id, catalog.templates)
+    recursive = catalog.recursive_templates.get(template_id)
+    if recursive:
+        return compile_error(
+            "TEMPLATE_EXPAND_FAILED",
+            "routine-recursive",
+            _PASS,
+            node,
+            f"{step_label(node)}: template {one_line(template_id)} can't be used: routine "
+            f"{one_line(recursive[0])} calls a template itself in step {one_line(recursive[1])}",
+            f"{node.pointer}/templateCall/templateId",
+            details={"cause": "RECURSIVE_ROUTINE", "routineId": recursive[0]},
+        )
+    is_routine = template_id.startswith(TEMPLATE_PREFIX) and not hint
+    own = "; routines of your own are known by --routines DIR or the setting routines" if is_routine else ""
+    has_token = "{{" in template_id
+    if has_token:
+        hint = " Its token is never resolved, because templates are expanded before bindings."
+    return compile_error(
+        "UNKNOWN_TEMPLATE",
+        "template-id-token" if has_token else "template-unknown",
+        _PASS,
+        node,
+        f"{step_label(node)}: unknown template {one_line(template_id)}.{hint} "
+        f"Known templates: {listed(catalog.templates)}{own}",
+        f"{node.pointer}/templateCall/templateId",
+        details=details,
+    )
+
+
+def _field_missing(node: Node, routine: Routine, step_id: str, field: str) -> Finding:
+    shown = one_line(step_id) if step_id else "(missing id)"
+    return compile_error(
+        "TEMPLATE_EXPAND_FAILED",
+        "routine-step-no-prompt",
+        _PASS,
+        node,
+        f"{step_label(node)}: step {shown} of routine {one_line(routine.routine_id)} has no {field}; "
+        "only steps with an id, a title and a plain prompt can be injected",
+        f"{node.pointer}/templateCall/templateId",
+        details={"cause": "ROUTINE_FIELD_MISSING", "routineId": routine.routine_id, "field": field},
+    )
+
+
+def _bad_arguments(node: Node, routine: Routine, step_id: str, missing: list[str], wrong: list[str]) -> Finding:
+    where = f"step {one_line(step_id)} of routine {one_line(routine.routine_id)}"
+    if missing:
+        names = ", ".join(map(one_line, missing))
+        return compile_error(
+            "TEMPLATE_EXPAND_FAILED",
+            "template-arg-missing",
+            _PASS,
+            node,
+            f"{step_label(node)}: {where} needs the missing argument(s) {names}; "
+            f"the whole routine takes {listed(routine.required_args)}",
+            f"{node.pointer}/templateCall",
+            details={"cause": "MISSING_TEMPLATE_ARG", "routineId": routine.routine_id, "arguments": missing},
+        )
+    names = ", ".join(map(one_line, wrong))
+    return compile_error(
+        "TEMPLATE_EXPAND_FAILED",
+        "template-arg-type",
+        _PASS,
+        node,
+        f"{step_label(node)}: {where} uses the argument(s) {names}: a string, number or boolean is needed",
+        child(f"{node.pointer}/templateCall/args", wrong[0]),
+        details={"cause": "INVALID_TEMPLATE_ARG_TYPE", "routineId": routine.routine_id, "arguments": wrong},
+    )

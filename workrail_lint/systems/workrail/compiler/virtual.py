@@ -1,0 +1,123 @@
+"""C7: verification, audit and synthesis blocks become steps of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from workrail_lint.base import js
+from workrail_lint.findings import Finding
+from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, Origin, Step, compile_error, one_line, step_label
+
+_FENCE = "```"
+# The texts the reference engine shows; they are part of what an agent sees, hence literal.
+_VERIFY_COMMAND = (
+    "Run the following verification command to assert correctness:\n\n"
+    f"{_FENCE}bash\n%s\n{_FENCE}\n\nEnsure that the command succeeds and report any failures."
+)
+_VERIFY_GENERIC = (
+    "Run the appropriate verification commands, test suites, or build checks for this workspace to assert that "
+    "your changes are complete and correct. Verify that all tests pass and report any failures."
+)
+_AUDIT = (
+    "Audit the results of step '%s'. Ensure all work is complete, correct, and meets high-quality standards.%s"
+    "\n\nConfirm if the audit passed or if changes/corrections are required."
+)
+_AUDIT_RUBRIC = "\n\nAssert the output against the following rubric:\n"
+_SYNTHESIS = (
+    "Synthesize and merge the parallel execution outputs from the subagent sessions. Resolve any contradictions "
+    "and produce a unified report."
+)
+
+
+def expand_virtual(nodes: Nodes, workflow_id: str) -> tuple[Nodes, list[Finding]]:
+    """Every step followed by its virtual steps; a loop's inline body is a list of its own."""
+    errors: list[Finding] = []
+    result: list[Node] = []
+    seen: dict[str, Node] = {}
+    for node in nodes:
+        if node.body:
+            inner, inner_errors = expand_virtual(node.body, workflow_id)
+            errors += inner_errors
+            node = node.replaced(body=inner)
+        for made in (node, *(() if node.is_loop else _virtual_steps(node))):
+            if made.id and made.id in seen:
+                errors.append(_collision(made, seen[made.id], workflow_id))
+            seen.setdefault(made.id, made)
+            result.append(made)
+    return tuple(result), errors
+
+
+def _virtual_steps(node: Node) -> Iterator[Node]:
+    step = node.step
+    blocks = [("verification", "Verify", _verification_prompt), ("audit", "Audit", _audit_prompt)]
+    if step.get("type") == "parallel":
+        blocks.append(("synthesis", "Synthesis", _synthesis_prompt))
+    for block, verb, prompt in blocks:
+        config = step.get(block)
+        if not js.truthy(config):
+            continue
+        title = js.text(step.get("title", ""))
+        made: Step = {
+            "id": f"{node.id}__{block}",
+            "title": f"{verb}: {title}",
+            "prompt": prompt(config if isinstance(config, dict) else {}, title),
+            "notesOptional": True,
+        }
+        if "runCondition" in step:
+            made["runCondition"] = step["runCondition"]
+        if block == "synthesis" and isinstance(config, dict) and "outputContract" in config:
+            made["outputContract"] = config["outputContract"]
+        yield Node(made, node.pointer, origin=Origin("virtual", node.id, block), loop_id=node.loop_id)
+
+
+def _verification_prompt(config: dict[str, Any], _: str) -> str:
+    if js.truthy(config.get("prompt")):
+        return js.text(config["prompt"])
+    return _VERIFY_COMMAND % js.text(config["command"]) if js.truthy(config.get("command")) else _VERIFY_GENERIC
+
+
+def _audit_prompt(config: dict[str, Any], title: str) -> str:
+    if js.truthy(config.get("prompt")):
+        return js.text(config["prompt"])
+    rubric = config.get("rubric")
+    items = rubric if isinstance(rubric, list) else []
+    shown = _AUDIT_RUBRIC + "\n".join(f"- {js.text(item)}" for item in items) if items else ""
+    return _AUDIT % (title, shown)
+
+
+def _synthesis_prompt(config: dict[str, Any], _: str) -> str:
+    return js.text(config["prompt"]) if js.truthy(config.get("prompt")) else _SYNTHESIS
+
+
+def _is_virtual(node: Node) -> bool:
+    return node.origin is not None and node.origin.source == "virtual"
+
+
+def _collision(node: Node, earlier: Node, workflow_id: str) -> Finding:
+    """A repeated id; when either of the two was generated, the block that did is to blame."""
+    generated = node if _is_virtual(node) else earlier
+    if not _is_virtual(generated):
+        return compile_error(
+            "DUPLICATE_STEP_ID",
+            "step-id-collision",
+            "C7",
+            node,
+            f"{step_label(node)}: the step id {one_line(node.id)} is used more than once in workflow "
+            f"{one_line(workflow_id)}",
+            f"{node.pointer}/id" if node.origin is None else node.place,
+        )
+    assert generated.origin is not None
+    block = generated.origin.part
+    return compile_error(
+        "VIRTUAL_STEP_ID_COLLISION",
+        "virtual-id-collision",
+        "C7",
+        node,
+        f"{step_label(node)}: the id {one_line(node.id)}, generated for the {block} block, already exists in workflow "
+        f"{one_line(workflow_id)}; rename the other step",
+        f"{node.pointer}/{block}"
+        if node is generated
+        else (f"{node.pointer}/id" if node.origin is None else node.place),
+        details={"block": block},
+    )

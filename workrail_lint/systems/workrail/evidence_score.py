@@ -1,0 +1,385 @@
+"""How much a text that passes validation criteria proves, and how little text passes.
+
+A check that a one-line answer satisfies will be satisfied by one. Each rule is put into a class that is worth
+points; a tree of rules guarantees what every way through it guarantees. Pure: no rule, no workflow, no disk.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from enum import Enum
+from typing import Any
+
+from workrail_lint.base import js
+from workrail_lint.base.patterns import Pattern
+
+# A score and a shape that are worth aiming at.
+GOOD_SCORE = 5
+FLOOR = 200
+_CHEAP = 40
+_CAP = 10
+_COUNTED_PER_CLASS = 3
+
+
+class LeafClass(str, Enum):
+    """What a single rule proves."""
+
+    VACUOUS = "VACUOUS"  # any answer passes
+    FLAG = "FLAG"  # a phrase that says the work is done
+    INVALID = "INVALID"  # can't be evaluated
+    KEYWORD = "KEYWORD"  # some word occurs
+    STRUCTURE = "STRUCTURE"  # a heading or a shape
+    EVIDENCE_WEAK = "EVIDENCE-WEAK"  # a word that evidence is introduced by
+    EVIDENCE = "EVIDENCE"  # something that has to be filled in
+    FLOOR_WEAK = "FLOOR-WEAK"  # a little text
+    FLOOR = "FLOOR"  # a paragraph at least
+
+
+POINTS = {
+    LeafClass.VACUOUS: 0,
+    LeafClass.FLAG: 0,
+    LeafClass.INVALID: 0,
+    LeafClass.KEYWORD: 1,
+    LeafClass.STRUCTURE: 2,
+    LeafClass.EVIDENCE_WEAK: 2,
+    LeafClass.EVIDENCE: 3,
+    LeafClass.FLOOR_WEAK: 1,
+    LeafClass.FLOOR: 2,
+}
+_FLOORS = (LeafClass.FLOOR, LeafClass.FLOOR_WEAK)
+
+
+class Verdict(str, Enum):
+    """What can be wrong with criteria as a whole; the values are the names of the findings."""
+
+    VACUOUS = "criteria-vacuous"
+    OR_BYPASS = "criteria-or-bypass"
+    FLAG_ONLY = "criteria-flag-only"
+    TRIVIAL = "criteria-trivially-satisfiable"
+    SINGLE_CHECK = "criteria-single-check"
+    NO_FLOOR = "criteria-no-substance-floor"
+
+
+# ------------------------------------------------------------------------------------------ single rules
+
+
+class Leaf:
+    """A rule and what it is worth."""
+
+    __slots__ = ("cheap", "conditional", "leaf_class", "negated", "pointer", "rule")
+
+    def __init__(self, rule: dict[str, Any], pointer: str, negated: bool) -> None:
+        self.rule = rule
+        self.pointer = pointer
+        self.negated = negated  # stands under a `not`, where it proves nothing
+        self.conditional = "condition" in rule  # may be skipped, so it guarantees nothing
+        self.leaf_class, cheap = classify(rule)
+        self.cheap = 0 if self.conditional else cheap
+
+    @property
+    def points(self) -> int:
+        return 0 if self.conditional else POINTS[self.leaf_class]
+
+    def is_like(self, other: Leaf) -> bool:
+        """Whether two rules check the same thing; what they say when they fail does not count."""
+        mine, theirs = (
+            {name: value for name, value in leaf.rule.items() if name != "message"} for leaf in (self, other)
+        )
+        return js.deep_equal(mine, theirs)
+
+
+def classify(rule: dict[str, Any]) -> tuple[LeafClass, int]:
+    """The class of a rule, and the length of the shortest text that satisfies it (UTF-16 units)."""
+    match rule.get("type"):
+        case "contains":
+            value = rule.get("value")
+            text = value if isinstance(value, str) else ""
+            return text_class(text), js.u16_length(text)
+        case "regex":
+            return _regex(rule.get("pattern"), rule.get("flags"))
+        case "length":
+            return _length(rule.get("min"))
+        case "schema":
+            return schema_class(rule.get("schema")), 2
+        case _:
+            return LeafClass.INVALID, 0
+
+
+def text_class(text: str) -> LeafClass:
+    """What it proves that a text occurs in the answer."""
+    text = js.trim(text)
+    if not text:
+        return LeafClass.VACUOUS
+    if is_flag(text):
+        return LeafClass.FLAG
+    if text.startswith("#") or (len(text) <= 40 and text.endswith(":")):
+        return LeafClass.STRUCTURE
+    return LeafClass.EVIDENCE_WEAK if _EVIDENCE_WORDS.search(text) else LeafClass.KEYWORD
+
+
+def is_flag(text: str) -> bool:
+    """Whether a text only says that something is done."""
+    if len(text) > 200:
+        return False
+    return any(pattern.fullmatch(text) for pattern in _FLAGS)
+
+
+_DONE = (
+    "(?:true|false|yes|no|done|complete|completed|finished|ok|okay|pass|passed|success|successful|ready|approved"
+    "|verified|confirmed|1|0)"
+)
+
+
+_DONE_WORD = Pattern(_DONE, re.I)
+_SPACE = f"[{js.WHITESPACE_CLASS}]*"
+_WORK = "task|step|phase|analysis|review|audit|work|validation|check|implementation"
+_STATE = "complete|completed|done|finished"
+_FLAGS = (
+    Pattern(rf"[A-Za-z_][A-Za-z0-9_. -]{{0,60}}{_SPACE}(?:=|==|:=|:){_SPACE}[\"']?{_DONE}[\"']?[.!]?", re.I),
+    Pattern(
+        "[a-z][A-Za-z0-9]*(?:Complete|Completed|Done|Finished|Passed|Approved|Verified|Ready|Confirmed|Reviewed|Ok)"
+    ),
+    Pattern(rf"[a-z0-9]+(?:[_-][a-z0-9]+)*[_-](?:{_STATE}|passed|approved|verified|ready|confirmed|reviewed|ok)", re.I),
+    Pattern(
+        f"(?:{_DONE}|all good|no issues|no issues found|looks good|lgtm|acknowledged|proceed|continue|stop"
+        f"|(?:{_WORK}) (?:is )?(?:{_STATE}))[.!]?",
+        re.I,
+    ),
+)
+_EVIDENCE_WORDS = Pattern(
+    "file:|line:|path:|severity:|because|rationale|evidence|reproduc|expected|actual|finding|risk:|impact:"
+    r"|decision:|trade-?off|assumption|source:|commit|diff|test:|command:|https?://"
+    r"|[A-Za-z0-9_/.-]\.[a-z]{1,5}:[0-9]",
+    re.I,
+)
+
+
+def _regex(pattern: object, flags: object) -> tuple[LeafClass, int]:
+    from workrail_lint.base.regex_analysis import analyze, why_invalid, why_invalid_flags
+
+    if not isinstance(pattern, str):
+        return LeafClass.VACUOUS, 0  # a missing pattern is the empty one
+    options = flags if isinstance(flags, str) else ""
+    if why_invalid_flags(options) or why_invalid(pattern, options):
+        return LeafClass.INVALID, 0
+    facts = analyze(pattern, options)
+    if facts is None:
+        return LeafClass.KEYWORD, len(pattern)
+    if facts.minimum <= 1:
+        return LeafClass.VACUOUS, facts.minimum
+    if facts.spelled is not None:
+        shortest = min(facts.spelled, key=js.u16_length)
+        return text_class(shortest), facts.minimum
+    varies = facts.has_class or facts.has_quantifier
+    decorated = _says_done(facts.words) or (facts.loose is not None and all(map(is_flag, map(js.trim, facts.loose))))
+    if facts.letters >= 3 and varies and facts.minimum >= 6 and not decorated:
+        return LeafClass.EVIDENCE, facts.minimum
+    return LeafClass.KEYWORD, facts.minimum
+
+
+def _says_done(words: tuple[str, ...]) -> bool:
+    """Whether the only words of a pattern are those that say something is done."""
+    return bool(words) and all(_DONE_WORD.fullmatch(word) for word in words)
+
+
+def _length(low: object) -> tuple[LeafClass, int]:
+    least = math.ceil(low) if isinstance(low, int | float) and not isinstance(low, bool) and math.isfinite(low) else 0
+    if least < 40:
+        return LeafClass.VACUOUS, max(least, 0)
+    return (LeafClass.FLOOR if least >= FLOOR else LeafClass.FLOOR_WEAK), least
+
+
+_ANNOTATIONS = frozenset(("$comment", "$id", "$schema", "default", "description", "examples", "title", "type"))
+
+
+def schema_class(schema: object) -> LeafClass:
+    """What it proves that an answer is JSON of a certain shape."""
+    if not isinstance(schema, dict) or schema.keys() <= _ANNOTATIONS:
+        return LeafClass.VACUOUS
+    declared = schema.get("properties")
+    properties = declared if isinstance(declared, dict) else {}
+    names = schema.get("required")
+    required = [properties.get(name) for name in names if isinstance(name, str)] if isinstance(names, list) else []
+    if required and all(_is_flag_property(value) for value in required):
+        return LeafClass.FLAG
+    if any(_is_filled_in(value) for value in required):
+        return LeafClass.EVIDENCE
+    return LeafClass.STRUCTURE
+
+
+def _is_flag_property(schema: object) -> bool:
+    if not isinstance(schema, dict):
+        return False
+    choices = schema.get("enum")
+    if isinstance(choices, list) and choices:
+        return all(_DONE_WORD.fullmatch(js.text(choice)) for choice in choices)
+    return schema.get("type") == "boolean" or "const" in schema
+
+
+def _is_filled_in(schema: object) -> bool:
+    """Whether a property can't be satisfied by an empty value."""
+    if not isinstance(schema, dict):
+        return False
+    match schema.get("type"):
+        case "string":
+            return _at_least(schema.get("minLength"), 10) or isinstance(schema.get("pattern"), str)
+        case "array":
+            return _at_least(schema.get("minItems"), 1)
+        case "object":
+            return isinstance(schema.get("required"), list) and bool(schema["required"])
+        case _:
+            return False
+
+
+def _at_least(value: object, low: int) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and value >= low
+
+
+# -------------------------------------------------------------------------------------------- whole trees
+
+
+class Judgement:
+    """What criteria guarantee: a score, the shortest answer that passes, and what follows from both."""
+
+    __slots__ = ("bypass", "cheap", "has_floor", "leaves", "score")
+
+    def __init__(self, root: _Node, nodes: list[_Node]) -> None:
+        self.score = root.score
+        self.cheap = root.cheap
+        self.has_floor = root.has_floor
+        self.leaves = [node.leaf for node in nodes if node.leaf is not None]
+        self.bypass = next((node.pointer for node in nodes if node.is_bypass and not node.negated), None)
+
+    @property
+    def counted(self) -> list[Leaf]:
+        """The rules that are not negated."""
+        return [leaf for leaf in self.leaves if not leaf.negated]
+
+    @property
+    def main(self) -> Verdict | None:
+        """The first of the grave verdicts that applies."""
+        counted = self.counted
+        if self.leaves and all(leaf.leaf_class is LeafClass.VACUOUS for leaf in counted):
+            return Verdict.VACUOUS
+        if self.bypass is not None:
+            return Verdict.OR_BYPASS
+        if self.score == 0 and any(leaf.leaf_class is LeafClass.FLAG for leaf in counted):
+            return Verdict.FLAG_ONLY
+        return Verdict.TRIVIAL if self.leaves and self.cheap <= _CHEAP and self.score < 3 else None
+
+    @property
+    def verdicts(self) -> list[Verdict]:
+        found = [] if self.main is None else [self.main]
+        counted = self.counted
+        if len(self.leaves) == 1 and counted and counted[0].leaf_class in (LeafClass.KEYWORD, LeafClass.STRUCTURE):
+            found.append(Verdict.SINGLE_CHECK)
+        if self.score >= 3 and not self.has_floor:
+            found.append(Verdict.NO_FLOOR)
+        return found
+
+
+class _Node:
+    """A rule or a composition on the way to a judgement."""
+
+    __slots__ = (
+        "cheap",
+        "children",
+        "has_floor",
+        "is_bypass",
+        "kind",
+        "leaf",
+        "members",
+        "negated",
+        "pointer",
+        "score",
+    )
+
+    def __init__(self, kind: str, pointer: str, negated: bool) -> None:
+        self.kind = kind  # rule, and, or, not
+        self.pointer = pointer
+        self.negated = negated
+        self.leaf: Leaf | None = None
+        self.children: list[_Node] = []
+        self.members: list[_Node] = [self]  # what it demands at once, nested conjunctions dissolved
+        self.score = 0
+        self.cheap = 0
+        self.has_floor = False
+        self.is_bypass = False
+
+
+def judge(criteria: object, pointer: str = "") -> Judgement:
+    """Judge criteria in any form: a list of rules, a composition, or a single rule."""
+    nodes = list(_nodes(criteria, pointer))
+    for node in reversed(nodes):
+        _settle(node)
+    root = nodes[0] if nodes else _Node("and", pointer, False)
+    return Judgement(root, nodes)
+
+
+def _nodes(criteria: object, pointer: str) -> Iterator[_Node]:
+    """Every node before those below it, in document order and without recursion."""
+    stack: list[tuple[object, str, _Node | None, bool]] = [(criteria, pointer, None, False)]
+    while stack:
+        value, place, parent, negated = stack.pop()
+        below: list[tuple[object, str, _Node | None, bool]] = []
+        if isinstance(value, list):
+            node = _Node("and", place, negated)
+            below = [(item, f"{place}/{i}", node, negated) for i, item in enumerate(value)]
+        elif isinstance(value, dict) and "type" in value:
+            node = _Node("rule", place, negated)
+            node.leaf = Leaf(value, place, negated)
+        elif isinstance(value, dict) and (kind := next((name for name in ("and", "or", "not") if name in value), "")):
+            node = _Node(kind, place, negated or kind == "not")
+            inner = value[kind]
+            items = [(inner, f"{place}/not")] if kind == "not" else _indexed(inner, f"{place}/{kind}")
+            below = [(item, at, node, node.negated) for item, at in items]
+        else:
+            continue
+        if parent is not None:
+            parent.children.append(node)
+        yield node
+        stack.extend(reversed(below))
+
+
+def _indexed(value: object, pointer: str) -> list[tuple[object, str]]:
+    return [(item, f"{pointer}/{i}") for i, item in enumerate(value)] if isinstance(value, list) else []
+
+
+def _settle(node: _Node) -> None:
+    """Work out a node from its children, which are settled."""
+    if node.leaf is not None:
+        node.score, node.cheap = node.leaf.points, node.leaf.cheap
+        node.has_floor = node.leaf.leaf_class in _FLOORS and not node.leaf.conditional
+    elif node.kind == "and":
+        node.members = [member for child in node.children for member in child.members]
+        _settle_all(node)
+    elif node.kind == "or" and node.children:
+        scores = [child.score for child in node.children]
+        node.score = min(scores)
+        node.cheap = min(child.cheap for child in node.children)
+        node.has_floor = all(child.has_floor for child in node.children)
+        node.is_bypass = node.score == 0 and max(scores) >= 2
+
+
+def _settle_all(node: _Node) -> None:
+    counted: dict[LeafClass, list[Leaf]] = {}
+    floor = total = 0
+    for member in node.members:
+        leaf = member.leaf
+        if leaf is None:
+            node.score += member.score
+            total += member.cheap
+            continue
+        if leaf.rule.get("type") == "length":
+            floor = max(floor, leaf.cheap)
+        else:
+            total += leaf.cheap
+        alike = counted.setdefault(leaf.leaf_class, [])
+        if leaf.points and len(alike) < _COUNTED_PER_CLASS and not any(map(leaf.is_like, alike)):
+            alike.append(leaf)
+            node.score += leaf.points
+    node.score = min(node.score, _CAP)
+    node.cheap = max(floor, total)
+    node.has_floor = any(member.has_floor for member in node.members)

@@ -1,0 +1,218 @@
+"""Who a workflow is: the grammar of its id, and what the place and name of its file say.
+
+Everything here is a function of ids and paths; nothing looks at a disk. It is on the path of every check, so it
+gets by without regular expressions and without the models.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from enum import Enum
+from typing import NamedTuple
+
+from workrail_lint.systems.workrail.kinds import is_routine
+
+MIN_LENGTH = 3
+MAX_LENGTH = 64
+RESERVED_NAMESPACE = "wr"
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+_ID_CHARACTERS = f"{_LETTERS}0123456789_-"
+_LOOKUP_CHARACTERS = f"{_ID_CHARACTERS}{_LETTERS.upper()}."
+# The namespace that goes with a source. Bundled workflows have theirs already.
+_NAMESPACES = {
+    "user": "user",
+    "project": "project",
+    "custom": "project",
+    "git": "repo",
+    "remote": "repo",
+    "plugin": "repo",
+}
+
+
+# ---------------------------------------------------------------------------------------------------- ids
+
+
+class IdStatus(str, Enum):
+    """Whether an id says whose it is."""
+
+    NAMESPACED = "namespaced"
+    LEGACY = "legacy"
+
+
+class WorkflowId(NamedTuple):
+    """An id taken apart; a legacy id has an empty namespace."""
+
+    namespace: str
+    name: str
+
+    @property
+    def status(self) -> IdStatus:
+        return IdStatus.NAMESPACED if self.namespace else IdStatus.LEGACY
+
+    @property
+    def reserved(self) -> bool:
+        return self.namespace == RESERVED_NAMESPACE
+
+
+def parse(ident: str) -> WorkflowId | None:
+    """The parts of an id, or None when the id policy knows no such form. Length is the schema's matter."""
+    namespace, dot, name = ident.partition(".")
+    if not dot:
+        return WorkflowId("", ident) if _consists_of(ident, _ID_CHARACTERS) else None
+    return WorkflowId(namespace, name) if _is_segment(namespace) and _is_segment(name) else None
+
+
+def _is_segment(text: str) -> bool:
+    return text[:1] in _LETTERS and _consists_of(text, _ID_CHARACTERS)
+
+
+def _consists_of(text: str, characters: str) -> bool:
+    return bool(text) and not text.strip(characters)
+
+
+def is_valid(ident: str) -> bool:
+    """Whether the schema accepts an id. It asks for two characters in a segment, where the policy takes one."""
+    parsed = parse(ident) if MIN_LENGTH <= len(ident) <= MAX_LENGTH else None
+    return parsed is not None and (not parsed.namespace or min(map(len, parsed)) > 1)
+
+
+def is_reserved(ident: str) -> bool:
+    return ident.startswith(f"{RESERVED_NAMESPACE}.")
+
+
+def is_test(ident: str) -> bool:
+    """Workflows that exist for tests are not judged by how they are kept up to date."""
+    return ident.startswith("test-")
+
+
+def lookup_form(text: str) -> str | None:
+    """An id as it is looked up, normalized; None for text that is never looked up."""
+    if not text.isascii():
+        import unicodedata
+
+        text = unicodedata.normalize("NFC", text)
+    return text if _consists_of(text, _LOOKUP_CHARACTERS) else None
+
+
+class Verdict(str, Enum):
+    """What the id policy says to loading or saving a workflow."""
+
+    OK = "ok"
+    LEGACY = "legacy"  # accepted with the warning legacy_workflow_id when loading, refused when saving
+    RESERVED = "reserved"
+    INVALID = "invalid"
+
+
+def judge(ident: str, source_kind: str) -> Verdict:
+    """The id policy for a workflow from a source."""
+    parsed = parse(ident)
+    if parsed is None:
+        return Verdict.INVALID
+    if parsed.status is IdStatus.LEGACY:
+        return Verdict.LEGACY
+    if parsed.reserved and source_kind != "bundled":
+        return Verdict.RESERVED
+    return Verdict.OK
+
+
+def suggest(ident: str, source_kind: str, taken: Collection[str] = (), *, namespace: str | None = None) -> str | None:
+    """The namespaced id a legacy one should get; the same on every machine and at any time.
+
+    `namespace` overrides the one that goes with the source. Bundled workflows have none to suggest.
+    """
+    space = namespace or _NAMESPACES.get(source_kind)
+    if space is None:
+        return None
+    name = ident.lower().replace("-", "_")
+    if name[:1] not in _LETTERS:
+        name = f"w_{name}"
+    if len(name) < 2:
+        name += "_"
+    candidate = f"{space}.{name}"
+    if len(candidate) <= MAX_LENGTH and candidate not in taken:
+        return candidate
+    import hashlib
+
+    seed = "\n".join((source_kind, ident)).encode("utf-8", "surrogatepass")
+    suffix = "_" + hashlib.sha256(seed).hexdigest()[:4]
+    return candidate[: MAX_LENGTH - len(suffix)] + suffix
+
+
+# ------------------------------------------------------------------------------------- files and variants
+
+
+class Variant(str, Enum):
+    """Which of several files with one id a file is."""
+
+    STANDARD = "standard"
+    LEAN = "lean"
+    V2 = "v2"
+    AGENTIC = "agentic"
+
+
+# In the order in which a path is asked, and in which a variant is chosen. The flag shows the variant.
+_MARKED = ((Variant.LEAN, "leanWorkflows"), (Variant.V2, "v2Tools"), (Variant.AGENTIC, "agenticRoutines"))
+SOURCE_FOLDER = "workflows"
+UNLISTED_FOLDERS = ("examples", "internal")
+
+
+def variant_of(path: str) -> Variant:
+    """The variant a path is marked as, by the first marker in it."""
+    return next((variant for variant, _ in _MARKED if f".{variant.value}." in path), Variant.STANDARD)
+
+
+def plain_stem(path: str) -> str:
+    """A file's name without folder, extension and variant markers."""
+    name = _parts(path)[-1]
+    stem, dot, extension = name.rpartition(".")
+    parts = (stem if dot and extension.lower() == "json" else name).split(".")
+    markers = {variant.value for variant, _ in _MARKED}
+    return ".".join(part for index, part in enumerate(parts) if index == 0 or part not in markers)
+
+
+def source_root(path: str) -> str:
+    """The folder a file is discovered from: the nearest one named `workflows`, "" when there is none."""
+    parts = _parts(path)
+    for index in range(len(parts) - 2, -1, -1):
+        if parts[index] == SOURCE_FOLDER:
+            return "/".join(parts[: index + 1])
+    return ""
+
+
+def inside_source(path: str) -> str:
+    """A path as discovery sees it: below its source, or just the name when an absolute path has no source."""
+    root = source_root(path)
+    parts = _parts(path)
+    if root:
+        return "/".join(parts)[len(root) + 1 :]
+    return parts[-1] if parts[0] == "" or parts[0].endswith(":") else "/".join(parts)
+
+
+def hidden_because(path: str) -> str | None:
+    """Why discovery does not list a file by default; None when it does."""
+    inside = inside_source(path)
+    for folder in UNLISTED_FOLDERS:
+        if folder in _parts(inside)[:-1]:
+            return f"it lies in a folder named {folder}"
+    if is_routine(inside, None):
+        return "it is a routine, which the flag agenticRoutines shows"
+    variant = variant_of(inside)
+    if variant in (Variant.LEAN, Variant.V2):
+        flag = next(flag for marked, flag in _MARKED if marked is variant)
+        return f"its name marks the variant {variant.value}, which the flag {flag} shows"
+    return None
+
+
+def select_variant(paths: Iterable[str], flags: Collection[str] = ()) -> str:
+    """Which of several files with one id in one source counts, given the feature flags that are on."""
+    found: dict[Variant, str] = {}
+    for path in sorted(paths):
+        found.setdefault(variant_of(path), path)
+    flagged = [variant for variant, flag in _MARKED if flag in flags]
+    order = (*flagged, Variant.STANDARD, *(variant for variant, _ in _MARKED))
+    return next(found[variant] for variant in order if variant in found)
+
+
+def _parts(path: str) -> list[str]:
+    return path.replace("\\", "/").split("/")

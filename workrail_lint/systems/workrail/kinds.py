@@ -1,0 +1,100 @@
+"""Which kind of document a file is, by its name and its content."""
+
+from __future__ import annotations
+
+import os
+from enum import Enum
+
+from workrail_lint.base.patterns import Pattern
+
+
+class Kind(str, Enum):
+    """The kinds of documents the product reads."""
+
+    WORKFLOW = "workflow"
+    ROUTINE = "routine"
+    CATALOG = "catalog"
+    BINDINGS = "bindings"
+    SCENARIO = "scenario"
+    LOCKFILE = "lockfile"
+    LOCK_REGISTRY = "lock-registry"
+    IR = "ir"
+    GOLDEN = "golden"
+    BASELINE = "baseline"
+    UNKNOWN = "unknown"
+
+
+# A JSON Schema names the members of the documents it describes, and often carries their names.
+SCHEMA_SUFFIX = ".schema.json"
+_ROUTINE_ID = Pattern(r"(?:wr\.)?routine-")
+_NAMESPACED_ID = Pattern(r"[a-z][a-z0-9_-]*\.[a-z][a-z0-9_-]*\Z")
+_SOURCE_FOLDER = "workflows"
+_IDENTITY = {"id", "name", "description", "version"}
+
+
+def kind_of(path: str, value: object) -> Kind:
+    """The kind of a document that was read; UNKNOWN for JSON that is none of ours."""
+    named = kind_by_name(path)
+    if named is not None:
+        return named
+    if not isinstance(value, dict):
+        return Kind.UNKNOWN
+    if "catalogFormat" in value:
+        return Kind.CATALOG
+    if isinstance(value.get("format"), str) and value["format"].startswith("workrail.ir/"):
+        return Kind.IR
+    if "lockRegistryVersion" in value:
+        return Kind.LOCK_REGISTRY
+    ident = value.get("id")
+    if isinstance(value.get("steps"), list | dict) or len(_IDENTITY & value.keys()) >= 3 or _is_loaded(path, ident):
+        return Kind.ROUTINE if is_routine(path, ident) else Kind.WORKFLOW
+    return Kind.UNKNOWN
+
+
+def _is_loaded(path: str, ident: object) -> bool:
+    """Whether the engine takes a file for a workflow by its place and id alone, and then fails for all it lacks.
+
+    Other tools keep files in folders of that name too, so only an id that says whose it is counts.
+    """
+    return isinstance(ident, str) and bool(_NAMESPACED_ID.match(ident)) and _SOURCE_FOLDER in _folders(path)
+
+
+def kind_by_name(path: str) -> Kind | None:
+    """The kind a file name alone decides."""
+    base = os.path.basename(path)
+    if base == "workrail.lock.json":
+        return Kind.LOCKFILE
+    if base.endswith(".scenario.json"):
+        return Kind.SCENARIO
+    if base.endswith(".golden.json"):
+        return Kind.GOLDEN
+    if base == "bindings.json" and os.path.basename(os.path.dirname(path)) == ".workrail":
+        return Kind.BINDINGS
+    return None
+
+
+def is_routine(path: str, ident: object) -> bool:
+    """A routine lies in a `routines` folder, or its file name or id says so."""
+    return (
+        in_routines_folder(path)
+        or path.replace("\\", "/").rpartition("/")[2].startswith("routine-")
+        or (isinstance(ident, str) and bool(_ROUTINE_ID.match(ident)))
+    )
+
+
+def in_routines_folder(path: str) -> bool:
+    """Whether a file stands where routines are loaded from; only those are ever injected."""
+    folders = _folders(path)
+    while _SOURCE_FOLDER in folders:  # what lies above a source says nothing about the files in it
+        folders = folders[folders.index(_SOURCE_FOLDER) + 1 :]
+    return "routines" in folders
+
+
+def _folders(path: str) -> list[str]:
+    return path.replace("\\", "/").split("/")[:-1]
+
+
+def may_be_ours(path: str, text: str) -> bool:
+    """Whether a file that can't be parsed was meant as a workflow, and is not some other tool's dialect."""
+    folders = path.replace("\\", "/").split("/")
+    return "workflows" in folders or "routines" in folders or '"steps"' in text

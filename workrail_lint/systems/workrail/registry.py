@@ -1,0 +1,359 @@
+"""The workflows of a run seen together: ids that clash, and delegations that lead nowhere or in a circle.
+
+Each file contributes a small entry, which can travel between processes and be kept in a cache; the findings are
+a function of the entries. They are the engine's own verdict only when all workflows were looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from copy import copy
+from typing import Any, NamedTuple
+
+from workrail_lint.base.suggest import nearest_id
+from workrail_lint.documents.operations import Replace
+from workrail_lint.findings import Finding, Phase, Severity
+from workrail_lint.findings.fix import unsafe
+from workrail_lint.systems.workrail import identity
+from workrail_lint.systems.workrail.compiler.nodes import one_line
+from workrail_lint.systems.workrail.identity import Variant
+from workrail_lint.systems.workrail.kinds import is_routine
+
+# A workflow is known by its workspace and its id: workspaces may use the same ids.
+_Node = tuple[str, str]
+_Graph = dict[_Node, set[_Node]]
+_SHOWN = 3  # of a list of other files or ids
+_MANY = 2000  # ids
+_LONG = 12  # circle of delegations
+# Rules that suggest another id; which one is free shows only among all files.
+RENAMES = frozenset({"workflow-id-reserved", "workflow-id-legacy", "workflow-id-legacy-new"})
+_OWN_FOLDER = ".workrail"
+_OWN_SOURCE = f"{_OWN_FOLDER}/{identity.SOURCE_FOLDER}"
+
+
+class Delegation(NamedTuple):
+    """A workflow that a parallel step hands work to, and where it says so."""
+
+    pointer: str
+    target: str
+
+
+class Entry(NamedTuple):
+    """What other files need to know about a workflow."""
+
+    path: str
+    id: str
+    source_kind: str
+    delegations: tuple[Delegation, ...] = ()
+
+    @property
+    def root(self) -> str:
+        """The source the file belongs to; a file that is in none is only met by those beside it."""
+        return identity.source_root(self.path) or self.path.replace("\\", "/").rpartition("/")[0]
+
+    @property
+    def node(self) -> _Node:
+        """Itself among all others; the two sources of a workspace are one place."""
+        root = self.root
+        return root.removesuffix(_OWN_SOURCE) + identity.SOURCE_FOLDER if root.endswith(_OWN_SOURCE) else root, self.id
+
+    @property
+    def variant(self) -> Variant:
+        return identity.variant_of(identity.inside_source(self.path))
+
+    @property
+    def is_routine(self) -> bool:
+        return is_routine(self.path, self.id)
+
+    @property
+    def is_discovered(self) -> bool:
+        """Folders named `examples` are never looked into; what is internal is loaded, though not listed."""
+        folders = identity.inside_source(self.path).split("/")[:-1]
+        return "examples" not in folders
+
+
+def entry_of(path: str, document: object, source_kind: str = "project") -> Entry | None:
+    """The entry of a document as it was written; None for one without an id."""
+    if not isinstance(document, dict) or not isinstance(document.get("id"), str):
+        return None
+    return Entry(path, document["id"], source_kind, tuple(_delegations(document)))
+
+
+def _delegations(document: dict[str, Any]) -> Iterator[Delegation]:
+    for pointer, step in _steps(document):
+        delegations = step.get("parallelDelegations")
+        for index, item in enumerate(delegations if isinstance(delegations, list) else ()):
+            target = item.get("workflowId") if isinstance(item, dict) else None
+            if step.get("type") == "parallel" and isinstance(target, str) and target:
+                yield Delegation(f"{pointer}/parallelDelegations/{index}/workflowId", target)
+
+
+def _steps(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every step with its place, whatever shape the document is in."""
+    steps = document.get("steps")
+    for index, step in enumerate(steps if isinstance(steps, list) else ()):
+        if not isinstance(step, dict):
+            continue
+        yield f"/steps/{index}", step
+        body = step.get("body")
+        if isinstance(body, dict):
+            yield f"/steps/{index}/body", body
+        for position, inner in enumerate(body if isinstance(body, list) else ()):
+            if isinstance(inner, dict):
+                yield f"/steps/{index}/body/{position}", inner
+
+
+def registry_findings(
+    entries: Iterable[Entry], *, bundled_ids: Collection[str] = (), complete: bool = False
+) -> dict[str, list[Finding]]:
+    """The findings by path, for the paths that have any.
+
+    `bundled_ids` are workflows and routines that come with the engine and need not be among the entries.
+    `complete` says that the entries are all workflows there are: only then a missing target is an error, and
+    only then the engine's registry validation would say the same.
+    """
+    registry = _Registry(sorted(entries), frozenset(bundled_ids), complete)
+    found: dict[str, list[Finding]] = {}
+    for path, finding in registry.findings():
+        finding.path = path
+        found.setdefault(path, []).append(finding)
+    return found
+
+
+def renamed_apart(found: list[Finding], entries: Iterable[Entry]) -> list[Finding]:
+    """The findings, with another suggestion where the id to rename a workflow to belongs to somebody else.
+
+    Of two workflows that would get the same id the later file has to give way; variants of one keep sharing theirs.
+    """
+    by_path = {entry.path: entry for entry in entries}
+    taken: dict[str, set[str]] = {}
+    for entry in by_path.values():
+        taken.setdefault(entry.node[0], set()).add(entry.id)
+    given: dict[_Node, str | None] = {}
+    changed: dict[int, Finding] = {}
+    renames = [finding for finding in found if finding.name in RENAMES and finding.path in by_path]
+    for finding in sorted(renames, key=lambda finding: finding.path):
+        entry = by_path[finding.path]
+        ids = taken[entry.node[0]]
+        if entry.node not in given:
+            plain = entry.id.removeprefix(f"{identity.RESERVED_NAMESPACE}.")
+            given[entry.node] = new = identity.suggest(plain, entry.source_kind, ids)
+            ids.update([new] if new is not None else [])
+        changed[id(finding)] = _renamed_to(finding, given[entry.node])
+    return [changed.get(id(finding), finding) for finding in found]
+
+
+def _renamed_to(finding: Finding, new: str | None) -> Finding:
+    operation = finding.fix.operations[0] if finding.fix is not None else None
+    if new is None or not isinstance(operation, Replace) or operation.value == new:
+        return finding
+    told = copy(finding)  # what the file's own check said may be kept for the next run
+    told.message = finding.message.removesuffix(one_line(operation.value)) + one_line(new)
+    told.fix = unsafe(f"rename it to {new}", Replace(operation.pointer, new))
+    return told
+
+
+class _Registry:
+    def __init__(self, entries: list[Entry], bundled_ids: frozenset[str], complete: bool) -> None:
+        self.entries = entries
+        self.complete = complete
+        self.bundled = bundled_ids | {entry.id for entry in entries if entry.source_kind == "bundled"}
+        self.has_bundled_source = any(entry.source_kind == "bundled" for entry in entries)
+        self._suggestions: dict[str, str | None] = {}
+        self.by_id: dict[str, list[Entry]] = {}
+        self.nodes: dict[str, set[_Node]] = {}
+        self.discovered = {entry.id for entry in entries if entry.is_discovered}
+        for entry in entries:
+            self.by_id.setdefault(entry.id, []).append(entry)
+            self.nodes.setdefault(entry.id, set()).add(entry.node)
+
+    def findings(self) -> Iterator[tuple[str, Finding]]:
+        yield from self._duplicates()
+        yield from self._template_collisions()
+        for entry in self.entries:
+            if entry.source_kind != "bundled" and identity.is_reserved(entry.id) and entry.id in self.bundled:
+                text = f"the id {one_line(entry.id)} is that of a bundled workflow, which wins; this file is not used"
+                yield entry.path, self._finding("shadow-attempt-reserved", "/id", text)
+        yield from self._delegations()
+
+    # ------------------------------------------------------------------------------------------------ ids
+
+    def _duplicates(self) -> Iterator[tuple[str, Finding]]:
+        for ident, sharing in self.by_id.items():
+            rivals = [entry for entry in sharing if entry.is_discovered]
+            if len(rivals) < 2:
+                continue
+            for entry, others in _clashes(rivals):
+                message = f"the id {one_line(ident)} is also used by {others}"
+                yield entry.path, self._finding("duplicate-workflow-id", "/id", message)
+
+    def _template_collisions(self) -> Iterator[tuple[str, Finding]]:
+        from workrail_lint.systems.workrail.catalog.routine import template_id_of
+
+        templates: dict[tuple[str, str], list[Entry]] = {}
+        for entry in self.entries:
+            if entry.is_routine:
+                templates.setdefault((entry.root, template_id_of(entry.id)), []).append(entry)
+        for (_, template), sharing in templates.items():
+            ids = {entry.id for entry in sharing}
+            for entry in sharing if len(ids) > 1 else ():
+                others = _listed([ident for ident in sorted(ids) if ident != entry.id], len(ids) - 1)
+                text = (
+                    f"the routine {one_line(entry.id)} is called as {one_line(template)}, like {others}; the later one "
+                    "wins"
+                )
+                yield entry.path, self._finding("routine-template-collision", "/id", text, engine=False)
+
+    # -------------------------------------------------------------------------------------------- delegation
+
+    def _delegations(self) -> Iterator[tuple[str, Finding]]:
+        targets: _Graph = {}
+        for entry in self.entries:
+            found = targets.setdefault(entry.node, set())
+            for delegation in entry.delegations:
+                found |= self._meant(entry, delegation.target)
+        circular = _circular_part(targets)
+        for entry in self.entries:
+            for delegation in entry.delegations:
+                finding = self._judged(entry, delegation, circular)
+                if finding is not None:
+                    yield entry.path, finding
+
+    def _judged(self, entry: Entry, delegation: Delegation, circular: _Graph) -> Finding | None:
+        pointer, target = delegation
+        if target == entry.id:
+            text = f"the workflow {one_line(entry.id)} delegates to itself"
+            return self._finding("delegation-self", pointer, text)
+        if target not in self.by_id:
+            return None if target in self.bundled else self._unknown(entry, pointer, target)
+        if entry.is_discovered and target not in self.discovered and target not in self.bundled:
+            text = f"the workflow {one_line(target)} lies in a folder named examples, where no run finds it; move it"
+            return self._not_found(pointer, target, text)
+        ways = (_way_back(entry.node, meant, circular) for meant in sorted(self._meant(entry, target)))
+        circle = next((way for way in ways if way is not None), None)
+        if circle is None:
+            return None
+        if len(circle) > _LONG:
+            circle = [*circle[:4], "...", *circle[-2:]]
+        shown = " -> ".join(one_line(ident)[1:-1] for ident in circle)
+        return self._finding("delegation-cycle", pointer, f"delegation in a circle: {shown}")
+
+    def _meant(self, entry: Entry, target: str) -> set[_Node]:
+        """The workflows an id can stand for: that of the same workspace, or else those of the others."""
+        nodes = self.nodes.get(target, set())
+        own = (entry.node[0], target)
+        return {own} if own in nodes else nodes
+
+    def _unknown(self, entry: Entry, pointer: str, target: str) -> Finding:
+        suggestion = self._nearest(target)
+        if suggestion == entry.id:
+            suggestion = None  # nobody means to delegate to the workflow itself
+        hint = f" Did you mean {one_line(suggestion)}?" if suggestion else ""
+        text = f"no workflow with the id {one_line(target)} is among those looked at.{hint}"
+        finding = self._not_found(pointer, target, text)
+        if suggestion:
+            finding.details["suggestion"] = suggestion
+        return finding
+
+    def _not_found(self, pointer: str, target: str, message: str) -> Finding:
+        # Bundled workflows are there at run time even when only a project's own were looked at.
+        judged = self.complete and (self.has_bundled_source or not identity.is_reserved(target))
+        severity = None if judged else Severity.INFO
+        return self._finding("delegation-unknown", pointer, message, engine=judged, severity=severity)
+
+    def _nearest(self, target: str) -> str | None:
+        """The id that was probably meant. Among very many the look would take longer than it helps."""
+        if target not in self._suggestions:
+            known = [*self.by_id, *self.bundled]
+            self._suggestions[target] = nearest_id(target, known) if len(known) <= _MANY else None
+        return self._suggestions[target]
+
+    def _finding(
+        self, name: str, pointer: str, message: str, *, engine: bool = True, severity: Severity | None = None
+    ) -> Finding:
+        from workrail_lint.systems.workrail.rules.registry import by_name
+
+        rule = by_name()[name]
+        return Finding(
+            rule.code,
+            name,
+            severity or rule.severity,
+            message,
+            pointer,
+            phase=Phase.REGISTRY,
+            details={"engine": engine and self.complete},
+        )
+
+
+def _clashes(rivals: list[Entry]) -> Iterator[tuple[Entry, str]]:
+    """Files with one id that get in each other's way, each with the others in words."""
+    beside: dict[tuple[str, Variant], list[Entry]] = {}
+    by_root: dict[str, list[Entry]] = {}
+    for entry in rivals:
+        beside.setdefault((entry.root, entry.variant), []).append(entry)
+        by_root.setdefault(entry.root, []).append(entry)
+    for entry in rivals:
+        others = beside[entry.root, entry.variant]
+        source = _other_source(entry.root)
+        elsewhere = by_root.get(source, []) if source is not None else []
+        # What a bundled id does in another source is a shadow attempt.
+        shadows = identity.is_reserved(entry.id) and "bundled" in (e.source_kind for e in (entry, *elsewhere[:1]))
+        if elsewhere and not shadows:
+            others = others + elsewhere
+        if len(others) > 1:
+            yield entry, _listed([other.path for other in others[: _SHOWN + 1] if other is not entry], len(others) - 1)
+
+
+def _listed(paths: list[str], count: int) -> str:
+    shown = ", ".join(one_line(path) for path in paths[:_SHOWN])
+    return shown if count <= _SHOWN else f"{shown} and {count - _SHOWN} more"
+
+
+def _other_source(root: str) -> str | None:
+    """A workspace has two folders that are read together: `workflows` and `.workrail/workflows`."""
+    folder, _, name = root.rpartition("/")
+    if name != identity.SOURCE_FOLDER:
+        return None
+    if folder.rpartition("/")[2] == _OWN_FOLDER:
+        return folder.removesuffix(_OWN_FOLDER) + name
+    return f"{folder}/{_OWN_FOLDER}/{name}" if folder or root.startswith("/") else f"{_OWN_FOLDER}/{name}"
+
+
+def _circular_part(targets: _Graph) -> _Graph:
+    """What is left of a graph without everything that only leads into circles or out of them."""
+    left = {ident: {target for target in found if target in targets} for ident, found in targets.items()}
+    for _ in range(2):
+        sources: _Graph = {ident: set() for ident in left}
+        for ident, found in left.items():
+            for target in found:
+                sources[target].add(ident)
+        ends = [ident for ident, found in left.items() if not found]
+        while ends:
+            end = ends.pop()
+            del left[end]
+            for source in sources[end]:
+                left[source].discard(end)
+                if not left[source]:
+                    ends.append(source)
+        # The same from the other side: turned around, what nothing leads to is an end.
+        left = {ident: {source for source in sources[ident] if source in left} for ident in left}
+    return left
+
+
+def _way_back(start: _Node, target: _Node, graph: _Graph) -> list[str] | None:
+    """The shortest way from a target back to where it was delegated from, as ids; None when there is none."""
+    if start not in graph or target not in graph:
+        return None
+    before: dict[_Node, _Node] = {target: start}
+    queue = [target]
+    for node in queue:
+        for following in sorted(graph[node]):
+            if following == start:
+                way = [start, node]
+                while way[-1] != target:
+                    way.append(before[way[-1]])
+                return [ident for _, ident in (start, *reversed(way[1:]), start)]
+            if following not in before:
+                before[following] = node
+                queue.append(following)
+    return None

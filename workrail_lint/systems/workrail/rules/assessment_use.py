@@ -1,0 +1,355 @@
+"""AS: assessments that work, but not as their author thinks."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Any
+
+from workrail_lint.base import js
+from workrail_lint.base.patterns import Pattern
+from workrail_lint.documents.operations import Operation, Replace
+from workrail_lint.findings import Severity
+from workrail_lint.findings.fix import unsafe
+from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.compiler.checks import declared_levels
+from workrail_lint.systems.workrail.compiler.nodes import listed, one_line
+from workrail_lint.systems.workrail.rules import samples
+from workrail_lint.systems.workrail.rules.assessments import assessment, consequence, dimension, rated
+from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.condition_facts import condition_facts
+from workrail_lint.systems.workrail.rules.prose import label
+from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, workflow
+
+_MIRRORS = ("confidence", "score")
+_SAFE_ID = Pattern(r"[a-z0-9_-]+")
+
+
+class _AssessmentRule(WorkflowRule):
+    """A rule that concerns only workflows which declare assessments."""
+
+    def applies(self, workflow: Workflow) -> bool:
+        return "assessments" in workflow.definition
+
+
+class AssessmentLevelCase(_AssessmentRule):
+    code = "AS004"
+    name = "assessment-level-case"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "Two levels of a dimension differ only in case or surrounding space."
+    why = (
+        "A submitted level is compared without regard to case when it is not spelled exactly. With two levels that "
+        "look alike such a submission is ambiguous and refused."
+    )
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        for ident, item, pointer in _dimensions(workflow):
+            seen: dict[str, str] = {}
+            for index, level in enumerate(_strings(item.get("levels"))):
+                other = seen.setdefault(js.lower(js.trim(level)), level)
+                if other != level:
+                    report(
+                        f"{pointer}/levels/{index}",
+                        f"Assessment {one_line(ident)}: the levels {one_line(other)} and {one_line(level)} are told "
+                        "apart by case or space only; rename one",
+                    )
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(
+            workflow(rated(), assessments=[assessment("depth", dimension("coverage", "Low", "low", "high"))]),
+            workflow(rated(), assessments=[assessment("depth", dimension("coverage", "none", "low", "high"))]),
+        )
+
+
+class ConsequenceUnscoped(_AssessmentRule):
+    code = "AS011"
+    name = "consequence-unscoped"
+    severity = Severity.WARNING
+    origin = "spec"
+    summary = "A consequence does not say which of several assessments with its level it is for."
+    why = (
+        "The first assessment that has the level fires it, once, and the agent has to guess which one is meant. "
+        "Guidance that names each of them, or a dimension of each, is fine."
+    )
+
+    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+        if "assessmentConsequences" not in step.step or step.calls_template:
+            return
+        levels = declared_levels(workflow.definition.get("assessments"))
+        refs = _strings(step.step.get("assessmentRefs"))
+        for index, when in _triggers(step):
+            level = when.get("anyEqualsLevel")
+            sharing = [ref for ref in refs if level in levels.get(ref, ())]
+            if "forAssessment" not in when and len(sharing) > 1 and not _tells_apart(step, index, sharing, workflow):
+                report(
+                    step.at("assessmentConsequences", index, "when"),
+                    f"{label(step)}: level {one_line(level)} belongs to {listed(sharing)}; say which one with "
+                    "forAssessment",
+                )
+
+    def examples(self) -> Iterable[Example]:
+        both = [assessment("depth"), assessment("breadth")]
+
+        def asking(*consequences: dict[str, Any]) -> dict[str, Any]:
+            return workflow(rated("depth", "breadth", assessmentConsequences=list(consequences)), assessments=both)
+
+        yield Example(asking(consequence("low")), asking(consequence("low", "depth"), consequence("low", "breadth")))
+
+
+def _tells_apart(step: Step, index: int, refs: list[str], workflow: Workflow) -> bool:
+    """Whether the guidance of a consequence names every one of the assessments, or a dimension of it."""
+    effect = step.step["assessmentConsequences"][index].get("effect")
+    guidance = effect.get("guidance") if isinstance(effect, dict) else None
+    declared = {item.get("id"): item for item in _assessments(workflow)}
+    return isinstance(guidance, str) and all(
+        any(
+            name in guidance
+            for name in (ref, *(str(entry.get("id")) for entry in _list(declared[ref].get("dimensions"))))
+        )
+        for ref in refs
+    )
+
+
+class AssessmentNoConsequence(_AssessmentRule):
+    code = "AS012"
+    name = "assessment-no-consequence"
+    severity = Severity.INFO
+    origin = "spec"
+    summary = "A step asks for an assessment, and nothing follows from any level of it."
+    why = "The rating is recorded and then forgotten: the run goes on the same way whatever the agent answers."
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        levels = declared_levels(workflow.definition.get("assessments"))
+        used = {ref for step in workflow.all_steps for ref in _with_consequence(step, levels)}
+        for step in workflow.all_steps:
+            if step.calls_template:
+                continue
+            for index, ref in enumerate(_strings(step.step.get("assessmentRefs"))):
+                if ref in levels and ref not in used:
+                    report(
+                        step.at("assessmentRefs", index),
+                        f"{label(step)}: asks for the assessment {one_line(ref)}, which has no consequence anywhere; "
+                        "add assessmentConsequences",
+                    )
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(
+            workflow(rated(), assessments=[assessment()]),
+            workflow(rated(assessmentConsequences=[consequence()]), assessments=[assessment()]),
+        )
+
+
+def _with_consequence(step: Step, levels: dict[str, set[str]]) -> Iterator[str]:
+    """The assessments of a step that one of its consequences can fire on."""
+    refs = _strings(step.step.get("assessmentRefs"))
+    for _, when in _triggers(step):
+        scope = when.get("forAssessment")
+        for ref in refs:
+            if (scope is None or scope == ref) and when.get("anyEqualsLevel") in levels.get(ref, ()):
+                yield ref
+
+
+class AssessmentIdUnsafe(_AssessmentRule):
+    code = "AS013"
+    name = "assessment-id-unsafe"
+    severity = Severity.WARNING
+    origin = "spec"
+    summary = "An assessment that has consequences has an id with other characters than a-z, 0-9, _ and -."
+    why = "The id becomes part of the key under which a consequence is recorded, where other characters break it up."
+    fix = "Write the id in lower case with hyphens, everywhere it is used."
+    fix_safety = "unsafe"
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        involved = {
+            ref
+            for step in workflow.all_steps
+            if "assessmentConsequences" in step.step
+            for ref in _strings(step.step.get("assessmentRefs"))
+        }
+        taken = [item.get("id") for item in _assessments(workflow)]
+        for index, item in enumerate(_assessments(workflow)):
+            ident = item.get("id")
+            if not isinstance(ident, str) or ident not in involved or _SAFE_ID.fullmatch(ident):
+                continue
+            slug = re.sub(r"[^a-z0-9_-]+", "-", ident.lower()).strip("-")
+            fix = None
+            if slug and slug not in taken:
+                taken.append(slug)  # two ids may come to the same
+                fix = unsafe(f"call it {slug}", *_renamed(workflow, index, ident, slug))
+            report(
+                f"/assessments/{index}/id",
+                f"the assessment id {one_line(ident)} has characters outside a-z, 0-9, _ and -, which its "
+                "consequences can't be recorded under",
+                fix=fix,
+            )
+
+    def examples(self) -> Iterable[Example]:
+        def named(ident: str) -> dict[str, Any]:
+            asked = rated(ident, assessmentConsequences=[consequence("low", ident)])
+            return workflow(asked, assessments=[assessment(ident)])
+
+        yield Example(named("Gate One"), named("gate-one"), named("gate-one"))
+
+
+def _renamed(workflow: Workflow, index: int, ident: str, slug: str) -> Iterator[Operation]:
+    """Put a new id in the place of another, in its declaration and everywhere it is referred to."""
+    yield Replace(f"/assessments/{index}/id", slug)
+    for step in workflow.all_steps:
+        for position, ref in enumerate(_list(step.step.get("assessmentRefs"))):
+            if ref == ident:
+                yield Replace(step.at("assessmentRefs", position), slug)
+        for position, when in _triggers(step):
+            if when.get("forAssessment") == ident:
+                yield Replace(step.at("assessmentConsequences", position, "when", "forAssessment"), slug)
+
+
+class AssessmentMirrorDimension(_AssessmentRule):
+    code = "AS014"
+    name = "assessment-mirror-dimension"
+    severity = Severity.INFO
+    origin = "spec"
+    summary = (
+        "A dimension only repeats a feeling or a variable: a lone `confidence` or `score`, or a condition's variable."
+    )
+    why = (
+        "An assessment should make the agent look at properties of the work. A single overall score says what the "
+        "agent feels, and one that mirrors a context variable is rated to match it."
+    )
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        for index, item in enumerate(_assessments(workflow)):
+            dimensions = [entry for entry in _list(item.get("dimensions")) if isinstance(entry, dict)]
+            for position, entry in enumerate(dimensions):
+                ident = entry.get("id")
+                if len(dimensions) == 1 and isinstance(ident, str) and ident.lower() in _MIRRORS:
+                    fault = "is one overall feeling; rate what makes the work good instead"
+                elif ident in _condition_variables(workflow):
+                    fault = "is also a variable that conditions look at; rate something it is based on"
+                else:
+                    continue
+                report(
+                    f"/assessments/{index}/dimensions/{position}/id",
+                    f"Assessment {one_line(item.get('id'))}: the dimension {one_line(ident)} {fault}",
+                )
+
+    def examples(self) -> Iterable[Example]:
+        good = workflow(rated(), assessments=[assessment()])
+        yield Example(workflow(rated(), assessments=[assessment("depth", dimension("confidence"))]), good)
+        branch = samples.step("dig-deeper", runCondition={"var": "risk", "equals": "high"})
+        yield Example(
+            workflow(rated(), branch, assessments=[assessment("depth", dimension("risk"))]),
+            workflow(rated(), branch, assessments=[assessment()]),
+        )
+
+
+@lru_cache(maxsize=4)
+def _condition_variables(workflow: Workflow) -> frozenset[str]:
+    return frozenset(condition_facts(workflow).by_variable)
+
+
+class AssessmentOnLoopControl(_AssessmentRule):
+    code = "AS015"
+    name = "assessment-on-loop-control"
+    severity = Severity.INFO
+    origin = "product"
+    summary = "The step that decides a loop also asks for an assessment."
+    why = (
+        "Next to the loop-control contract an assessment does not have to be there or be valid. Rated on a step of its "
+        "own before the decision, it can be required."
+    )
+
+    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+        if step.decides_loop and "assessmentRefs" in step.step and not step.calls_template:
+            report(
+                step.at("assessmentRefs"),
+                f"{label(step)}: decides the loop and asks for an assessment; put the assessment on a step before it",
+                on_name=True,
+            )
+
+    def examples(self) -> Iterable[Example]:
+        asked = decision(assessmentRefs=["depth"])
+        yield Example(
+            workflow(controlled_loop(samples.step("inner-step"), asked), assessments=[assessment()]),
+            workflow(controlled_loop(rated(), decision()), assessments=[assessment()]),
+        )
+
+
+class ConsequenceInescapable(_AssessmentRule):
+    code = "AS016"
+    name = "consequence-inescapable"
+    severity = Severity.ERROR
+    origin = "run time"
+    summary = "Every level of a dimension that has to be rated asks for a follow-up."
+    why = (
+        "A follow-up ends when the agent rates the step anew at a level that asks for none. Where there is no such "
+        "level the step is blocked for ever, whatever the agent does."
+    )
+
+    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+        if "assessmentConsequences" not in step.step or step.calls_template or step.decides_loop:
+            return
+        refs = _strings(step.step.get("assessmentRefs"))
+        for ref, entry, _ in _dimensions(workflow):
+            if ref not in refs or entry.get("required") is False:
+                continue
+            alarms = {
+                when.get("anyEqualsLevel")
+                for _, when in _triggers(step)
+                if when.get("forAssessment", ref) == ref and isinstance(when.get("anyEqualsLevel"), str)
+            }
+            levels = _strings(entry.get("levels"))
+            if levels and alarms.issuperset(levels):
+                report(
+                    step.at("assessmentConsequences"),
+                    f"{label(step)}: every level of {one_line(ref)}.{one_line(entry.get('id'))} ({listed(levels)}) "
+                    "asks for a follow-up, so the step can never be done; leave one level without",
+                    on_name=True,
+                )
+
+    def examples(self) -> Iterable[Example]:
+        def asking(*consequences: dict[str, Any]) -> dict[str, Any]:
+            return workflow(rated(assessmentConsequences=list(consequences)), assessments=[assessment()])
+
+        yield Example(asking(consequence("low"), consequence("high")), asking(consequence("low")))
+
+
+# ------------------------------------------------------------------------------------------------ helpers
+
+
+def _assessments(workflow: Workflow) -> list[dict[str, Any]]:
+    return [item if isinstance(item, dict) else {} for item in _list(workflow.definition.get("assessments"))]
+
+
+def _dimensions(workflow: Workflow) -> Iterator[tuple[object, dict[str, Any], str]]:
+    for index, item in enumerate(_assessments(workflow)):
+        for position, entry in enumerate(_list(item.get("dimensions"))):
+            if isinstance(entry, dict):
+                yield item.get("id"), entry, f"/assessments/{index}/dimensions/{position}"
+
+
+def _triggers(step: Step) -> Iterator[tuple[int, dict[str, Any]]]:
+    for index, item in enumerate(_list(step.step.get("assessmentConsequences"))):
+        when = item.get("when") if isinstance(item, dict) else None
+        if isinstance(when, dict):
+            yield index, when
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _strings(value: object) -> list[str]:
+    return [item for item in _list(value) if isinstance(item, str)]
+
+
+RULES: tuple[type[WorkflowRule], ...] = (
+    AssessmentLevelCase,
+    ConsequenceUnscoped,
+    AssessmentNoConsequence,
+    AssessmentIdUnsafe,
+    AssessmentMirrorDimension,
+    AssessmentOnLoopControl,
+    ConsequenceInescapable,
+)

@@ -1,0 +1,322 @@
+"""The hooks of a workflow rule and the views they receive.
+
+One walk over the document calls the hooks; a rule overrides only those it needs. Views hold what every rule
+would otherwise work out again. Values of a wrong type never reach a hook: the schema findings name them, and
+the walk leaves such steps and members out. A required member may still be missing.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from workrail_lint.documents.pointer import child
+from workrail_lint.rules.base import Report, Rule
+from workrail_lint.systems.workrail.compiler.bindings import declared_slots
+from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL
+
+if TYPE_CHECKING:
+    from workrail_lint.documents.json_reader import JsonDocument
+    from workrail_lint.findings import Finding, Fix
+    from workrail_lint.systems.workrail.catalog.catalog import Catalog
+    from workrail_lint.systems.workrail.compat import Normalized
+    from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
+
+
+class Text(NamedTuple):
+    """A piece of author text inside a step or at the top level."""
+
+    text: str
+    pointer: str
+    field: str  # prompt, goal, constraints, procedure, verify, outputRequired, part, title, agentRole, guidance,
+    # fragment, audit, rubric, verification, command, synthesis, delegationGoal, metaGuidance, ...
+
+
+class Step:
+    """A step as rules see it."""
+
+    def __init__(self, step: dict[str, Any], pointer: str, index: int, loop: Step | None) -> None:
+        self.step = step
+        self.pointer = pointer
+        self.index = index  # in its list
+        self.loop = loop  # the loop whose inline body it stands in
+        self.body: list[Step] = []  # of a loop with an inline body
+        ident, kind = step.get("id"), step.get("type")
+        self.id: str = ident if isinstance(ident, str) else ""
+        self.kind: str = kind if kind in ("loop", "parallel") else "standard"  # or loop, or parallel
+        self.calls_template = "templateCall" in step
+
+    @property
+    def contract(self) -> str | None:
+        """The contract its output has to meet."""
+        output = self.step.get("outputContract")
+        ref = output.get("contractRef") if isinstance(output, dict) else None
+        return ref if isinstance(ref, str) else None
+
+    @property
+    def decides_loop(self) -> bool:
+        return self.contract == LOOP_CONTROL
+
+    def at(self, *tokens: str | int) -> str:
+        """The pointer of something below the step."""
+        pointer = self.pointer
+        for token in tokens:
+            pointer = child(pointer, token)
+        return pointer
+
+    @cached_property
+    def texts(self) -> list[Text]:
+        """Every author text of the step, prompt parts and configuration blocks included."""
+        return _step_texts(self.step, self.pointer)
+
+    @cached_property
+    def prompt_texts(self) -> list[Text]:
+        """Those that end up in what the agent reads as this step's prompt (fragments included)."""
+        return [text for text in self.texts if text.field in _PROMPT_FIELDS]
+
+    @cached_property
+    def prompt(self) -> str:
+        """The prompt's text in one piece, for rules that look for words."""
+        return "\n".join(text.text for text in self.prompt_texts)
+
+
+_PROMPT_FIELDS = frozenset(
+    ("prompt", "goal", "constraints", "procedure", "outputRequired", "verify", "part", "fragment")
+)
+
+
+# Plain loops and bare tuples: every text of every document is made here.
+_tuple = tuple.__new__
+
+
+def _step_texts(step: dict[str, Any], pointer: str) -> list[Text]:
+    found: list[Text] = []
+    for field in _PLAIN_FIELDS:
+        value = step.get(field)
+        if isinstance(value, str):
+            found.append(_tuple(Text, (value, f"{pointer}/{field}", field)))
+    if "promptBlocks" in step and isinstance(step["promptBlocks"], dict):
+        _add_block_texts(step["promptBlocks"], f"{pointer}/promptBlocks", found)
+    if step.keys().isdisjoint(_FURTHER_HOLDERS):
+        return found
+    _add_strings(step.get("guidance"), f"{pointer}/guidance", "guidance", found)
+    for index, item in enumerate(_list(step.get("promptFragments"))):
+        if isinstance(item, dict) and isinstance(item.get("text"), str):
+            found.append(Text(item["text"], f"{pointer}/promptFragments/{index}/text", "fragment"))
+    _add_config_texts(step, pointer, found)
+    return found
+
+
+_PLAIN_FIELDS = ("title", "agentRole", "prompt")
+_LIST_SECTIONS = ("constraints", "procedure", "verify")
+_FURTHER_HOLDERS = ("guidance", "promptFragments", "verification", "audit", "synthesis", "parallelDelegations")
+_CONFIGS = (
+    ("verification", (("prompt", "verification"), ("command", "command"))),
+    ("audit", (("prompt", "audit"),)),
+    ("synthesis", (("prompt", "synthesis"),)),
+)
+
+
+def _add_strings(items: object, pointer: str, field: str, found: list[Text]) -> None:
+    for index, item in enumerate(_list(items)):
+        if isinstance(item, str):
+            found.append(_tuple(Text, (item, f"{pointer}/{index}", field)))
+
+
+def _add_block_texts(blocks: dict[str, Any], pointer: str, found: list[Text]) -> None:
+    goal = blocks.get("goal")
+    if isinstance(goal, str):
+        found.append(_tuple(Text, (goal, f"{pointer}/goal", "goal")))
+    elif goal is not None:
+        _add_parts(goal, f"{pointer}/goal", found)
+    for section in _LIST_SECTIONS:
+        for index, item in enumerate(_list(blocks.get(section))):
+            if isinstance(item, str):
+                found.append(_tuple(Text, (item, f"{pointer}/{section}/{index}", section)))
+            else:
+                _add_parts(item, f"{pointer}/{section}/{index}", found)
+    output = blocks.get("outputRequired")
+    if isinstance(output, dict):
+        place = f"{pointer}/outputRequired"
+        for name, value in output.items():
+            if isinstance(value, str):
+                found.append(_tuple(Text, (value, child(place, name), "outputRequired")))
+
+
+def _add_parts(parts: object, pointer: str, found: list[Text]) -> None:
+    for index, part in enumerate(_list(parts)):
+        if isinstance(part, dict) and isinstance(part.get("text"), str):
+            found.append(_tuple(Text, (part["text"], f"{pointer}/{index}/text", "part")))
+
+
+def _add_config_texts(step: dict[str, Any], pointer: str, found: list[Text]) -> None:
+    for block, members in _CONFIGS:
+        config = step.get(block)
+        if not isinstance(config, dict):
+            continue
+        for member, field in members:
+            if isinstance(config.get(member), str):
+                found.append(Text(config[member], f"{pointer}/{block}/{member}", field))
+        _add_strings(config.get("rubric"), f"{pointer}/{block}/rubric", "rubric", found)
+    for index, item in enumerate(_list(step.get("parallelDelegations"))):
+        if isinstance(item, dict) and isinstance(item.get("goal"), str):
+            found.append(Text(item["goal"], f"{pointer}/parallelDelegations/{index}/goal", "delegationGoal"))
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+class Condition(NamedTuple):
+    """A condition and where it stands."""
+
+    condition: dict[str, Any]
+    pointer: str
+    role: str  # run, loop, gate, fragment, delegation, rule
+    root: bool  # false inside and, or, not
+    step: Step
+
+
+class Workflow:
+    """Everything a rule may ask about the document it looks at."""
+
+    def __init__(
+        self,
+        document: JsonDocument,
+        definition: dict[str, Any],
+        steps: list[Step],
+        catalog: Catalog,
+        path: str,
+        *,
+        bindings: object = None,
+        compiled: CompiledWorkflow | None = None,
+        engine: bool = False,
+        normalized: Normalized | None = None,
+        is_routine: bool = False,
+        workspace: str | None = None,
+        source_kind: str = "project",
+        options: dict[str, object] | None = None,
+    ) -> None:
+        self.document = document
+        self.definition = definition  # in the shipping form, members of a wrong type left out
+        self.steps = steps  # top level
+        self.catalog = catalog
+        self.path = path
+        self.bindings = bindings  # the content of the project's bindings file, None when there is none
+        self.compiled = compiled  # None when it does not compile
+        self.engine = engine  # judged for the engine target (or under parity)
+        self.normalized = normalized
+        self.is_routine = is_routine
+        self.workspace = workspace  # the folder references are relative to; None when there is no disk
+        self.source_kind = source_kind  # where the file was found: project, bundled, user, ...
+        self.options = options or {}  # project settings that concern single rules
+        self.found: list[Finding] = []  # of the earlier phases, for rules that must not repeat them
+
+    @property
+    def id(self) -> str:
+        ident = self.definition.get("id")
+        return ident if isinstance(ident, str) else ""
+
+    @property
+    def is_new(self) -> bool:
+        """Whether the project marks the file as new, so that what is tolerated in old ones is not."""
+        patterns = self.options.get("new-files")
+        if not isinstance(patterns, list) or not patterns:
+            return False
+        from workrail_lint.base.globs import matches
+
+        return matches(self.path, str(self.options.get("root", ".")), [str(pattern) for pattern in patterns])
+
+    @cached_property
+    def all_steps(self) -> list[Step]:
+        """Top level and inline bodies, in order."""
+        found: list[Step] = []
+        for step in self.steps:
+            found.append(step)
+            found += step.body
+        return found
+
+    @cached_property
+    def step_ids(self) -> set[str]:
+        """The ids that are taken, also by steps that have no view because something else is wrong with them."""
+        top = _list(self.definition.get("steps"))
+        items = [*top, *(inner for item in top if isinstance(item, dict) for inner in _list(item.get("body")))]
+        return {item["id"] for item in items if isinstance(item, dict) and isinstance(item.get("id"), str)}
+
+    @cached_property
+    def slots(self) -> dict[str, str]:
+        """The declared binding slots, each with its default."""
+        return declared_slots(self.definition.get("extensionPoints"))
+
+    @cached_property
+    def by_pointer(self) -> dict[str, Step]:
+        return {step.pointer: step for step in self.all_steps}
+
+    @cached_property
+    def by_id(self) -> dict[str, Step]:
+        steps: dict[str, Step] = {}
+        for step in self.steps:
+            steps.setdefault(step.id, step)
+        return steps
+
+    def body_of(self, loop: Step) -> list[Step]:
+        """The steps a loop runs, inline or by reference."""
+        if loop.body:
+            return loop.body
+        target = self.by_id.get(loop.step["body"]) if isinstance(loop.step.get("body"), str) else None
+        return [target] if target is not None and target.kind != "loop" else []
+
+    @cached_property
+    def loop_of(self) -> dict[str, Step]:
+        """The loop that runs a step, by the step's pointer; for inline and referenced bodies."""
+        return {inner.pointer: step for step in self.steps if step.kind == "loop" for inner in self.body_of(step)}
+
+    @cached_property
+    def top_texts(self) -> list[Text]:
+        """The author texts outside the steps."""
+        members = self.definition
+        found = [
+            Text(members[field], f"/{field}", field)
+            for field in ("name", "description", "about")
+            if isinstance(members.get(field), str)
+        ]
+        for field in ("metaGuidance", "preconditions", "clarificationPrompts", "examples"):
+            items = enumerate(_list(members.get(field)))
+            found += [Text(item, f"/{field}/{index}", field) for index, item in items if isinstance(item, str)]
+        return found
+
+
+class WorkflowRule(Rule):
+    """A rule about one workflow document. Override the hooks that are needed, and only those.
+
+    `applies` is asked once per document before any hook: a cheap look at the raw text that lets most
+    documents pay nothing for a rule that can't concern them.
+    """
+
+    def applies(self, workflow: Workflow) -> bool:
+        return True
+
+    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+        """The fix for a finding of this name that an earlier phase reported."""
+        return None
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        """Once per document."""
+
+    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+        """Every step of any kind, inline bodies included."""
+
+    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
+        """Every loop step."""
+
+    def check_condition(self, condition: Condition, workflow: Workflow, report: Report) -> None:
+        """Every condition, nested ones included, wherever one may stand."""
+
+    def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
+        """Every author text; `step` is None for those outside the steps."""
+
+    def check_string(self, value: str, pointer: str, is_name: bool, workflow: Workflow, report: Report) -> None:
+        """Every string of the document, member names included."""
+
+    def check_compiled(self, compiled: CompiledWorkflow, workflow: Workflow, report: Report) -> None:
+        """Once, when the workflow compiles."""

@@ -1,0 +1,432 @@
+"""Extension points of a workflow: their tokens, their defaults, and what the project binds to them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from workrail_lint.base.suggest import nearest
+from workrail_lint.documents.operations import Insert, Replace, ReplaceText
+from workrail_lint.findings import Finding, Fix, Severity
+from workrail_lint.findings.fix import unsafe
+from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.compiler.bindings import TOKEN
+from workrail_lint.systems.workrail.compiler.ir import workflow_kind
+from workrail_lint.systems.workrail.compiler.nodes import one_line
+from workrail_lint.systems.workrail.compiler.sentinel import SENTINEL
+from workrail_lint.systems.workrail.project_bindings import FILE, project_overrides
+from workrail_lint.systems.workrail.rules import samples
+from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.prose import Pattern, is_reported, label, listing, quoted, value_at
+from workrail_lint.systems.workrail.settings import BINDINGS_CHECKED
+
+if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.catalog.routine import Routine
+
+_SLOT_ID = Pattern(r"[a-z][a-z0-9_]{1,63}")
+_ID = Pattern(r"[a-z0-9_]+(?:[.-][a-z0-9_]+)+")
+_IN_ID = "A-Za-z0-9_-"
+# Where binding tokens are resolved: strings of prompts and blocks, not parts.
+_TOKEN_FIELDS = ("prompt", "goal", "constraints", "procedure", "verify", "outputRequired")
+
+
+class Slot:
+    """A declared extension point and what it resolves to."""
+
+    __slots__ = ("id", "overridden", "point", "pointer", "value")
+
+    def __init__(self, ident: str, pointer: str, point: dict[str, Any], override: str | None) -> None:
+        default = point.get("default")
+        self.id = ident
+        self.pointer = pointer
+        self.point = point
+        self.overridden = override is not None
+        self.value = override if override is not None else default if isinstance(default, str) else ""
+
+    @property
+    def place(self) -> str:
+        """Where the value comes from, as near as this document gets to it."""
+        return f"{self.pointer}/slotId" if self.overridden else f"{self.pointer}/default"
+
+
+def slots_of(workflow: Workflow) -> Iterator[Slot]:
+    """The extension points; of a repeated slot the first one counts."""
+    points = workflow.definition.get("extensionPoints")
+    overrides = project_overrides(workflow.bindings, workflow.id).overrides
+    seen: set[str] = set()
+    for index, point in enumerate(points if isinstance(points, list) else ()):
+        slot = point.get("slotId") if isinstance(point, dict) else None
+        if isinstance(slot, str) and slot not in seen:
+            seen.add(slot)
+            yield Slot(slot, f"/extensionPoints/{index}", point, overrides.get(slot))
+
+
+def point(slot: str = "checker", default: str = "routine-check", **members: Any) -> dict[str, Any]:
+    return {"slotId": slot, "purpose": "Who checks the result.", "default": default, **members}
+
+
+def _using(token: str = "{{wr.bindings.checker}}", *points: dict[str, Any]) -> dict[str, Any]:
+    return samples.workflow(
+        samples.step(prompt=f"Run {token} on the result."), extensionPoints=list(points) if points else ...
+    )
+
+
+class _SlotRule(WorkflowRule):
+    def applies(self, workflow: Workflow) -> bool:
+        return "extensionPoints" in workflow.definition
+
+
+class BindingNoExtensionPoints(WorkflowRule):
+    code = "BD001"
+    name = "binding-no-extension-points"
+    severity = Severity.ERROR
+    origin = "struct"
+    summary = "A binding token is used in a workflow that declares no extension points."
+    why = "There is no slot that could fill the token, so the engine refuses the workflow."
+    fix = "Declare the slots, each with a stub to be filled in."
+    fix_safety = "unsafe"
+
+    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+        first = next((found for found in workflow.found if found.name == self.name), finding)
+        if finding is not first:
+            return None  # one declaration serves all tokens
+        texts = [text.text for step in workflow.all_steps for text in step.texts if text.field in _TOKEN_FIELDS]
+        slots = dict.fromkeys(match[1] for text in texts for match in TOKEN.finditer(text))
+        declared: list[Any] = [
+            {
+                "slotId": slot,
+                "purpose": f"What takes the place of {slot}.",
+                "default": f"routine-{slot.replace('_', '-')}",
+            }
+            for slot in slots
+            if _SLOT_ID().fullmatch(slot)
+        ]
+        if not declared:
+            return None
+        if "extensionPoints" in workflow.definition:
+            return unsafe("declare the slots", Replace("/extensionPoints", declared))
+        return unsafe("declare the slots", Insert("", "extensionPoints", None, declared))
+
+    def examples(self) -> Iterable[Example]:
+        stub: dict[str, Any] = {
+            "slotId": "checker",
+            "purpose": "What takes the place of checker.",
+            "default": "routine-checker",
+        }
+        bad = _using()
+        yield Example(bad, _using("{{wr.bindings.checker}}", point()), {**bad, "extensionPoints": [stub]})
+
+
+class BindingSlotUndeclared(WorkflowRule):
+    code = "BD002"
+    name = "binding-slot-undeclared"
+    severity = Severity.ERROR
+    origin = "struct / compile"
+    summary = "A binding token names a slot that is not declared."
+    why = "Nothing fills the token, not even an override of the project; the engine refuses the workflow."
+    fix = "Use the nearest declared slot."
+    fix_safety = "unsafe"
+
+    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+        suggestion = finding.details.get("suggestion")
+        text = value_at(workflow.definition, finding.pointer)
+        if not isinstance(suggestion, str) or not isinstance(text, str):
+            return None
+        declared = workflow.slots
+        wrong = dict.fromkeys(match[1] for match in TOKEN.finditer(text) if match[1] not in declared)
+        meant = [slot for slot in wrong if nearest(slot, declared) == suggestion]
+        operations = [ReplaceText(finding.pointer, _token(slot), _token(suggestion)) for slot in meant]
+        return unsafe(f"use {one_line(suggestion)}", *operations) if operations else None
+
+    def examples(self) -> Iterable[Example]:
+        good = _using("{{wr.bindings.checker}}", point())
+        yield Example(_using("{{wr.bindings.cheker}}", point()), good, good)
+
+
+def _token(slot: str) -> str:
+    return "{{wr.bindings." + slot + "}}"
+
+
+class ExtensionSlotDuplicate(WorkflowRule):
+    code = "BD003"
+    name = "extension-slot-duplicate"
+    severity = Severity.ERROR
+    origin = "struct"
+    summary = "A slot is declared twice."
+    why = "Two defaults for one token can't both hold, so the engine refuses the workflow."
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(
+            _using("{{wr.bindings.checker}}", point(), point(default="routine-inspect")),
+            _using("{{wr.bindings.checker}}", point(), point("inspector", "routine-inspect")),
+        )
+
+
+class BindingDefaultToken(_SlotRule):
+    code = "BD004"
+    name = "binding-default-token"
+    severity = Severity.ERROR
+    origin = "compile when the token survives in a compiled prompt; product otherwise"
+    summary = "What a slot stands for, its default or the project's override, holds a {{wr.…}} token itself."
+    why = (
+        "A slot's value is not searched for tokens. Whether one inside it happens to be resolved depends on the order "
+        "of the tokens in the text; otherwise compiling fails."
+    )
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        for slot in slots_of(workflow):
+            default = slot.point.get("default")
+            sources = [(default, f"{slot.pointer}/default", "The default")]
+            if slot.overridden:
+                sources.append((slot.value, slot.place, "The project's override"))
+            for value, pointer, what in sources:
+                if not isinstance(value, str) or SENTINEL not in value:
+                    continue
+                if not is_reported(self.name, pointer, workflow):
+                    report(
+                        pointer,
+                        f"{what} of slot {one_line(slot.id)} holds a token, {quoted(value)}, which is not resolved "
+                        "again; write the value itself",
+                    )
+
+    def examples(self) -> Iterable[Example]:
+        inner = point("inspector", "routine-inspect")
+        good = _using("{{wr.bindings.checker}}", point(), inner)
+        yield Example(_using("{{wr.bindings.checker}}", point(default="{{wr.bindings.inspector}}"), inner), good)
+        yield Example(_using("the checker", point(default="{{wr.bindings.inspector}}"), inner), good)
+
+
+class BindingOverrideEmpty(_SlotRule):
+    code = "BD005"
+    name = "binding-override-empty"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "The project overrides a slot by an empty text."
+    why = "An empty override counts: the token disappears from the prompt and the default is not used."
+    fix = "Remove the entry from the bindings file, when that is looked at too."
+    fix_safety = "unsafe"
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        if workflow.bindings is None or workflow.options.get(BINDINGS_CHECKED):
+            return
+        for slot in slots_of(workflow):
+            if slot.overridden and not slot.value:
+                report(
+                    slot.place,
+                    f"The project's bindings set slot {one_line(slot.id)} to nothing; "
+                    "remove that entry to get the default back",
+                )
+
+    def examples(self) -> Iterable[Example]:
+        document = _using("{{wr.bindings.checker}}", point())
+        good: dict[str, Any] = {"demo.example": {"checker": "routine-inspect"}}
+        yield Example({"demo.example": {"checker": ""}}, good, {"demo.example": {}}, path=FILE)
+        yield Example(
+            document, _using("the checker", point("other")), options={"bindings": {"demo.example": {"checker": ""}}}
+        )
+
+
+class BindingOverrideUnknownSlot(WorkflowRule):
+    code = "BD006"
+    name = "binding-override-unknown-slot"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "The project overrides a slot that the workflow does not declare."
+    why = "The override has no effect; most often the slot was renamed or is misspelled."
+    fix = "Remove the entry from the bindings file, when that is looked at too."
+    fix_safety = "unsafe"
+
+    def applies(self, workflow: Workflow) -> bool:
+        if workflow.options.get(BINDINGS_CHECKED):
+            return False
+        # Without sections the file is meant for all workflows, and need not fit this one.
+        return isinstance(workflow.bindings, dict) and isinstance(workflow.bindings.get(workflow.id), dict)
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        declared = workflow.slots
+        place = "/extensionPoints" if "extensionPoints" in workflow.definition else ""
+        for slot in project_overrides(workflow.bindings, workflow.id).overrides:
+            if slot not in declared:
+                found = nearest(slot, declared)
+                hint = f" Did you mean {one_line(found)}?" if found else ""
+                report(
+                    place,
+                    f"The project's bindings set slot {one_line(slot)}, which this workflow does not declare.{hint} "
+                    f"Declared slots: {listing(declared)}",
+                    on_name=bool(place),
+                )
+
+    def examples(self) -> Iterable[Example]:
+        known: dict[str, Any] = {"checker": "routine-inspect"}
+        yield Example(
+            {"demo.example": {**known, "cheker": "routine-look"}},
+            {"demo.example": known},
+            {"demo.example": known},
+            path=FILE,
+            files={"workflows/example.json": _using("{{wr.bindings.checker}}", point())},
+        )
+        yield Example(
+            _using("{{wr.bindings.checker}}", point()),
+            _using("{{wr.bindings.cheker}}", point("cheker")),
+            options={"bindings": {"demo.example": {"cheker": "routine-inspect"}}},
+        )
+
+
+def _bound_routine(slot: Slot, workflow: Workflow) -> Routine | None:
+    from workrail_lint.systems.workrail.catalog.routine import template_id_of
+
+    return workflow.catalog.templates.get(template_id_of(slot.value))
+
+
+class BindingKindMismatch(_SlotRule):
+    code = "BD012"
+    name = "binding-kind-mismatch"
+    severity = Severity.WARNING
+    origin = "doc"
+    summary = "What is bound to a slot is of a kind that the slot does not accept."
+    why = "A prompt that says how to run a workflow does not work for a routine, and the other way round."
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        for slot in slots_of(workflow):
+            accepted = slot.point.get("acceptedKinds")
+            if not isinstance(accepted, list) or not accepted or not slot.value:
+                continue
+            kind = self._kind(slot, workflow)
+            if kind is not None and kind not in accepted:
+                report(
+                    slot.place,
+                    f"Slot {one_line(slot.id)} accepts {listing(accepted)}, but {one_line(slot.value)} is a {kind}",
+                )
+
+    @staticmethod
+    def _kind(slot: Slot, workflow: Workflow) -> str | None:
+        """routine or workflow, None when what is bound is not known here."""
+        if _bound_routine(slot, workflow) is not None or workflow_kind(slot.value) == "routine":
+            return "routine"
+        return "workflow" if slot.value == workflow.id else None
+
+    def examples(self) -> Iterable[Example]:
+        def accepting(kind: str) -> dict[str, Any]:
+            return _using("{{wr.bindings.checker}}", point(default="wr.routine-plan-analysis", acceptedKinds=[kind]))
+
+        yield Example(accepting("workflow"), accepting("routine"))
+
+
+class BindingContractMismatch(_SlotRule):
+    code = "BD013"
+    name = "binding-contract-mismatch"
+    severity = Severity.WARNING
+    origin = "doc"
+    summary = "What is bound to a slot does not accept the context, or produce the artifacts, that the slot asks for."
+    why = "The step after it waits for something that never comes, or hands over values nobody reads."
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        contracts = workflow.normalized.side.extension_contracts if workflow.normalized else {}
+        for slot in slots_of(workflow) if contracts else ():
+            wanted, routine = contracts.get(slot.id), _bound_routine(slot, workflow)
+            offered = routine.definition.get("extensionContract") if routine else None
+            if wanted is None or not isinstance(offered, dict):
+                continue
+            for problem in contract_problems(wanted, offered):
+                report(slot.place, f"Slot {one_line(slot.id)}: {one_line(slot.value)} {problem}")
+
+    def examples(self) -> Iterable[Example]:
+        def needing(name: str) -> dict[str, Any]:
+            slot = {"purpose": "Who checks the result.", "defaultBinding": "wr.routine-check"}
+            contract = {"inputContract": {"requiredContext": [name]}}
+            return {**_using(), "extensionPoints": {"checker": {**slot, **contract}}}
+
+        child = samples.workflow(
+            samples.step(), id="wr.routine-check", extensionContract={"acceptedContext": ["changedFiles"]}
+        )
+        yield Example(needing("ticketText"), needing("changedFiles"), options={"routines": [child]})
+
+
+def contract_problems(slot: dict[str, Any], child: dict[str, Any]) -> list[str]:
+    """Why a child does not fit a slot: `inputContract` and `outputContract` against its `extensionContract`.
+
+    The design leaves the inside of these contracts open. Every list of names under a member whose name speaks of
+    context, or of artifacts, is taken for such names; members that say "optional" are not required.
+    """
+    accepted, produced = _names(child, "context"), _names(child, "artifact")
+    problems = [
+        f"does not accept the context {one_line(name)}; it accepts {listing(accepted)}"
+        for name in _names(slot.get("inputContract"), "context", required=True)
+        if name not in accepted
+    ]
+    problems += [
+        f"does not produce the artifact {one_line(name)}; it produces {listing(produced)}"
+        for name in _names(slot.get("outputContract"), "artifact", required=True)
+        if name not in produced
+    ]
+    return problems
+
+
+def _names(contract: object, word: str, *, required: bool = False) -> list[str]:
+    found: dict[str, None] = {}
+    stack: list[tuple[object, bool]] = [(contract, False)]
+    while stack:
+        value, relevant = stack.pop()
+        if isinstance(value, dict):
+            for name, item in value.items():
+                if required and "optional" in name.lower():
+                    continue
+                stack.append((item, relevant or word in name.lower()))
+        elif isinstance(value, list) and relevant:
+            found.update((item, None) for item in value if isinstance(item, str))
+    return list(found)
+
+
+class BindingHardcoded(_SlotRule):
+    code = "BD014"
+    name = "binding-hardcoded"
+    severity = Severity.INFO
+    origin = "spec"
+    summary = "A prompt names the default of a slot instead of using the slot's token."
+    why = "A project that binds something else to the slot is not heard in this place."
+    fix = "Use the token."
+    fix_safety = "unsafe"
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        slots: dict[str, str] = {}
+        for slot in slots_of(workflow):
+            default = slot.point.get("default")
+            # A plain word may stand in any sentence; only an id can be told to be meant as one.
+            if isinstance(default, str) and _ID().fullmatch(default):
+                slots.setdefault(default, slot.id)
+        for step in workflow.all_steps if slots else ():
+            for text in step.texts if not step.calls_template else ():
+                for default, slot_id in slots.items() if text.field in _TOKEN_FIELDS else ():
+                    if default in text.text:
+                        self._check(text, default, slot_id, step, report)
+
+    @staticmethod
+    def _check(text: Text, default: str, slot: str, step: Step, report: Report) -> None:
+        exact = re.findall(rf"(?<![.{_IN_ID}]){re.escape(default)}(?![{_IN_ID}]|\.[{_IN_ID}])", text.text)
+        if not exact:
+            return  # only part of a longer id
+        use_token = unsafe("use the token", ReplaceText(text.pointer, default, _token(slot)))
+        report(
+            text.pointer,
+            f"{label(step)}: {one_line(default)} is the default of slot {one_line(slot)}; "
+            f"write {one_line(_token(slot))[1:-1]} so that a project can bind something else",
+            fix=use_token if text.text.count(default) == len(exact) else None,
+        )
+
+    def examples(self) -> Iterable[Example]:
+        good = _using("{{wr.bindings.checker}}", point())
+        yield Example(_using("routine-check", point()), good, good)
+
+
+RULES: tuple[type[WorkflowRule], ...] = (
+    BindingNoExtensionPoints,
+    BindingSlotUndeclared,
+    ExtensionSlotDuplicate,
+    BindingDefaultToken,
+    BindingOverrideEmpty,
+    BindingOverrideUnknownSlot,
+    BindingKindMismatch,
+    BindingContractMismatch,
+    BindingHardcoded,
+)

@@ -1,0 +1,320 @@
+"""Closed sets and the catalog: ids that must be known, and what the active catalog means for a workflow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from workrail_lint.base import js
+from workrail_lint.base.suggest import nearest
+from workrail_lint.documents.operations import Remove, Replace
+from workrail_lint.documents.pointer import child
+from workrail_lint.findings import Finding, Fix, Severity
+from workrail_lint.findings.fix import unsafe
+from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.compiler.nodes import did_you_mean, listed, one_line
+from workrail_lint.systems.workrail.compiler.usage import builtin_uses
+from workrail_lint.systems.workrail.rules import samples
+from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.prose import label, step_members, use_suggestion, value_at
+
+if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.catalog.catalog import Catalog
+
+GATE_KINDS = ("coordinator_eval", "human_approval")
+
+
+def _blocks(**sections: Any) -> dict[str, Any]:
+    return samples.step(prompt=None, promptBlocks={"goal": "Find the cause.", **sections})
+
+
+class FeatureUnknown(WorkflowRule):
+    code = "CA001"
+    name = "feature-unknown"
+    severity = Severity.ERROR
+    origin = "compile"
+    summary = "A feature id is not in the catalog."
+    why = "Features are a closed set. An id nobody knows injects nothing, so the workflow is refused instead."
+    fix = "Use the nearest known feature id."
+    fix_safety = "unsafe"
+
+    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+        authored = value_at(workflow.definition, finding.pointer)
+        if isinstance(authored, str) and authored in workflow.catalog.features:
+            return None
+        return use_suggestion(finding, workflow)
+
+    def examples(self) -> Iterable[Example]:
+        good = samples.workflow(_blocks(), features=["wr.features.capabilities"])
+        yield Example(samples.workflow(_blocks(), features=["wr.features.capabilites"]), good, good)
+
+
+class RefUnknown(WorkflowRule):
+    code = "CA002"
+    name = "ref-unknown"
+    severity = Severity.ERROR
+    origin = "compile"
+    summary = "A ref part names a text that is not in the catalog."
+    why = "The prompt would miss the text it was built around, so compiling stops at an unknown ref."
+    fix = "Use the nearest known ref id."
+    fix_safety = "unsafe"
+
+    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+        return use_suggestion(finding, workflow)
+
+    def examples(self) -> Iterable[Example]:
+        good = samples.workflow(_blocks(constraints=[[{"kind": "ref", "refId": "wr.refs.memory_usage"}]]))
+        bad = samples.workflow(_blocks(constraints=[[{"kind": "ref", "refId": "wr.refs.memory_usege"}]]))
+        yield Example(bad, good, good)
+        yield Example(samples.workflow(_blocks(constraints=[[{"kind": "ref", "refId": "toString"}]])), good)
+
+
+class TemplateUnknown(WorkflowRule):
+    code = "CA003"
+    name = "template-unknown"
+    severity = Severity.ERROR
+    origin = "compile"
+    summary = "A template call names a template that is not in the catalog."
+    why = "There is no routine to put in the place of the call, so the workflow has no steps there."
+    fix = "Use the nearest known template id."
+    fix_safety = "unsafe"
+
+    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+        return use_suggestion(finding, workflow)
+
+    def examples(self) -> Iterable[Example]:
+        def calling(template: str) -> dict[str, Any]:
+            call = {"templateId": template}
+            return samples.workflow(samples.step(), samples.step("simulate", None, templateCall=call))
+
+        good = calling("wr.templates.routine.execution-simulation")
+        yield Example(calling("wr.templates.routine.execution-simulaton"), good, good)
+
+
+class ContractUnknown(WorkflowRule):
+    code = "CA004"
+    name = "contract-unknown"
+    severity = Severity.ERROR
+    origin = "compile"
+    summary = "An output contract is not in the catalog."
+    why = (
+        "Nobody knows what artifact such a contract asks for, so no output could ever satisfy it. On a step that "
+        "calls a template the engine drops the contract unseen; it is wrong there all the same."
+    )
+    fix = "Use the nearest known contract."
+    fix_safety = "unsafe"
+
+    def applies(self, workflow: Workflow) -> bool:
+        return step_members(workflow) >= {"templateCall", "outputContract"}
+
+    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+        return use_suggestion(finding, workflow)
+
+    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+        ref = step.contract
+        if not step.calls_template or ref is None or ref in workflow.catalog.contracts:
+            return
+        known = workflow.catalog.contracts
+        hint, details = did_you_mean(ref, known)
+        pointer = step.at("outputContract", "contractRef")
+        suggestion = details.get("suggestion")
+        report(
+            pointer,
+            f"{label(step)}: unknown contract {one_line(ref)}.{hint} Known contracts: {listed(known)}",
+            fix=unsafe(f"use {one_line(suggestion)}", Replace(pointer, str(suggestion))) if suggestion else None,
+        )
+
+    def examples(self) -> Iterable[Example]:
+        def contract(ref: str) -> dict[str, Any]:
+            return samples.workflow(
+                samples.step(prompt="Hand in a wr.review_verdict artifact.", outputContract={"contractRef": ref})
+            )
+
+        good = contract("wr.contracts.review_verdict")
+        yield Example(contract("wr.contracts.review_verdikt"), good, good)
+
+
+class CatalogIdDesignOnly(WorkflowRule):
+    code = "CA005"
+    name = "catalog-id-design-only"
+    severity = Severity.ERROR
+    origin = "compile"
+    summary = "A builtin that only the design knows is used where the public engine decides."
+    why = "The id works with our own compiled form; the public engine has never heard of it and refuses the workflow."
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(
+            samples.workflow(_blocks(), features=["wr.features.mode_guidance"]),
+            samples.workflow(_blocks(), features=["wr.features.capabilities"]),
+            options={"engine_parity": True},
+        )
+
+
+class CatalogHashNotEngine(WorkflowRule):
+    code = "CA007"
+    name = "catalog-hash-not-engine"
+    severity = Severity.INFO
+    origin = "product"
+    summary = "The workflow uses builtin texts that the active catalog words differently than the engine."
+    why = (
+        "Features, refs and templates put text into prompts, and the text is part of the hash. Only a catalog imported "
+        "from an installed engine gives the engine's own hash; with any other the workflow runs, but hashes differ."
+    )
+
+    def applies(self, workflow: Workflow) -> bool:
+        used = step_members(workflow)
+        return workflow.catalog.engine_version is None and ("promptBlocks" in used or "templateCall" in used)
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        has_blocks = "promptBlocks" in step_members(workflow)
+        for use in builtin_uses(workflow.definition):
+            if use.kind == "contract" or (use.kind == "feature" and not has_blocks):
+                continue  # brings no text into any prompt
+            if use.kind == "template" and not _is_catalog_template(use.id, workflow.catalog):
+                continue
+            report(
+                use.pointer,
+                f"The {use.kind} {one_line(use.id)} is worded by catalog {one_line(workflow.catalog.catalog_id)}, "
+                "so the hash differs from the engine's; import the engine's catalog to get the same one",
+            )
+            return
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(samples.workflow(_blocks(), features=["wr.features.capabilities"]), samples.workflow(_blocks()))
+
+
+def _is_catalog_template(template_id: str, catalog: Catalog) -> bool:
+    """Whether a template is one of ours; routines that the project brings are the engine's text as well."""
+    from workrail_lint.systems.workrail.catalog.catalog import load_core
+
+    used, shipped = catalog.templates.get(template_id), load_core().templates.get(template_id)
+    if used is None:
+        return False
+    return catalog.catalog_id != load_core().catalog_id or (
+        shipped is not None and used.definition is shipped.definition
+    )
+
+
+class FeatureConfigNotAllowed(WorkflowRule):
+    code = "CA008"
+    name = "feature-config-not-allowed"
+    severity = Severity.ERROR
+    origin = "lock"
+    summary = "A feature is configured that takes no configuration, or with a setting it does not have."
+    why = "What can be configured is a closed list; a setting outside it would be believed in and never be obeyed."
+    fix = "Drop the configuration, or the setting that is not known."
+    fix_safety = "unsafe"
+
+    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+        return unsafe("drop it", Remove(finding.pointer))
+
+    def examples(self) -> Iterable[Example]:
+        def configured(*features: Any) -> dict[str, Any]:
+            return samples.workflow(_blocks(), features=list(features))
+
+        ident = "wr.features.memory_context"
+        yield Example(
+            configured({"id": ident, "config": {}}),
+            configured(ident),
+            configured({"id": ident}),
+        )
+
+
+class CapabilityUnknown(WorkflowRule):
+    code = "CA009"
+    name = "capability-unknown"
+    severity = Severity.ERROR
+    origin = "lock"
+    summary = "A capability, the level it is wanted at, or when it is probed is outside the closed set."
+    why = "A capability nobody can probe can never be observed, so a step that needs it could never be unlocked."
+
+    def applies(self, workflow: Workflow) -> bool:
+        return "templateCall" in step_members(workflow)
+
+    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+        """A call that names a capability by hand; top-level capabilities are judged while reading the document."""
+        call = step.step.get("templateCall")
+        args = call.get("args") if isinstance(call, dict) else None
+        if not isinstance(call, dict) or not isinstance(args, dict):
+            return
+        routine = workflow.catalog.templates.get(str(call.get("templateId")))
+        for name, allowed in routine.arg_values.items() if routine else ():
+            value = args.get(name)
+            if value is None or isinstance(value, list | dict) or value in allowed:
+                continue  # missing, of a wrong type (which compiling reports), or fine
+            given = js.text(value)
+            hint, _ = did_you_mean(given, allowed)
+            report(
+                child(step.at("templateCall", "args"), name),
+                f"{label(step)}: the argument {one_line(name)} takes one of {listed(allowed)}, "
+                f"not {one_line(given)}.{hint}",
+            )
+
+    def examples(self) -> Iterable[Example]:
+        def wanting(**capabilities: str) -> dict[str, Any]:
+            return samples.workflow(_blocks(), capabilities=capabilities)
+
+        yield Example(wanting(terminal="required"), wanting(web_browsing="required"))
+
+        def probing(name: str) -> dict[str, Any]:
+            args = {"capability": name, "when": "lazy_on_first_use"}
+            call = {"templateId": "wr.templates.capability_probe", "args": args}
+            return samples.workflow(samples.step(), samples.step("probe-it", None, templateCall=call))
+
+        yield Example(probing("terminal"), probing("delegation"))
+
+
+class GateKindUnknown(WorkflowRule):
+    code = "CA010"
+    name = "gate-kind-unknown"
+    severity = Severity.ERROR
+    origin = "schema"
+    summary = "A confirmation names a gate that does not exist."
+    why = "A gate decides who may let a run go on; with an unknown one nobody could."
+    fix = "Use the nearest gate kind."
+    fix_safety = "unsafe"
+
+    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+        pointer = finding.pointer if finding.pointer.endswith("/kind") else f"{finding.pointer}/kind"
+        kind = value_at(workflow.document.value, pointer)
+        suggestion = nearest(kind, GATE_KINDS) if isinstance(kind, str) else None
+        return unsafe(f"use {one_line(suggestion)}", Replace(pointer, suggestion)) if suggestion else None
+
+    def examples(self) -> Iterable[Example]:
+        def gated(kind: str) -> dict[str, Any]:
+            return samples.workflow(samples.step(requireConfirmation={"kind": kind}))
+
+        good = gated("human_approval")
+        yield Example(gated("manager"), good)
+        yield Example(gated("human_aproval"), good, good)
+
+
+class PromptPartKindUnknown(WorkflowRule):
+    code = "CA011"
+    name = "prompt-part-kind-unknown"
+    severity = Severity.ERROR
+    origin = "schema"
+    summary = "A prompt part is neither text nor a ref."
+    why = "Only these two kinds have a meaning; anything else would be missing from the prompt."
+
+    def examples(self) -> Iterable[Example]:
+        def part(kind: str) -> dict[str, Any]:
+            return samples.workflow(
+                samples.step(prompt=None, promptBlocks={"goal": [{"kind": kind, "text": "Find the cause."}]})
+            )
+
+        yield Example(part("html"), part("text"))
+
+
+RULES: tuple[type[WorkflowRule], ...] = (
+    FeatureUnknown,
+    RefUnknown,
+    TemplateUnknown,
+    ContractUnknown,
+    CatalogIdDesignOnly,
+    CatalogHashNotEngine,
+    FeatureConfigNotAllowed,
+    CapabilityUnknown,
+    GateKindUnknown,
+    PromptPartKindUnknown,
+)

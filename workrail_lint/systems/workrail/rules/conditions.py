@@ -1,0 +1,426 @@
+"""The form of conditions: operators that exist, and combinations of which only a part would count."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from workrail_lint.base import js
+from workrail_lint.documents import pointer as pointers
+from workrail_lint.documents.operations import Remove, Rename, Replace
+from workrail_lint.findings import Severity
+from workrail_lint.findings.fix import Fix, unsafe
+from workrail_lint.rules.base import Example
+from workrail_lint.systems.workrail.compiler.nodes import one_line
+from workrail_lint.systems.workrail.condition_logic import LOGIC, comparisons
+from workrail_lint.systems.workrail.rules.base import WorkflowRule
+from workrail_lint.systems.workrail.rules.condition_facts import condition_facts
+from workrail_lint.systems.workrail.rules.loop_facts import from_named_condition, label
+from workrail_lint.systems.workrail.rules.samples import step, workflow
+
+if TYPE_CHECKING:
+    from workrail_lint.base.js import Json
+    from workrail_lint.findings import Finding
+    from workrail_lint.rules.base import Report
+    from workrail_lint.systems.workrail.rules.base import Condition, Workflow
+
+# What people write from memory, by the operator they mean.
+_MEANT = {
+    "var": ("variable", "field", "key"),
+    "equals": ("eq", "equal", "is", "==", "===", "equalTo", "equal_to"),
+    "not_equals": ("ne", "neq", "notEquals", "not_equal", "notEqual", "isNot", "is_not", "!=", "!=="),
+    "gt": (">", "greater_than", "greaterThan"),
+    "gte": (">=", "ge", "greater_than_or_equal_to", "greater_than_or_equal", "greaterThanOrEqual"),
+    "lt": ("<", "less_than", "lessThan"),
+    "lte": ("<=", "le", "less_than_or_equal_to", "less_than_or_equal", "lessThanOrEqual"),
+    "in": ("oneOf", "one_of", "isIn", "is_in"),
+    "contains": ("includes", "include", "has"),
+    "and": ("all", "allOf", "&&"),
+    "or": ("any", "anyOf", "||"),
+    "not": ("!",),
+}
+_ALIASES = {alias: operator for operator, aliases in _MEANT.items() for alias in aliases}
+# A validation rule's condition knows fewer operators than the others.
+_NOT_IN_RULES = ("in", "contains")
+
+
+def when(condition: dict[str, Any], **members: Any) -> dict[str, Any]:
+    """A workflow whose second step runs under a condition on what the first one sets."""
+    told = "Triage the report and set `size`, `risk` and `mode` in the context."
+    return workflow(step("triage", told), step("dig", runCondition=condition, **members))
+
+
+def _quoted(names: list[str]) -> str:
+    return ", ".join(map(one_line, names))
+
+
+def _rule(condition: dict[str, Any]) -> dict[str, Any]:
+    criteria = [{"type": "contains", "value": "Done", "message": "Say Done.", "condition": condition}]
+    return workflow(step(validationCriteria=criteria))
+
+
+class _FormRule(WorkflowRule):
+    """A rule about the form of conditions, which is asked only about the unusual ones."""
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        for condition in condition_facts(workflow).unusual:
+            self.check_form(condition, workflow, report)
+
+    def check_form(self, condition: Condition, workflow: Workflow, report: Report) -> None:
+        raise NotImplementedError
+
+
+class ConditionOperatorUnknown(WorkflowRule):
+    code = "CD001"
+    name = "condition-operator-unknown"
+    severity = Severity.ERROR
+    origin = "schema"
+    summary = "A condition has a member that is no operator."
+    why = "The engine refuses the workflow; the operators are a closed set."
+    fix = "Uses the operator that a well-known other spelling stands for."
+    fix_safety = "unsafe"
+
+    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+        place, _, token = finding.pointer.rpartition("/")
+        name = token.replace("~1", "/").replace("~0", "~")
+        operator = _ALIASES.get(name)
+        try:
+            condition = pointers.resolve(workflow.definition, place)
+        except KeyError:
+            return None
+        if operator is None or not isinstance(condition, dict) or name not in condition or operator in condition:
+            return None
+        if operator in _NOT_IN_RULES and "/validationCriteria/" in place:
+            return None
+        return unsafe(f"write {operator}", Rename(finding.pointer, operator))
+
+    def examples(self) -> Iterable[Example]:
+        good = when({"var": "size", "equals": "large"})
+        yield Example(bad=when({"var": "size", "eq": "large"}), good=good, fixed=good)
+        bounded = when({"var": "risk", "lte": 3})
+        yield Example(bad=when({"var": "risk", "less_than_or_equal_to": 3}), good=bounded, fixed=bounded)
+
+
+class ConditionOperatorEvaluatorOnly(WorkflowRule):
+    code = "CD002"
+    name = "condition-operator-evaluator-only"
+    severity = Severity.ERROR
+    origin = "schema"
+    summary = "A condition uses `startsWith`, `endsWith` or `matches`."
+    why = "These operators can be evaluated, but no workflow file may have them: the engine refuses it."
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(bad=when({"var": "mode", "startsWith": "deep"}), good=when({"var": "mode", "contains": "deep"}))
+
+
+class ConditionRuleOperator(WorkflowRule):
+    code = "CD003"
+    name = "condition-rule-operator"
+    severity = Severity.ERROR
+    origin = "schema"
+    summary = "The condition of a validation rule uses `in` or `contains`."
+    why = "A rule's condition knows fewer operators than the condition of a step, and the engine refuses these two."
+
+    def examples(self) -> Iterable[Example]:
+        either = {"or": [{"var": "size", "equals": "large"}, {"var": "size", "equals": "huge"}]}
+        yield Example(bad=_rule({"var": "size", "in": ["large", "huge"]}), good=_rule(either))
+
+
+class ConditionEmptyNested(_FormRule):
+    code = "CD004"
+    name = "condition-empty-nested"
+    severity = Severity.ERROR
+    origin = "runtime"
+    summary = "A condition inside `and`, `or` or `not` is empty."
+    why = (
+        "An empty condition holds only at the root. Further in it is an error that makes the whole condition false, "
+        "also under `not`: the step never runs."
+    )
+    fix = "Removes the empty condition from its list."
+    fix_safety = "unsafe"
+
+    def check_form(self, condition: Condition, workflow: Workflow, report: Report) -> None:
+        if condition.root or condition.condition:
+            return
+        in_list = not condition.pointer.endswith("/not")
+        report(
+            condition.pointer,
+            f"{label(condition.step)}: an empty condition in here makes the whole condition false; "
+            f"{'remove it' if in_list else 'say what must not hold'}",
+            fix=unsafe("remove the empty condition", Remove(condition.pointer)) if in_list else None,
+        )
+
+    def examples(self) -> Iterable[Example]:
+        good = when({"and": [{"var": "size"}, {"var": "risk"}]})
+        yield Example(bad=when({"and": [{"var": "size"}, {"var": "risk"}, {}]}), good=good, fixed=good)
+
+
+class ConditionEmpty(_FormRule):
+    code = "CD005"
+    name = "condition-empty"
+    severity = Severity.INFO
+    origin = "product"
+    summary = "A condition is empty, so it always holds."
+    why = "It reads as if something were decided here. Without it the workflow does the same and says so."
+    fix = "Removes the condition; a confirmation under an empty condition becomes `true`."
+    fix_safety = "unsafe"
+
+    def check_form(self, condition: Condition, workflow: Workflow, report: Report) -> None:
+        if not condition.root or condition.condition:
+            return
+        pointer = condition.pointer
+        always = "remove it"
+        fix: Fix | None = unsafe("remove the condition", Remove(pointer))
+        if condition.role == "loop":
+            always, fix = "say when the loop goes on", None
+        elif pointer.endswith("/requireConfirmation"):
+            always, fix = "write true", unsafe("write true", Replace(pointer, True))
+        report(pointer, f"{label(condition.step)}: an empty condition always holds; {always}", fix=fix)
+
+    def examples(self) -> Iterable[Example]:
+        good = workflow(step())
+        yield Example(bad=workflow(step(runCondition={})), good=good, fixed=good)
+        asked = workflow(step(requireConfirmation=True))
+        yield Example(bad=workflow(step(requireConfirmation={})), good=asked, fixed=asked)
+
+
+class ConditionNoOperator(_FormRule):
+    code = "CD006"
+    name = "condition-no-operator"
+    severity = Severity.ERROR
+    origin = "runtime"
+    summary = "A condition has neither `var` nor `and`, `or`, `not`."
+    why = "There is nothing to compare, which is an error at run time: the whole condition counts as false."
+
+    def check_form(self, condition: Condition, workflow: Workflow, report: Report) -> None:
+        members = condition.condition
+        if "var" in members or any(name in members for name in LOGIC) or not comparisons(members):
+            return
+        report(
+            condition.pointer,
+            f"{label(condition.step)}: {one_line(comparisons(members)[0])} has no var to look at, so the whole "
+            "condition is false; name the variable",
+        )
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(bad=when({"equals": "large"}), good=when({"var": "size", "equals": "large"}))
+
+
+class ConditionMultipleOperators(_FormRule):
+    code = "CD007"
+    name = "condition-multiple-operators"
+    severity = Severity.ERROR
+    origin = "runtime"
+    summary = "A condition compares its variable in more than one way."
+    why = "Only one comparison counts, whichever comes first in a fixed order, and the others are not looked at."
+    fix = "Splits it into one condition for each comparison, joined by `and`."
+    fix_safety = "unsafe"
+
+    def check_form(self, condition: Condition, workflow: Workflow, report: Report) -> None:
+        members = condition.condition
+        named = comparisons(members)
+        if "var" not in members or len(named) < 2:
+            return
+        fix = None
+        if not any(name in members for name in LOGIC):
+            parts: list[Json] = [{"var": members["var"], name: members[name]} for name in members if name in named]
+            fix = unsafe("split it into an and", Replace(condition.pointer, {"and": parts}))
+        report(
+            condition.pointer,
+            f"{label(condition.step)}: of {_quoted(named)} only {one_line(named[0])} counts; put each into an 'and'",
+            fix=fix,
+        )
+
+    def examples(self) -> Iterable[Example]:
+        good = when({"and": [{"var": "risk", "gte": 1}, {"var": "risk", "lte": 5}]})
+        yield Example(bad=when({"var": "risk", "gte": 1, "lte": 5}), good=good, fixed=good)
+
+
+class ConditionVarAndLogic(_FormRule):
+    code = "CD008"
+    name = "condition-var-and-logic"
+    severity = Severity.ERROR
+    origin = "runtime"
+    summary = "A condition has `and`, `or` or `not` beside `var`."
+    why = "With `var` present only the comparison counts; what stands in the logical members is never looked at."
+    fix = "Joins the comparison and the logical members by `and`."
+    fix_safety = "unsafe"
+
+    def check_form(self, condition: Condition, workflow: Workflow, report: Report) -> None:
+        members = condition.condition
+        ignored = [name for name in LOGIC if name in members]
+        if "var" not in members or not ignored:
+            return
+        parts: list[Json] = [{name: value for name, value in members.items() if name not in LOGIC}]
+        for name in ignored:
+            joined = members[name] if name == "and" and isinstance(members[name], list) else [{name: members[name]}]
+            parts.extend(joined)
+        report(
+            condition.pointer,
+            f"{label(condition.step)}: {_quoted(ignored)} beside 'var' is ignored; put both into an 'and'",
+            fix=unsafe("join them by an and", Replace(condition.pointer, {"and": parts})),
+        )
+
+    def examples(self) -> Iterable[Example]:
+        other = {"or": [{"var": "risk", "gt": 2}, {"var": "mode", "equals": "deep"}]}
+        good = when({"and": [{"var": "size", "equals": "large"}, other]})
+        yield Example(bad=when({"var": "size", "equals": "large", **other}), good=good, fixed=good)
+
+
+class ConditionMultipleLogic(_FormRule):
+    code = "CD009"
+    name = "condition-multiple-logic"
+    severity = Severity.ERROR
+    origin = "runtime"
+    summary = "A condition has two or more of `and`, `or` and `not`."
+    why = "Only the first of `and`, `or`, `not` counts; the others are never looked at."
+
+    def check_form(self, condition: Condition, workflow: Workflow, report: Report) -> None:
+        members = condition.condition
+        named = [name for name in LOGIC if name in members]
+        if "var" not in members and len(named) > 1:
+            report(
+                condition.pointer,
+                f"{label(condition.step)}: of {_quoted(named)} only {one_line(named[0])} counts; nest one in the other",
+            )
+
+    def examples(self) -> Iterable[Example]:
+        large, risky = {"var": "size", "equals": "large"}, {"var": "risk", "gt": 2}
+        yield Example(bad=when({"and": [large], "or": [risky]}), good=when({"and": [large, {"or": [risky]}]}))
+
+
+class ConditionDottedVar(_FormRule):
+    code = "CD010"
+    name = "condition-dotted-var"
+    severity = Severity.WARNING
+    origin = "runtime"
+    summary = "The variable of a condition has a dot in its name."
+    why = "Conditions look up one name, not a path, so the variable is missing unless its very name has the dot."
+
+    def check_form(self, condition: Condition, workflow: Workflow, report: Report) -> None:
+        name = condition.condition.get("var")
+        if isinstance(name, str) and "." in name:
+            report(
+                f"{condition.pointer}/var",
+                f"{label(condition.step)}: {one_line(name)} is looked up as one name, not as a path; let a step set a "
+                "plain variable and test that",
+            )
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(bad=when({"var": "size.files", "gt": 0}), good=when({"var": "size", "gt": 0}))
+
+
+class ConditionVarBlank(_FormRule):
+    code = "CD011"
+    name = "condition-var-blank"
+    severity = Severity.ERROR
+    origin = "product"
+    summary = "The variable of a condition is empty or has spaces around it."
+    why = "The name is taken as it is, spaces included, and nobody sets a variable of that name."
+    fix = "Removes the spaces around the name."
+    fix_safety = "unsafe"
+
+    def check_form(self, condition: Condition, workflow: Workflow, report: Report) -> None:
+        name = condition.condition.get("var")
+        if not isinstance(name, str) or (name and js.trim(name) == name):
+            return
+        pointer, trimmed = f"{condition.pointer}/var", js.trim(name)
+        report(
+            pointer,
+            f"{label(condition.step)}: the variable's name {one_line(name)} "
+            f"{'has spaces around it' if trimmed else 'is blank'}; write the name alone",
+            fix=unsafe("remove the spaces", Replace(pointer, trimmed)) if trimmed else None,
+        )
+
+    def examples(self) -> Iterable[Example]:
+        good = when({"var": "size"})
+        yield Example(bad=when({"var": " size"}), good=good, fixed=good)
+
+
+class ConditionEqualsStructure(_FormRule):
+    code = "CD012"
+    name = "condition-equals-structure"
+    severity = Severity.ERROR
+    origin = "runtime"
+    summary = "A condition compares with an object or a list."
+    why = (
+        "Objects and lists equal nothing, not even their likes: `equals` and `in` never hold, `not_equals` always does."
+    )
+
+    def check_form(self, condition: Condition, workflow: Workflow, report: Report) -> None:
+        members = condition.condition
+        literals = [(members.get(name), f"{condition.pointer}/{name}") for name in ("equals", "not_equals")]
+        if isinstance(members.get("in"), list):
+            literals += [(item, f"{condition.pointer}/in/{index}") for index, item in enumerate(members["in"])]
+        for literal, pointer in literals:
+            if isinstance(literal, dict | list):
+                kind = "a list" if isinstance(literal, list) else "an object"
+                verdict = "always holds" if pointer.endswith("/not_equals") else "never holds"
+                report(
+                    pointer,
+                    f"{label(condition.step)}: comparing with {kind} {verdict}; compare with text, a number, a boolean "
+                    "or null",
+                )
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(bad=when({"var": "size", "equals": {"files": 1}}), good=when({"var": "size", "equals": 1}))
+
+
+class ConditionInEmpty(_FormRule):
+    code = "CD013"
+    name = "condition-in-empty"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A condition asks whether its variable is in an empty list."
+    why = "Nothing is in an empty list, so the condition never holds."
+
+    def check_form(self, condition: Condition, workflow: Workflow, report: Report) -> None:
+        if condition.condition.get("in") == []:
+            report(
+                f"{condition.pointer}/in",
+                f"{label(condition.step)}: nothing is in an empty list, so this never holds; list the values",
+            )
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(bad=when({"var": "size", "in": []}), good=when({"var": "size", "in": ["large", "huge"]}))
+
+
+class ConditionLogicEmpty(_FormRule):
+    code = "CD014"
+    name = "condition-logic-empty"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "The list of an `and` or `or` is empty."
+    why = "An empty `and` always holds and an empty `or` never does, which is hardly what a condition is written for."
+
+    def check_form(self, condition: Condition, workflow: Workflow, report: Report) -> None:
+        for name, verdict in (("and", "always holds"), ("or", "never holds")):
+            if condition.condition.get(name) != []:
+                continue
+            if condition.root and condition.role == "loop" and from_named_condition(condition.step, workflow):
+                continue
+            report(
+                f"{condition.pointer}/{name}",
+                f"{label(condition.step)}: an empty {one_line(name)} {verdict}; list the conditions or remove it",
+            )
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(bad=when({"or": []}), good=when({"or": [{"var": "size"}, {"var": "risk"}]}))
+
+
+RULES: tuple[type[WorkflowRule], ...] = (
+    ConditionOperatorUnknown,
+    ConditionOperatorEvaluatorOnly,
+    ConditionRuleOperator,
+    ConditionEmptyNested,
+    ConditionEmpty,
+    ConditionNoOperator,
+    ConditionMultipleOperators,
+    ConditionVarAndLogic,
+    ConditionMultipleLogic,
+    ConditionDottedVar,
+    ConditionVarBlank,
+    ConditionEqualsStructure,
+    ConditionInEmpty,
+    ConditionLogicEmpty,
+)

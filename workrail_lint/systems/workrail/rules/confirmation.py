@@ -1,0 +1,191 @@
+"""Who has to confirm, and whether a workflow has anything to run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from workrail_lint.documents.operations import Remove
+from workrail_lint.findings import Severity
+from workrail_lint.findings.fix import unsafe
+from workrail_lint.rules.base import Example
+from workrail_lint.systems.workrail.compiler.nodes import one_line
+from workrail_lint.systems.workrail.rules.base import WorkflowRule
+from workrail_lint.systems.workrail.rules.condition_facts import condition_facts
+from workrail_lint.systems.workrail.rules.loop_facts import label
+from workrail_lint.systems.workrail.rules.samples import parallel, step, workflow
+from workrail_lint.systems.workrail.rules.variables import origins_of
+
+if TYPE_CHECKING:
+    from workrail_lint.rules.base import Report
+    from workrail_lint.systems.workrail.rules.base import Condition, Step, Workflow
+
+_WHEN = {"var": "goal", "contains": "review"}
+
+
+class GateConditionSelf(WorkflowRule):
+    code = "CD018"
+    name = "gate-condition-self"
+    severity = Severity.WARNING
+    origin = "spec"
+    summary = "The condition of a confirmation tests a variable that only the step itself produces."
+    why = (
+        "Whether to ask is settled when the step is handed out, before it has produced anything: the variable is "
+        "missing then, and a person who works with the agent is never asked. Let a step of its own ask afterwards."
+    )
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        gates: dict[str, list[tuple[str, Condition]]] = {}
+        for name, conditions in condition_facts(workflow).by_variable.items():
+            for condition in conditions:
+                if condition.role == "gate" and self._is_own(name, condition.step, workflow):
+                    gates.setdefault(condition.step.pointer, []).append((name, condition))
+        for own in gates.values():
+            step = own[0][1].step
+            names = " and ".join(map(one_line, dict.fromkeys(name for name, _ in own)))
+            report(
+                f"{own[0][1].pointer}/var",
+                f"{label(step)}: asks for confirmation depending on {names}, which only this step produces; "
+                "put the confirmation on the step that follows",
+            )
+
+    def _is_own(self, name: str, step: Step, workflow: Workflow) -> bool:
+        # A template call drops its confirmation; that of a loop is about all of its steps.
+        if step.calls_template or step.kind == "loop":
+            return False
+        origins = origins_of(workflow)
+        return not origins.known_at(name, step, general=False) and origins.mentioned_by(name, step)
+
+    def examples(self) -> Iterable[Example]:
+        gate = {"kind": "human_approval", "condition": {"var": "verdict", "equals": "blocking"}}
+        contract = {"contractRef": "wr.contracts.review_verdict"}
+        review = step("review", "Review the change and hand in a wr.review_verdict artifact.", outputContract=contract)
+        yield Example(
+            bad=workflow({**review, "requireConfirmation": gate}),
+            good=workflow(review, step("merge", "Merge the change.", requireConfirmation=gate)),
+        )
+
+
+def _conditional(step: Step) -> bool:
+    """Whether a step may be skipped; an empty condition always holds."""
+    return bool(step.step.get("runCondition"))
+
+
+def _top_level(workflow: Workflow) -> list[Step]:
+    """The steps that run on their own, not as the body of a loop."""
+    return [step for step in workflow.steps if step.pointer not in workflow.loop_of]
+
+
+class FirstStepConditional(WorkflowRule):
+    code = "CD019"
+    name = "first-step-conditional"
+    severity = Severity.WARNING
+    origin = "doc"
+    summary = "The first step has a `runCondition`."
+    why = (
+        "At the start the context holds the goal and little else, so the condition usually fails: the workflow begins "
+        "somewhere in the middle, and comes back to its first step once a later one sets the variable."
+    )
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        first = next(iter(_top_level(workflow)), None)
+        if first is not None and _conditional(first):
+            report(
+                first.at("runCondition"),
+                f"{label(first)}: is the first step and may be skipped, since nothing has set any variable yet; "
+                "start with a step that always runs",
+            )
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(
+            bad=workflow(step(runCondition=_WHEN), step("second-step")),
+            good=workflow(step(), step("second-step", runCondition=_WHEN)),
+        )
+
+
+class AllStepsConditional(WorkflowRule):
+    code = "CD020"
+    name = "all-steps-conditional"
+    severity = Severity.WARNING
+    origin = "doc"
+    summary = "Every step has a `runCondition`."
+    why = "When none of the conditions holds there is no step to hand out, and the workflow can not even be started."
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        steps = _top_level(workflow)
+        if steps and all(map(_conditional, steps)):
+            report(
+                "/steps",
+                "Every step has a runCondition, so a run may have nothing to do; let at least one step run always",
+            )
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(
+            bad=workflow(step(runCondition=_WHEN), step("second-step", runCondition=_WHEN)),
+            good=workflow(step(), step("second-step", runCondition=_WHEN)),
+        )
+
+
+class ConfirmationOnParallel(WorkflowRule):
+    code = "CD021"
+    name = "confirmation-on-parallel"
+    severity = Severity.INFO
+    origin = "runtime"
+    summary = "A parallel step asks for confirmation."
+    why = "A parallel step is always handed out as one that needs no confirmation, so nobody is asked."
+    fix = "Removes `requireConfirmation`."
+    fix_safety = "unsafe"
+
+    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+        if step.kind == "parallel" and step.step.get("requireConfirmation") not in (None, False):
+            pointer = step.at("requireConfirmation")
+            report(
+                pointer,
+                f"{label(step)}: as a parallel step it never shows the need to confirm; put that on a step beside it",
+                fix=unsafe("remove requireConfirmation", Remove(pointer)),
+                on_name=True,
+            )
+
+    def examples(self) -> Iterable[Example]:
+        good = workflow(step(), parallel())
+        yield Example(bad=workflow(step(), parallel(requireConfirmation=True)), good=good, fixed=good)
+
+
+class ConfirmationOveruse(WorkflowRule):
+    code = "CD022"
+    name = "confirmation-overuse"
+    severity = Severity.INFO
+    origin = "spec"
+    summary = "More than half of the steps, and at least three, always ask for confirmation."
+    why = "People who are asked at every step stop reading what they confirm. Ask where a decision is hard to undo."
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        steps = [step for step in workflow.all_steps if step.kind != "loop"]
+        asking = sum(map(_always_asks, steps))
+        if asking >= 3 and asking * 2 > len(steps):
+            report(
+                "/steps",
+                f"{asking} of {len(steps)} steps always ask for confirmation; keep it where a decision is hard to undo",
+            )
+
+    def examples(self) -> Iterable[Example]:
+        def asked(times: int) -> list[dict[str, object]]:
+            return [step(f"step-{number}", requireConfirmation=number < times) for number in range(4)]
+
+        yield Example(bad=workflow(*asked(3)), good=workflow(*asked(2)))
+
+
+def _always_asks(step: Step) -> bool:
+    rule = step.step.get("requireConfirmation")
+    if step.calls_template or step.kind == "parallel":
+        return False
+    return rule is True or (isinstance(rule, dict) and (not rule or ("kind" in rule and not rule.get("condition"))))
+
+
+RULES: tuple[type[WorkflowRule], ...] = (
+    GateConditionSelf,
+    FirstStepConditional,
+    AllStepsConditional,
+    ConfirmationOnParallel,
+    ConfirmationOveruse,
+)

@@ -1,0 +1,147 @@
+"""`{{name}}` tokens, which the run replaces by context values: their spelling and where they work."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from workrail_lint.base import js
+from workrail_lint.documents.operations import ReplaceText
+from workrail_lint.findings import Severity
+from workrail_lint.findings.fix import unsafe
+from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.compiler.nodes import one_line
+from workrail_lint.systems.workrail.rules import samples
+from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.prose import Pattern, has_braces, label
+
+# The texts that are rendered with the run's context; generated steps have prompts of their own.
+SUBSTITUTED_FIELDS = (
+    "title",
+    "prompt",
+    "goal",
+    "constraints",
+    "procedure",
+    "outputRequired",
+    "verify",
+    "part",
+    "fragment",
+    "verification",
+    "command",
+    "audit",
+    "rubric",
+    "synthesis",
+)
+_NEVER = ("agentRole", "guidance")
+_BRACES = Pattern(r"(?<!\{)\{\{([^{}]+)\}\}(?!\})")
+_PATH = Pattern(r"[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z_][A-Za-z0-9_]*)*")
+
+
+def _tokens(text: Text, fields: tuple[str, ...]) -> Iterable[re.Match[str]]:
+    if "{{" not in text.text or text.field not in fields:
+        return ()
+    return (match for match in _BRACES().finditer(text.text) if not js.trim(match[1]).lower().startswith("wr."))
+
+
+def _verb(tokens: Collection[str]) -> str:
+    return "is" if len(set(tokens)) == 1 else "are"
+
+
+class ContextTokenSpaced(WorkflowRule):
+    code = "PR013"
+    name = "context-token-spaced"
+    severity = Severity.WARNING
+    origin = "runtime"
+    summary = "A context token has white space inside its braces."
+    why = "Tokens are found by their exact spelling; with a space inside, the agent reads the braces, not the value."
+    fix = "Remove the white space."
+    fix_safety = "unsafe"
+
+    def applies(self, workflow: Workflow) -> bool:
+        return has_braces(workflow)
+
+    def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
+        if step is None or step.calls_template:
+            return
+        spaced: dict[str, str] = {}
+        for match in _tokens(text, SUBSTITUTED_FIELDS):
+            name = js.trim(match[1])
+            if name != match[1] and _PATH().fullmatch(name):
+                spaced[match[0]] = "{{" + name + "}}"
+        if spaced:
+            shown = ", ".join(map(one_line, spaced))
+            report(
+                text.pointer,
+                f"{label(step)}: {shown} {_verb(spaced)} not replaced by the context value; write it without spaces",
+                fix=unsafe("remove the spaces", *(ReplaceText(text.pointer, *pair) for pair in spaced.items())),
+            )
+
+    def examples(self) -> Iterable[Example]:
+        good = samples.workflow(samples.step(prompt="Greet {{user}} by name."))
+        yield Example(samples.workflow(samples.step(prompt="Greet {{ user }} by name.")), good, good)
+
+
+class ContextTokenExpression(WorkflowRule):
+    code = "PR014"
+    name = "context-token-expression"
+    severity = Severity.WARNING
+    origin = "spec"
+    summary = "Double braces hold something other than the path of a context value."
+    why = "Nothing is computed inside braces: only a name, or names joined by dots, is replaced; the rest stays raw."
+
+    def applies(self, workflow: Workflow) -> bool:
+        return has_braces(workflow)
+
+    def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
+        if step is None or step.calls_template:
+            return
+        odd = [
+            match[0]
+            for match in _tokens(text, SUBSTITUTED_FIELDS + _NEVER)
+            if (name := js.trim(match[1])) and not _PATH().fullmatch(name)
+        ]
+        if odd:
+            shown = ", ".join(map(one_line, dict.fromkeys(odd)))
+            report(
+                text.pointer,
+                f"{label(step)}: {shown} {_verb(odd)} no path of a context value and left as written; "
+                "let an earlier step put the value into the context and name it",
+            )
+
+    def examples(self) -> Iterable[Example]:
+        def counting(token: str) -> dict[str, Any]:
+            return samples.workflow(samples.step(prompt=f"Work on item {token} of the list."))
+
+        yield Example(counting("{{count + 1}}"), counting("{{nextCount}}"))
+
+
+class ContextTokenField(WorkflowRule):
+    code = "PR015"
+    name = "context-token-field"
+    severity = Severity.WARNING
+    origin = "runtime"
+    summary = "A context token stands in agentRole or guidance."
+    why = "Only prompts, titles and fragments are rendered with the context; elsewhere the token stays as it is."
+
+    def applies(self, workflow: Workflow) -> bool:
+        return has_braces(workflow)
+
+    def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
+        if step is None or step.calls_template:
+            return
+        found = [match[0] for match in _tokens(text, _NEVER) if _PATH().fullmatch(js.trim(match[1]))]
+        if found:
+            shown = ", ".join(map(one_line, dict.fromkeys(found)))
+            report(text.pointer, f"{label(step)}: {shown} {_verb(found)} not replaced in {text.field}; use the prompt")
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(
+            samples.workflow(samples.step(agentRole="Expert in {{language}} code")),
+            samples.workflow(
+                samples.step(prompt="Review the {{language}} code.", agentRole="Expert in careful code review")
+            ),
+        )
+
+
+RULES: tuple[type[WorkflowRule], ...] = (ContextTokenSpaced, ContextTokenExpression, ContextTokenField)

@@ -1,0 +1,204 @@
+"""CT: what prompts say about artifacts, and contracts written the design's way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from workrail_lint.base import js
+from workrail_lint.base.patterns import Pattern
+from workrail_lint.documents.operations import Insert, Operation, Remove, Rename, Replace
+from workrail_lint.findings import Fix, Severity
+from workrail_lint.findings.fix import unsafe
+from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.compiler.nodes import listed, one_line
+from workrail_lint.systems.workrail.rules.artifact_examples import example_members, instructed_members
+from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.contracts import judged
+from workrail_lint.systems.workrail.rules.prose import label, step_members, value_at
+from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, step, workflow
+
+if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.catalog.catalog import Contract
+
+COORDINATOR_RESULT = "wr.coordinator_result"
+_COORDINATOR_MEMBERS = ("kind", "outcome", "summary", "sessionId", "error")
+_SENTENCE_END = Pattern(r"(?<=[.!?])[ \t]+|[\r\n]+")
+_VERDICT = {"contractRef": "wr.contracts.review_verdict"}
+_VERDICT_PROMPT = "Review the change and hand in a wr.review_verdict artifact."
+
+
+class ContractUnknownFieldHint(WorkflowRule):
+    code = "CT006"
+    name = "contract-unknown-field-hint"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A prompt tells the agent to set a member that the step's contract refuses."
+    why = (
+        "Contracts are closed: an artifact with a member they do not know is invalid as a whole. An agent that follows "
+        "the prompt is blocked, and does not see why."
+    )
+
+    def applies(self, workflow: Workflow) -> bool:
+        return "outputContract" in step_members(workflow)
+
+    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+        contract = workflow.catalog.contracts.get(step.contract or "")
+        if contract is None or not judged(step) or contract.mode != "strict":
+            return
+        for text in step.prompt_texts:
+            names = [
+                name
+                for members in example_members(text.text, contract.artifact_kind)
+                for name in members
+                if name not in contract.schema.get("properties", ())
+            ]
+            names += [name for name in instructed_members(text.text) if name in _tempting(contract, workflow)]
+            if names:
+                shown = ", ".join(one_line(name) for name in dict.fromkeys(names))
+                report(
+                    text.pointer,
+                    f"{label(step)}: asks for {shown}, which {contract.id} refuses; its members are "
+                    f"{listed(contract.schema.get('properties', ()))}",
+                )
+
+    def examples(self) -> Iterable[Example]:
+        def decided(more: str) -> dict[str, Any]:
+            body = decision()
+            return workflow(controlled_loop({**body, "prompt": f"{body['prompt']} {more}"}))
+
+        yield Example(decided('In the artifact, include "summary".'), decided("Say why in metadata.reason."))
+        yield Example(
+            decided('{"kind": "wr.loop_control", "decision": "continue | stop", "summary": "..."}'),
+            decided('{"kind": "wr.loop_control", "decision": "continue | stop", "metadata": {"reason": "..."}}'),
+        )
+
+
+def _tempting(contract: Contract, workflow: Workflow) -> set[str]:
+    """Members of other contracts that this one lacks: what an author takes for one of its own."""
+    known = set(_names(contract.schema))
+    system = contract.id.partition(".")[0]
+    others = {
+        name
+        for other in workflow.catalog.contracts.values()
+        if other.id.partition(".")[0] == system
+        for name in other.schema.get("properties", ())
+    }
+    return (others | {"explanation", "message", "status"}) - known
+
+
+def _names(schema: dict[str, Any]) -> Iterator[str]:
+    """The members of a contract at any depth."""
+    stack: list[Any] = [schema]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, dict):
+            properties = value.get("properties")
+            yield from properties if isinstance(properties, dict) else ()
+            stack.extend(value.values())
+        elif isinstance(value, list):
+            stack.extend(value)
+
+
+class ContractDesignOutput(WorkflowRule):
+    code = "CT008"
+    name = "contract-design-output"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A step says what it hands in with an `output` object."
+    why = "That is the design's way to write it. We read it as `outputContract` and `guidance`; the engine refuses it."
+    fix = "Write `outputContract` and `guidance`."
+    fix_safety = "unsafe"
+
+    def applies(self, workflow: Workflow) -> bool:
+        return workflow.normalized is not None and bool(workflow.normalized.warnings)
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        from workrail_lint.systems.workrail.compat.codes import OUTPUT_CONTRACT, OUTPUT_HINTS
+
+        assert workflow.normalized is not None
+        codes = (OUTPUT_CONTRACT.name, OUTPUT_HINTS.name)
+        places = dict.fromkeys(w.pointer for w in workflow.normalized.warnings if w.code in codes)
+        for place in places:
+            members = value_at(workflow.document.value, place.removesuffix("/output"))
+            ident = members.get("id") if isinstance(members, dict) else None
+            report(
+                place,
+                f"Step {one_line(ident)}: write outputContract (and guidance for hints) in place of output",
+                fix=_shipping_output(place.removesuffix("/output"), members),
+                on_name=True,
+                original=True,
+            )
+
+    def examples(self) -> Iterable[Example]:
+        good = workflow(step(prompt=_VERDICT_PROMPT, outputContract=_VERDICT))
+        yield Example(workflow(step(prompt=_VERDICT_PROMPT, output=_VERDICT)), good, good)
+        hinted = {**_VERDICT, "hints": {"tone": "factual"}}
+        yield Example(
+            workflow(step(prompt=_VERDICT_PROMPT, output=hinted)),
+            good,
+            workflow(step(prompt=_VERDICT_PROMPT, outputContract=_VERDICT, guidance=["tone: factual"])),
+        )
+
+
+def _shipping_output(pointer: str, members: object) -> Fix | None:
+    """Rewrite the `output` of the step at a pointer; None when it holds more than is known."""
+    output = members.get("output") if isinstance(members, dict) else None
+    if not isinstance(members, dict) or not isinstance(output, dict) or not output.keys() <= {"contractRef", "hints"}:
+        return None
+    operations: list[Operation] = []
+    if "contractRef" in output and "outputContract" not in members:
+        contract = {"contractRef": output["contractRef"]}
+        operations += [Rename(f"{pointer}/output", "outputContract"), Replace(f"{pointer}/outputContract", contract)]
+    else:
+        operations.append(Remove(f"{pointer}/output"))
+    hints = output.get("hints")
+    if isinstance(hints, dict) and hints:
+        lines = [f"{name}: {js.text(hints[name])}" for name in js.keys(hints)]
+        if "guidance" in members:
+            operations += [Insert(f"{pointer}/guidance", None, None, line) for line in lines]
+        else:
+            operations.append(Insert(pointer, "guidance", None, list(lines)))
+    return unsafe("write outputContract", *operations)
+
+
+class CoordinatorResultShape(WorkflowRule):
+    code = "CT010"
+    name = "coordinator-result-shape"
+    severity = Severity.WARNING
+    origin = "spec"
+    summary = "An example of a `wr.coordinator_result` artifact has members that it does not have."
+    why = (
+        "A coordinator reads outcome, summary, sessionId and error, and nothing else. What stands in another member is "
+        "lost on the way."
+    )
+
+    def applies(self, workflow: Workflow) -> bool:
+        return COORDINATOR_RESULT in workflow.document.text
+
+    def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
+        names = [name for members in example_members(text.text, COORDINATOR_RESULT) for name in members]
+        spoken = [sentence for sentence in _SENTENCE_END.split(text.text) if COORDINATOR_RESULT in sentence]
+        names += [name for sentence in spoken for name in instructed_members(sentence)]
+        names = [name for name in dict.fromkeys(names) if name not in _COORDINATOR_MEMBERS]
+        if names:
+            shown = ", ".join(map(one_line, names))
+            where = f"{label(step)}: " if step is not None else ""
+            report(
+                text.pointer,
+                f"{where}a {COORDINATOR_RESULT} has no {shown}; its members are {listed(_COORDINATOR_MEMBERS[1:])}",
+            )
+
+    def examples(self) -> Iterable[Example]:
+        def handing(members: str) -> dict[str, Any]:
+            return workflow(step(prompt=f'Hand in {{"kind": "wr.coordinator_result", {members}}}.'))
+
+        good = '"outcome": "success", "summary": "...", "sessionId": "...", "error": null'
+        yield Example(handing('"outcome": "success", "prUrl": "..."'), handing(good))
+        yield Example(
+            workflow(step(prompt="In the wr.coordinator_result artifact, include `prUrl`.")),
+            workflow(step(prompt="In the wr.coordinator_result artifact, include `sessionId`.")),
+        )
+
+
+RULES: tuple[type[WorkflowRule], ...] = (ContractUnknownFieldHint, ContractDesignOutput, CoordinatorResultShape)

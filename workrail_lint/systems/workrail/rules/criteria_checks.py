@@ -1,0 +1,318 @@
+"""CR: single rules that can't be evaluated, can't be satisfied, or are never looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from workrail_lint.base import js
+from workrail_lint.findings import Severity
+from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.compiler.nodes import one_line
+from workrail_lint.systems.workrail.rules.base import WorkflowRule
+from workrail_lint.systems.workrail.rules.criteria import CriteriaRule, checked
+from workrail_lint.systems.workrail.rules.criteria_facts import Criteria, demanded, never_holds
+from workrail_lint.systems.workrail.rules.prose import label, quoted
+from workrail_lint.systems.workrail.rules.samples import step, workflow
+
+NOTES_BYTES = 4096
+
+
+def _patterns(criteria: Criteria) -> Iterator[tuple[str, str, str]]:
+    """The patterns of regex rules: pattern, flags that an engine takes, pointer of the rule."""
+    for rule, pointer in criteria.rules:
+        pattern = rule.get("pattern")
+        if rule["type"] == "regex" and isinstance(pattern, str):
+            from workrail_lint.base.regex_analysis import why_invalid_flags
+
+            flags = rule.get("flags")
+            usable = isinstance(flags, str) and why_invalid_flags(flags) is None
+            yield pattern, str(flags) if usable else "", pointer
+
+
+def _regex(pattern: str, **members: str) -> dict[str, Any]:
+    return checked({"type": "regex", "pattern": pattern, **members})
+
+
+class CriteriaRegexInvalid(CriteriaRule):
+    code = "CR011"
+    name = "criteria-regex-invalid"
+    severity = Severity.ERROR
+    origin = "runtime"
+    summary = "The pattern of a regex rule is no regular expression of JavaScript."
+    why = "The rule can't be evaluated, which blocks the step whatever the answer is, even next to a contract."
+    even_if_ignored = True
+
+    def check_criteria(self, criteria: Criteria, report: Report) -> None:
+        for pattern, flags, pointer in _patterns(criteria):
+            from workrail_lint.base.regex_analysis import why_invalid
+
+            problem = why_invalid(pattern, flags)
+            if problem is not None:
+                report(
+                    f"{pointer}/pattern",
+                    f"{label(criteria.step)}: the pattern {quoted(pattern)} is not valid: {problem}",
+                )
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(_regex("(high|low"), _regex("(high|low)"))
+
+
+class CriteriaRegexFlags(CriteriaRule):
+    code = "CR012"
+    name = "criteria-regex-flags"
+    severity = Severity.ERROR
+    origin = "runtime"
+    summary = "The flags of a regex rule are unknown, repeated, or exclude each other."
+    why = "The rule can't be evaluated, which blocks the step whatever the answer is, even next to a contract."
+    even_if_ignored = True
+
+    def check_criteria(self, criteria: Criteria, report: Report) -> None:
+        for rule, pointer in criteria.rules:
+            flags = rule.get("flags")
+            if rule["type"] == "regex" and isinstance(flags, str):
+                from workrail_lint.base.regex_analysis import why_invalid_flags
+
+                problem = why_invalid_flags(flags)
+                if problem is not None:
+                    report(
+                        f"{pointer}/flags",
+                        f"{label(criteria.step)}: the flags {quoted(flags)} are not valid: {problem}",
+                    )
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(_regex("finding", flags="z"), _regex("finding", flags="i"))
+
+
+class CriteriaRegexBacktracking(CriteriaRule):
+    code = "CR013"
+    name = "criteria-regex-backtracking"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "The pattern of a regex rule can take very long on some answers."
+    why = (
+        "When such a pattern does not match, the engine tries every way to split the answer between its parts. A "
+        "few dozen characters can keep it busy for longer than the step may take, and then the step is blocked."
+    )
+    even_if_ignored = True
+
+    def check_criteria(self, criteria: Criteria, report: Report) -> None:
+        for pattern, flags, pointer in _patterns(criteria):
+            from workrail_lint.base.regex_analysis import why_invalid, why_slow
+
+            reason = why_slow(pattern, flags)
+            if reason is not None and why_invalid(pattern, flags) is None:
+                report(
+                    f"{pointer}/pattern",
+                    f"{label(criteria.step)}: the pattern {quoted(pattern)} can take very long: {reason}",
+                )
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(_regex("(a+)+$"), _regex("a+$"))
+
+
+class CriteriaRegexUntranslatable(CriteriaRule):
+    code = "CR014"
+    name = "criteria-regex-untranslatable"
+    severity = Severity.INFO
+    origin = "product"
+    summary = "The pattern of a regex rule is valid in JavaScript but not in Python."
+    why = (
+        "Whoever tries the pattern out with Python's `re`, or checks answers with it, gets an error or another result."
+    )
+
+    def check_criteria(self, criteria: Criteria, report: Report) -> None:
+        for pattern, flags, pointer in _patterns(criteria):
+            from workrail_lint.base.regex_analysis import analyze, why_invalid
+
+            facts = analyze(pattern, flags)
+            if facts is not None and facts.foreign and why_invalid(pattern, flags) is None:
+                report(
+                    f"{pointer}/pattern",
+                    f"{label(criteria.step)}: {', '.join(map(one_line, facts.foreign))} in the pattern means something "
+                    "only to JavaScript",
+                )
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(_regex("(?<word>[a-z]+) \\k<word>"), _regex("([a-z]+) \\1"))
+
+
+class CriteriaLengthInverted(CriteriaRule):
+    code = "CR015"
+    name = "criteria-length-inverted"
+    severity = Severity.ERROR
+    origin = "product"
+    summary = "A length rule has a minimum over its maximum."
+    why = "No answer can be as long and as short as that, so the step can't be passed."
+
+    def check_criteria(self, criteria: Criteria, report: Report) -> None:
+        for rule, pointer in criteria.rules:
+            low, high = rule.get("min"), rule.get("max")
+            if rule["type"] == "length" and js.is_number(low) and js.is_number(high) and low > high:  # type: ignore[operator]
+                report(
+                    f"{pointer}/min",
+                    f"{label(criteria.step)}: min {js.text(low)} is over max {js.text(high)}, so no answer passes",
+                )
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(checked({"type": "length", "min": 500, "max": 50}), checked({"type": "length", "min": 500}))
+
+
+class CriteriaLengthOverNotes(CriteriaRule):
+    code = "CR016"
+    name = "criteria-length-over-notes"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = f"A length rule demands more than the {NOTES_BYTES} bytes that are kept of an answer."
+    why = "The answer is checked as it was handed in and then cut, so what the rule made the agent write is lost."
+
+    def check_criteria(self, criteria: Criteria, report: Report) -> None:
+        for rule, pointer in criteria.rules:
+            low = rule.get("min")
+            if rule["type"] == "length" and js.is_number(low) and low > NOTES_BYTES:  # type: ignore[operator]
+                report(
+                    f"{pointer}/min",
+                    f"{label(criteria.step)}: demands {js.text(low)} characters, of which {NOTES_BYTES} bytes are kept",
+                )
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(checked({"type": "length", "min": 9000}), checked({"type": "length", "min": 900}))
+
+
+class CriteriaContradiction(CriteriaRule):
+    code = "CR017"
+    name = "criteria-contradiction"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "Two rules can't be satisfied together."
+    why = "Whatever the agent hands in, one of the rules refuses it, and the run stays at the step."
+
+    def check_criteria(self, criteria: Criteria, report: Report) -> None:
+        rules = list(demanded(criteria.value, criteria.pointer))
+        lows = _bounds(rules, "min")
+        highs = _bounds(rules, "max")
+        forbidden = [value for rule, _, negated in rules if negated and (value := _value(rule))]
+        for rule, pointer, negated in rules:
+            problem = None if negated else _contradiction(rule, pointer, lows, highs, forbidden)
+            if problem is not None:
+                report(pointer, f"{label(criteria.step)}: {problem}; no answer passes both")
+
+    def examples(self) -> Iterable[Example]:
+        heading = {"type": "contains", "value": "## Findings and evidence"}
+        yield Example(
+            checked(heading, {"type": "length", "max": 10}), checked(heading, {"type": "length", "max": 1000})
+        )
+        rule = {**heading, "message": "Give findings."}
+        forbidden = {"not": {"type": "contains", "value": "evidence", "message": "Do not."}}
+        yield Example(
+            workflow(step(validationCriteria={"and": [rule, forbidden]})),
+            workflow(step(validationCriteria={"and": [rule]})),
+        )
+
+
+_Bound = tuple[float, str]
+
+
+def _bounds(rules: list[tuple[dict[str, Any], str, bool]], member: str) -> list[_Bound]:
+    """The bounds that hold for every answer, with the rules they stand in."""
+    return [
+        (rule[member], pointer)
+        for rule, pointer, negated in rules
+        if not negated and rule.get("type") == "length" and js.is_number(rule.get(member))
+    ]
+
+
+def _value(rule: dict[str, Any]) -> str | None:
+    value = rule.get("value")
+    return value if rule.get("type") == "contains" and isinstance(value, str) else None
+
+
+def _contradiction(
+    rule: dict[str, Any], pointer: str, lows: list[_Bound], highs: list[_Bound], forbidden: list[str]
+) -> str | None:
+    """What speaks against a rule that every answer has to satisfy."""
+    most = min((high for high, _ in highs), default=None)
+    value = _value(rule)
+    if value:
+        if most is not None and js.u16_length(value) > most:
+            return f"{quoted(value)} is longer than the {js.text(most)} characters that are allowed"
+        clash = next((text for text in forbidden if text in value), None)
+        return f"{quoted(value)} is demanded and {quoted(clash)} forbidden" if clash is not None else None
+    if rule.get("type") == "length":
+        low = rule.get("min")
+        short = next((high for high, place in highs if place != pointer and js.is_number(low) and low > high), None)  # type: ignore[operator]
+        return (
+            f"at least {js.text(low)} and at most {js.text(short)} characters are demanded"
+            if short is not None
+            else None
+        )
+    if rule.get("type") == "regex" and most is not None and isinstance(rule.get("pattern"), str):
+        from workrail_lint.base.regex_analysis import analyze
+
+        facts = analyze(rule["pattern"], str(rule.get("flags", "")))
+        if facts is not None and facts.minimum > most:
+            return f"the pattern needs {facts.minimum} characters and at most {js.text(most)} are allowed"
+    return None
+
+
+class CriteriaSchemaInvalid(CriteriaRule):
+    code = "CR018"
+    name = "criteria-schema-invalid"
+    severity = Severity.ERROR
+    origin = "runtime"
+    summary = "The schema of a schema rule is no JSON Schema."
+    why = "The rule can't be evaluated, which blocks the step whatever the answer is, even next to a contract."
+    even_if_ignored = True
+
+    def check_criteria(self, criteria: Criteria, report: Report) -> None:
+        for rule, pointer in criteria.rules:
+            schema = rule.get("schema")
+            if rule["type"] == "schema" and isinstance(schema, dict):
+                from workrail_lint.systems.workrail.criteria_schema import problems
+
+                for place, problem in problems(schema):
+                    report(f"{pointer}/schema{place}", f"{label(criteria.step)}: the schema is not valid: {problem}")
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(
+            checked({"type": "schema", "schema": {"type": "foo"}}),
+            checked({"type": "schema", "schema": {"type": "object", "required": ["findings"]}}),
+        )
+
+
+class CriteriaConditionAlwaysSkipped(CriteriaRule):
+    code = "CR023"
+    name = "criteria-condition-always-skipped"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "The condition of a rule can never hold."
+    why = "A rule whose condition is false is skipped, so this one is never checked."
+
+    def check_criteria(self, criteria: Criteria, report: Report) -> None:
+        for rule, pointer in criteria.rules:
+            if "condition" in rule and never_holds(rule["condition"]):
+                report(
+                    f"{pointer}/condition",
+                    f"{label(criteria.step)}: the condition never holds, so that the {one_line(rule['type'])} rule is "
+                    "always skipped",
+                )
+
+    def examples(self) -> Iterable[Example]:
+        def when(condition: dict[str, Any]) -> dict[str, Any]:
+            return checked({"type": "contains", "value": "## Findings", "condition": condition})
+
+        deep, quick = {"var": "depth", "equals": "deep"}, {"var": "depth", "equals": "quick"}
+        yield Example(when({"and": [deep, quick]}), when({"or": [deep, quick]}))
+
+
+RULES: tuple[type[WorkflowRule], ...] = (
+    CriteriaRegexInvalid,
+    CriteriaRegexFlags,
+    CriteriaRegexBacktracking,
+    CriteriaRegexUntranslatable,
+    CriteriaLengthInverted,
+    CriteriaLengthOverNotes,
+    CriteriaContradiction,
+    CriteriaSchemaInvalid,
+    CriteriaConditionAlwaysSkipped,
+)

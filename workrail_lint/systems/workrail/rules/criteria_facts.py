@@ -1,0 +1,152 @@
+"""What several rules ask about validation criteria."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from workrail_lint.systems.workrail.condition_logic import COMPARISONS, constants
+from workrail_lint.systems.workrail.rules.prose import step_members
+from workrail_lint.systems.workrail.rules.walk import criteria_rules
+
+if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.evidence_score import Judgement
+    from workrail_lint.systems.workrail.rules.base import Step, Workflow
+
+# What each kind of rule looks at, besides its type, message and condition.
+MEMBERS: dict[str, tuple[str, ...]] = {
+    "contains": ("value",),
+    "regex": ("pattern", "flags"),
+    "length": ("min", "max"),
+    "schema": ("schema",),
+}
+SHARED = ("type", "message", "condition")
+_MAX_DEPTH = 50
+
+Rule = dict[str, Any]
+
+
+class Criteria:
+    """The criteria of one step."""
+
+    __slots__ = ("_judgement", "_verdicts", "pointer", "rules", "step", "value")
+
+    def __init__(self, step: Step) -> None:
+        self.step = step
+        self.value: Any = step.step["validationCriteria"]
+        self.pointer = step.at("validationCriteria")
+        self.rules = [(rule, place) for rule, place in criteria_rules(self.value, self.pointer) if _kind(rule)]
+        self._judgement: Judgement | None = None
+        self._verdicts: list[str] | None = None
+
+    @property
+    def decides(self) -> bool:
+        """Whether their result counts; next to a contract or an assessment it does not."""
+        return "outputContract" not in self.step.step and "assessmentRefs" not in self.step.step
+
+    @property
+    def judgement(self) -> Judgement:
+        if self._judgement is None:
+            from workrail_lint.systems.workrail.evidence_score import judge
+
+            self._judgement = judge(self.value, self.pointer)
+        return self._judgement
+
+    @property
+    def verdicts(self) -> list[str]:
+        """The names of what is wrong with them as evidence; none when they do not decide or can't be evaluated."""
+        if self._verdicts is None:
+            judged = self.decides and not self._is_broken
+            self._verdicts = [verdict.value for verdict in self.judgement.verdicts] if judged else []
+        return self._verdicts
+
+    @property
+    def _is_broken(self) -> bool:
+        """Whether some rule always fails or can't be evaluated, which is a finding of its own."""
+        for rule, _ in self.rules:
+            if rule["type"] in ("contains", "schema") and MEMBERS[rule["type"]][0] not in rule:
+                return True
+        return any(leaf.leaf_class.value == "INVALID" for leaf in self.judgement.leaves)
+
+
+def _kind(rule: Rule) -> str | None:
+    kind = rule.get("type")
+    return kind if isinstance(kind, str) and kind in MEMBERS else None
+
+
+@lru_cache(maxsize=4)
+def all_criteria(workflow: Workflow) -> tuple[Criteria, ...]:
+    """The criteria of every step that keeps them; a calling step's are dropped with it."""
+    return tuple(
+        Criteria(step)
+        for step in (workflow.all_steps if "validationCriteria" in step_members(workflow) else ())
+        if "validationCriteria" in step.step
+        and step.kind == "standard"
+        and not step.calls_template
+        and isinstance(step.step["validationCriteria"], list | dict)
+    )
+
+
+def demanded(criteria: object, pointer: str) -> Iterator[tuple[Rule, str, bool]]:
+    """The rules that every answer has to satisfy, or (flagged) must not satisfy, whatever the context."""
+    stack: list[tuple[object, str, bool]] = [(criteria, pointer, False)]
+    while stack:
+        value, place, negated = stack.pop()
+        items: list[tuple[object, str]] = []
+        if isinstance(value, list) and not negated:
+            items = [(item, f"{place}/{i}") for i, item in enumerate(value)]
+        elif isinstance(value, dict):
+            # Under a `not`, every branch of an `or` is forbidden; what an `and` forbids is not known.
+            logic = "or" if negated else "and"
+            if "type" in value:
+                if "condition" not in value:
+                    yield value, place, negated
+            elif isinstance(value.get(logic), list):
+                items = [(item, f"{place}/{logic}/{i}") for i, item in enumerate(value[logic])]
+            elif "not" in value:
+                stack.append((value["not"], f"{place}/not", not negated))
+        stack.extend((item, at, negated) for item, at in reversed(items))
+
+
+def never_holds(condition: object) -> bool:
+    """Whether a rule's condition is false in every context; a malformed one is left to other findings."""
+    if not isinstance(condition, dict) or not condition:
+        return False
+    known = {constant.pointer: constant.value for constant in constants(condition)}
+    try:
+        return _truth(condition, "", known, 0) is False
+    except _Malformed:
+        return False
+
+
+class _Malformed(Exception):  # noqa: N818 - a signal, not an error
+    """A condition that the evaluator can't make sense of, or that is nested beyond reason."""
+
+
+def _truth(condition: object, pointer: str, known: dict[str, bool], depth: int) -> bool | None:
+    """The truth a condition has in every context; None when it depends."""
+    if not isinstance(condition, dict) or depth > _MAX_DEPTH:
+        raise _Malformed
+    if pointer in known:
+        return known[pointer]
+    if "var" in condition:
+        named = next((name for name in COMPARISONS if name in condition), None)
+        literal = condition.get(named) if named else None
+        if named in ("equals", "not_equals") and isinstance(literal, list | dict):
+            return named == "not_equals"  # no value is identical to a literal of structure
+        return False if named == "in" and literal == [] else None
+    for logic in ("and", "or"):
+        if logic in condition:
+            parts = condition[logic]
+            if not isinstance(parts, list):
+                raise _Malformed
+            truths = [_truth(part, f"{pointer}/{logic}/{i}", known, depth + 1) for i, part in enumerate(parts)]
+            decisive = logic == "or"
+            if decisive in truths:
+                return decisive
+            return None if None in truths else not decisive
+    if "not" in condition:
+        truth = _truth(condition["not"], f"{pointer}/not", known, depth + 1)
+        return None if truth is None else not truth
+    raise _Malformed

@@ -1,0 +1,374 @@
+"""FN: function definitions, calls and references."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from workrail_lint.base import js
+from workrail_lint.base.suggest import nearest
+from workrail_lint.documents.operations import Remove, Replace
+from workrail_lint.findings import Fix, Severity
+from workrail_lint.findings.fix import unsafe
+from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.compiler.nodes import listed, one_line
+from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.prose import label, step_members, use_suggestion
+from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
+from workrail_lint.systems.workrail.structural.functions import has_type, named_functions
+
+if TYPE_CHECKING:
+    from workrail_lint.findings import Finding
+
+
+_LEVELS = ("workflow", "loop", "step")
+
+
+class Definition(NamedTuple):
+    """A function definition, where it stands and at which level."""
+
+    members: dict[str, Any]
+    pointer: str
+    level: str  # workflow, loop or step
+
+    @property
+    def name(self) -> str:
+        return str(self.members.get("name"))
+
+    @property
+    def parameters(self) -> Iterator[tuple[dict[str, Any], str]]:
+        for index, item in enumerate(_list(self.members.get("parameters"))):
+            if isinstance(item, dict):
+                yield item, f"{self.pointer}/parameters/{index}"
+
+
+def _scopes(workflow: Workflow) -> Iterator[list[Definition]]:
+    """The definitions of each place that can hold some."""
+    yield _definitions(workflow.definition, "", "workflow")
+    for found in workflow.all_steps:
+        if "functionDefinitions" in found.step and not found.calls_template:
+            yield _definitions(found.step, found.pointer, "loop" if found.kind == "loop" else "step")
+
+
+def _definitions(holder: dict[str, Any], pointer: str, level: str) -> list[Definition]:
+    return [
+        Definition(item, f"{pointer}/functionDefinitions/{index}", level)
+        for index, item in enumerate(_list(holder.get("functionDefinitions")))
+        if isinstance(item, dict)
+    ]
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _parameter(name: str = "limit", kind: str = "number", **members: Any) -> dict[str, Any]:
+    return {"name": name, "type": kind, **members}
+
+
+def _function(*parameters: dict[str, Any], **members: Any) -> dict[str, Any]:
+    return {"name": "rank", "definition": "Sort by impact.", "parameters": list(parameters), **members}
+
+
+def _calling(function: dict[str, Any], **args: Any) -> dict[str, Any]:
+    return workflow(step(functionCalls=[{"name": "rank", "args": args}]), functionDefinitions=[function])
+
+
+class _DefinitionRule(WorkflowRule):
+    """A rule that looks at every definition."""
+
+    def applies(self, workflow: Workflow) -> bool:
+        return "functionDefinitions" in workflow.definition or "functionDefinitions" in step_members(workflow)
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        for scope in _scopes(workflow):
+            self.check_scope(scope, report)
+
+    def check_scope(self, scope: list[Definition], report: Report) -> None:
+        for definition in scope:
+            self.check_definition(definition, report)
+
+    def check_definition(self, definition: Definition, report: Report) -> None:
+        """One definition."""
+
+
+class FunctionUnknown(WorkflowRule):
+    code = "FN001"
+    name = "function-unknown"
+    severity = Severity.ERROR
+    origin = "struct"
+    summary = "A step calls a function that is not defined where it stands."
+    why = "Visible are the workflow's functions, those of the loop around the step, and the step's own."
+    fix = "Call the visible function whose name is nearest."
+    fix_safety = "unsafe"
+
+    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+        return use_suggestion(finding, workflow)
+
+    def examples(self) -> Iterable[Example]:
+        def calling(name: str) -> dict[str, Any]:
+            return workflow(step(functionCalls=[{"name": name, "args": {}}]), functionDefinitions=[_function()])
+
+        yield Example(calling("ranc"), calling("rank"), calling("rank"))
+
+
+class FunctionArgMissing(WorkflowRule):
+    code = "FN002"
+    name = "function-arg-missing"
+    severity = Severity.ERROR
+    origin = "struct"
+    summary = "A call leaves out an argument that the function requires."
+    why = "A parameter with `required: true` has to be given, even when it has a default."
+
+    def examples(self) -> Iterable[Example]:
+        function = _function(_parameter(required=True))
+        yield Example(_calling(function), _calling(function, limit=3))
+
+
+class FunctionArgType(WorkflowRule):
+    code = "FN003"
+    name = "function-arg-type"
+    severity = Severity.ERROR
+    origin = "struct"
+    summary = "An argument is not of the type that its parameter declares."
+    why = "Nothing converts arguments: a number in quotes is a string."
+
+    def examples(self) -> Iterable[Example]:
+        function = _function(_parameter())
+        yield Example(_calling(function, limit="3"), _calling(function, limit=3))
+
+
+class FunctionArgEnum(WorkflowRule):
+    code = "FN004"
+    name = "function-arg-enum"
+    severity = Severity.ERROR
+    origin = "struct"
+    summary = "An argument is none of the values that its parameter allows."
+    why = "The values of an `enum` are compared exactly, type and case included."
+
+    def examples(self) -> Iterable[Example]:
+        function = _function(_parameter("order", "string", enum=["up", "down"]))
+        yield Example(_calling(function, order="Up"), _calling(function, order="up"))
+
+
+class FunctionArgUnknown(WorkflowRule):
+    code = "FN005"
+    name = "function-arg-unknown"
+    severity = Severity.WARNING
+    origin = "engine-warn"
+    summary = "A call gives an argument that the function does not declare."
+    why = "It is mostly a misspelled parameter, which then keeps its default without anybody noticing."
+
+    def examples(self) -> Iterable[Example]:
+        function = _function(_parameter())
+        yield Example(_calling(function, limits=3), _calling(function, limit=3))
+
+
+class FunctionDuplicate(_DefinitionRule):
+    code = "FN006"
+    name = "function-duplicate"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A function is defined twice in one place."
+    why = "Calls are checked against the last definition of a name; the one before is never used."
+
+    def check_scope(self, scope: list[Definition], report: Report) -> None:
+        seen: set[str] = set()
+        for definition in scope:
+            if definition.name in seen:
+                report(
+                    f"{definition.pointer}/name",
+                    f"the function {one_line(definition.name)} is defined above already; this definition replaces it",
+                )
+            seen.add(definition.name)
+
+    def examples(self) -> Iterable[Example]:
+        called = step(functionCalls=[{"name": "rank", "args": {}}])
+        again = _function(definition="Sort by cost.")
+        yield Example(
+            workflow(called, functionDefinitions=[_function(), again]),
+            workflow(called, functionDefinitions=[_function()]),
+        )
+
+
+class FunctionParameterDuplicate(_DefinitionRule):
+    code = "FN007"
+    name = "function-parameter-duplicate"
+    severity = Severity.ERROR
+    origin = "product"
+    summary = "A function declares a parameter twice."
+    why = (
+        "Each entry can make the parameter required, but only the first decides about type and allowed values, so that "
+        "the two contradict each other silently."
+    )
+
+    def check_definition(self, definition: Definition, report: Report) -> None:
+        seen: set[object] = set()
+        for parameter, pointer in definition.parameters:
+            name = parameter.get("name")
+            if isinstance(name, str) and name in seen:
+                report(
+                    f"{pointer}/name",
+                    f"the function {one_line(definition.name)} declares the parameter {one_line(name)} twice",
+                )
+            seen.add(str(name))
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(
+            _calling(_function(_parameter(), _parameter(kind="string")), limit=3),
+            _calling(_function(_parameter(), _parameter("order", "string")), limit=3),
+        )
+
+
+class FunctionDefaultMismatch(_DefinitionRule):
+    code = "FN008"
+    name = "function-default-mismatch"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A parameter's default is not a value it accepts, or stands on a required parameter."
+    why = "A default that no call could give misleads; on a required parameter it is never used."
+
+    def check_definition(self, definition: Definition, report: Report) -> None:
+        for parameter, pointer in definition.parameters:
+            problem = _default_problem(parameter)
+            if problem is not None:
+                name = one_line(parameter.get("name"))
+                report(f"{pointer}/default", f"function {one_line(definition.name)}: the default of {name} {problem}")
+
+    def examples(self) -> Iterable[Example]:
+        good = _calling(_function(_parameter(default=3)))
+        yield Example(_calling(_function(_parameter(default="three"))), good)
+        yield Example(_calling(_function(_parameter(default=3, required=True)), limit=4), good)
+
+
+def _default_problem(parameter: dict[str, Any]) -> str | None:
+    if "default" not in parameter:
+        return None
+    default, allowed = parameter["default"], parameter.get("enum")
+    if not has_type(default, parameter.get("type")):
+        return f"is not of type {parameter.get('type')}"
+    if isinstance(allowed, list) and not any(js.strict_equal(default, value) for value in allowed):
+        return f"is none of {listed(js.text(value) for value in allowed)}"
+    return "is never used, since every call has to give the parameter" if parameter.get("required") is True else None
+
+
+class FunctionReferenceUnknown(WorkflowRule):
+    code = "FN009"
+    name = "function-reference-unknown"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A step refers to a function that is not defined where it stands."
+    why = "The definition is what a reference brings into view; here there is none to show."
+    fix = "Refer to the visible function whose name is nearest."
+    fix_safety = "unsafe"
+
+    def applies(self, workflow: Workflow) -> bool:
+        return "functionReferences" in step_members(workflow)
+
+    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+        references = _list(step.step.get("functionReferences"))
+        if not references or step.calls_template:
+            return
+        around = workflow.loop_of.get(step.pointer)
+        holders = [workflow.definition, *([around.step] if around is not None else []), step.step]
+        visible = list(dict.fromkeys(name for holder in holders for name in named_functions(holder)))
+        for index, reference in enumerate(references):
+            name = reference.removesuffix("()") if isinstance(reference, str) else ""
+            if not name or name in visible:
+                continue
+            suggestion = nearest(name, visible)
+            hint = f" Did you mean {one_line(suggestion)}?" if suggestion else ""
+            place = step.at("functionReferences", index)
+            report(
+                place,
+                f"{label(step)}: no function {one_line(name)} is visible here.{hint} Visible functions: "
+                f"{listed(visible)}",
+                fix=unsafe(f"use {one_line(suggestion)}", Replace(place, f"{suggestion}()")) if suggestion else None,
+            )
+
+    def examples(self) -> Iterable[Example]:
+        def referring(name: str) -> dict[str, Any]:
+            return workflow(step(functionReferences=[name]), functionDefinitions=[_function()])
+
+        yield Example(referring("ranc()"), referring("rank()"), referring("rank()"))
+
+
+class FunctionReferenceFiltered(WorkflowRule):
+    code = "FN010"
+    name = "function-reference-filtered"
+    severity = Severity.INFO
+    origin = "runtime"
+    summary = "A step refers to functions, which makes the engine show none when a run is resumed."
+    why = (
+        "The engine compares `name()` with `name`, so that no reference ever matches and the recovery text leaves out "
+        "every definition. Without references it shows all of them. Repeat in the prompt what the agent must know."
+    )
+
+    def applies(self, workflow: Workflow) -> bool:
+        return "functionReferences" in step_members(workflow)
+
+    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+        if step.step.get("functionReferences") and not step.calls_template:
+            report(
+                step.at("functionReferences"),
+                f"{label(step)}: with functionReferences the engine shows no definition when the run is resumed; put "
+                "what matters into the prompt",
+                on_name=True,
+            )
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(
+            workflow(step(functionReferences=["rank()"]), functionDefinitions=[_function()]),
+            workflow(step(prompt="Use rank() on the findings."), functionDefinitions=[_function()]),
+        )
+
+
+class FunctionScopeMismatch(_DefinitionRule):
+    code = "FN011"
+    name = "function-scope-mismatch"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A function's `scope` is not the level it is defined at."
+    why = (
+        "Calls are checked without looking at `scope`, but a definition whose scope is not its level is left out of "
+        "what the agent sees when a run is resumed."
+    )
+    fix = "Remove `scope`; the level says it already."
+    fix_safety = "unsafe"
+
+    def check_definition(self, definition: Definition, report: Report) -> None:
+        scope = definition.members.get("scope")
+        if scope in _LEVELS and scope != definition.level:
+            place = f"{definition.pointer}/scope"
+            report(
+                place,
+                f"the function {one_line(definition.name)} is defined at the level of the {definition.level} and says "
+                f"scope {one_line(scope)}",
+                fix=unsafe("remove scope", Remove(place)),
+            )
+
+    def examples(self) -> Iterable[Example]:
+        called = step(functionCalls=[{"name": "rank", "args": {}}])
+        good = workflow(called, functionDefinitions=[_function()])
+        yield Example(workflow(called, functionDefinitions=[_function(scope="step")]), good, good)
+        looped = {**loop(called), "functionDefinitions": [_function(scope="loop")]}
+        yield Example(
+            workflow({**looped, "functionDefinitions": [_function(scope="workflow")]}),
+            workflow(looped),
+            workflow({**looped, "functionDefinitions": [_function()]}),
+        )
+
+
+RULES: tuple[type[WorkflowRule], ...] = (
+    FunctionUnknown,
+    FunctionArgMissing,
+    FunctionArgType,
+    FunctionArgEnum,
+    FunctionArgUnknown,
+    FunctionDuplicate,
+    FunctionParameterDuplicate,
+    FunctionDefaultMismatch,
+    FunctionReferenceUnknown,
+    FunctionReferenceFiltered,
+    FunctionScopeMismatch,
+)

@@ -1,0 +1,343 @@
+"""ID: the ids of workflows and steps. Names of other things are in `names`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from workrail_lint.documents.operations import Operation, Replace
+from workrail_lint.findings import Fix, Severity
+from workrail_lint.findings.fix import unsafe
+from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail import identity
+from workrail_lint.systems.workrail.compiler.nodes import one_line, walk
+from workrail_lint.systems.workrail.identity import Verdict
+from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.prose import step_members
+from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
+
+if TYPE_CHECKING:
+    from workrail_lint.findings import Finding
+    from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
+
+_LONGEST_EXPANDED = 128
+
+
+# ------------------------------------------------------------------------------------------ the workflow's
+
+
+class WorkflowIdPattern(WorkflowRule):
+    code = "ID001"
+    name = "workflow-id-pattern"
+    severity = Severity.ERROR
+    origin = "schema"
+    summary = "The workflow's id has characters or a form that ids can't have."
+    why = "Ids are looked up, sorted and used in file names everywhere; the engine refuses any other form."
+    fix = "Write it in lower case, with `_` for every character that is not allowed."
+    fix_safety = "unsafe"
+
+    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+        ident = finding.details.get("suggestion")
+        return unsafe(f"rename it to {ident}", Replace("/id", ident)) if isinstance(ident, str) else None
+
+    def examples(self) -> Iterator[Example]:
+        good = workflow(id="demo.flow")
+        yield Example(workflow(id="Demo.Flow"), good, good)
+
+
+class WorkflowIdSegmentShort(WorkflowRule):
+    code = "ID002"
+    name = "workflow-id-segment-short"
+    severity = Severity.ERROR
+    origin = "schema"
+    summary = "The namespace or the name in the workflow's id has only one character."
+    why = "The engine's id policy would take it, but its schema asks for two characters on either side of the dot."
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(workflow(id="a.review"), workflow(id="team.review"))
+
+
+class WorkflowIdDots(WorkflowRule):
+    code = "ID003"
+    name = "workflow-id-dots"
+    severity = Severity.ERROR
+    origin = "schema"
+    summary = "The workflow's id has more than one dot."
+    why = "An id is one namespace and one name. Deeper levels do not exist, and the engine refuses them."
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(workflow(id="team.review.deep"), workflow(id="team.review-deep"))
+
+
+class WorkflowIdReserved(WorkflowRule):
+    code = "ID004"
+    name = "workflow-id-reserved"
+    severity = Severity.ERROR
+    origin = "load"
+    summary = "The workflow's id claims the namespace `wr`, which belongs to the workflows that ship with the engine."
+    why = "The engine does not load it from any other source, and a bundled workflow of that id would win anyway."
+    fix = "Move it to the namespace of its source."
+    fix_safety = "unsafe"
+
+    def applies(self, workflow: Workflow) -> bool:
+        return workflow.source_kind != "bundled" and workflow.id.startswith("wr.")
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        if identity.judge(workflow.id, workflow.source_kind) is not Verdict.RESERVED:
+            return
+        suggestion = identity.suggest(workflow.id.partition(".")[2], workflow.source_kind)
+        message = f"the id {one_line(workflow.id)} is reserved: the namespace wr is for bundled workflows only"
+        _report_rename(report, message, suggestion)
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(workflow(id="wr.mine"), workflow(id="project.mine"), workflow(id="project.mine"))
+
+
+class WorkflowIdLegacy(WorkflowRule):
+    code = "ID005"
+    name = "workflow-id-legacy"
+    severity = Severity.WARNING
+    origin = "load"
+    summary = "The workflow's id has no namespace."
+    why = (
+        "Ids without one collide across sources and can't be saved any more; the engine loads them with a warning. "
+        "Routines keep theirs: the template id they are called by is made from it."
+    )
+    fix = "Rename it to the id that follows from its source."
+    fix_safety = "unsafe"
+
+    def applies(self, workflow: Workflow) -> bool:
+        return _is_legacy(workflow) and not workflow.is_new
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        message = f"the id {one_line(workflow.id)} has no namespace"
+        _report_rename(report, message, identity.suggest(workflow.id, workflow.source_kind))
+
+    def examples(self) -> Iterator[Example]:
+        good = workflow(id="project.my_flow")
+        yield Example(workflow(id="my-flow"), good, good, path="workflows/my-flow.json")
+
+
+class WorkflowIdLegacyNew(WorkflowRule):
+    code = "ID006"
+    name = "workflow-id-legacy-new"
+    severity = Severity.ERROR
+    origin = "load"
+    summary = "A file that the project marks as new has an id without a namespace."
+    why = "Old ids are tolerated when they are loaded, but the engine does not save a workflow under such an id."
+    fix = "Rename it to the id that follows from its source."
+    fix_safety = "unsafe"
+
+    def applies(self, workflow: Workflow) -> bool:
+        return _is_legacy(workflow) and workflow.is_new
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        message = f"the id {one_line(workflow.id)} of a new workflow has no namespace"
+        _report_rename(report, message, identity.suggest(workflow.id, workflow.source_kind))
+
+    def examples(self) -> Iterator[Example]:
+        good = workflow(id="project.my_flow")
+        yield Example(
+            workflow(id="my-flow"), good, good, path="workflows/my-flow.json", options={"new_files": ["workflows/*"]}
+        )
+
+
+def _is_legacy(workflow: Workflow) -> bool:
+    ident = workflow.id
+    if "." in ident or not identity.is_valid(ident):
+        return False
+    return not (workflow.is_routine and ident.startswith("routine-"))
+
+
+def _report_rename(report: Report, message: str, suggestion: str | None) -> None:
+    if suggestion is None:
+        report("/id", message)
+    else:
+        fix = unsafe(f"rename it to {suggestion}", Replace("/id", suggestion))
+        report("/id", f"{message}; rename it to {one_line(suggestion)}", fix=fix)
+
+
+# ------------------------------------------------------------------------------------------------- steps
+
+
+class StepIdPattern(WorkflowRule):
+    code = "ID007"
+    name = "step-id-pattern"
+    severity = Severity.ERROR
+    origin = "schema"
+    summary = "A step's id is not made of 3 to 64 characters out of a-z, 0-9 and `-`."
+    why = "Step ids stand in tokens, events and look-up keys whose delimiters they must not contain."
+    fix = "Write it in lower case with `-` for what is not allowed, in the step and wherever a loop names it."
+    fix_safety = "unsafe"
+
+    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+        new = finding.details.get("suggestion")
+        place = finding.pointer.removesuffix("/id")
+        renamed = workflow.by_pointer.get(place)
+        if renamed is None or not isinstance(new, str) or new in workflow.step_ids:
+            return None
+        if _first_to_become(workflow).get(new, finding) is not finding:
+            return None  # of two ids that would become one, only one can
+        return unsafe(f"rename it to {new}", *_step_rename(renamed, new, workflow))
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            workflow(step("Plan It"), {**loop(), "body": "Plan It"}),
+            workflow(step("plan-it"), {**loop(), "body": "plan-it"}),
+            workflow(step("plan-it"), {**loop(), "body": "plan-it"}),
+        )
+
+
+@lru_cache(maxsize=1)
+def _first_to_become(workflow: Workflow) -> dict[object, Finding]:
+    """The new ids that are suggested, each with the first finding that does."""
+    found = [finding for finding in workflow.found if finding.name == StepIdPattern.name]
+    return {finding.details.get("suggestion"): finding for finding in reversed(found)}
+
+
+def _step_rename(renamed: Step, new: str, workflow: Workflow) -> Iterator[Operation]:
+    """A step's new id, in the step and in everything that names the step."""
+    yield Replace(renamed.at("id"), new)
+    if renamed.loop is None:
+        for other in workflow.steps:
+            if other.kind == "loop" and other.step.get("body") == renamed.id:
+                yield Replace(other.at("body"), new)
+    config = renamed.step.get("loop")
+    source = config.get("conditionSource") if isinstance(config, dict) else None
+    if isinstance(source, dict) and source.get("loopId") == renamed.id:
+        yield Replace(renamed.at("loop", "conditionSource", "loopId"), new)
+
+
+class StepIdDuplicate(WorkflowRule):
+    code = "ID008"
+    name = "step-id-duplicate"
+    severity = Severity.ERROR
+    origin = "struct"
+    summary = "Two top-level steps have the same id."
+    why = "A step is found by its id. Of two with one id, only one can ever be meant."
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(workflow(step("plan"), step("plan")), workflow(step("plan"), step("build")))
+
+
+class StepIdDuplicateBody(WorkflowRule):
+    code = "ID009"
+    name = "step-id-duplicate-body"
+    severity = Severity.ERROR
+    origin = "struct"
+    summary = "Two steps in the body of one loop have the same id."
+    why = "A step is found by its id. Of two with one id, only one can ever be meant."
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(workflow(loop(step("try-it"), step("try-it"))), workflow(loop(step("try-it"), step("look"))))
+
+
+class StepIdCollision(WorkflowRule):
+    code = "ID010"
+    name = "step-id-collision"
+    severity = Severity.ERROR
+    origin = "compile"
+    summary = "A step in a loop body has the id of a top-level step, of a loop, or of a step in another body."
+    why = "All steps of a compiled workflow share one name space, whatever list they are written in."
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            workflow(step("look"), loop(step("look"))),
+            workflow(step("look"), loop(step("look-again"))),
+        )
+
+
+class ExpandedIdTooLong(WorkflowRule):
+    code = "ID011"
+    name = "expanded-id-too-long"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = f"The id of a step that a template call expands to has more than {_LONGEST_EXPANDED} characters."
+    why = "The id is made of the calling step's and the routine step's; events and tokens carry it around in full."
+
+    def applies(self, workflow: Workflow) -> bool:
+        return "templateCall" in step_members(workflow)
+
+    def check_compiled(self, compiled: CompiledWorkflow, workflow: Workflow, report: Report) -> None:
+        for node in walk(compiled.nodes):
+            from_template = node.origin is not None and node.origin.source == "template"
+            if from_template and len(node.id) > _LONGEST_EXPANDED:
+                report(
+                    node.place,
+                    f"the expanded step id {one_line(node.id)} has {len(node.id)} characters, more than "
+                    f"{_LONGEST_EXPANDED}; give the calling step a shorter id",
+                )
+
+    def examples(self) -> Iterator[Example]:
+        inner = "look-at-every-file-that-the-change-touches-and-note-what-it-does-and-why"
+        routine = _routine({"id": inner, "title": "Look", "prompt": "Look at every file."})
+        call = {"templateCall": {"templateId": "wr.templates.routine.sweep"}}
+        long = "sweep-the-whole-repository-before-anybody-makes-a-decision"
+        yield Example(
+            workflow(step(), step(long, None, **call)),
+            workflow(step(), step("sweep", None, **call)),
+            options={"routines": [routine]},
+        )
+
+
+class VirtualIdCollision(WorkflowRule):
+    code = "ID012"
+    name = "virtual-id-collision"
+    severity = Severity.ERROR
+    origin = "compile"
+    summary = "The step generated for a verification, audit or synthesis block gets an id that is already taken."
+    why = (
+        "The compiler adds `__verification`, `__audit` or `__synthesis` to the step's id; nothing else may be so named."
+    )
+
+    def examples(self) -> Iterator[Example]:
+        audited = {"id": "look", "title": "Look", "prompt": "Look.", "audit": {"rubric": ["Nothing is left out"]}}
+        call = {"templateCall": {"templateId": "wr.templates.routine.sweep"}}
+        document = workflow(step(), step("sweep", None, **call))
+        taken = _routine(audited, {"id": "look__audit", "title": "Audit", "prompt": "Judge it."})
+        yield Example(document, workflow(), options={"routines": [taken]})
+
+
+def _routine(*steps: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "id": "routine-sweep",
+        "name": "Sweep",
+        "description": "Looks at everything once.",
+        "version": "1.0.0",
+        "steps": list(steps),
+    }
+
+
+class FragmentIdDuplicate(WorkflowRule):
+    code = "ID013"
+    name = "fragment-id-duplicate"
+    severity = Severity.ERROR
+    origin = "struct"
+    summary = "Two prompt fragments of one step have the same id."
+    why = "The engine refuses it on top-level steps. In loop bodies it goes unnoticed until the wrong one is edited."
+
+    def examples(self) -> Iterator[Example]:
+        first = {"id": "deep", "text": "Go deep.", "when": {"var": "depth", "equals": "deep"}}
+        second = {"id": "wide", "text": "Go wide.", "when": {"var": "depth", "equals": "wide"}}
+        yield Example(
+            workflow(step(promptFragments=[first, {**second, "id": "deep"}])),
+            workflow(step(promptFragments=[first, second])),
+        )
+
+
+RULES: tuple[type[WorkflowRule], ...] = (
+    WorkflowIdPattern,
+    WorkflowIdSegmentShort,
+    WorkflowIdDots,
+    WorkflowIdReserved,
+    WorkflowIdLegacy,
+    WorkflowIdLegacyNew,
+    StepIdPattern,
+    StepIdDuplicate,
+    StepIdDuplicateBody,
+    StepIdCollision,
+    ExpandedIdTooLong,
+    VirtualIdCollision,
+    FragmentIdDuplicate,
+)

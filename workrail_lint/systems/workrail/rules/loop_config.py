@@ -1,0 +1,325 @@
+"""The settings of a loop: its type, its limits, and the members that belong to each type."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from workrail_lint.base import js
+from workrail_lint.base.wording import counted
+from workrail_lint.documents.operations import Insert, Remove, Replace
+from workrail_lint.documents.pointer import resolve
+from workrail_lint.findings import Severity
+from workrail_lint.findings.fix import unsafe
+from workrail_lint.rules.base import Example
+from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL
+from workrail_lint.systems.workrail.compiler.nodes import one_line
+from workrail_lint.systems.workrail.rules.base import WorkflowRule
+from workrail_lint.systems.workrail.rules.loop_facts import artifact_source, number, settings
+from workrail_lint.systems.workrail.rules.samples import controlled_loop, loop, workflow
+
+if TYPE_CHECKING:
+    from workrail_lint.findings import Finding, Fix
+    from workrail_lint.rules.base import Report
+    from workrail_lint.systems.workrail.rules.base import Step, Workflow
+
+# The schema's bounds of maxIterations and count.
+_LIMIT = 1000
+_MANY = 100
+# The loop types that look at a setting.
+_OWNERS = {
+    "count": ("for",),
+    "items": ("forEach",),
+    "itemVar": ("forEach",),
+    "indexVar": ("forEach",),
+    "condition": ("while", "until"),
+    "conditionSource": ("while", "until"),
+}
+
+
+class LoopTypeInvalid(WorkflowRule):
+    code = "LP001"
+    name = "loop-type-invalid"
+    severity = Severity.ERROR
+    origin = "schema"
+    summary = "A loop has a type other than `while`, `until`, `for` and `forEach`."
+    why = "The engine refuses the workflow: the type says what keeps the loop going, and there are only these four."
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(bad=workflow(loop(type="repeat")), good=workflow(loop(type="for")))
+
+
+class LoopMaxIterationsMissing(WorkflowRule):
+    code = "LP002"
+    name = "loop-max-iterations-missing"
+    severity = Severity.ERROR
+    origin = "schema"
+    summary = "A loop has no `maxIterations`."
+    why = "Every loop needs a bound of its own. None is assumed, so the engine refuses the workflow."
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(bad=workflow(loop(maxIterations=...)), good=workflow(loop(maxIterations=2)))
+
+
+class LoopMaxIterationsRange(WorkflowRule):
+    code = "LP003"
+    name = "loop-max-iterations-range"
+    severity = Severity.ERROR
+    origin = "schema"
+    summary = "`maxIterations` is below 1 or above 1000."
+    why = "The engine refuses bounds outside 1 to 1000: none would let the body run, or too many would never end."
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(bad=workflow(loop(maxIterations=5000)), good=workflow(loop(maxIterations=50)))
+
+
+class LoopMaxIterationsFraction(WorkflowRule):
+    code = "LP004"
+    name = "loop-max-iterations-fraction"
+    severity = Severity.ERROR
+    origin = "runtime"
+    summary = "`maxIterations` is not a whole number."
+    why = "The schema lets the number pass, but the run fails with a configuration error as soon as it enters the loop."
+    fix = "Rounds the number down."
+    fix_safety = "unsafe"
+
+    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
+        limit = number(loop, "maxIterations")
+        if not isinstance(limit, float) or limit.is_integer() or not 1 <= limit <= _LIMIT:
+            return
+        whole, pointer = math.floor(limit), loop.at("loop", "maxIterations")
+        report(
+            pointer,
+            f"Loop {one_line(loop.id)}: maxIterations is {js.number_text(limit)}, and a run fails on entering the "
+            f"loop; use a whole number such as {whole}",
+            fix=unsafe(f"round down to {whole}", Replace(pointer, whole)),
+        )
+
+    def examples(self) -> Iterable[Example]:
+        good = workflow(loop(maxIterations=2))
+        yield Example(bad=workflow(loop(maxIterations=2.5)), good=good, fixed=good)
+
+
+class LoopMaxIterationsHigh(WorkflowRule):
+    code = "LP005"
+    name = "loop-max-iterations-high"
+    severity = Severity.WARNING
+    origin = "engine-warn"
+    summary = "`maxIterations` is over 100."
+    why = (
+        "The bound is what ends a loop whose own exit never comes. Each round costs an agent at least one turn, so a "
+        "bound this high bounds nothing."
+    )
+
+    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
+        limit = number(loop, "maxIterations")
+        if limit is not None and _MANY < limit <= _LIMIT:
+            report(
+                loop.at("loop", "maxIterations"),
+                f"Loop {one_line(loop.id)}: may run {js.number_text(limit)} rounds; "
+                f"lower maxIterations to {_MANY} or less, or work through the list in chunks",
+            )
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(bad=workflow(loop(maxIterations=200)), good=workflow(loop(maxIterations=100)))
+
+
+class LoopConditionMissing(WorkflowRule):
+    code = "LP006"
+    name = "loop-condition-missing"
+    severity = Severity.ERROR
+    origin = "schema"
+    summary = "A `while` or `until` loop has neither `condition` nor `conditionSource`."
+    why = (
+        "Nothing would say when the loop ends, so the engine refuses it, even when a step of the body hands in the "
+        "decision: the source has to be written down."
+    )
+    fix = "Names the loop-control artifact as source, when a step of the body hands it in."
+    fix_safety = "unsafe"
+
+    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+        # The step itself is at fault, so there is no view of it.
+        place = finding.pointer if finding.pointer.endswith("/loop") else finding.pointer.rpartition("/")[0]
+        try:
+            step = resolve(workflow.definition, place.rpartition("/")[0])
+        except KeyError:
+            return None
+        if not isinstance(step, dict) or not isinstance(step.get("id"), str):
+            return None
+        body = step.get("body")
+        if isinstance(body, str):
+            body = [item for item in workflow.definition["steps"] if isinstance(item, dict) and item.get("id") == body]
+        items = body if isinstance(body, list) else []
+        contracts = [item.get("outputContract") for item in items if isinstance(item, dict)]
+        if not any(
+            isinstance(contract, dict) and contract.get("contractRef") == LOOP_CONTROL for contract in contracts
+        ):
+            return None
+        source = artifact_source(step["id"])
+        return unsafe("let the loop-control artifact decide", Insert(place, "conditionSource", None, source))
+
+    def examples(self) -> Iterable[Example]:
+        good = workflow(controlled_loop())
+        yield Example(bad=workflow(controlled_loop(conditionSource=...)), good=good, fixed=good)
+
+
+class LoopCountMissing(WorkflowRule):
+    code = "LP007"
+    name = "loop-count-missing"
+    severity = Severity.ERROR
+    origin = "schema"
+    summary = "A `for` loop has no `count`."
+    why = (
+        "A `for` loop runs as often as its count says; `maxIterations` is only a bound. Without a count it is refused."
+    )
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(bad=workflow(loop(count=...)), good=workflow(loop(count=2)))
+
+
+class LoopCountNotPositive(WorkflowRule):
+    code = "LP008"
+    name = "loop-count-not-positive"
+    severity = Severity.ERROR
+    origin = "struct"
+    summary = "The count of a `for` loop is 0 or negative."
+    why = "A loop that never runs its body is taken for a mistake and refused, not skipped."
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(bad=workflow(loop(count=0)), good=workflow(loop(count=1)))
+
+
+class LoopCountFraction(WorkflowRule):
+    code = "LP009"
+    name = "loop-count-fraction"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "The count of a `for` loop is not a whole number."
+    why = "The loop goes on while the round is below the count, so 1.5 means two rounds, which nobody expects."
+
+    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
+        count = number(loop, "count")
+        if settings(loop).get("type") == "for" and isinstance(count, float) and not count.is_integer() and count > 0:
+            report(
+                loop.at("loop", "count"),
+                f"Loop {one_line(loop.id)}: a count of {js.number_text(count)} runs "
+                f"{counted(math.ceil(count), 'round')}; write the whole number that is meant",
+            )
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(bad=workflow(loop(count=1.5)), good=workflow(loop(count=2)))
+
+
+class LoopCountExceedsMax(WorkflowRule):
+    code = "LP010"
+    name = "loop-count-exceeds-max"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A `for` loop counts further than `maxIterations` lets it run."
+    why = "The loop ends at its bound without a word, and the rounds beyond it never run."
+    fix = "Raises `maxIterations` to the count, which has to be 1000 at most."
+    fix_safety = "unsafe"
+
+    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
+        count, limit = number(loop, "count"), number(loop, "maxIterations")
+        if settings(loop).get("type") != "for" or count is None or not isinstance(limit, int) or limit < 1:
+            return
+        if not limit < count < math.inf:
+            return
+        wanted, pointer = math.ceil(count), loop.at("loop", "maxIterations")
+        raised = unsafe(f"raise maxIterations to {wanted}", Replace(pointer, wanted)) if wanted <= _LIMIT else None
+        report(
+            loop.at("loop", "count"),
+            f"Loop {one_line(loop.id)}: counts to {js.number_text(count)}, but maxIterations ends it after {limit}; "
+            "make the two agree",
+            fix=raised,
+        )
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(
+            bad=workflow(loop(count=10, maxIterations=3)),
+            good=workflow(loop(count=3, maxIterations=3)),
+            fixed=workflow(loop(count=10, maxIterations=10)),
+        )
+
+
+class LoopItemsMissing(WorkflowRule):
+    code = "LP011"
+    name = "loop-items-missing"
+    severity = Severity.ERROR
+    origin = "schema / struct"
+    summary = "A `forEach` loop has no `items`, or an empty one."
+    why = "`items` names the context variable with the list; without a name there is nothing to go through."
+
+    def examples(self) -> Iterable[Example]:
+        good = workflow(loop(type="forEach", count=..., items="files"))
+        yield Example(bad=workflow(loop(type="forEach", count=...)), good=good)
+        yield Example(bad=workflow(loop(type="forEach", count=..., items="")), good=good)
+
+
+class LoopVariableName(WorkflowRule):
+    code = "LP017"
+    name = "loop-variable-name"
+    severity = Severity.ERROR
+    origin = "schema"
+    summary = "A loop variable's name is no identifier."
+    why = (
+        "Prompts reach the variable as `{{name}}`, which only takes letters, digits and underscores, not starting with "
+        "a digit. Any other name is refused."
+    )
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(
+            bad=workflow(loop(type="forEach", count=..., items="files", itemVar="1st")),
+            good=workflow(loop(type="forEach", count=..., items="files", itemVar="first")),
+        )
+
+
+class LoopMemberIgnored(WorkflowRule):
+    code = "LP030"
+    name = "loop-member-ignored"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A loop has a setting that its type never looks at."
+    why = "The setting is accepted and has no effect, so the loop does not do what it seems to say."
+    fix = "Removes the setting."
+    fix_safety = "unsafe"
+
+    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
+        config = settings(loop)
+        kind = config.get("type")
+        for member, owners in _OWNERS.items():
+            # Without a type nothing says which settings are meant.
+            if member in config and kind is not None and kind not in owners:
+                pointer = loop.at("loop", member)
+                report(
+                    pointer,
+                    f"Loop {one_line(loop.id)}: {member} has no effect in a loop of type {kind}, only in "
+                    f"{' and '.join(owners)}; remove it or change the type",
+                    on_name=True,
+                    fix=unsafe(f"remove {member}", Remove(pointer)),
+                )
+
+    def examples(self) -> Iterable[Example]:
+        good = workflow(loop())
+        yield Example(bad=workflow(loop(items="files")), good=good, fixed=good)
+        decided = workflow(controlled_loop())
+        yield Example(bad=workflow(controlled_loop(count=3)), good=decided, fixed=decided)
+
+
+RULES: tuple[type[WorkflowRule], ...] = (
+    LoopTypeInvalid,
+    LoopMaxIterationsMissing,
+    LoopMaxIterationsRange,
+    LoopMaxIterationsFraction,
+    LoopMaxIterationsHigh,
+    LoopConditionMissing,
+    LoopCountMissing,
+    LoopCountNotPositive,
+    LoopCountFraction,
+    LoopCountExceedsMax,
+    LoopItemsMissing,
+    LoopVariableName,
+    LoopMemberIgnored,
+)

@@ -1,0 +1,201 @@
+"""The step of a body that ends the loop: where it stands, and whether its decision is asked for and read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from workrail_lint.documents.operations import Remove
+from workrail_lint.findings import Severity
+from workrail_lint.findings.fix import unsafe
+from workrail_lint.rules.base import Example
+from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL
+from workrail_lint.systems.workrail.compiler.nodes import one_line
+from workrail_lint.systems.workrail.rules.base import WorkflowRule
+from workrail_lint.systems.workrail.rules.loop_facts import decisions, label, settings, source, synthesis_contract
+from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, step, workflow
+
+if TYPE_CHECKING:
+    from workrail_lint.findings import Fix
+    from workrail_lint.rules.base import Report
+    from workrail_lint.systems.workrail.rules.base import Step, Workflow
+
+# What decides the loops that ask nobody.
+_DECIDED_BY: dict[object, str] = {"for": "its count", "forEach": "its list"}
+
+
+class LoopNoExitStep(WorkflowRule):
+    code = "LP023"
+    name = "loop-no-exit-step"
+    severity = Severity.WARNING
+    origin = "spec"
+    summary = "A loop waits for a loop-control artifact, but no step of its body has the contract for it."
+    why = "No decision means going on. Nothing makes an agent hand one in, so the loop runs to its bound every time."
+
+    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
+        decided = source(loop, workflow)
+        if decided is None or decided.get("kind") != "artifact_contract" or not workflow.body_of(loop):
+            return
+        if not decisions(loop, workflow):
+            report(
+                loop.at("loop", "conditionSource"),
+                f"Loop {one_line(loop.id)}: no step of the body has the contract {LOOP_CONTROL}, so nobody is asked to "
+                "end it; add it to the last step",
+            )
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(bad=workflow(controlled_loop(step("inner-step"))), good=workflow(controlled_loop()))
+
+
+class LoopExitStepNotLast(WorkflowRule):
+    code = "LP024"
+    name = "loop-exit-step-not-last"
+    severity = Severity.INFO
+    origin = "product"
+    summary = "Steps follow the loop-control step in the body."
+    why = "A `stop` ends the loop at once: in the last round the steps after the decision are skipped."
+
+    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
+        found = decisions(loop, workflow)
+        body = workflow.body_of(loop)
+        if found and found[-1].step is not body[-1]:
+            last = found[-1]
+            report(
+                last.contract,
+                f"{label(last.step)}: decides before {one_line(body[-1].id)} runs, and a stop skips what follows; "
+                "move it to the end of the body",
+            )
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(
+            bad=workflow(controlled_loop(decision(), step("inner-step"))),
+            good=workflow(controlled_loop(step("inner-step"), decision())),
+        )
+
+
+class LoopMultipleExitSteps(WorkflowRule):
+    code = "LP025"
+    name = "loop-multiple-exit-steps"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A body has two or more loop-control steps that run in every round."
+    why = (
+        "Each of them can end the loop, and a `continue` from the first does not bind the second: who decides is open."
+    )
+
+    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
+        # A condition that is empty always holds.
+        always = [found for found in decisions(loop, workflow) if not found.step.step.get("runCondition")]
+        for again in always[1:]:
+            report(
+                again.contract,
+                f"{label(again.step)}: decides the loop, as {one_line(always[0].step.id)} does in the same round; "
+                "keep one of them, or give each a runCondition",
+            )
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(
+            bad=workflow(controlled_loop(decision("decide-early"), decision("decide-late"))),
+            good=workflow(controlled_loop(step("inner-step"), decision("decide-late"))),
+        )
+
+
+class LoopExitOptional(WorkflowRule):
+    code = "LP026"
+    name = "loop-exit-optional"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "The loop-control contract of a body step is not required."
+    why = (
+        "Without an artifact the step passes, and no decision means going on: a forgotten artifact costs another round."
+    )
+    fix = "Removes `required`, which makes the contract binding."
+    fix_safety = "unsafe"
+
+    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+        if "outputContract" in step.step and step.decides_loop:
+            # A routine's step may decide a loop of its caller.
+            if (workflow.is_routine or step.pointer in workflow.loop_of) and not step.calls_template:
+                self._judge(step, step.step["outputContract"], step.at("outputContract"), report)
+        elif step.loop is not None and step.kind == "parallel" and synthesis_contract(step) == LOOP_CONTROL:
+            self._judge(step, step.step["synthesis"]["outputContract"], step.at("synthesis", "outputContract"), report)
+
+    def _judge(self, step: Step, contract: dict[str, Any], pointer: str, report: Report) -> None:
+        if contract.get("required") is False:
+            report(
+                f"{pointer}/required",
+                f"{label(step)}: its decision is optional, and a missing one lets the loop go on; remove required",
+                fix=unsafe("make the decision binding", Remove(f"{pointer}/required")),
+            )
+
+    def examples(self) -> Iterable[Example]:
+        optional = {**decision(), "outputContract": {"contractRef": LOOP_CONTROL, "required": False}}
+        good = workflow(controlled_loop())
+        yield Example(bad=workflow(controlled_loop(step("inner-step"), optional)), good=good, fixed=good)
+
+
+class LoopControlOutsideLoop(WorkflowRule):
+    code = "LP027"
+    name = "loop-control-outside-loop"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A step has the loop-control contract, but no loop reads its decision."
+    why = (
+        "The agent is made to decide something that nobody looks at: the step is in no loop, or in one that a count, a "
+        "list or the context decides."
+    )
+    fix = "Removes the contract."
+    fix_safety = "unsafe"
+
+    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+        if workflow.is_routine or step.calls_template:
+            return
+        if step.kind == "standard" and "outputContract" in step.step and step.decides_loop:
+            self._judge(step, workflow.loop_of.get(step.pointer), step.at("outputContract"), True, workflow, report)
+        elif step.kind == "parallel" and synthesis_contract(step) == LOOP_CONTROL:
+            removable = bool(step.step["synthesis"].get("prompt"))
+            self._judge(step, step.loop, step.at("synthesis", "outputContract"), removable, workflow, report)
+
+    def _judge(
+        self, step: Step, loop: Step | None, pointer: str, removable: bool, workflow: Workflow, report: Report
+    ) -> None:
+        fix: Fix | None = unsafe("remove the contract", Remove(pointer)) if removable else None
+        if loop is None:
+            if not _named_by_any_loop(step, workflow):
+                message = "is in no loop, so its decision ends nothing; remove the contract or put the step in a loop"
+                report(pointer, f"{label(step)}: {message}", fix=fix)
+            return
+        decided = source(loop, workflow)
+        if decided is not None and decided.get("kind") == "artifact_contract":
+            return
+        by = "the context" if decided is not None else _DECIDED_BY.get(settings(loop).get("type"), "nothing")
+        report(
+            pointer,
+            f"{label(step)}: loop {one_line(loop.id)} is decided by {by} and never reads this decision; remove the "
+            "contract, or let the artifact decide the loop",
+            fix=fix,
+        )
+
+    def examples(self) -> Iterable[Example]:
+        plain = {member: value for member, value in decision().items() if member != "outputContract"}
+        yield Example(
+            bad=workflow(step(), decision()), good=workflow(step(), controlled_loop()), fixed=workflow(step(), plain)
+        )
+        yield Example(
+            bad=workflow(loop(decision())), good=workflow(controlled_loop(decision())), fixed=workflow(loop(plain))
+        )
+
+
+def _named_by_any_loop(step: Step, workflow: Workflow) -> bool:
+    """Also by a loop that has no view because something else is wrong with it."""
+    steps = workflow.definition.get("steps") or ()
+    return any(isinstance(item, dict) and item.get("type") == "loop" and item.get("body") == step.id for item in steps)
+
+
+RULES: tuple[type[WorkflowRule], ...] = (
+    LoopNoExitStep,
+    LoopExitStepNotLast,
+    LoopMultipleExitSteps,
+    LoopExitOptional,
+    LoopControlOutsideLoop,
+)

@@ -1,0 +1,141 @@
+"""What several rules ask about a loop: its settings, what decides it, and which of its steps do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from workrail_lint.documents.operations import Remove, Replace
+from workrail_lint.findings.fix import Fix, unsafe
+from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL, condition_source
+from workrail_lint.systems.workrail.compiler.nodes import Node, one_line, step_name
+
+if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.catalog.routine import Routine
+    from workrail_lint.systems.workrail.rules.base import Step, Workflow
+
+
+class Decision(NamedTuple):
+    """A place in a loop body that hands in the loop's decision."""
+
+    step: Step
+    contract: str  # pointer of the contract; of the template call where a template brings it
+
+
+class LoopVariables:
+    """The names under which a body finds the state of its loop; item and index only in a forEach."""
+
+    __slots__ = ("index", "item", "iteration")
+
+    def __init__(self, iteration: str, item: str | None, index: str | None) -> None:
+        self.iteration = iteration
+        self.item = item
+        self.index = index
+
+    def __iter__(self) -> Iterator[str | None]:
+        return iter((self.iteration, self.item, self.index))
+
+
+def settings(loop: Step) -> dict[str, Any]:
+    config = loop.step.get("loop")
+    return config if isinstance(config, dict) else {}
+
+
+def number(loop: Step, member: str) -> int | float | None:
+    """A setting when it is a number."""
+    value = settings(loop).get(member)
+    return value if type(value) is int or type(value) is float else None
+
+
+def variables(loop: Step) -> LoopVariables:
+    config = settings(loop)
+    iteration = config.get("iterationVar") or "currentIteration"
+    if config.get("type") != "forEach":
+        return LoopVariables(iteration, None, None)
+    return LoopVariables(iteration, config.get("itemVar") or "currentItem", config.get("indexVar") or "currentIndex")
+
+
+@lru_cache(maxsize=8)
+def decisions(loop: Step, workflow: Workflow) -> tuple[Decision, ...]:
+    """Where the body hands in a decision, in the order of its steps."""
+    found: list[Decision] = []
+    for step in workflow.body_of(loop):
+        if step.calls_template:
+            routine = called_routine(step, workflow)
+            if routine is not None and any(_decides(inner) for inner in routine.steps):
+                found.append(Decision(step, step.at("templateCall")))
+        elif step.decides_loop:
+            found.append(Decision(step, step.at("outputContract")))
+        # A referenced body leaves its synthesis behind at the top level.
+        elif step.loop is not None and synthesis_contract(step) == LOOP_CONTROL:
+            found.append(Decision(step, step.at("synthesis", "outputContract")))
+    return tuple(found)
+
+
+def synthesis_contract(step: Step) -> object:
+    """The contract of the step that will be made from a parallel step's synthesis."""
+    synthesis = step.step.get("synthesis")
+    contract = synthesis.get("outputContract") if isinstance(synthesis, dict) else None
+    return contract.get("contractRef") if isinstance(contract, dict) else None
+
+
+def _decides(step: dict[str, Any]) -> bool:
+    contract = step.get("outputContract")
+    return isinstance(contract, dict) and contract.get("contractRef") == LOOP_CONTROL
+
+
+def called_routine(step: Step, workflow: Workflow) -> Routine | None:
+    """The routine that a template call puts in the step's place."""
+    call = step.step.get("templateCall")
+    template_id = call.get("templateId") if isinstance(call, dict) else None
+    return workflow.catalog.templates.get(template_id) if isinstance(template_id, str) else None
+
+
+@lru_cache(maxsize=8)
+def source(loop: Step, workflow: Workflow) -> dict[str, Any] | None:
+    """What decides a while or until loop, as the compiler will see it."""
+    body = tuple(
+        Node({"outputContract": {"contractRef": LOOP_CONTROL}}, decision.contract)
+        for decision in decisions(loop, workflow)
+    )
+    return condition_source(Node(loop.step, loop.pointer), body)
+
+
+def artifact_source(loop_id: str) -> dict[str, Any]:
+    return {"kind": "artifact_contract", "contractRef": LOOP_CONTROL, "loopId": loop_id}
+
+
+def from_named_condition(loop: Step, workflow: Workflow) -> bool:
+    """Whether the loop's condition was made from a named one of the design form."""
+    if workflow.normalized is None or not workflow.normalized.step_codes:
+        return False
+    from workrail_lint.systems.workrail.compat.codes import CONDITION_REF
+
+    codes: tuple[str, ...] = workflow.normalized.step_codes.get(loop.pointer, ())
+    return CONDITION_REF.name in codes
+
+
+def only_user(loop: Step, workflow: Workflow) -> bool:
+    """Whether no other loop runs the step that this one's body names."""
+    body = loop.step.get("body")
+    return [step.step.get("body") for step in workflow.steps if step.kind == "loop"].count(body) == 1
+
+
+def move_inline(loop: Step, workflow: Workflow) -> Fix | None:
+    """Put the step that a body names into that body; None when something else needs it where it is."""
+    body = loop.step.get("body")
+    named = [step for step in workflow.all_steps if step.id == body]
+    if not isinstance(body, str) or len(named) != 1 or named[0].kind == "loop" or not only_user(loop, workflow):
+        return None
+    return unsafe(
+        f"move step {one_line(body)} into the body of loop {one_line(loop.id)}",
+        Replace(loop.at("body"), [named[0].step]),
+        Remove(named[0].pointer),
+    )
+
+
+def label(step: Step) -> str:
+    """How a message starts: the step, and the loop when it stands in one."""
+    inside = f" (in loop {one_line(step.loop.id)})" if step.loop else ""
+    return f"{'Loop' if step.kind == 'loop' else 'Step'} {step_name(step.id, step.pointer)}{inside}"

@@ -1,0 +1,253 @@
+"""What decides whether a `while` or `until` loop goes round again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from workrail_lint.documents.operations import Insert, Operation, Remove, Rename, Replace
+from workrail_lint.findings import Severity
+from workrail_lint.findings.fix import Fix, unsafe
+from workrail_lint.rules.base import Example
+from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL
+from workrail_lint.systems.workrail.compiler.nodes import one_line
+from workrail_lint.systems.workrail.rules.base import WorkflowRule
+from workrail_lint.systems.workrail.rules.loop_facts import (
+    artifact_source,
+    from_named_condition,
+    only_user,
+    settings,
+    source,
+)
+from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, step, workflow
+from workrail_lint.systems.workrail.rules.variables import mentions
+
+if TYPE_CHECKING:
+    from workrail_lint.rules.base import Report
+    from workrail_lint.systems.workrail.rules.base import Step, Workflow
+
+_AGAIN = {"var": "openFindings", "gt": 0}
+
+
+def _authored_artifact(loop: Step) -> dict[str, Any] | None:
+    """The `conditionSource` of a while or until loop, when it names an artifact."""
+    config = settings(loop)
+    written = config.get("conditionSource") if config.get("type") in ("while", "until") else None
+    return written if isinstance(written, dict) and written.get("kind") == "artifact_contract" else None
+
+
+class LoopContextControlled(WorkflowRule):
+    code = "LP018"
+    name = "loop-context-controlled"
+    severity = Severity.WARNING
+    origin = "lock"
+    summary = "A loop is decided by a context variable instead of a loop-control artifact."
+    why = (
+        "Variables are set in passing and checked by nobody: a misspelt or forgotten one keeps the loop running to its "
+        "bound, or ends it at once. A loop-control artifact is a decision that is validated and on record."
+    )
+    fix = "Lets the artifact decide and gives the last step of the body the contract for it."
+    fix_safety = "unsafe"
+
+    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
+        decided = source(loop, workflow)
+        if decided is None or decided.get("kind") != "context_variable" or from_named_condition(loop, workflow):
+            return
+        member = "conditionSource" if "conditionSource" in settings(loop) else "condition"
+        report(
+            loop.at("loop", member),
+            f"Loop {one_line(loop.id)}: the context decides when it ends, and nothing checks what an agent puts there; "
+            f"end the body with a step that has the contract {LOOP_CONTROL}",
+            fix=self._fix(loop, member, workflow),
+        )
+
+    def _fix(self, loop: Step, member: str, workflow: Workflow) -> Fix | None:
+        body = workflow.body_of(loop)
+        if not body or body[-1].kind != "standard" or body[-1].calls_template or "outputContract" in body[-1].step:
+            return None
+        if isinstance(loop.step.get("body"), str) and not only_user(loop, workflow):
+            return None
+        pointer = loop.at("loop", member)
+        operations: list[Operation] = [Replace(pointer, artifact_source(loop.id))]
+        if member == "condition":
+            operations.append(Rename(pointer, "conditionSource"))
+        if settings(loop).get("type") == "until":
+            operations.append(Replace(loop.at("loop", "type"), "while"))
+        operations.append(Insert(body[-1].pointer, "outputContract", None, {"contractRef": LOOP_CONTROL}))
+        return unsafe("let a loop-control artifact decide", *operations)
+
+    def examples(self) -> Iterable[Example]:
+        review = step("review", "Review the change and count the open findings: continue above 0, else stop.")
+        decides = {**review, "outputContract": {"contractRef": LOOP_CONTROL}}
+        legacy = loop(review, type="while", count=..., maxIterations=3, condition=_AGAIN)
+        good = workflow(controlled_loop(decides))
+        yield Example(bad=workflow(legacy), good=good, fixed=good)
+        until = {"kind": "context_variable", "condition": {"var": "openFindings", "equals": 0}}
+        written = loop(review, type="until", count=..., maxIterations=3, conditionSource=until)
+        yield Example(bad=workflow(written), good=good, fixed=good)
+
+
+class LoopConditionShadowed(WorkflowRule):
+    code = "LP019"
+    name = "loop-condition-shadowed"
+    severity = Severity.WARNING
+    origin = "runtime"
+    summary = "A loop has a `condition` that is ignored, because something else decides the loop."
+    why = (
+        "A `conditionSource`, or else a step of the body with the loop-control contract, goes before `condition`. "
+        "The condition is then never evaluated, whatever it says."
+    )
+    fix = "Writes the source that decides in the place of the condition, or removes the condition beside one."
+    fix_safety = "unsafe"
+
+    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
+        config = settings(loop)
+        decided = source(loop, workflow)
+        if "condition" not in config or decided is None:
+            return
+        pointer = loop.at("loop", "condition")
+        if isinstance(config.get("conditionSource"), dict):
+            report(
+                pointer,
+                f"Loop {one_line(loop.id)}: condition is ignored beside conditionSource; remove it",
+                fix=unsafe("remove the condition", Remove(pointer)),
+            )
+        elif decided.get("kind") == "artifact_contract":
+            report(
+                pointer,
+                f"Loop {one_line(loop.id)}: condition is ignored, because a step of the body has the contract "
+                f"{LOOP_CONTROL}; replace it by a conditionSource of kind artifact_contract",
+                fix=unsafe(
+                    "replace the condition by the source that decides",
+                    Replace(pointer, artifact_source(loop.id)),
+                    Rename(pointer, "conditionSource"),
+                ),
+            )
+
+    def examples(self) -> Iterable[Example]:
+        good = workflow(controlled_loop())
+        yield Example(bad=workflow(controlled_loop(conditionSource=..., condition=_AGAIN)), good=good, fixed=good)
+        yield Example(bad=workflow(controlled_loop(condition=_AGAIN)), good=good, fixed=good)
+
+
+class LoopUntilArtifact(WorkflowRule):
+    code = "LP020"
+    name = "loop-until-artifact"
+    severity = Severity.WARNING
+    origin = "runtime"
+    summary = "A loop that an artifact decides has the type `until`."
+    why = (
+        "A decision says `continue` or `stop`, and it is never turned round: an `until` loop goes on with `continue` "
+        "exactly as a `while` loop does. The type promises something else."
+    )
+    fix = "Changes the type to `while`, which behaves the same."
+    fix_safety = "unsafe"
+
+    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
+        if settings(loop).get("type") != "until":
+            return
+        decided = source(loop, workflow)
+        if decided is not None and decided.get("kind") == "artifact_contract":
+            pointer = loop.at("loop", "type")
+            report(
+                pointer,
+                f"Loop {one_line(loop.id)}: until does not turn an artifact's decision round, it goes on with continue "
+                "like while; write while",
+                fix=unsafe("change until to while", Replace(pointer, "while")),
+            )
+
+    def examples(self) -> Iterable[Example]:
+        good = workflow(controlled_loop())
+        yield Example(bad=workflow(controlled_loop(type="until")), good=good, fixed=good)
+
+
+class LoopSourceContractIgnored(WorkflowRule):
+    code = "LP021"
+    name = "loop-source-contract-ignored"
+    severity = Severity.WARNING
+    origin = "runtime"
+    summary = "A loop's `conditionSource` names a contract other than loop control."
+    why = "Only loop-control artifacts decide loops. The name is not looked at, so any other contract has no effect."
+    fix = "Names the loop-control contract."
+    fix_safety = "unsafe"
+
+    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
+        written = _authored_artifact(loop)
+        if written is None or written.get("contractRef") == LOOP_CONTROL:
+            return
+        if not isinstance(written.get("contractRef"), str):
+            return
+        pointer = loop.at("loop", "conditionSource", "contractRef")
+        report(
+            pointer,
+            f"Loop {one_line(loop.id)}: artifacts of {one_line(written['contractRef'])} decide no loop, only those of "
+            f"{LOOP_CONTROL} do",
+            fix=unsafe(f"name {LOOP_CONTROL}", Replace(pointer, LOOP_CONTROL)),
+        )
+
+    def examples(self) -> Iterable[Example]:
+        good = workflow(controlled_loop())
+        other = {**artifact_source("again"), "contractRef": "wr.contracts.review_verdict"}
+        yield Example(bad=workflow(controlled_loop(conditionSource=other)), good=good, fixed=good)
+
+
+class LoopSourceLoopIdMismatch(WorkflowRule):
+    code = "LP022"
+    name = "loop-source-loopid-mismatch"
+    severity = Severity.WARNING
+    origin = "runtime"
+    summary = "A loop's `conditionSource` has no `loopId`, or one that is not the loop's own id."
+    why = (
+        "A decision belongs to the loop it names. Where that is enforced, the name is the id of the loop step; a "
+        "prompt that tells agents another one has their decisions refused. As long as no prompt does, this is advice."
+    )
+    fix = "Sets `loopId` to the loop's id."
+    fix_safety = "unsafe"
+
+    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
+        written = _authored_artifact(loop)
+        if written is None or written.get("loopId") == loop.id or not loop.id:
+            return
+        container, pointer = loop.at("loop", "conditionSource"), loop.at("loop", "conditionSource", "loopId")
+        title = f"set loopId to {one_line(loop.id)}"
+        if "loopId" not in written:
+            report(
+                container,
+                f"Loop {one_line(loop.id)}: conditionSource names no loop; add loopId {one_line(loop.id)}",
+                severity=Severity.INFO,
+                fix=unsafe(title, Insert(container, "loopId", None, loop.id)),
+            )
+            return
+        other = str(written["loopId"])
+        told = next((inner for inner in workflow.body_of(loop) if mentions(inner.prompt, other)), None)
+        also = f", also in the prompt of step {one_line(told.id)}" if told else ""
+        report(
+            pointer,
+            f"Loop {one_line(loop.id)}: conditionSource names {one_line(other)}; use {one_line(loop.id)}{also}",
+            severity=Severity.WARNING if told else Severity.INFO,
+            fix=unsafe(title, Replace(pointer, loop.id)),
+        )
+
+    def examples(self) -> Iterable[Example]:
+        good = workflow(controlled_loop())
+        named = artifact_source("again")
+        told = decision() | {
+            "prompt": "Hand in a wr.loop_control artifact for other: continue above 0 findings, else stop."
+        }
+        body = controlled_loop(step("inner-step"), told)
+        yield Example(
+            bad=workflow(controlled_loop(step("inner-step"), told, conditionSource={**named, "loopId": "other"})),
+            good=good,
+            fixed=workflow(body),
+        )
+        unnamed = {member: value for member, value in named.items() if member != "loopId"}
+        yield Example(bad=workflow(controlled_loop(conditionSource=unnamed)), good=good, fixed=good)
+
+
+RULES: tuple[type[WorkflowRule], ...] = (
+    LoopContextControlled,
+    LoopConditionShadowed,
+    LoopUntilArtifact,
+    LoopSourceContractIgnored,
+    LoopSourceLoopIdMismatch,
+)

@@ -1,0 +1,219 @@
+"""How the words of a body speak about ending the loop."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from workrail_lint.findings import Severity
+from workrail_lint.rules.base import Example
+from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL
+from workrail_lint.systems.workrail.compiler.nodes import one_line
+from workrail_lint.systems.workrail.rules.base import WorkflowRule
+from workrail_lint.systems.workrail.rules.loop_facts import label, synthesis_contract
+from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, step, workflow
+
+if TYPE_CHECKING:
+    from workrail_lint.rules.base import Report
+    from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow
+
+# A decision and what all of its forms have in common.
+_STEMS = {"continue": "continu", "stop": "stop"}
+
+
+@cache
+def _example() -> re.Pattern[str]:
+    """A decision written out as in an artifact, in lower case, and whether the other one is offered beside it."""
+    quote = "[\"'`]?"
+    return re.compile(
+        rf"decision[\"']\s{{0,8}}:\s{{0,8}}{quote}(continue|stop)\b"
+        rf"({quote}\s{{0,8}}(?:\||/|,?\s?or\b)\s{{0,8}}{quote}(?:continue|stop)\b)?"
+    )
+
+
+class LoopDecisionOneSided(WorkflowRule):
+    code = "LP028"
+    name = "loop-decision-one-sided"
+    severity = Severity.WARNING
+    origin = "spec"
+    summary = "A loop-control prompt speaks of only one decision, or shows only one in its example artifact."
+    why = (
+        "Agents copy what they see. With only `continue` in sight the loop tends to run to its bound, with only `stop` "
+        "it ends after one round, whatever the work says."
+    )
+
+    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+        texts = _decision_texts(step)
+        if not texts:
+            return
+        lowered = "\n".join(text.text for text in texts).lower()
+        said = [side for side, stem in _STEMS.items() if stem in lowered]
+        if len(said) == 1 and "{{wr." not in lowered:
+            missing = "stop" if said == ["continue"] else "continue"
+            place = next(text for text in texts if _STEMS[said[0]] in text.text.lower())
+            report(
+                place.pointer, f"{label(step)}: speaks of {said[0]} but never of {missing}; say when to choose which"
+            )
+            return
+        shown = [match.groups() for match in _example().finditer(lowered)]
+        sides = {side for side, _ in shown}
+        if len(sides) == 1 and not any(alternative for _, alternative in shown):
+            # Found in one piece, an example may still be spread over two texts.
+            places = (text.pointer for text in texts if _example().search(text.text.lower()))
+            report(
+                next(places, step.pointer),
+                f"{label(step)}: the example artifact always decides {sides.pop()}; write "
+                "`continue` | `stop` there, or show one of each",
+            )
+
+    def examples(self) -> Iterable[Example]:
+        def decided(prompt: str) -> dict[str, Any]:
+            return workflow(controlled_loop({**decision(), "prompt": prompt}))
+
+        both = 'Continue while findings are open, else stop: {"kind":"wr.loop_control","decision":"continue | stop"}'
+        yield Example(bad=decided("Hand in a wr.loop_control artifact with decision continue."), good=decided(both))
+        yield Example(bad=decided(both.replace(" | stop", "")), good=decided(both))
+
+
+def _decision_texts(step: Step) -> list[Text]:
+    """What asks for the loop's decision: a step's prompt, or that of the synthesis of a parallel step."""
+    if step.kind == "standard" and "outputContract" in step.step and step.decides_loop:
+        return [] if step.calls_template else step.prompt_texts
+    if step.kind == "parallel" and step.loop is not None and synthesis_contract(step) == LOOP_CONTROL:
+        return [text for text in step.texts if text.field == "synthesis"]
+    return []
+
+
+# Every vague wording has one of these words in it, and few other texts do.
+_HINTS = (
+    "feel",
+    "seem",
+    "look",
+    "sound",
+    "confiden",
+    "satisfied",
+    "comfortable",
+    "happy",
+    "convinced",
+    "sure",
+    "good enough",
+)
+_WIDTH = 80  # characters that a wording takes before and after such a word
+_NEARBY = 200  # characters in which a rule has to stand
+_SENTENCE_ENDS = ".;!?\n"
+# After these words stands what keeps a loop going, whatever else the sentence is about.
+_LASTING = ("until", "till", "while", "as long as")
+
+
+@cache
+def _vague() -> re.Pattern[str]:
+    impression = (
+        "(?:feels?|seems?|looks?|sounds?) (?:\\w+ ){0,2}?"
+        "(?:done|good|right|fine|ok|okay|ready|complete|finished|solid|reasonable|enough|sufficient|clean)"
+    )
+    mood = (
+        "(?:are|is|am|feel|feels) (?:\\w+ ){0,2}?(?:satisfied|happy|comfortable|confident|convinced|sure|good enough)"
+    )
+    confidence = (
+        "confidence (?:is|are|remains|stays|feels|seems) (?:\\w+ ){0,2}?"
+        "(?:low|medium|high|sufficient|insufficient|enough|good)"
+    )
+    when = "(until|till|while|as long as|when|once|unless|if)"
+    return re.compile(rf"\b{when} (?:[\w'`]+ ){{0,4}}?(?:{impression}|{mood}|{confidence})\b")
+
+
+@cache
+def _about_the_loop() -> re.Pattern[str]:
+    return re.compile(
+        r"\b(?:continu\w*|stop\w*|exit\w*|loop\w*|repeat\w*|iterat\w*|keep|end|another (?:pass|round)|again|done)\b"
+    )
+
+
+@cache
+def _measurable() -> re.Pattern[str]:
+    """A comparison, a number that is no list item's, a variable, or a set that is empty."""
+    return re.compile(
+        r"[<>=≤≥]|(?<![\w.])\d+(?![\w.)])|`[a-z_][\w.]*`"
+        r"|\b(?:empty|zero|none|at least|at most|no (?:open|new|more|remaining|unresolved|further))\b"
+    )
+
+
+class LoopVagueExit(WorkflowRule):
+    code = "LP029"
+    name = "loop-vague-exit"
+    severity = Severity.WARNING
+    origin = "spec"
+    summary = "A body says the loop ends on a feeling, with no measurable rule nearby."
+    why = (
+        "How confident an agent feels is no property of the work: two agents end the same loop at different points, "
+        "and most feel done after the first round."
+    )
+
+    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
+        for text in loop.texts:
+            if text.field == "title":
+                self._judge([text], text.text.lower(), loop, report)
+        for inner in workflow.body_of(loop):
+            if not inner.calls_template:
+                self._judge(inner.prompt_texts, inner.prompt.lower(), loop, report)
+
+    def _judge(self, texts: list[Text], prompt: str, loop: Step, report: Report) -> None:
+        """Look at a prompt, in lower case, and the texts that are its lines."""
+        found = _feeling(prompt)
+        if found is None:
+            return
+        end = -1
+        for text in texts:
+            end += len(text.text.lower()) + 1
+            if found.start() < end:
+                report(
+                    text.pointer,
+                    f"Loop {one_line(loop.id)}: {one_line(found[0])} leaves the end to a feeling; name something to "
+                    "count or check, such as the number of open findings",
+                )
+                return
+
+    def examples(self) -> Iterable[Example]:
+        def decided(prompt: str) -> dict[str, Any]:
+            return workflow(controlled_loop({**decision(), "prompt": prompt}))
+
+        yield Example(
+            bad=decided("Hand in a wr.loop_control artifact: continue until it feels done, then stop."),
+            good=decided("Hand in a wr.loop_control artifact: continue while `openFindings` > 0, then stop."),
+        )
+        yield Example(
+            bad=workflow(loop(step("refine", "Keep refining the plan while confidence is low."))),
+            good=workflow(loop(step("refine", "Keep refining the plan while at least one finding is open."))),
+        )
+
+
+def _feeling(prompt: str) -> re.Match[str] | None:
+    """The words that leave the exit to a feeling, with no rule nearby."""
+    for word in _HINTS:
+        place = prompt.find(word)
+        while place >= 0:
+            match = _vague().search(prompt, max(0, place - _WIDTH), place + _WIDTH)
+            if match and _is_exit(prompt, match):
+                return match
+            place = prompt.find(word, place + len(word))
+    return None
+
+
+def _is_exit(prompt: str, match: re.Match[str]) -> bool:
+    start, end = match.span()
+    if match[1] not in _LASTING and not _about_the_loop().search(_sentence(prompt, start, end)):
+        return False
+    return not _measurable().search(prompt, max(0, start - _NEARBY), end + _NEARBY)
+
+
+def _sentence(text: str, start: int, end: int) -> str:
+    """The sentence around a place, as far as it is nearby."""
+    before = max(text.rfind(mark, max(0, start - _NEARBY), start) for mark in _SENTENCE_ENDS)
+    first = before + 1 if before >= 0 else max(0, start - _NEARBY)
+    after = [place for mark in _SENTENCE_ENDS if (place := text.find(mark, end, end + _NEARBY)) >= 0]
+    return text[first : min(after, default=end + _NEARBY)]
+
+
+RULES: tuple[type[WorkflowRule], ...] = (LoopDecisionOneSided, LoopVagueExit)

@@ -1,0 +1,181 @@
+"""LC: outcome metrics, and the models that work is given to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from workrail_lint.findings import Severity
+from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.compiler.nodes import one_line
+from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.samples import step, workflow
+
+_SHAS = "metrics_commit_shas"
+_OUTCOME = "metrics_outcome"
+
+
+class MetricsProfileMissing(WorkflowRule):
+    code = "LC009"
+    name = "metrics-profile-missing"
+    severity = Severity.INFO
+    origin = "spec"
+    summary = "The steps make commits, reviews or tickets, and the workflow has no `metricsProfile`."
+    why = "The engine then asks for no outcome, and nothing of what a run produced is counted."
+
+    def applies(self, workflow: Workflow) -> bool:
+        if "metricsProfile" in workflow.definition or workflow.is_routine:
+            return False
+        text = workflow.document.text
+        return any(word in text for word in ("ommit", "ull request", "PR", "icket", "eview"))
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        for found in workflow.all_steps:
+            profile = _profile_of(found)
+            if profile is not None:
+                report(
+                    "",
+                    f"Step {one_line(found.id)} delivers something that is counted; set metricsProfile, probably to "
+                    f"{profile} (none says that nothing is)",
+                )
+                return
+
+    def examples(self) -> Iterator[Example]:
+        delivering = step(prompt="Commit the changes and open a pull request.")
+        yield Example(workflow(delivering), workflow(delivering, metricsProfile="coding"))
+
+
+def _profile_of(step: Step) -> str | None:
+    """The profile that goes with what a step delivers."""
+    if step.contract == "wr.contracts.review_verdict":
+        return "review"
+    match = _deliveries().search(step.prompt)
+    return match.lastgroup if match else None
+
+
+@cache
+def _deliveries() -> re.Pattern[str]:
+    made = (
+        r"\b(?:creat|open|rais|fil|publish|writ|draft|generat|post|submit)\w* "
+        r"(?:(?:an?|the|your|one|all|each|every|new|final|jira|github) ){0,3}"
+    )
+    committed = r"\bgit commit\b|\bcommit (?:the|your|all|these|each|every) (?:\w+ )?(?:changes?|slices?|work|files?)\b"
+    return re.compile(
+        rf"(?P<coding>{committed}|{made}(?:pull requests?|merge requests?|PRs?|MRs?)\b)"
+        rf"|(?P<ticket>{made}(?:tickets?|user stories)\b)"
+        rf"|(?P<review>{made}(?:(?:code|pull request|PR|MR) )?reviews?\b(?! (?:plan|process|checklist|guide|step)))",
+        re.IGNORECASE,
+    )
+
+
+class MetricsKeyPartial(WorkflowRule):
+    code = "LC010"
+    name = "metrics-key-partial"
+    severity = Severity.INFO
+    origin = "spec"
+    summary = f"A text asks for `{_SHAS}` and does not say that the whole list is wanted."
+    why = "The value replaces the one before it. An agent that reports only its newest commits loses the earlier ones."
+
+    def applies(self, workflow: Workflow) -> bool:
+        return _SHAS in workflow.document.text
+
+    def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
+        if step is not None and _SHAS in text.text and not _wholeness().search(text.text):
+            report(
+                text.pointer,
+                f"Step {one_line(step.id)}: ask for the full, accumulated list in {_SHAS}; each report replaces the "
+                "one before",
+            )
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            workflow(step(prompt="Report the commit in metrics_commit_shas."), metricsProfile="coding"),
+            workflow(
+                step(prompt="Report the full list of commits so far in metrics_commit_shas."), metricsProfile="coding"
+            ),
+        )
+
+
+@cache
+def _wholeness() -> re.Pattern[str]:
+    return re.compile(
+        r"\b(?:full|whole|entire|complete|cumulative|accumulat\w+|all|every|so far|append\w*)\b", re.IGNORECASE
+    )
+
+
+class MetricsOutcomeEarly(WorkflowRule):
+    code = "LC011"
+    name = "metrics-outcome-early"
+    severity = Severity.INFO
+    origin = "spec"
+    summary = f"`{_OUTCOME}` is asked for in a step that others always follow."
+    why = "The outcome is known at the end. Reported earlier, it says what the agent hopes for."
+
+    def applies(self, workflow: Workflow) -> bool:
+        return _OUTCOME in workflow.document.text
+
+    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+        top = step.loop or step
+        if not any(later.index > top.index and "runCondition" not in later.step for later in workflow.steps):
+            return
+        for text in step.prompt_texts:
+            if _OUTCOME in text.text:
+                report(text.pointer, f"Step {one_line(step.id)}: ask for {_OUTCOME} in the last step, not here")
+
+    def examples(self) -> Iterator[Example]:
+        asking, last = step(prompt="Set metrics_outcome to how it went."), step("wrap-up", "Sum up the work.")
+        yield Example(
+            workflow(asking, last, metricsProfile="research"),
+            workflow({**last, "id": "look"}, asking, metricsProfile="research"),
+        )
+
+
+class ModelIdHardcoded(WorkflowRule):
+    code = "LC012"
+    name = "model-id-hardcoded"
+    severity = Severity.WARNING
+    origin = "spec"
+    summary = "A text names a concrete model."
+    why = "Models come and go, and not every host has this one. `modelTier` says how strong a model the work needs."
+
+    def applies(self, workflow: Workflow) -> bool:
+        text = workflow.document.text
+        return any(vendor in text for vendor in _VENDORS)
+
+    def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
+        match = _models().search(text.text)
+        if match is not None:
+            label = f"Step {one_line(step.id)}" if step is not None else text.field
+            report(text.pointer, f"{label}: names the model {one_line(match[0])}; say what is needed with modelTier")
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            workflow(step(prompt="Delegate this to gpt-4o-mini.")),
+            workflow(step(prompt="Delegate this to a helper.", modelTier="lightweight")),
+        )
+
+
+# Few, since each is a look through the whole text; without the first letter where it may be a capital.
+_VENDORS = ("laude-", "gpt-", "GPT-", "Gpt-", "emini-", "lama", "LaMA", "istral-", "-mini")
+
+
+@cache
+def _models() -> re.Pattern[str]:
+    families = (
+        r"claude-(?:\d|instant|opus|sonnet|haiku)",
+        r"gpt-(?:\d|oss)",
+        r"gemini-(?:\d|pro|flash|ultra)",
+        r"(?:code)?llama-?\d",
+        r"mistral-(?:large|medium|small|tiny)",
+        r"o[134]-mini",
+    )
+    return re.compile(rf"(?<![\w./-])(?:{'|'.join(families)})(?:[\w.:-]*\w)?", re.IGNORECASE)
+
+
+RULES: tuple[type[WorkflowRule], ...] = (
+    MetricsProfileMissing,
+    MetricsKeyPartial,
+    MetricsOutcomeEarly,
+    ModelIdHardcoded,
+)

@@ -1,0 +1,218 @@
+"""Fragments and guidance: text that joins a prompt later, or never."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from workrail_lint.base import js
+from workrail_lint.documents.operations import Insert, Operation, Remove, Replace
+from workrail_lint.findings import Fix, Severity
+from workrail_lint.findings.fix import unsafe
+from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.catalog.routine import PLACEHOLDER
+from workrail_lint.systems.workrail.rules import samples
+from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.prompt_shape import MAX_PROMPT
+from workrail_lint.systems.workrail.rules.prose import is_text, label, quoted, step_members
+
+_WHEN = {"var": "mode", "equals": "deep"}
+
+
+def _fragments(step: Step) -> list[dict[str, Any]]:
+    items = step.step.get("promptFragments")
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+
+
+class FragmentBlank(WorkflowRule):
+    code = "PR010"
+    name = "fragment-blank"
+    severity = Severity.ERROR
+    origin = "product"
+    summary = "The text of a prompt fragment is blank."
+    why = "When its condition holds the fragment adds nothing, so whatever it was meant to say is missing."
+
+    def applies(self, workflow: Workflow) -> bool:
+        return "promptFragments" in step_members(workflow)
+
+    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+        for index, item in enumerate(_fragments(step)) if not step.calls_template else ():
+            text = item.get("text")
+            if isinstance(text, str) and text and js.is_blank(text):
+                report(
+                    step.at("promptFragments", index, "text"),
+                    f"{label(step)}: the fragment's text is blank; write it or remove the fragment",
+                )
+
+    def examples(self) -> Iterable[Example]:
+        def fragment(text: str) -> dict[str, Any]:
+            return samples.workflow(samples.step(promptFragments=[{"id": "deep", "when": _WHEN, "text": text}]))
+
+        yield Example(fragment(" "), fragment("Look at the tests as well."))
+
+
+class FragmentUnconditional(WorkflowRule):
+    code = "PR011"
+    name = "fragment-unconditional"
+    severity = Severity.INFO
+    origin = "product"
+    summary = "A prompt fragment has no condition."
+    why = "It is always added, so it could be part of the prompt, where a reader would look for it."
+
+    def applies(self, workflow: Workflow) -> bool:
+        return "promptFragments" in step_members(workflow)
+
+    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+        if step.calls_template:
+            return
+        for index, item in enumerate(_fragments(step)):
+            if "when" not in item:
+                report(
+                    step.at("promptFragments", index),
+                    f"{label(step)}: fragment {quoted(str(item.get('id', '')))} is always added; "
+                    "give it a condition or move its text into the prompt",
+                )
+
+    def examples(self) -> Iterable[Example]:
+        fragment = {"id": "deep", "text": "Look at the tests as well."}
+        yield Example(
+            samples.workflow(samples.step(promptFragments=[fragment])),
+            samples.workflow(samples.step(promptFragments=[{**fragment, "when": _WHEN}])),
+        )
+
+
+class FragmentOnTemplateCall(WorkflowRule):
+    code = "PR012"
+    name = "fragment-on-template-call"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A step that calls a template has prompt fragments."
+    why = "The call is replaced by the routine's steps, and the fragments go with it; nobody ever reads them."
+
+    def applies(self, workflow: Workflow) -> bool:
+        return "promptFragments" in step_members(workflow)
+
+    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+        if step.calls_template and _fragments(step):
+            report(
+                step.at("promptFragments"),
+                f"{label(step)}: the fragments of a step that calls a template are dropped; "
+                "put them on a step of its own",
+                on_name=True,
+            )
+
+    def examples(self) -> Iterable[Example]:
+        call = {"templateId": "wr.templates.routine.execution-simulation"}
+        fragments = [{"id": "deep", "when": _WHEN, "text": "Look at the tests as well."}]
+        bad = samples.step("simulate", None, templateCall=call, promptFragments=fragments)
+        good = samples.step("simulate", None, templateCall=call)
+        yield Example(samples.workflow(samples.step(), bad), samples.workflow(samples.step(), good))
+
+
+class GuidanceBlank(WorkflowRule):
+    code = "PR028"
+    name = "guidance-blank"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "An item of a step's guidance is blank."
+    why = "It is an empty bullet: most likely a line that was meant to be filled in or removed."
+    fix = "Remove the item."
+    fix_safety = "unsafe"
+
+    def applies(self, workflow: Workflow) -> bool:
+        return "guidance" in step_members(workflow)
+
+    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+        items = step.step.get("guidance")
+        for index, item in enumerate(items if isinstance(items, list) else ()):
+            if isinstance(item, str) and js.is_blank(item):
+                pointer = step.at("guidance", index)
+                report(
+                    pointer,
+                    f"{label(step)}: this item of guidance is blank; fill it or remove it",
+                    fix=unsafe("remove the item", Remove(pointer)),
+                )
+
+    def examples(self) -> Iterable[Example]:
+        good = samples.workflow(samples.step(guidance=["Prefer evidence."]))
+        yield Example(samples.workflow(samples.step(guidance=["Prefer evidence.", ""])), good, good)
+
+
+class GuidanceNotDelivered(WorkflowRule):
+    code = "PR036"
+    name = "guidance-not-delivered"
+    severity = Severity.INFO
+    origin = "runtime"
+    summary = "Guidance or metaGuidance is present, which the engine's token-based execution never shows."
+    why = "The text is hashed with the workflow, but an agent never reads it. What matters has to be in a prompt."
+    fix = "Move the guidance of a step into its prompt."
+    fix_safety = "unsafe"
+
+    def applies(self, workflow: Workflow) -> bool:
+        return "metaGuidance" in workflow.definition or "guidance" in step_members(workflow)
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        if workflow.definition.get("metaGuidance"):
+            report(
+                "/metaGuidance",
+                "No agent reads metaGuidance in token-based execution; say what matters in the prompts",
+                on_name=True,
+            )
+
+    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+        guidance = step.step.get("guidance")
+        if guidance and step.kind == "standard" and not step.calls_template:
+            report(
+                step.at("guidance"),
+                f"{label(step)}: no agent reads guidance in token-based execution; move it into the prompt",
+                fix=_moved(step, [item for item in guidance if is_text(item)], workflow),
+                on_name=True,
+            )
+
+    def examples(self) -> Iterable[Example]:
+        moved = samples.workflow(samples.step(prompt="Describe what you see.\n\n- Prefer evidence."))
+        yield Example(samples.workflow(samples.step(guidance=["Prefer evidence."])), moved, moved)
+        blocks = {"goal": "Describe what you see."}
+        in_blocks = samples.workflow(
+            samples.step(prompt=None, promptBlocks={**blocks, "constraints": ["Prefer evidence."]})
+        )
+        yield Example(
+            samples.workflow(samples.step(prompt=None, promptBlocks=blocks, guidance=["Prefer evidence."])),
+            in_blocks,
+            in_blocks,
+        )
+        yield Example(samples.workflow(metaGuidance=["Prefer evidence."]), samples.workflow())
+
+
+def _moved(step: Step, items: list[str], workflow: Workflow) -> Fix | None:
+    """The guidance as bullets behind the prompt, or as constraints of its blocks."""
+    if any("{{" in item and "wr." in item.lower() for item in items):
+        return None  # a token that stood idle there would be looked at in a prompt
+    if workflow.is_routine and any(PLACEHOLDER.search(item) for item in items):
+        return None  # and so would braces, which in the prompt of a routine ask every caller for an argument
+    prompt, blocks = step.step.get("prompt"), step.step.get("promptBlocks")
+    operations: list[Operation] = []
+    if items and isinstance(prompt, str) and blocks is None:
+        text = prompt.rstrip() + "\n\n" + "\n".join(f"- {item}" for item in items)
+        if len(text) > MAX_PROMPT:
+            return None
+        operations.append(Replace(step.at("prompt"), text))
+    elif items and isinstance(blocks, dict) and prompt is None:
+        constraints = blocks.get("constraints")
+        if isinstance(constraints, list):
+            place = step.at("promptBlocks", "constraints")
+            operations += [Insert(place, None, len(constraints) + at, item) for at, item in enumerate(items)]
+        else:
+            operations.append(Insert(step.at("promptBlocks"), "constraints", None, list(items)))
+    elif items:
+        return None
+    return unsafe("move it into the prompt", *operations, Remove(step.at("guidance")))
+
+
+RULES: tuple[type[WorkflowRule], ...] = (
+    FragmentBlank,
+    FragmentUnconditional,
+    FragmentOnTemplateCall,
+    GuidanceBlank,
+    GuidanceNotDelivered,
+)

@@ -1,0 +1,137 @@
+"""Prompts that say the same thing again in several steps."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from workrail_lint.base import js
+from workrail_lint.findings import Severity
+from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.compiler.nodes import one_line
+from workrail_lint.systems.workrail.rules import samples
+from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.prose import label, listing, prompts, quoted, step_members
+
+_LONG = 60
+_OFTEN = 3
+_ALIKE = 0.8
+# What two variants of one step may differ in.
+_VARIABLE = frozenset(("id", "title", "prompt", "promptBlocks", "runCondition", "promptFragments"))
+
+
+class PromptBoundaryBoilerplate(WorkflowRule):
+    code = "PR023"
+    name = "prompt-boundary-boilerplate"
+    severity = Severity.INFO
+    origin = "spec"
+    summary = f"One sentence of at least {_LONG} characters stands in {_OFTEN} or more prompts."
+    why = "Repeated text is read past by agents and drifts apart when one copy is edited."
+
+    def applies(self, workflow: Workflow) -> bool:
+        return len(workflow.all_steps) >= _OFTEN
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        found = prompts(workflow)
+        # Most workflows repeat nothing, and then there is no need to know who says what.
+        often = {sentence for sentence, count in _repeated(found.sentences(_LONG)).items() if count >= _OFTEN}
+        users: dict[str, dict[str, str]] = {}
+        for sentence, step, text in found.owned_sentences(_LONG) if often else ():
+            if sentence in often:
+                users.setdefault(sentence, {}).setdefault(step.id, text.pointer)
+        groups: dict[tuple[str, ...], list[str]] = {}
+        for sentence, places in users.items():
+            if len(places) >= _OFTEN and len(sentence) >= _LONG:
+                groups.setdefault(tuple(places), []).append(sentence)
+        for names, shared in groups.items():
+            more = f" and {len(shared) - 1} more" if len(shared) > 1 else ""
+            report(
+                users[shared[0]][names[0]],
+                f"The sentence {quoted(shared[0])}{more} can be read in {len(names)} prompts ({listing(names)}); "
+                "say it once, or in words of the step's own",
+            )
+
+    def examples(self) -> Iterable[Example]:
+        same = "Do not edit any file in this step, and hand over before you start the next one."
+        names = ("look", "plan", "check")
+        yield Example(
+            samples.workflow(*(samples.step(f"{name}-it", f"{name.title()}. {same}") for name in names)),
+            samples.workflow(*(samples.step(f"{name}-it", f"{name.title()} carefully.") for name in names)),
+        )
+
+
+def _repeated(sentences: list[str]) -> dict[str, int]:
+    """How often each sentence occurs; nothing when none does twice."""
+    return Counter(sentences) if len(set(sentences)) < len(sentences) else {}
+
+
+class PromptVariantDuplication(WorkflowRule):
+    code = "PR024"
+    name = "prompt-variant-duplication"
+    severity = Severity.INFO
+    origin = "spec"
+    summary = "Two steps have nearly the same prompt and differ only in when they run."
+    why = "The shared part has to be kept in step by hand. One step with conditional fragments has it once."
+
+    def applies(self, workflow: Workflow) -> bool:
+        return "runCondition" in step_members(workflow)
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        lists = [workflow.steps, *(step.body for step in workflow.steps if step.body)]
+        for steps in lists:
+            for first, second in _variants([step for step in steps if _is_variant(step)]):
+                report(
+                    second.at("runCondition"),
+                    f"{label(second)}: says almost the same as step {one_line(first.id)} under another condition; "
+                    "make it one step with promptFragments for the difference",
+                    on_name=True,
+                )
+
+    def examples(self) -> Iterable[Example]:
+        def depth(name: str, *more: str) -> dict[str, Any]:
+            lines = ["Read the change.", "List every file it touches.", "Name the riskiest one.", "Say why.", "Stop."]
+            condition = {"var": "depth", "equals": name}
+            return samples.step(f"read-{name}", "\n".join([*lines, *more]), runCondition=condition)
+
+        fragment = {"id": "deep", "when": {"var": "depth", "equals": "deep"}, "text": "Read the tests too."}
+        yield Example(
+            samples.workflow(depth("quick"), depth("deep", "Read the tests too.")),
+            samples.workflow(samples.step(promptFragments=[fragment])),
+        )
+
+
+def _is_variant(step: Step) -> bool:
+    return step.kind == "standard" and not step.calls_template and "runCondition" in step.step
+
+
+def _variants(steps: list[Step]) -> Iterator[tuple[Step, Step]]:
+    """Each later step with the first earlier one it nearly repeats."""
+    lines: dict[str, set[str]] = {}  # of the prompts that are compared
+    for index, step in enumerate(steps):
+        for before in steps[:index]:
+            if _same_otherwise(before.step, step.step) and _alike(_lines(before, lines), _lines(step, lines)):
+                yield before, step
+                break
+
+
+def _lines(step: Step, known: dict[str, set[str]]) -> set[str]:
+    lines = known.get(step.pointer)
+    if lines is None:
+        lines = known[step.pointer] = set(step.prompt.split("\n")) - {""}
+    return lines
+
+
+def _alike(first: set[str], second: set[str]) -> bool:
+    return len(first & second) > _ALIKE * max(len(first), len(second))
+
+
+def _same_otherwise(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    if not (one.keys() ^ other.keys()) <= _VARIABLE:
+        return False
+    return not js.deep_equal(one["runCondition"], other["runCondition"]) and all(
+        js.deep_equal(one[name], other[name]) for name in one if name not in _VARIABLE
+    )
+
+
+RULES: tuple[type[WorkflowRule], ...] = (PromptBoundaryBoilerplate, PromptVariantDuplication)

@@ -1,0 +1,376 @@
+"""How prompts speak: wording that lets an agent off, narrates the machine, or leaves out what it must hand in."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from workrail_lint.findings import Severity
+from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.compiler.nodes import one_line
+from workrail_lint.systems.workrail.rules import samples
+from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.prose import (
+    Hit,
+    Pattern,
+    Search,
+    label,
+    prompts,
+    quoted,
+    sentence_at,
+    step_members,
+)
+
+_LAZY = Search(
+    ("if appropriate", "minimal pass", "light scan", "you may", "smallest", "cheapest"),
+    r"\b(?:if appropriate|minimal pass|light scan|you may(?! (?:not|only|never)\b)|smallest(?! \w+ly\b)|cheapest)\b",
+)
+# What keeps "the smallest …" from meaning "nothing": a floor in the same sentence.
+_FLOORS = (
+    "at least",
+    "correct",
+    "credible",
+    "enough to",
+    "must",
+    "necessary",
+    "needed",
+    "record why",
+    "required",
+    "sufficient",
+    "that can",
+    "that meet",
+    "that prove",
+    "that satisf",
+    "that show",
+    "that still",
+)
+
+
+def _has_floor(sentence: str) -> bool:
+    low = f" {sentence.lower()}"
+    return any(f" {floor}" in low for floor in _FLOORS)
+
+
+class PromptLazyWording(WorkflowRule):
+    code = "PR019"
+    name = "prompt-lazy-wording"
+    severity = Severity.INFO
+    origin = "spec"
+    summary = "A prompt invites the least possible effort and sets no floor."
+    why = (
+        "An agent takes 'if appropriate' or 'a light scan' as leave to skip. A floor in the same sentence prevents it."
+    )
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        loose: dict[str, dict[str, Hit]] = {}
+        for hit in prompts(workflow).hits(_LAZY):
+            found = loose.setdefault(hit.text.pointer, {})
+            if hit.phrase not in found and not _has_floor(sentence_at(hit.text.text, hit.start)):
+                found[hit.phrase] = hit
+        for pointer, found in loose.items():
+            if not found:
+                continue
+            hits = sorted(found.values(), key=lambda hit: hit.start)
+            shown = ", ".join(one_line(hit.phrase) for hit in hits)
+            report(
+                pointer,
+                f"{label(hits[0].step)}: {shown} lets the agent do next to nothing; say what must be done at least",
+            )
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(
+            samples.workflow(samples.step(prompt="Do a light scan of the module.")),
+            samples.workflow(
+                samples.step(prompt="Do a light scan of the module that names at least every public function.")
+            ),
+        )
+
+
+_VOICES = (
+    "the agent should ",
+    "the agent will ",
+    "the agent must ",
+    "the agent needs to ",
+    "this step will ",
+    "this step should ",
+    "provide a loop control artifact",
+    "provide a loop-control artifact",
+    "input contract:",
+)
+_VOICE_STARTS = "tTpPiI"
+_OPENINGS = ("/prompt", "/promptBlocks/goal", "/promptBlocks/goal/0/text")
+_MARKUP = " \t\n#*>_`-"
+
+
+class PromptEngineVoice(WorkflowRule):
+    code = "PR020"
+    name = "prompt-engine-voice"
+    severity = Severity.INFO
+    origin = "spec"
+    summary = "A prompt opens by narrating the machinery instead of addressing the agent."
+    why = "The reader of a prompt is the agent. A text about 'the agent' or 'this step' is followed less closely."
+
+    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+        opening = next((text for text in step.prompt_texts if text.pointer.endswith(_OPENINGS)), None)
+        if opening is None:
+            return
+        start = opening.text[:64].lstrip(_MARKUP)
+        if start[:1] in _VOICE_STARTS and start.lower().startswith(_VOICES):
+            report(
+                opening.pointer,
+                f"{label(step)}: the prompt opens with {quoted(start)}; tell the agent directly what to do",
+            )
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(
+            samples.workflow(samples.step(prompt="The agent should review the change.")),
+            samples.workflow(samples.step(prompt="Review the change.")),
+        )
+
+
+_SELF_CERTIFY = Search(
+    ("stillfuzzy", "contextauditneeded", "confident"),
+    r"\b(?:set|record|report|mark|return|decide|declare|determine|output|emit|state|capture|update|provide|give|indicate)\b"
+    r"[^.\n\0]{0,40}\b(?:stillfuzzy|contextauditneeded)\b"
+    r"|\b(?:stillfuzzy|contextauditneeded)`?\s*(?:[=:]|\bto\b)"
+    r"|\b(?:is)?confident`?\s*(?:[=:]|\bto\b)\s*`?true\b",
+    before=48,
+)
+_BULLET = Pattern(r"[ \t]*(?:[-*•]|\d+[.)])\s")
+_SCALE = Pattern(r"\d\s?(?:-|–|\.\.|to|/)\s?\d|\b[01]\s?=|\bscore")
+
+
+def _has_rubric(prompt: str) -> bool:
+    """Whether a prompt lists at least two dimensions to be scored."""
+    lines = [line for line in prompt.lower().split("\n") if _BULLET().match(line)]
+    return sum(bool(_SCALE().search(line)) or ("low" in line and "high" in line) for line in lines) > 1
+
+
+class PromptSelfCertify(WorkflowRule):
+    code = "PR021"
+    name = "prompt-self-certify"
+    severity = Severity.WARNING
+    origin = "spec"
+    summary = "A prompt asks for a bare flag of self-assessment without a rubric behind it."
+    why = (
+        "Asked whether it is still unsure, an agent says no. A rubric of at least two scored dimensions makes it look "
+        "before it answers."
+    )
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        seen: set[str] = set()
+        for hit in prompts(workflow).hits(_SELF_CERTIFY):
+            step, text = hit.step, hit.text
+            if text.pointer in seen or step.step.get("assessmentRefs") or _has_rubric(step.prompt):
+                continue
+            seen.add(text.pointer)
+            report(
+                text.pointer,
+                f"{label(step)}: {quoted(hit.phrase)} asks the agent to certify itself; "
+                "list at least two dimensions to score and derive the flag from them",
+            )
+
+    def examples(self) -> Iterable[Example]:
+        rubric = "Score each dimension:\n- Scope known: 0-2\n- Evidence read: 0-2\nSet stillFuzzy = true below 3."
+        yield Example(
+            samples.workflow(samples.step(prompt="Set stillFuzzy = true or false.")),
+            samples.workflow(samples.step(prompt=rubric)),
+        )
+
+
+class PromptProtocolMissing(WorkflowRule):
+    code = "PR022"
+    name = "prompt-protocol-missing"
+    severity = Severity.WARNING
+    origin = "spec"
+    summary = "A step requires an artifact that its prompt does not mention."
+    why = (
+        "What the system adds behind a prompt lists members, not what belongs into them. A prompt that never speaks of "
+        "the artifact leaves that to chance; for an assessment, whose dimensions come with a purpose, it is advice."
+    )
+
+    def applies(self, workflow: Workflow) -> bool:
+        return not step_members(workflow).isdisjoint(("outputContract", "assessmentRefs"))
+
+    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+        if step.calls_template or step.kind != "standard":
+            return
+        contract, refs = step.contract, step.step.get("assessmentRefs")
+        if contract is not None and contract in workflow.catalog.contracts:
+            pack = workflow.catalog.contracts[contract]
+            names = (
+                pack.artifact_kind,
+                contract,
+                pack.artifact_kind.rpartition(".")[2],
+                *pack.schema.get("properties", ()),
+            )
+            pointer, kind, severity = step.at("outputContract"), pack.artifact_kind, Severity.WARNING
+        elif contract is None and isinstance(refs, list) and refs:
+            names = ("assessment", "dimension", *_assessment_names(workflow, refs))
+            # Every dimension is spelled out behind the prompt anyway.
+            pointer, kind, severity = step.at("assessmentRefs"), "wr.assessment", Severity.INFO
+        else:
+            return
+        if names[0] in step.prompt:
+            return
+        prompt = step.prompt.lower()
+        if not any(_is_named(name, prompt) for name in names if name != "kind"):
+            report(
+                pointer,
+                f"{label(step)}: the prompt mentions neither the {kind} artifact it requires nor any of its fields; "
+                "say what to hand in",
+                severity=severity,
+            )
+
+    def examples(self) -> Iterable[Example]:
+        def reviewed(prompt: str) -> dict[str, Any]:
+            return samples.workflow(
+                samples.step(prompt=prompt, outputContract={"contractRef": "wr.contracts.review_verdict"})
+            )
+
+        yield Example(
+            reviewed("Look at the change."),
+            reviewed("Look at the change, then hand in a wr.review_verdict artifact."),
+        )
+
+
+def _is_named(name: str, prompt: str) -> bool:
+    """Whether a lower-case prompt has a name as it is written in JSON, or as words."""
+    return name.lower() in prompt or re.sub(r"(?<=[a-z])(?=[A-Z])|[_-]", " ", name).lower() in prompt
+
+
+def _assessment_names(workflow: Workflow, refs: list[Any]) -> Iterator[str]:
+    declared = workflow.definition.get("assessments")
+    for item in declared if isinstance(declared, list) else ():
+        if isinstance(item, dict) and item.get("id") in refs:
+            yield str(item["id"])
+            for dimension in item.get("dimensions") or ():
+                if isinstance(dimension, dict) and isinstance(dimension.get("id"), str):
+                    yield dimension["id"]
+
+
+_SPAWN = Search(
+    ("spawn", "launch", "dispatch", "delegat"),
+    r"\b(?:spawn|launch|dispatch|delegate (?:\w+ )?to)\s+(?:(?:all|at most|up to|exactly|about)\s+)?"
+    r"(?:[2-9]\d*|1\d+|two|three|four|five|six|seven|eight|nine|ten|several|multiple|many|a few|some)\b"
+    r"(?:\s+or\s+\w+)?(?:\s+[\w-]+){0,4}?\s+(?:executors|sub-?agents|agents|helpers|workers|delegates|assistants)\b",
+)
+_MECHANISM = ("workrail executor", "tool", "spawn_agent", "mcp", "routine-", "workflowid")
+_PARALLELISM = (
+    "parallel",
+    "simultaneous",
+    "concurrent",
+    "sequential",
+    "at once",
+    "at the same time",
+    "in turn",
+    "one after",
+    "one at a time",
+    "one by one",
+    "side by side",
+)
+
+
+class PromptDelegationAmbiguous(WorkflowRule):
+    code = "PR025"
+    name = "prompt-delegation-ambiguous"
+    severity = Severity.INFO
+    origin = "lock"
+    summary = "A prompt asks for several helpers but does not say with what, or whether at the same time."
+    why = "Left open, one run starts them side by side, the next one after another, and a third only pretends to."
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        seen: set[str] = set()
+        for hit in prompts(workflow).hits(_SPAWN):
+            step, text = hit.step, hit.text
+            if text.pointer in seen:
+                continue
+            seen.add(text.pointer)
+            prompt = step.prompt.lower()
+            missing = [
+                what
+                for what, words in (("the mechanism", _MECHANISM), ("whether they run in parallel", _PARALLELISM))
+                if not any(word in prompt for word in words)
+            ]
+            if missing:
+                report(
+                    text.pointer, f"{label(step)}: {quoted(hit.phrase)} leaves open {' and '.join(missing)}; name it"
+                )
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(
+            samples.workflow(samples.step(prompt="Spawn 3 executors and merge what they report.")),
+            samples.workflow(samples.step(prompt="Spawn 3 WorkRail Executors in parallel and merge what they report.")),
+        )
+
+
+def _may_be_code(text: str) -> bool:
+    return "=>" in text or "fun " in text or ("=" in text and ")" in text)
+
+
+_CODE = Pattern(r"\bfun \w+\(|\b\w+\([^()]*\)\s*=(?!=)|=>")
+
+
+class MetaGuidancePseudoCode(WorkflowRule):
+    code = "PR026"
+    name = "meta-guidance-pseudo-code"
+    severity = Severity.WARNING
+    origin = "spec"
+    summary = "An item of metaGuidance is written as code."
+    why = "Nothing runs it. Rules for an agent work as plain sentences; pseudo-code only looks as if it were enforced."
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        items = workflow.definition.get("metaGuidance")
+        for index, item in enumerate(items if isinstance(items, list) else ()):
+            match = _CODE().search(item) if isinstance(item, str) and _may_be_code(item) else None
+            if match is not None:
+                report(
+                    f"/metaGuidance/{index}",
+                    f"The item holds code ({quoted(match[0])}), which nothing runs; say it as a rule",
+                )
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(
+            samples.workflow(metaGuidance=["fun adapt(depth) = depth > 2 ? 'deep' : 'quick'"]),
+            samples.workflow(metaGuidance=["Go deep when the change touches more than two modules."]),
+        )
+
+
+_MANY_QUESTIONS = 5
+
+
+class ClarificationHeavy(WorkflowRule):
+    code = "PR027"
+    name = "clarification-heavy"
+    severity = Severity.INFO
+    origin = "spec"
+    summary = f"A workflow asks more than {_MANY_QUESTIONS} clarification questions."
+    why = "A user who has to answer a questionnaire first gives up, or answers anything."
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        questions = workflow.definition.get("clarificationPrompts")
+        if isinstance(questions, list) and len(questions) > _MANY_QUESTIONS:
+            report(
+                "/clarificationPrompts",
+                f"{len(questions)} questions before any work starts; keep those that change what happens, "
+                f"at most {_MANY_QUESTIONS}",
+                on_name=True,
+            )
+
+    def examples(self) -> Iterable[Example]:
+        questions = [f"What is the answer to question {number}?" for number in range(1, 7)]
+        yield Example(
+            samples.workflow(clarificationPrompts=questions), samples.workflow(clarificationPrompts=questions[:3])
+        )
+
+
+RULES: tuple[type[WorkflowRule], ...] = (
+    PromptLazyWording,
+    PromptEngineVoice,
+    PromptSelfCertify,
+    PromptProtocolMissing,
+    PromptDelegationAmbiguous,
+    MetaGuidancePseudoCode,
+    ClarificationHeavy,
+)

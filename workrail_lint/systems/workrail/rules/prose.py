@@ -1,0 +1,244 @@
+"""What rules about author text share: the prompts in one piece, sentences, quoting, and cheap looks at a workflow.
+
+Searching twenty kilobytes for one word costs as much as a whole rule may. So all prompts are searched at once, each
+word once for all rules, and a pattern is tried only around the places where its word was found.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from workrail_lint.base import js
+from workrail_lint.documents import pointer as pointers
+from workrail_lint.documents.operations import Replace
+from workrail_lint.findings.fix import unsafe
+from workrail_lint.systems.workrail.compiler.nodes import one_line, step_name
+
+if TYPE_CHECKING:
+    from workrail_lint.findings import Finding, Fix
+    from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow
+
+_SHOWN = 60
+# Beyond this nobody would call it one sentence, or one phrase.
+_SENTENCE = 400
+_BEHIND = 96
+_ENDS = (". ", "! ", "? ", "\n", "\r")
+
+
+class Pattern:
+    """A regular expression that is compiled when it is first used: most documents never need it."""
+
+    __slots__ = ("_compiled", "flags", "source")
+
+    def __init__(self, source: str, flags: int = 0) -> None:
+        self.source = source
+        self.flags = flags
+        self._compiled: re.Pattern[str] | None = None
+
+    def __call__(self) -> re.Pattern[str]:
+        if self._compiled is None:
+            self._compiled = re.compile(self.source, self.flags)
+        return self._compiled
+
+
+class Search:
+    """A lower-case pattern, and words one of which is in everything it matches.
+
+    `before` says how far in front of its word a match may begin; mostly it begins with the word.
+    """
+
+    __slots__ = ("before", "pattern", "words")
+
+    def __init__(self, words: tuple[str, ...], pattern: str, before: int = 0) -> None:
+        self.words = words
+        self.pattern = Pattern(pattern)
+        self.before = before
+
+
+class Hit:
+    """A phrase that was found in a prompt text."""
+
+    __slots__ = ("phrase", "start", "step", "text")
+
+    def __init__(self, step: Step, text: Text, phrase: str, start: int) -> None:
+        self.step = step
+        self.text = text
+        self.phrase = phrase
+        self.start = start
+
+
+class Prompts:
+    """All prompt texts of a workflow in lower case and in one piece. Steps that only call a template have none."""
+
+    __slots__ = ("_found", "_low", "_owners", "_starts")
+
+    def __init__(self, workflow: Workflow) -> None:
+        self._owners = [
+            (step, text) for step in workflow.all_steps if not step.calls_template for text in step.prompt_texts
+        ]
+        # No pattern matches the separator, so no match runs over from one text into the next.
+        self._low = "\0".join([text.text for _, text in self._owners]).lower()
+        self._starts: list[int] | None = None
+        self._found: dict[str, list[int]] = {}
+
+    def hits(self, search: Search) -> Iterator[Hit]:
+        """What a search finds, in the order of its words, nothing twice."""
+        seen: set[int] = set()
+        for word in search.words:
+            for place in self._places(word):
+                match = self._match(search, place)
+                if match is not None and match.start() not in seen:
+                    seen.add(match.start())
+                    yield self._hit(match)
+
+    def _match(self, search: Search, place: int) -> re.Match[str] | None:
+        if not search.before:
+            return search.pattern().match(self._low, place)
+        start = max(0, place - search.before)
+        start = max(start, self._low.rfind("\0", start, place) + 1)
+        end = place + _BEHIND
+        for match in search.pattern().finditer(self._low, start, end):
+            # What ends with the stretch looked at may have been cut off by it.
+            if match.end() > place and (match.end() < end or end >= len(self._low)):
+                return match
+        return None
+
+    def first(self, *searches: Search) -> Hit | None:
+        return next((hit for search in searches for hit in self.hits(search)), None)
+
+    def sentences(self, at_least: int) -> list[str]:
+        """The sentences of some length. A line break ends one too, as lists need no full stop."""
+        together = "\n".join([text.text for _, text in self._owners if len(text.text) >= at_least])
+        return _sentences(together, at_least)
+
+    def owned_sentences(self, at_least: int) -> Iterator[tuple[str, Step, Text]]:
+        """The same, with where they stand."""
+        for step, text in self._owners:
+            for sentence in _sentences(text.text, at_least):
+                yield sentence, step, text
+
+    def _places(self, word: str) -> list[int]:
+        """Where a word stands; looked for once, whoever asks."""
+        found = self._found.get(word)
+        if found is None:
+            found = self._found[word] = []
+            place = self._low.find(word)
+            while place >= 0:
+                found.append(place)
+                place = self._low.find(word, place + 1)
+        return found
+
+    def _offsets(self) -> list[int]:
+        """Where each text starts."""
+        if self._starts is None:
+            self._starts = []
+            offset = 0
+            for _, text in self._owners:
+                self._starts.append(offset)
+                offset += len(text.text.lower()) + 1
+        return self._starts
+
+    def _hit(self, match: re.Match[str]) -> Hit:
+        offsets = self._offsets()
+        index = bisect_right(offsets, match.start()) - 1
+        step, text = self._owners[index]
+        start = match.start() - offsets[index]
+        # Lower-casing a few letters makes two of one; then the places do not fit the original.
+        phrase = text.text[start : start + len(match[0])]
+        return Hit(step, text, phrase if phrase.lower() == match[0] else match[0], start)
+
+
+def _sentences(text: str, at_least: int) -> list[str]:
+    found: list[str] = []
+    for line in text.split("\n"):
+        if len(line) >= at_least:
+            plain = line.replace("! ", ". ").replace("? ", ". ")
+            found += [piece.strip(" .!?") for piece in plain.split(". ") if len(piece) >= at_least]
+    return found
+
+
+@lru_cache(maxsize=4)
+def prompts(workflow: Workflow) -> Prompts:
+    return Prompts(workflow)
+
+
+@lru_cache(maxsize=4)
+def author_text(workflow: Workflow) -> str:
+    """Everything an author wrote for somebody to read, in one piece."""
+    texts = [text.text for text in workflow.top_texts]
+    for step in workflow.all_steps:
+        texts += [text.text for text in step.texts]
+    return "\n".join(texts)
+
+
+@lru_cache(maxsize=4)
+def step_members(workflow: Workflow) -> frozenset[str]:
+    """The names of all members that some step has."""
+    return frozenset().union(*[step.step for step in workflow.all_steps])
+
+
+@lru_cache(maxsize=4)
+def has_braces(workflow: Workflow) -> bool:
+    """Whether some text of a step has what a token starts with."""
+    if "{{" not in author_text(workflow):
+        return False
+    return any("{{" in text.text for step in workflow.all_steps for text in step.texts)
+
+
+def sentence_at(text: str, position: int) -> str:
+    """The sentence around a position."""
+    start = max(0, position - _SENTENCE)
+    start = max([start, *(at + len(end) for end in _ENDS if (at := text.rfind(end, start, position)) >= 0)])
+    stop = position + _SENTENCE
+    return text[start : min([stop, *(at for end in _ENDS if (at := text.find(end, position, stop)) >= 0)])]
+
+
+def quoted(text: str) -> str:
+    """Author text for a message: on one line, and not longer than a glance."""
+    flat = " ".join(text.split())
+    return one_line(flat if len(flat) <= _SHOWN else f"{flat[: _SHOWN - 1]}…")
+
+
+def listing(names: Iterable[object]) -> str:
+    """Names that an author chose, in a message."""
+    return ", ".join(map(one_line, names)) or "(none)"
+
+
+def label(step: Step) -> str:
+    """How a message about a step starts."""
+    inside = f" (in loop {one_line(step.loop.id)})" if step.loop is not None else ""
+    return f"Step {step_name(step.id, step.pointer)}{inside}"
+
+
+def is_reported(name: str, pointer: str, workflow: Workflow) -> bool:
+    """Whether an earlier phase already told this about a place."""
+    return any(finding.name == name and finding.pointer == pointer for finding in workflow.found)
+
+
+def value_at(root: object, pointer: str) -> object:
+    """The value at a pointer, None when there is none."""
+    try:
+        return pointers.resolve(root, pointer)
+    except (KeyError, ValueError):
+        return None
+
+
+def use_suggestion(finding: Finding, workflow: Workflow) -> Fix | None:
+    """Replace the name at the finding's place by the nearest known one.
+
+    What came out of a template stands in no text of this document: there the place is the whole call.
+    """
+    suggestion = finding.details.get("suggestion")
+    authored = value_at(workflow.definition, finding.pointer)
+    if not isinstance(suggestion, str) or not isinstance(authored, str) or authored == suggestion:
+        return None
+    return unsafe(f"use {one_line(suggestion)}", Replace(finding.pointer, suggestion))
+
+
+def is_text(value: object) -> bool:
+    """Whether a value is a text with something in it."""
+    return isinstance(value, str) and not js.is_blank(value)

@@ -1,0 +1,336 @@
+"""RF: what a workflow says about its own steps, about files, and about other workflows."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from workrail_lint.documents.operations import Remove, Replace
+from workrail_lint.findings import Fix, Severity
+from workrail_lint.findings.fix import unsafe
+from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.compiler.nodes import one_line
+from workrail_lint.systems.workrail.references import inside
+from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
+
+if TYPE_CHECKING:
+    from workrail_lint.findings import Finding
+
+# The folders that an installed engine package consists of; files beside them are published with any package.
+PUBLISHED_ROOTS = ("dist", "spec", "workflows")
+_AUTHORING_FILE = r"workflow[._-]?schema|authoring[._-]spec|provenance"
+# "Review workflow" is how workflows are named; what they are about shows in the plural or in what is done to them.
+_ABOUT_AUTHORING = (
+    r"\bauthor(?:s|ing)?\b|\bworkflows\b|\bworkflow (?:definition|file|schema|quality)"
+    r"|\b(?:creat|design|writ|validat|lint|moderni[sz])\w* (?:an? |the )?(?:new )?workflow\b"
+)
+
+
+# -------------------------------------------------------------------------------------------- loop bodies
+
+
+class LoopBodyMissingStep(WorkflowRule):
+    code = "RF001"
+    name = "loop-body-missing-step"
+    severity = Severity.ERROR
+    origin = "struct"
+    summary = "A loop's `body` names a step that does not exist at the top level."
+    why = "There is nothing to repeat, and the engine refuses the workflow."
+    fix = "Name the existing step whose id is closest."
+    fix_safety = "unsafe"
+
+    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+        ident = finding.details.get("suggestion")
+        return unsafe(f"name {one_line(ident)}", Replace(finding.pointer, ident)) if isinstance(ident, str) else None
+
+    def examples(self) -> Iterator[Example]:
+        good = workflow(step("collect"), {**loop(), "body": "collect"})
+        yield Example(workflow(step("collect"), {**loop(), "body": "colect"}), good, good)
+
+
+class LoopBodyRefIsLoop(WorkflowRule):
+    code = "RF002"
+    name = "loop-body-ref-is-loop"
+    severity = Severity.ERROR
+    origin = "struct"
+    summary = "A loop's `body` names a loop."
+    why = "Loops do not nest, not even by reference."
+
+    def examples(self) -> Iterator[Example]:
+        inner = loop(ident="inner")
+        yield Example(
+            workflow(step(), inner, {**loop(ident="outer"), "body": "inner"}),
+            workflow(step(), inner, {**loop(ident="outer"), "body": "first-step"}),
+        )
+
+
+class LoopBodyRefTemplate(WorkflowRule):
+    code = "RF003"
+    name = "loop-body-ref-template"
+    severity = Severity.ERROR
+    origin = "compile"
+    summary = "A loop's `body` names a step that calls a template."
+    why = (
+        "The compiler replaces the calling step by the routine's steps, so that its id is gone when loops are resolved."
+    )
+
+    def examples(self) -> Iterator[Example]:
+        call = step("probe", None, templateCall={"templateId": "wr.templates.routine.execution-simulation"})
+        yield Example(
+            workflow(step(), call, {**loop(), "body": "probe"}),
+            workflow(step(), call, {**loop(), "body": "first-step"}),
+        )
+
+
+# ------------------------------------------------------------------------------------------------- files
+
+
+class ReferenceIdDuplicate(WorkflowRule):
+    code = "RF004"
+    name = "reference-id-duplicate"
+    severity = Severity.ERROR
+    origin = "struct"
+    summary = "Two references have the same id."
+    why = "A reference is found by its id. Of two with one id, only one can ever be meant."
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(
+            workflow(references=[_reference("api", "docs/a.md"), _reference("api", "docs/b.md")]),
+            workflow(references=[_reference("api", "docs/a.md"), _reference("api-v2", "docs/b.md")]),
+        )
+
+
+class ReferenceMissingFile(WorkflowRule):
+    code = "RF005"
+    name = "reference-missing-file"
+    severity = Severity.WARNING
+    origin = "runtime"
+    summary = "The file a reference names does not exist below the workspace."
+    why = "The engine starts the run all the same, marks the reference as unresolved, and the agent works without it."
+
+    def applies(self, workflow: Workflow) -> bool:
+        return workflow.workspace is not None and "references" in workflow.definition
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        for pointer, source, path in _workspace_files(workflow):
+            if not os.path.lexists(path):
+                report(f"{pointer}/source", f"the referenced file {one_line(source)} does not exist in the workspace")
+
+    def examples(self) -> Iterator[Example]:
+        files: dict[str, Any] = {"docs/api.md": "The interface.\n"}
+        yield Example(
+            workflow(references=[_reference("api", "docs/apl.md")]),
+            workflow(references=[_reference("api", "docs/api.md")]),
+            files=files,
+        )
+
+
+class ReferenceIsDirectory(WorkflowRule):
+    code = "RF006"
+    name = "reference-is-directory"
+    severity = Severity.WARNING
+    origin = "runtime"
+    summary = "A reference names something that is no regular file."
+    why = "Only files are resolved; a folder is treated like a file that does not exist."
+
+    def applies(self, workflow: Workflow) -> bool:
+        return workflow.workspace is not None and "references" in workflow.definition
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        for pointer, source, path in _workspace_files(workflow):
+            if os.path.lexists(path) and not os.path.isfile(path):
+                what = "is a folder" if os.path.isdir(path) else "is no regular file"
+                report(f"{pointer}/source", f"the reference {one_line(source)} {what}; name a file")
+
+    def examples(self) -> Iterator[Example]:
+        files: dict[str, Any] = {"docs/api.md": "The interface.\n"}
+        yield Example(
+            workflow(references=[_reference("api", "docs")]),
+            workflow(references=[_reference("api", "docs/api.md")]),
+            files=files,
+        )
+
+
+def _workspace_files(workflow: Workflow) -> Iterator[tuple[str, str, str]]:
+    """References to files of the workspace: pointer, source and path. What leaves the base is another finding."""
+    for pointer, reference in _references(workflow):
+        source = reference.get("source")
+        if not isinstance(source, str) or reference.get("resolveFrom") == "package":
+            continue
+        if "://" in source or "\\" in source or workflow.workspace is None:
+            continue
+        path = inside(workflow.workspace, source)
+        if path is not None:
+            yield pointer, source, path
+
+
+def _references(workflow: Workflow) -> Iterator[tuple[str, dict[str, Any]]]:
+    for index, reference in enumerate(_list(workflow.definition.get("references"))):
+        if isinstance(reference, dict):
+            yield f"/references/{index}", reference
+
+
+class ReferencePackageScope(WorkflowRule):
+    code = "RF007"
+    name = "reference-package-scope"
+    severity = Severity.WARNING
+    origin = "doc"
+    summary = "A reference is resolved from the engine's package, where the file is not or is not the project's."
+    why = (
+        "`resolveFrom: package` looks inside the installed engine, which only its own workflows can know. In one of "
+        "those, a file outside the published folders is missing for everybody who installs the package."
+    )
+    fix = "Remove `resolveFrom`, so that the workspace is meant."
+    fix_safety = "unsafe"
+
+    def applies(self, workflow: Workflow) -> bool:
+        return "references" in workflow.definition
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        bundled = workflow.source_kind == "bundled"
+        for pointer, reference in _references(workflow):
+            source = reference.get("source")
+            if reference.get("resolveFrom") != "package" or not isinstance(source, str):
+                continue
+            if not bundled:
+                report(
+                    f"{pointer}/resolveFrom",
+                    f"the reference {one_line(source)} is looked up in the engine's package, not in the workspace; "
+                    "only bundled workflows can rely on that",
+                    fix=unsafe("remove resolveFrom", Remove(f"{pointer}/resolveFrom")),
+                )
+            elif not _is_published(source):
+                report(
+                    f"{pointer}/source",
+                    f"{one_line(source)} is not part of the published package, which has {', '.join(PUBLISHED_ROOTS)}",
+                    severity=Severity.ERROR,
+                )
+
+    def examples(self) -> Iterator[Example]:
+        good = workflow(references=[_reference("api", "docs/api.md")])
+        yield Example(
+            workflow(references=[_reference("api", "docs/api.md", resolveFrom="package")]),
+            good,
+            good,
+            files={"docs/api.md": "The interface.\n"},
+        )
+
+
+def _is_published(source: str) -> bool:
+    # Where the path leads, not how it starts: `spec/../docs/a.md` is a file of `docs`.
+    parts = [part for part in posixpath.normpath(source).split("/") if part not in ("", ".")]
+    return len(parts) < 2 or parts[0] in PUBLISHED_ROOTS
+
+
+class ReferenceAuthoringOnly(WorkflowRule):
+    code = "RF008"
+    name = "reference-authoring-only"
+    severity = Severity.INFO
+    origin = "spec"
+    summary = "A reference is about how workflows are written, and the workflow is about something else."
+    why = "Schema, authoring rules and provenance help whoever writes a workflow; an agent that runs it is distracted."
+
+    def applies(self, workflow: Workflow) -> bool:
+        return "references" in workflow.definition
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        about = " ".join(text.text for text in workflow.top_texts if text.field in ("name", "description"))
+        if re.search(_ABOUT_AUTHORING, about, re.IGNORECASE):
+            return
+        for pointer, reference in _references(workflow):
+            source = reference.get("source")
+            if isinstance(source, str) and re.search(_AUTHORING_FILE, source.rpartition("/")[2], re.IGNORECASE):
+                report(
+                    f"{pointer}/source",
+                    f"{one_line(source)} is for authors of workflows; leave it out unless the agent needs it to do the "
+                    "work",
+                )
+
+    def examples(self) -> Iterator[Example]:
+        about = {"name": "Release review", "description": "Reviews a release before it goes out."}
+        files: dict[str, Any] = {"spec/workflow.schema.json": {}, "docs/release.md": "How we release.\n"}
+        yield Example(
+            workflow(**about, references=[_reference("schema", "spec/workflow.schema.json")]),
+            workflow(**about, references=[_reference("release", "docs/release.md")]),
+            files=files,
+        )
+
+
+def _reference(ident: str, source: str, **members: str) -> dict[str, Any]:
+    made = {"id": ident, "title": "A document", "source": source, "purpose": "Says what holds.", "authoritative": True}
+    return {**made, **members}
+
+
+# ---------------------------------------------------------------------------------------------- delegation
+
+
+class DelegationSelf(WorkflowRule):
+    code = "RF009"
+    name = "delegation-self"
+    severity = Severity.ERROR
+    origin = "registry"
+    summary = "A parallel step delegates to the workflow it stands in."
+    why = "Every run would start another one like itself."
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(_delegating("demo.example"), _delegating("demo.other"), files=_others())
+
+
+class DelegationUnknown(WorkflowRule):
+    code = "RF010"
+    name = "delegation-unknown"
+    severity = Severity.ERROR
+    origin = "registry"
+    summary = "A parallel step delegates to a workflow that is not there."
+    why = (
+        "The run fails when it reaches the step. It is an error when all workflows were looked at, and information "
+        "otherwise: the target may simply not be part of this run."
+    )
+
+    def examples(self) -> Iterator[Example]:
+        yield Example(_delegating("demo.othre"), _delegating("demo.other"), files=_others())
+
+
+class DelegationCycle(WorkflowRule):
+    code = "RF011"
+    name = "delegation-cycle"
+    severity = Severity.ERROR
+    origin = "registry"
+    summary = "Workflows delegate to each other in a circle."
+    why = "Every run would start another one of each, without an end."
+
+    def examples(self) -> Iterator[Example]:
+        back = _others("demo.example")
+        yield Example(_delegating("demo.other"), workflow(), files=back)
+
+
+def _delegating(target: str) -> dict[str, Any]:
+    return workflow(step(), parallel(parallelDelegations=[{"workflowId": target}]))
+
+
+def _others(target: str | None = None) -> dict[str, Any]:
+    steps = [parallel(parallelDelegations=[{"workflowId": target}])] if target else []
+    return {"workflows/other.json": workflow(step(), *steps, id="demo.other")}
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+RULES: tuple[type[WorkflowRule], ...] = (
+    LoopBodyMissingStep,
+    LoopBodyRefIsLoop,
+    LoopBodyRefTemplate,
+    ReferenceIdDuplicate,
+    ReferenceMissingFile,
+    ReferenceIsDirectory,
+    ReferencePackageScope,
+    ReferenceAuthoringOnly,
+    DelegationSelf,
+    DelegationUnknown,
+    DelegationCycle,
+)

@@ -1,0 +1,252 @@
+"""Template calls: their arguments, and what becomes of the step that makes one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import chain, count
+from typing import TYPE_CHECKING, Any
+
+from workrail_lint.base import js
+from workrail_lint.base.suggest import nearest
+from workrail_lint.documents.operations import Insert, Remove, Rename
+from workrail_lint.documents.pointer import child
+from workrail_lint.findings import Finding, Fix, Severity
+from workrail_lint.findings.fix import unsafe
+from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.compiler.nodes import one_line
+from workrail_lint.systems.workrail.rules import samples
+from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.prose import is_reported, label, listing, step_members
+
+if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.catalog.routine import Routine
+
+# What the expansion keeps of a calling step, and what other findings speak about.
+_KEPT = ("id", "title", "runCondition", "templateCall")
+_SAID_ELSEWHERE = ("prompt", "promptBlocks", "promptFragments")
+_IDEATION = "wr.templates.routine.ideation"
+_SIMULATION = "wr.templates.routine.execution-simulation"
+
+
+def calling(template: str, ident: str = "call-it", **members: Any) -> dict[str, Any]:
+    """A workflow whose second step calls a template; `args` go into the call."""
+    call: dict[str, Any] = {"templateId": template}
+    if "args" in members:
+        call["args"] = members.pop("args")
+    return samples.workflow(samples.step(), samples.step(ident, None, templateCall=call, **members))
+
+
+def called_routine(step: Step, workflow: Workflow) -> Routine | None:
+    """The routine a step calls, when the catalog has it."""
+    call = step.step.get("templateCall")
+    template = call.get("templateId") if isinstance(call, dict) else None
+    return workflow.catalog.templates.get(template) if isinstance(template, str) else None
+
+
+class _CallRule(WorkflowRule):
+    def applies(self, workflow: Workflow) -> bool:
+        return "templateCall" in step_members(workflow)
+
+
+class TemplateArgMissing(WorkflowRule):
+    code = "TP001"
+    name = "template-arg-missing"
+    severity = Severity.ERROR
+    origin = "compile"
+    summary = "A template call leaves out an argument that the routine's texts need."
+    why = "The routine's prompt has a hole where the value belongs, so the call can't be expanded."
+
+    def examples(self) -> Iterable[Example]:
+        args = {"deliverable": "options.md", "quantity": 3}
+        yield Example(calling(_IDEATION, args={"quantity": 3}), calling(_IDEATION, args=args))
+
+
+class TemplateArgType(WorkflowRule):
+    code = "TP002"
+    name = "template-arg-type"
+    severity = Severity.ERROR
+    origin = "compile"
+    summary = "A template argument that is used is neither a string nor a number nor a boolean."
+    why = "Arguments are put into the middle of a sentence; a list, an object or null has no text to put there."
+
+    def examples(self) -> Iterable[Example]:
+        def quantity(value: Any) -> dict[str, Any]:
+            return calling(_IDEATION, args={"deliverable": "options.md", "quantity": value})
+
+        yield Example(quantity([3]), quantity(3))
+
+
+class TemplateArgUnused(_CallRule):
+    code = "TP003"
+    name = "template-arg-unused"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A template call gives an argument that the routine does not use."
+    why = "It has no effect, and most often it is a misspelled name of one that would."
+    fix = "Remove the argument, or give it the name of the one that is missing when that is near."
+    fix_safety = "unsafe"
+
+    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+        routine = called_routine(step, workflow)
+        if routine is None:
+            return
+        used, args = routine.required_args, step.step["templateCall"].get("args")
+        for name in args if isinstance(args, dict) else ():
+            if name in used:
+                continue
+            found = nearest(name, [known for known in used if known not in args])
+            hint = f" Did you mean {one_line(found)}?" if found else ""
+            pointer = child(step.at("templateCall", "args"), name)
+            report(
+                pointer,
+                f"{label(step)}: template {one_line(routine.template_id)} does not use the argument "
+                f"{one_line(name)}.{hint} It uses: {listing(used)}",
+                fix=(
+                    unsafe(f"rename it to {one_line(found)}", Rename(pointer, found))
+                    if found
+                    else unsafe("remove the argument", Remove(pointer))
+                ),
+                on_name=True,
+            )
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(calling(_SIMULATION, args={"flavour": "x"}), calling(_SIMULATION), calling(_SIMULATION, args={}))
+        good = calling(_IDEATION, args={"deliverable": "options.md", "quantity": 3})
+        yield Example(calling(_IDEATION, args={"deliverable": "options.md", "quantety": 3}), good, good)
+
+
+class TemplateCallFirstStep(WorkflowRule):
+    code = "TP004"
+    name = "template-call-first-step"
+    severity = Severity.ERROR
+    origin = "start"
+    summary = "The first step of a workflow calls a template."
+    why = "A run starts at the id of the first authored step, and expanding the call has removed that id."
+    fix = "Insert a plain first step."
+    fix_safety = "unsafe"
+
+    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+        taken = workflow.step_ids
+        ident = next(name for name in chain(("begin",), map("begin-{}".format, count(2))) if name not in taken)
+        plain: dict[str, Any] = {"id": ident, "title": "Begin", "prompt": _BEGIN}
+        return unsafe("insert a plain first step", Insert("/steps", None, 0, plain))
+
+    def examples(self) -> Iterable[Example]:
+        call = samples.step("simulate", None, templateCall={"templateId": _SIMULATION})
+        fixed = samples.workflow({"id": "begin", "title": "Begin", "prompt": _BEGIN}, call)
+        yield Example(samples.workflow(call), fixed, fixed)
+
+
+_BEGIN = "Restate the task in your own words and note what is already known about it."
+
+
+class TemplateCallMemberIgnored(_CallRule):
+    code = "TP005"
+    name = "template-call-member-ignored"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A step that calls a template has members that the expansion drops."
+    why = "The routine's steps take its place; of the calling step only the id and the run condition live on."
+    fix = "Remove the member."
+    fix_safety = "unsafe"
+
+    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+        if not step.calls_template or step.kind != "standard":
+            return
+        for name in step.step:
+            if name not in _KEPT and name not in _SAID_ELSEWHERE and name in _STEP_MEMBERS:
+                report(
+                    step.at(name),
+                    f"{label(step)}: {name} is dropped when the template call is expanded; remove it",
+                    fix=unsafe("remove it", Remove(step.at(name))),
+                    on_name=True,
+                )
+
+    def examples(self) -> Iterable[Example]:
+        good = calling(_SIMULATION)
+        yield Example(calling(_SIMULATION, agentRole="Patient reader of unfamiliar code"), good, good)
+
+
+# Members a standard step may have; any other one is refused by the schema.
+_STEP_MEMBERS = (
+    "agentRole",
+    "modelTier",
+    "guidance",
+    "askForFiles",
+    "hasValidation",
+    "requireConfirmation",
+    "validationCriteria",
+    "outputContract",
+    "assessmentRefs",
+    "assessmentConsequences",
+    "notesOptional",
+    "functionDefinitions",
+    "functionCalls",
+    "functionReferences",
+    "audit",
+    "verification",
+)
+
+
+class TemplateCallRunCondition(_CallRule):
+    code = "TP006"
+    name = "template-call-run-condition"
+    severity = Severity.INFO
+    origin = "product"
+    summary = "A conditional template call expands to steps that have conditions of their own."
+    why = "Conditions are not combined: such a step runs by its own condition, even when the caller's does not hold."
+
+    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+        routine = called_routine(step, workflow)
+        if routine is None or not js.truthy(step.step.get("runCondition")):
+            return
+        own = routine.conditional_step_ids
+        if own:
+            report(
+                step.at("runCondition"),
+                f"{label(step)}: the condition does not reach the routine's steps {listing(own)}, which have their own",
+                on_name=True,
+            )
+
+    def examples(self) -> Iterable[Example]:
+        condition = {"var": "mode", "equals": "deep"}
+        template, args = "wr.templates.routine.hypothesis-challenge", {"deliverableName": "challenge.md"}
+        yield Example(calling(template, args=args, runCondition=condition), calling(template, args=args))
+
+
+class TemplateIdToken(_CallRule):
+    code = "TP007"
+    name = "template-id-token"
+    severity = Severity.ERROR
+    origin = "product"
+    summary = "A template id holds a {{…}} token."
+    why = "Templates are expanded before bindings are resolved and before any context exists, so the id is taken as is."
+
+    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+        call = step.step.get("templateCall")
+        template = call.get("templateId") if isinstance(call, dict) else None
+        pointer = step.at("templateCall", "templateId")
+        if isinstance(template, str) and "{{" in template and not is_reported(self.name, pointer, workflow):
+            report(
+                pointer,
+                f"{label(step)}: a token in the template id {one_line(template)} is never resolved; "
+                "write the id, or choose between two calls by runCondition",
+            )
+
+    def examples(self) -> Iterable[Example]:
+        slots: list[Any] = [{"slotId": "checker", "purpose": "Who checks the result.", "default": _SIMULATION}]
+        yield Example(
+            {**calling("{{wr.bindings.checker}}"), "extensionPoints": slots},
+            {**calling(_SIMULATION), "extensionPoints": slots},
+        )
+
+
+RULES: tuple[type[WorkflowRule], ...] = (
+    TemplateArgMissing,
+    TemplateArgType,
+    TemplateArgUnused,
+    TemplateCallFirstStep,
+    TemplateCallMemberIgnored,
+    TemplateCallRunCondition,
+    TemplateIdToken,
+)

@@ -1,0 +1,342 @@
+"""SE: characters that nobody sees, or that make a text look like another one.
+
+Every document is first asked which kinds of such characters it can hold at all, in a few searches that are over at
+once for plain ASCII. Only then are strings looked at one by one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any, ClassVar
+
+from workrail_lint.base.patterns import Pattern
+from workrail_lint.documents import pointer as pointers
+from workrail_lint.documents.operations import Rename, Replace
+from workrail_lint.findings import Fix, Severity
+from workrail_lint.findings.fix import unsafe
+from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.prose import value_at
+from workrail_lint.systems.workrail.rules.samples import step, workflow
+
+BIDI = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+INVISIBLE = "\u00ad\u180e\u200b\u200c\u200d\u2060\u2061\u2062\u2063\u2064\ufeff"
+_CONTROL = "\\x00-\\x08\\x0b\\x0c\\x0e-\\x1f\\x7f-\\x9f"
+_TAGS = "\U000e0000-\U000e007f"
+_SURROGATES = "\ud800-\udfff"
+_NAMES = {
+    0x00AD: "soft hyphen",
+    0x061C: "Arabic letter mark",
+    0x180E: "Mongolian vowel separator",
+    0x200B: "zero width space",
+    0x200C: "zero width non-joiner",
+    0x200D: "zero width joiner",
+    0x200E: "left-to-right mark",
+    0x200F: "right-to-left mark",
+    0x202A: "left-to-right embedding",
+    0x202B: "right-to-left embedding",
+    0x202C: "pop directional formatting",
+    0x202D: "left-to-right override",
+    0x202E: "right-to-left override",
+    0x2060: "word joiner",
+    0x2066: "left-to-right isolate",
+    0x2067: "right-to-left isolate",
+    0x2068: "first strong isolate",
+    0x2069: "pop directional isolate",
+    0xFEFF: "zero width no-break space",
+}
+_LISTED = 4
+# Scripts whose letters are joined or kept apart by U+200C and U+200D.
+_JOINING = (
+    (0x0600, 0x08FF),
+    (0x0900, 0x0FFF),
+    (0x1000, 0x109F),
+    (0x1780, 0x18AF),
+    (0xA840, 0xA87F),
+    (0xFB50, 0xFDFF),
+    (0xFE70, 0xFEFE),
+    (0x10A00, 0x11FFF),
+    (0x1E900, 0x1E95F),
+)
+_ESCAPES = Pattern(r"\\(?:u([0-9a-fA-F]{4})|[bf])")
+_ASCII = bytes(range(128))
+
+
+@lru_cache(maxsize=4)
+def kinds_in(text: str) -> frozenset[str]:
+    """The kinds of unusual characters that the strings of a JSON text may hold."""
+    found: set[str] = set()
+    if not text.isascii():
+        # Deleting everything else leaves little to look at, and takes no time.
+        rare = text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")
+        found.update(_kind(ord(char)) for char in set(rare))
+    escapes = set(_ESCAPES.findall(text))
+    found.update(_kind(int(code, 16)) if code else "control" for code in escapes)
+    if "\x7f" in text:
+        found.add("control")
+    if "surrogate" in found:
+        found.add("tag")  # may be written as two escapes
+    return frozenset(found)
+
+
+def _kind(code: int) -> str:
+    if chr(code) in BIDI:
+        return "bidi"
+    if chr(code) in INVISIBLE:
+        return "invisible"
+    if 0xD800 <= code <= 0xDFFF:
+        return "surrogate"
+    if 0xE0000 <= code <= 0xE007F:
+        return "tag"
+    if code < 0x20 or 0x7F <= code <= 0x9F:
+        return "control"
+    return "letter" if code > 0x7F and _is_in_names(chr(code)) else "other"
+
+
+def _is_in_names(char: str) -> bool:
+    """Letters, digits and marks, as opposed to the dashes, quotes and symbols of prose."""
+    import unicodedata
+
+    is_variation_selector = "\ufe00" <= char <= "\ufe0f"  # a mark too, but of emoji
+    return unicodedata.category(char)[0] in "LNM" and not is_variation_selector
+
+
+def code_points(text: str) -> str:
+    """The distinct characters of a text by number and, where people know it, by name."""
+    distinct = list(dict.fromkeys(text))
+    shown = [
+        f"U+{ord(char):04X} ({_NAMES[ord(char)]})" if ord(char) in _NAMES else f"U+{ord(char):04X}"
+        for char in distinct[:_LISTED]
+    ]
+    more = len(distinct) - _LISTED
+    return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
+
+
+def respelled(title: str, text: str, pointer: str, is_name: bool, workflow: Workflow) -> Fix | None:
+    """Put another spelling in the place of a text; None where that leaves nothing, nothing writable, or no difference
+    to a neighbour that it has to be told apart from."""
+    if not text or not _is_writable(text) or _is_taken(text, pointer, is_name, workflow.document.value):
+        return None
+    return unsafe(title, Rename(pointer, text) if is_name else Replace(pointer, text))
+
+
+def _is_taken(text: str, pointer: str, is_name: bool, root: object) -> bool:
+    """Whether a member, an item or the id of an element beside it is called that already."""
+    place = pointers.parent(pointer)
+    beside = value_at(root, place)
+    if is_name:
+        return isinstance(beside, dict) and text in beside
+    if isinstance(beside, list):
+        return text in beside
+    elements = value_at(root, pointers.parent(place)) if pointer.endswith("/id") else None
+    return isinstance(elements, list) and any(isinstance(item, dict) and item.get("id") == text for item in elements)
+
+
+def _is_writable(text: str) -> bool:
+    return text.isascii() or not _SURROGATE.search(text)
+
+
+_SURROGATE = Pattern(f"[{_SURROGATES}]")
+
+
+class CharacterRule(WorkflowRule):
+    """A rule about single characters in any string."""
+
+    kind: ClassVar[str]
+    says: ClassVar[str]  # what the characters do, after "holds U+…, "
+
+    def applies(self, workflow: Workflow) -> bool:
+        return self.kind in kinds_in(workflow.document.text)
+
+    def check_string(self, value: str, pointer: str, is_name: bool, workflow: Workflow, report: Report) -> None:
+        bad, cleaned = self.sort_out(value)
+        if bad:
+            what = "the name" if is_name else "the text"
+            report(
+                pointer,
+                f"{what} holds {code_points(bad)}, {self.says}",
+                fix=respelled("remove them", cleaned, pointer, is_name, workflow) if self.fix else None,
+                on_name=is_name,
+            )
+
+    def sort_out(self, value: str) -> tuple[str, str]:
+        """The offending characters of a string, and the string without them."""
+        raise NotImplementedError
+
+
+def _prompt(text: str) -> dict[str, Any]:
+    return workflow(step(prompt=text))
+
+
+def _escaped(text: str) -> str:
+    """A document as text, with everything beyond ASCII written as an escape."""
+    return json.dumps(_prompt(text), indent=2) + "\n"
+
+
+class UnicodeBidiControl(CharacterRule):
+    code = "SE013"
+    name = "unicode-bidi-control"
+    severity = Severity.ERROR
+    origin = "product"
+    summary = "A string holds characters that change the direction of the text around them."
+    why = "What a reviewer reads is then in another order than what the agent gets, which hides instructions in sight."
+    fix = "Remove the characters."
+    fix_safety = "unsafe"
+    kind = "bidi"
+    says = "which shows the text in another order than it has"
+
+    def sort_out(self, value: str) -> tuple[str, str]:
+        if value.isascii():
+            return "", value
+        bad = "".join(char for char in value if char in BIDI)
+        return bad, value.translate(dict.fromkeys(map(ord, BIDI))) if bad else value
+
+    def examples(self) -> Iterable[Example]:
+        good = _prompt("Delete nothing.")
+        yield Example(_prompt("Delete\u202e nothing."), good, good)
+
+
+class UnicodeInvisible(CharacterRule):
+    code = "SE014"
+    name = "unicode-invisible"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A string holds characters that take no space."
+    why = (
+        "Nobody sees them, but searches, checks and comparisons fail on them: a word with one inside is another word. "
+        "Joiners inside emoji and in scripts that need them are fine."
+    )
+    fix = "Remove the characters."
+    fix_safety = "unsafe"
+    kind = "invisible"
+    says = "which nobody sees; remove it"
+
+    def sort_out(self, value: str) -> tuple[str, str]:
+        if value.isascii() or not any(char in value for char in INVISIBLE):
+            return "", value
+        places = [place for place, char in enumerate(value) if char in INVISIBLE and not is_needed_joiner(value, place)]
+        kept = set(places)
+        return "".join(value[place] for place in places), "".join(c for i, c in enumerate(value) if i not in kept)
+
+    def examples(self) -> Iterable[Example]:
+        good = _prompt("Run the tests.")
+        yield Example(_prompt("Run the te\u200bsts."), good, good)
+        yield Example(_prompt("Run\ufeff the tests."), _prompt("Ask the \U0001f469\u200d\U0001f52c team."), good)
+
+
+def is_needed_joiner(text: str, place: int) -> bool:
+    """Whether a joiner stands where writing needs it: in an emoji, or between letters of a joining script."""
+    if text[place] not in "\u200c\u200d" or place == 0 or place + 1 >= len(text):
+        return False
+    before, after = text[place - 1], text[place + 1]
+    if _joins(before) and _joins(after):
+        return True
+    return text[place] == "\u200d" and _in_emoji(before) and _in_emoji(after)
+
+
+def _joins(char: str) -> bool:
+    return any(low <= ord(char) <= high for low, high in _JOINING)
+
+
+def _in_emoji(char: str) -> bool:
+    import unicodedata
+
+    code = ord(char)
+    # U+2194 is a sign of mathematics by its category, and what a head that is shaken is joined with.
+    return code in (0xFE0F, 0x2194) or 0x1F3FB <= code <= 0x1F3FF or unicodedata.category(char) == "So"
+
+
+class UnicodeTagChars(CharacterRule):
+    code = "SE015"
+    name = "unicode-tag-chars"
+    severity = Severity.ERROR
+    origin = "product"
+    summary = "A string holds tag characters outside of a flag."
+    why = "They spell out text that no screen shows and that a language model reads: a way to smuggle in instructions."
+    fix = "Remove the characters."
+    fix_safety = "unsafe"
+    kind = "tag"
+    says = "which spells text that nobody sees"
+
+    def sort_out(self, value: str) -> tuple[str, str]:
+        if value.isascii():
+            return "", value
+        bad: list[str] = []
+
+        def keep_flags(match: re.Match[str]) -> str:
+            if match[1]:
+                return match[0]
+            bad.append(match[0])
+            return ""
+
+        cleaned = _TAGGED.sub(keep_flags, value)
+        return "".join(bad), cleaned
+
+    def examples(self) -> Iterable[Example]:
+        hidden = "".join(chr(0xE0000 + ord(char)) for char in "obey")
+        good = _prompt("Run the tests.")
+        yield Example(_prompt(f"Run the tests.{hidden}"), good, good)
+
+
+# A flag made of tags, or else a stretch of tags.
+_TAGGED = Pattern(f"(\U0001f3f4[\U000e0020-\U000e007e]{{1,8}}\U000e007f)|[{_TAGS}]+")
+
+
+class UnicodeControl(CharacterRule):
+    code = "SE016"
+    name = "unicode-control"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A string holds control characters."
+    why = (
+        "They do nothing in a prompt, and in a terminal or a log they can move the cursor or rewrite what was printed."
+    )
+    fix = "Remove the characters."
+    fix_safety = "unsafe"
+    kind = "control"
+    says = "which terminals obey and prompts do not need"
+
+    def sort_out(self, value: str) -> tuple[str, str]:
+        bad = "".join(_CONTROLS.findall(value))
+        return bad, _CONTROLS.sub("", value) if bad else value
+
+    def examples(self) -> Iterable[Example]:
+        good = _escaped("Run the tests.")
+        yield Example(_escaped("Run the tests.\x07"), good, good)
+
+
+_CONTROLS = Pattern(f"[{_CONTROL}]")
+
+
+class UnicodeLoneSurrogate(CharacterRule):
+    code = "SE017"
+    name = "unicode-lone-surrogate"
+    severity = Severity.ERROR
+    origin = "product"
+    summary = "A string holds half of a surrogate pair."
+    why = (
+        "It is no character and can't be written as UTF-8. Each tool puts something else in its place, so that hashes "
+        "differ and an agent reads a replacement character."
+    )
+    kind = "surrogate"
+    says = "which is half of a character; write the whole one"
+
+    def sort_out(self, value: str) -> tuple[str, str]:
+        if value.isascii():
+            return "", value
+        return "".join(_SURROGATE.findall(value)), value
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(_escaped("Be happy \ud83d today."), _escaped("Be happy \U0001f600 today."))
+
+
+RULES: tuple[type[WorkflowRule], ...] = (
+    UnicodeBidiControl,
+    UnicodeInvisible,
+    UnicodeTagChars,
+    UnicodeControl,
+    UnicodeLoneSurrogate,
+)

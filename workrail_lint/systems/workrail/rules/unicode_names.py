@@ -1,0 +1,191 @@
+"""SE: names that are compared character by character, and that look alike without being alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Any
+
+from workrail_lint.base.patterns import Pattern
+from workrail_lint.documents.pointer import child
+from workrail_lint.findings import Severity
+from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.compiler.nodes import one_line
+from workrail_lint.systems.workrail.rules import samples
+from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.prose import has_braces, label
+from workrail_lint.systems.workrail.rules.samples import workflow
+from workrail_lint.systems.workrail.rules.unicode import code_points, kinds_in, respelled
+from workrail_lint.systems.workrail.rules.variables import expressions
+from workrail_lint.systems.workrail.rules.walk import conditions_of
+
+_LOOP_VARIABLES = ("iterationVar", "itemVar", "indexVar", "items", "count")
+
+
+def has_letters(workflow: Workflow) -> bool:
+    """Whether a document can hold a letter beyond ASCII, and not only the dashes and quotes of prose."""
+    kinds = kinds_in(workflow.document.text)
+    return "letter" in kinds or "surrogate" in kinds
+
+
+@lru_cache(maxsize=4)
+def names(workflow: Workflow) -> tuple[tuple[str, str, bool], ...]:
+    """The names that are looked up and not plain ASCII: the name, its place, whether it is a member's name."""
+    return tuple((name, place, key) for name, place, key in _names(workflow) if not name.isascii())
+
+
+def _names(workflow: Workflow) -> Iterator[tuple[str, str, bool]]:
+    top = workflow.definition
+    for index, item in enumerate(_objects(top.get("assessments"))):
+        yield from _member(item, "id", f"/assessments/{index}")
+        for position, entry in enumerate(_objects(item.get("dimensions"))):
+            place = f"/assessments/{index}/dimensions/{position}"
+            yield from _member(entry, "id", place)
+            for number, level in enumerate(_list(entry.get("levels"))):
+                if isinstance(level, str):
+                    yield level, f"{place}/levels/{number}", False
+    for condition in conditions_of(workflow):
+        yield from _member(condition.condition, "var", condition.pointer)
+    for step in workflow.all_steps:
+        yield from _step_names(step)
+
+
+def _step_names(step: Step) -> Iterator[tuple[str, str, bool]]:
+    data = step.step
+    for index, ref in enumerate(_list(data.get("assessmentRefs"))):
+        if isinstance(ref, str):
+            yield ref, step.at("assessmentRefs", index), False
+    for index, item in enumerate(_objects(data.get("assessmentConsequences"))):
+        when = item.get("when")
+        for member in ("anyEqualsLevel", "forAssessment") if isinstance(when, dict) else ():
+            yield from _member(when, member, step.at("assessmentConsequences", index, "when"))
+    loop, blocks = data.get("loop"), data.get("promptBlocks")
+    for member in _LOOP_VARIABLES if isinstance(loop, dict) else ():
+        yield from _member(loop, member, step.at("loop"))
+    yield from _keys(
+        blocks.get("outputRequired") if isinstance(blocks, dict) else None, step.at("promptBlocks", "outputRequired")
+    )
+    for index, item in enumerate(_objects(data.get("parallelDelegations"))):
+        mapping, place = item.get("contextMapping"), step.at("parallelDelegations", index, "contextMapping")
+        yield from _keys(mapping, place)
+        for name in mapping if isinstance(mapping, dict) else ():
+            yield from _member(mapping, name, place)
+
+
+def _member(holder: Any, name: str, pointer: str) -> Iterator[tuple[str, str, bool]]:
+    if isinstance(holder.get(name), str):
+        yield holder[name], child(pointer, name), False
+
+
+def _keys(value: object, pointer: str) -> Iterator[tuple[str, str, bool]]:
+    for name in value if isinstance(value, dict) else ():
+        yield name, child(pointer, name), True
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _objects(value: object) -> list[dict[str, Any]]:
+    return [item if isinstance(item, dict) else {} for item in _list(value)]
+
+
+class UnicodeNotNfc(WorkflowRule):
+    code = "SE018"
+    name = "unicode-not-nfc"
+    severity = Severity.INFO
+    origin = "product"
+    summary = "A name is not in Unicode's composed form (NFC)."
+    why = (
+        "A letter with an accent can be one character or two. They look the same and are not equal, so that a lookup "
+        "with the other spelling fails."
+    )
+    fix = "Write the composed form."
+    fix_safety = "unsafe"
+
+    def applies(self, workflow: Workflow) -> bool:
+        return has_letters(workflow)
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        if not names(workflow):
+            return
+        import unicodedata
+
+        for name, pointer, is_key in names(workflow):
+            composed = unicodedata.normalize("NFC", name)
+            if composed != name:
+                report(
+                    pointer,
+                    f"the name {one_line(name)} is written with separate accents; compare it in its composed form",
+                    fix=respelled("compose it", composed, pointer, is_key, workflow),
+                    on_name=is_key,
+                )
+
+    def examples(self) -> Iterable[Example]:
+        good = _conditional("pr\u00e9cis")
+        yield Example(_conditional("pre\u0301cis"), good, good)
+
+
+def _conditional(variable: str) -> dict[str, Any]:
+    return workflow(samples.step(), samples.step("next-step", runCondition={"var": variable, "equals": True}))
+
+
+class UnicodeMixedScript(WorkflowRule):
+    code = "SE019"
+    name = "unicode-mixed-script"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A name mixes Latin letters with Cyrillic or Greek ones."
+    why = "Many letters of these alphabets look the same. Whoever types the name as it looks gets another one."
+
+    def applies(self, workflow: Workflow) -> bool:
+        return has_letters(workflow)
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        for name, pointer, is_key in names(workflow):
+            others = _LOOK_ALIKES.findall(name)
+            if others and _LATIN.search(name):
+                report(
+                    pointer,
+                    f"the name {one_line(name)} mixes Latin letters with {code_points(''.join(others))}; "
+                    "write it in one alphabet",
+                    on_name=is_key,
+                )
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(_conditional("p\u0430th"), _conditional("path"))
+
+
+_LOOK_ALIKES = Pattern("[\u0370-\u03ff\u0400-\u052f\u1f00-\u1fff]")
+_LATIN = Pattern("[A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f]")
+
+
+class UnicodeNonAsciiToken(WorkflowRule):
+    code = "SE020"
+    name = "unicode-non-ascii-token"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A `{{…}}` token holds characters beyond ASCII."
+    why = "Only names of ASCII letters, digits and _ are replaced; the agent reads the braces and what is in them."
+
+    def applies(self, workflow: Workflow) -> bool:
+        return bool(kinds_in(workflow.document.text)) and has_braces(workflow)
+
+    def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
+        if text.text.isascii() or "{{" not in text.text:
+            return
+        bad = [expression for expression in expressions(text.text) if not expression.isascii()]
+        if bad:
+            where = f"{label(step)}: " if step is not None else ""
+            shown = ", ".join(one_line(f"{{{{{expression}}}}}") for expression in dict.fromkeys(bad))
+            odd = "".join(char for expression in bad for char in expression if not char.isascii())
+            report(text.pointer, f"{where}{shown} holds {code_points(odd)}; tokens are ASCII only")
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(
+            workflow(samples.step(prompt="Greet {{us\u0435r}} by name.")),
+            workflow(samples.step(prompt="Greet {{user}} with \u201chello\u201d.")),
+        )
+
+
+RULES: tuple[type[WorkflowRule], ...] = (UnicodeNotNfc, UnicodeMixedScript, UnicodeNonAsciiToken)

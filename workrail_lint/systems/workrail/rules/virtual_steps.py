@@ -1,0 +1,313 @@
+"""Verification, audit and synthesis: the blocks from which the compiler makes steps of its own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from workrail_lint.base import js
+from workrail_lint.documents.operations import Insert, Operation, Remove, Replace
+from workrail_lint.documents.pointer import parent
+from workrail_lint.findings import Finding, Fix, Severity
+from workrail_lint.findings.fix import unsafe
+from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.catalog.routine import PLACEHOLDER
+from workrail_lint.systems.workrail.compiler.nodes import Node
+from workrail_lint.systems.workrail.compiler.virtual import expand_virtual
+from workrail_lint.systems.workrail.rules import samples
+from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.prompt_shape import MAX_PROMPT
+from workrail_lint.systems.workrail.rules.prose import Pattern, is_text, label, quoted, step_members, value_at
+
+_MAX_CONFIG_PROMPT = 4096
+_MAX_ID = 64
+_MAX_TITLE = 128
+_FENCE = "```"
+_CONFIG_FIELDS = ("verification", "command", "audit", "rubric", "synthesis")
+_MERGES = Pattern(r"\b(?:synthes|merg|combin|consolidat|reconcil|unif)", re.IGNORECASE)
+
+
+def _config(step: Step, block: str) -> dict[str, Any] | None:
+    """The configuration of a block, when the step is of the kind that has it and is not replaced by a routine."""
+    fitting = "parallel" if block == "synthesis" else "standard"
+    config = step.step.get(block)
+    return config if isinstance(config, dict) and step.kind == fitting and not step.calls_template else None
+
+
+class AuditConfigEmpty(WorkflowRule):
+    code = "PR029"
+    name = "audit-config-empty"
+    severity = Severity.ERROR
+    origin = "struct"
+    summary = "An audit has neither a prompt nor a rubric."
+    why = "There is nothing the result could be held against."
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(
+            samples.workflow(samples.step(audit={})),
+            samples.workflow(samples.step(audit={"rubric": ["Every claim has a source."]})),
+        )
+
+
+class AuditRubricBlank(WorkflowRule):
+    code = "PR030"
+    name = "audit-rubric-blank"
+    severity = Severity.ERROR
+    origin = "struct"
+    summary = "An item of an audit's rubric is blank."
+    why = "A criterion without words can't be met or missed."
+    fix = "Remove the item."
+    fix_safety = "unsafe"
+
+    def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
+        rubric_place = parent(finding.pointer)
+        rubric = value_at(workflow.definition, rubric_place)
+        audit = value_at(workflow.definition, parent(rubric_place))
+        if isinstance(rubric, list) and len(rubric) > 1:
+            return unsafe("remove the item", Remove(finding.pointer))
+        if isinstance(audit, dict) and is_text(audit.get("prompt")):
+            return unsafe("remove the rubric", Remove(rubric_place))
+        return None
+
+    def examples(self) -> Iterable[Example]:
+        good = samples.workflow(samples.step(audit={"rubric": ["Every claim has a source."]}))
+        yield Example(samples.workflow(samples.step(audit={"rubric": ["Every claim has a source.", " "]})), good, good)
+
+
+class AuditRubricIgnored(WorkflowRule):
+    code = "PR031"
+    name = "audit-rubric-ignored"
+    severity = Severity.WARNING
+    origin = "runtime"
+    summary = "An audit has both a prompt and a rubric."
+    why = "With a prompt of its own the audit step never shows the rubric, so nobody audits against it."
+    fix = "Append the rubric to the prompt."
+    fix_safety = "unsafe"
+
+    def applies(self, workflow: Workflow) -> bool:
+        return "audit" in step_members(workflow)
+
+    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+        audit = _hidden_rubric(step)
+        if audit is None:
+            return
+        report(
+            step.at("audit", "rubric"),
+            f"{label(step)}: the rubric is not shown, because the audit has a prompt of its own; "
+            "put the rubric into the prompt",
+            fix=_rubric_appended(step, audit),
+            on_name=True,
+        )
+
+    def examples(self) -> Iterable[Example]:
+        both = {"prompt": "Audit the report.", "rubric": ["Every claim has a source."]}
+        good = samples.workflow(
+            samples.step(audit={"prompt": "Audit the report.\n\nRubric:\n- Every claim has a source."})
+        )
+        yield Example(samples.workflow(samples.step(audit=both)), good, good)
+
+
+def _hidden_rubric(step: Step) -> dict[str, Any] | None:
+    """The audit of a step, when its own prompt keeps the rubric from being shown."""
+    audit = _config(step, "audit")
+    return audit if audit is not None and js.truthy(audit.get("prompt")) and audit.get("rubric") else None
+
+
+def _rubric_appended(step: Step, audit: dict[str, Any]) -> Fix | None:
+    prompt = str(audit["prompt"])
+    missing = [item for item in audit["rubric"] if is_text(item) and item not in prompt]
+    text = prompt.rstrip() + "\n\nRubric:\n" + "\n".join(f"- {item}" for item in missing) if missing else prompt
+    if len(text) > _MAX_CONFIG_PROMPT:
+        return None
+    return unsafe(
+        "append the rubric to the prompt", Replace(step.at("audit", "prompt"), text), Remove(step.at("audit", "rubric"))
+    )
+
+
+class VerificationCommandBlank(WorkflowRule):
+    code = "PR032"
+    name = "verification-command-blank"
+    severity = Severity.ERROR
+    origin = "struct"
+    summary = "A verification command is blank."
+    why = "The agent would be told to run nothing and to report whether it succeeded."
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(
+            samples.workflow(samples.step(verification={"command": " "})),
+            samples.workflow(samples.step(verification={"command": "make test"})),
+        )
+
+
+class VerificationCommandIgnored(WorkflowRule):
+    code = "PR033"
+    name = "verification-command-ignored"
+    severity = Severity.WARNING
+    origin = "runtime"
+    summary = "A verification has a prompt and a command that the prompt does not contain."
+    why = "With a prompt of its own the verification step never shows the command, so it is not run."
+    fix = "Append the command to the prompt."
+    fix_safety = "unsafe"
+
+    def applies(self, workflow: Workflow) -> bool:
+        return "verification" in step_members(workflow)
+
+    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+        command = _hidden_command(step)
+        if command is None:
+            return
+        prompt: str = step.step["verification"]["prompt"]
+        text = f"{prompt.rstrip()}\n\n{_FENCE}bash\n{command}\n{_FENCE}"
+        shown = unsafe("append the command to the prompt", Replace(step.at("verification", "prompt"), text))
+        report(
+            step.at("verification", "command"),
+            f"{label(step)}: the command {quoted(command)} is not shown, because the verification has a prompt of "
+            "its own; put the command into the prompt",
+            fix=shown if len(text) <= _MAX_CONFIG_PROMPT else None,
+        )
+
+    def examples(self) -> Iterable[Example]:
+        def verified(prompt: str) -> dict[str, Any]:
+            return samples.workflow(samples.step(verification={"prompt": prompt, "command": "make test"}))
+
+        good = verified("Run the tests.\n\n```bash\nmake test\n```")
+        yield Example(verified("Run the tests."), good, good)
+
+
+def _hidden_command(step: Step) -> str | None:
+    """The command of a step's verification, when its own prompt is shown instead and does not contain it."""
+    config = _config(step, "verification") or {}
+    prompt, command = config.get("prompt"), config.get("command")
+    if not isinstance(command, str) or js.is_blank(command) or not isinstance(prompt, str) or not prompt:
+        return None
+    return None if command in prompt else command
+
+
+class SynthesisConfigEmpty(WorkflowRule):
+    code = "PR034"
+    name = "synthesis-config-empty"
+    severity = Severity.ERROR
+    origin = "struct"
+    summary = "A synthesis has neither a prompt nor an output contract."
+    why = "It says that the results are merged, and nothing about into what."
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(
+            samples.workflow(samples.step(), samples.parallel(synthesis={})),
+            samples.workflow(samples.step(), samples.parallel()),
+        )
+
+
+class VirtualStepNotRenderable(WorkflowRule):
+    code = "PR035"
+    name = "virtual-step-not-renderable"
+    severity = Severity.ERROR
+    origin = "runtime"
+    summary = "A step has verification, audit or synthesis, whose generated step the public engine can't show."
+    why = (
+        "The public engine compiles the generated step but looks its prompt up in the source, finds nothing and stops "
+        "the run with prompt_render_failed. Our own runs are not affected, so there it is only advice."
+    )
+    fix = "Replace the blocks by explicit steps with the same text, once all of it is in their prompts."
+    fix_safety = "unsafe"
+
+    def applies(self, workflow: Workflow) -> bool:
+        return not step_members(workflow).isdisjoint(("verification", "audit", "synthesis"))
+
+    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+        blocks = [block for block in ("verification", "audit", "synthesis") if _config(step, block) is not None]
+        for block in blocks:
+            # The first finding mends all of them: the generated steps stand in a fixed order.
+            report(
+                step.at(block),
+                f"{label(step)}: the public engine can't show the step generated from {block} and stops there; "
+                "write it as a step of its own",
+                fix=_explicit(step, workflow, blocks) if block == blocks[0] else None,
+                on_name=True,
+                severity=Severity.ERROR if workflow.engine else Severity.INFO,
+            )
+
+    def examples(self) -> Iterable[Example]:
+        plain = {"id": "first-step", "title": "A step", "prompt": "Describe what you see."}
+        explicit = {
+            "id": "first-step-verification",
+            "title": "Verify: A step",
+            "prompt": "Run the tests.",
+            "notesOptional": True,
+        }
+        fixed = samples.workflow(plain, explicit)
+        yield Example(samples.workflow({**plain, "verification": {"prompt": "Run the tests."}}), fixed, fixed)
+
+
+def _explicit(step: Step, workflow: Workflow, blocks: list[str]) -> Fix | None:
+    """Steps behind this one that say what the generated ones would have said."""
+    if step.loop is None and step.pointer in workflow.loop_of:
+        return None  # a referenced body is this one step; a step behind it would not be in the loop
+    if _hidden_rubric(step) is not None or _hidden_command(step) is not None:
+        return None  # what no generated step shows would be gone for good; its own finding brings it into the prompt
+    if workflow.is_routine and any(
+        PLACEHOLDER.search(text.text) for text in step.texts if text.field in _CONFIG_FIELDS
+    ):
+        return None  # in a prompt of a routine braces ask every caller for an argument
+    taken = workflow.step_ids
+    nodes, errors = expand_virtual((Node(step.step, step.pointer),), workflow.id)
+    operations: list[Operation] = [Remove(step.at(block)) for block in blocks]
+    for offset, node in enumerate(nodes[1:], 1):
+        made = {**node.step, "id": node.id.replace("__", "-")}
+        fits = len(made["id"]) <= _MAX_ID and len(made["title"]) <= _MAX_TITLE and len(made["prompt"]) <= MAX_PROMPT
+        if errors or made["id"] in taken or not fits:
+            return None
+        operations.append(Insert(parent(step.pointer), None, step.index + offset, made))
+    return unsafe("write explicit steps", *operations)
+
+
+class ParallelNoSynthesis(WorkflowRule):
+    code = "PR037"
+    name = "parallel-no-synthesis"
+    severity = Severity.WARNING
+    origin = "spec"
+    summary = "A parallel step with several delegations has no synthesis."
+    why = "The results come back side by side and nobody is told to compare and merge them."
+
+    def applies(self, workflow: Workflow) -> bool:
+        return "parallelDelegations" in step_members(workflow)
+
+    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+        delegations = step.step.get("parallelDelegations")
+        if step.kind != "parallel" or not isinstance(delegations, list):
+            return
+        if len(delegations) > 1 and "synthesis" not in step.step and not _merged_next(step, workflow):
+            report(
+                step.at("parallelDelegations"),
+                f"{label(step)}: nothing merges the results of its {len(delegations)} delegations; "
+                "add a synthesis, or a step that merges them",
+                on_name=True,
+            )
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(
+            samples.workflow(samples.step(), samples.parallel(synthesis=...)),
+            samples.workflow(samples.step(), samples.parallel()),
+        )
+
+
+def _merged_next(step: Step, workflow: Workflow) -> bool:
+    """Whether the very next step says that it brings the results together."""
+    siblings = workflow.steps if step.loop is None else step.loop.body
+    following = next((other for other in siblings if other.index == step.index + 1), None)
+    return following is not None and any(
+        _MERGES().search(text.text) for text in following.texts if text.field != "agentRole"
+    )
+
+
+RULES: tuple[type[WorkflowRule], ...] = (
+    AuditConfigEmpty,
+    AuditRubricBlank,
+    AuditRubricIgnored,
+    VerificationCommandBlank,
+    VerificationCommandIgnored,
+    SynthesisConfigEmpty,
+    VirtualStepNotRenderable,
+    ParallelNoSynthesis,
+)

@@ -1,0 +1,61 @@
+"""How workflows are judged: the catalog, the bindings, the policy. Light, because every command needs it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.catalog.catalog import Catalog
+
+# The names of the compatibility policies; what they do is in `compat`.
+REJECT, NORMALIZE = "reject", "normalize"
+# The option that says that the bindings file is among the files looked at: what is wrong in it is told there.
+BINDINGS_CHECKED = "bindings-checked"
+
+
+class Settings:
+    """How a document is judged."""
+
+    __slots__ = (
+        "_bundled_ids",
+        "base_catalog",
+        "bindings",
+        "catalog",
+        "engine",
+        "options",
+        "parity",
+        "policy",
+        "source_kind",
+        "workspace",
+    )
+
+    def __init__(
+        self,
+        catalog: Catalog,
+        *,
+        bindings: object = None,
+        parity: bool = False,
+        engine: bool = False,
+        policy: str | None = None,
+        workspace: str | None = None,
+        source_kind: str | None = None,
+        base_catalog: Catalog | None = None,
+        options: dict[str, object] | None = None,
+    ) -> None:
+        self.catalog = catalog
+        self.base_catalog = base_catalog or catalog  # without the project's own routines
+        self._bundled_ids: frozenset[str] | None = None
+        self.bindings = bindings  # the content of the project's bindings file, None when there is none
+        self.parity = parity  # errors are exactly what the engine rejects
+        self.engine = engine or parity  # the workflow is meant to run on the public engine
+        self.policy = REJECT if parity else (policy or NORMALIZE)  # how the design form is met
+        self.workspace = workspace  # the folder references are relative to, None when there is no disk
+        self.source_kind = source_kind  # where the files come from; None: to be told from each path
+        self.options = options or {}
+
+    @property
+    def bundled_ids(self) -> frozenset[str]:
+        """The routines that come with the catalog, not with the project."""
+        if self._bundled_ids is None:
+            self._bundled_ids = frozenset(r.routine_id for r in self.base_catalog.templates.values())
+        return self._bundled_ids

@@ -1,0 +1,25 @@
+"""Whether a run could be started: the first authored step must still be there after expansion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workrail_lint.base import js
+from workrail_lint.findings import Finding, Phase, Severity
+from workrail_lint.systems.workrail.compiler.nodes import one_line
+
+
+def start_findings(definition: dict[str, Any]) -> list[Finding]:
+    """A call in the first place is the one way to lose the first step: expanded ids never equal the caller's."""
+    steps = definition.get("steps")
+    first = steps[0] if isinstance(steps, list) and steps else None
+    if not isinstance(first, dict) or first.get("type") == "loop" or not js.truthy(first.get("templateCall")):
+        return []
+    name = "template-call-first-step"
+    message = (
+        f"Step {one_line(first.get('id', ''))}: a run can't start at a template call, whose id is gone once it is "
+        "expanded; put a plain step before it"
+    )
+    details: dict[str, object] = {"engine": True}
+    pointer = "/steps/0/templateCall"
+    return [Finding(name, name, Severity.ERROR, message, pointer, phase=Phase.START, details=details, on_name=True)]

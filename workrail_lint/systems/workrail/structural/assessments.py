@@ -1,0 +1,50 @@
+"""Assessments, the steps that reference them, and the consequences they have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from workrail_lint.findings import Finding
+from workrail_lint.systems.workrail.compiler.checks import assessment_problems, declared_levels
+from workrail_lint.systems.workrail.compiler.nodes import Nodes, one_line
+from workrail_lint.systems.workrail.structural.common import (
+    Definition,
+    finding,
+    items_of,
+    members_of,
+    repeated,
+    steps_of,
+)
+
+# The schema closes the set of effects, and only the compiler refuses a repeated trigger.
+_MEMBERS = ("assessmentRefs", "assessmentConsequences")
+_LEFT_TO_OTHERS = ("CONSEQUENCE_UNSUPPORTED_EFFECT", "CONSEQUENCE_DUPLICATE_TRIGGER")
+
+
+def check_assessments(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
+    declared = [members_of(item) for item in items_of(definition.get("assessments"))]
+    for ident, pointer, number in repeated((item.get("id"), f"/assessments/{i}/id") for i, item in enumerate(declared)):
+        message = f"Assessment id {one_line(ident)} is already that of assessment number {number}"
+        yield finding("assessment-id-duplicate", pointer, message)
+    for i, item in enumerate(declared):
+        dimensions = items_of(item.get("dimensions"))
+        pairs = ((members_of(d).get("id"), f"/assessments/{i}/dimensions/{j}/id") for j, d in enumerate(dimensions))
+        for ident, pointer, number in repeated(pairs):
+            message = (
+                f"Assessment {one_line(item.get('id'))}: dimension id {one_line(ident)} is already that of dimension "
+                f"number {number}"
+            )
+            yield finding("assessment-dimension-duplicate", pointer, message)
+    levels = declared_levels(definition.get("assessments"))
+    for node in steps_of(nodes):
+        if node.step.keys().isdisjoint(_MEMBERS) or node.step.get("type") == "parallel":
+            continue
+        for problem in assessment_problems(node, levels):
+            if problem.code not in _LEFT_TO_OTHERS:
+                suggestion = problem.details.get("suggestion")
+                yield finding(
+                    problem.name,
+                    f"{node.pointer}/{problem.part}",
+                    problem.message,
+                    suggestion=str(suggestion) if suggestion else None,
+                )

@@ -1,0 +1,54 @@
+"""What the structural checks share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from workrail_lint.findings import Finding, Phase, Severity
+from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, walk
+
+Definition = dict[str, Any]
+
+
+def finding(
+    name: str,
+    pointer: str,
+    message: str,
+    *,
+    engine: bool = True,
+    severity: Severity = Severity.ERROR,
+    suggestion: str | None = None,
+    on_name: bool = False,
+) -> Finding:
+    details: dict[str, object] = {"engine": engine}
+    if suggestion is not None:
+        details["suggestion"] = suggestion
+    return Finding(name, name, severity, message, pointer, phase=Phase.STRUCTURAL, details=details, on_name=on_name)
+
+
+def steps_of(nodes: Nodes) -> Iterator[Node]:
+    """Every step that is no loop: top level, and the inline bodies (whose nodes have a loop id)."""
+    return (node for node in walk(nodes) if not node.is_loop)
+
+
+def items_of(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def members_of(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def repeated(values: Iterator[tuple[object, str]]) -> Iterator[tuple[str, str, int]]:
+    """The strings that came before: each with the pointer of the later occurrence, and in which item the first was.
+
+    The pointers are those of a member of the items of one list.
+    """
+    first: dict[str, str] = {}
+    for value, pointer in values:
+        if not isinstance(value, str):
+            continue
+        if value in first:
+            yield value, pointer, int(first[value].split("/")[-2]) + 1
+        first.setdefault(value, pointer)

@@ -1,0 +1,85 @@
+"""Loop configuration and what a loop body may be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from workrail_lint.base import js
+from workrail_lint.base.suggest import nearest
+from workrail_lint.findings import Finding
+from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, one_line
+from workrail_lint.systems.workrail.structural.common import Definition, finding, members_of
+
+
+def check_loops(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
+    by_id: dict[str, Node] = {}
+    for node in nodes:
+        by_id.setdefault(node.id, node)
+    # Neither a loop nor a step that a template takes the place of could be a body.
+    fitting = {ident for ident, node in by_id.items() if not node.is_loop and "templateCall" not in node.step}
+    body_ids: set[str] = set()
+    for loop in (node for node in nodes if node.is_loop):
+        yield from _source(loop)
+        if isinstance(loop.step.get("body"), str):
+            body_ids.add(loop.step["body"])
+            yield from _referenced_body(loop, by_id, fitting)
+        body_ids.update(inner.id for inner in loop.body or ())
+    for node in nodes:
+        if node.id in body_ids and js.truthy(node.step.get("runCondition")):
+            yield finding(
+                "loop-body-ref-run-condition",
+                f"{node.pointer}/runCondition",
+                f"Step {one_line(node.id)}: is the body of a loop and can't have a runCondition of its own; "
+                "put the step inline in the loop's body",
+            )
+
+
+def _source(loop: Node) -> Iterator[Finding]:
+    config = members_of(loop.step.get("loop"))
+    pointer = f"{loop.pointer}/loop"
+    count = config.get("count")
+    if config.get("type") == "for" and js.is_number(count) and not count > 0:  # type: ignore[operator]
+        yield finding(
+            "loop-count-not-positive",
+            f"{pointer}/count",
+            f"Loop {one_line(loop.id)}: count must be greater than 0 or name a context variable",
+        )
+    if config.get("type") == "forEach" and config.get("items") == "":
+        yield finding(
+            "loop-items-missing",
+            f"{pointer}/items",
+            f"Loop {one_line(loop.id)}: items must name a context variable",
+        )
+
+
+def _referenced_body(loop: Node, by_id: dict[str, Node], fitting: set[str]) -> Iterator[Finding]:
+    body_id: str = loop.step["body"]
+    pointer = f"{loop.pointer}/body"
+    if body_id == "":
+        yield finding("loop-body-empty", pointer, f"Loop {one_line(loop.id)}: the body is empty; name a step")
+        return
+    target = by_id.get(body_id)
+    if target is None:
+        suggestion = nearest(body_id, fitting)
+        hint = f" Did you mean {one_line(suggestion)}?" if suggestion else ""
+        yield finding(
+            "loop-body-missing-step",
+            pointer,
+            f"Loop {one_line(loop.id)}: the body names the step {one_line(body_id)}, which does not exist.{hint}",
+            suggestion=suggestion,
+        )
+    elif target.is_loop:
+        yield finding(
+            "loop-body-ref-is-loop",
+            pointer,
+            f"Loop {one_line(loop.id)}: the body names the loop {one_line(body_id)}; loops can't be nested",
+        )
+    elif target.step.get("type") != "parallel":
+        for block in ("verification", "audit"):
+            if block in target.step:
+                yield finding(
+                    "loop-body-ref-virtual",
+                    f"{target.pointer}/{block}",
+                    f"Step {one_line(body_id)}: is the body of loop {one_line(loop.id)} by reference and can't have "
+                    f"{block}; put the step inline in the loop's body",
+                )

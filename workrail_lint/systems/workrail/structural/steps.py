@@ -1,0 +1,153 @@
+"""Ids, prompt sources, fragments, and the configuration of virtual steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from workrail_lint.base import js
+from workrail_lint.findings import Finding
+from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, one_line, step_label
+from workrail_lint.systems.workrail.structural.common import (
+    Definition,
+    finding,
+    items_of,
+    members_of,
+    repeated,
+    steps_of,
+)
+
+_SOURCES = {"prompt", "promptBlocks", "templateCall"}
+_STANDARD = (None, "standard")
+_VIRTUAL = ("verification", "audit", "synthesis")
+
+
+def check_ids(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
+    for ident, pointer, number in _shared(nodes):
+        message = f"Step id {one_line(ident)} is also used by step number {number}; give each an id of its own"
+        yield finding("step-id-duplicate", pointer, message)
+    for loop in nodes:
+        for ident, pointer, number in _shared(loop.body or ()):
+            yield finding(
+                "step-id-duplicate-body",
+                pointer,
+                f"Step id {one_line(ident)} is also used by step number {number} of the body of loop "
+                f"{one_line(loop.id)}; give each an id of its own",
+            )
+
+
+def _shared(nodes: Nodes) -> Iterator[tuple[str, str, int]]:
+    """Every step whose id another one has too, since either may be the wrong one, and the number of the other."""
+    by_id: dict[str, list[Node]] = {}
+    for node in nodes:
+        if node.id:
+            by_id.setdefault(node.id, []).append(node)
+    for ident, sharing in by_id.items():
+        for node in sharing if len(sharing) > 1 else ():
+            other = sharing[0] if node is not sharing[0] else sharing[1]
+            yield ident, f"{node.pointer}/id", int(other.pointer.rpartition("/")[2]) + 1
+
+
+def check_references(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
+    references = items_of(definition.get("references"))
+    pairs = ((members_of(item).get("id"), f"/references/{i}/id") for i, item in enumerate(references))
+    for ident, pointer, number in repeated(pairs):
+        message = f"Reference id {one_line(ident)} is already that of reference number {number}"
+        yield finding("reference-id-duplicate", pointer, message)
+
+
+def check_steps(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
+    for node in steps_of(nodes):
+        step = node.step
+        kind = step.get("type")
+        if kind != "parallel":
+            # A step of a kind that does not exist was meant to be something else, which may need no prompt.
+            if len(step.keys() & _SOURCES) != 1 and kind in _STANDARD:
+                yield from _prompt_source(node)
+            if "promptFragments" in step:
+                yield from _fragments(node)
+        if not step.keys().isdisjoint(_VIRTUAL):
+            yield from _virtual_config(node)
+
+
+def _prompt_source(node: Node) -> Iterator[Finding]:
+    present = [name for name in node.step if name in _SOURCES]
+    in_body = node.loop_id is not None
+    if not present:
+        yield finding(
+            "prompt-source-missing",
+            node.pointer,
+            f"{step_label(node)}: has no prompt; give one of prompt, promptBlocks and templateCall",
+        )
+    elif len(present) > 1 and not (in_body and "templateCall" not in present):
+        # In a body that one pair is what the compiler refuses; the rest the engine silently discards.
+        yield finding(
+            "prompt-source-multiple",
+            f"{node.pointer}/{present[-1]}",
+            f"{step_label(node)}: has {' and '.join(present)}; keep one of them",
+            engine=not in_body,
+            on_name=True,
+        )
+
+
+def _fragments(node: Node) -> Iterator[Finding]:
+    fragments = items_of(node.step.get("promptFragments"))
+    base = f"{node.pointer}/promptFragments"
+    engine = node.loop_id is None
+    pairs = ((members_of(item).get("id"), f"{base}/{i}/id") for i, item in enumerate(fragments))
+    for ident, pointer, number in repeated(pairs):
+        message = f"{step_label(node)}: fragment id {one_line(ident)} is already that of fragment number {number}"
+        yield finding("fragment-id-duplicate", pointer, message, engine=engine)
+    for index, item in enumerate(fragments):
+        text = members_of(item).get("text")
+        if isinstance(text, str) and "{{wr." in text.lower():
+            yield finding(
+                "fragment-wr-token",
+                f"{base}/{index}/text",
+                f"{step_label(node)}: a fragment's text can't hold a {{{{wr.…}}}} token, it is never resolved there",
+                engine=engine,
+            )
+
+
+def _virtual_config(node: Node) -> Iterator[Finding]:
+    step = node.step
+    parallel = step.get("type") == "parallel"
+    if not parallel and isinstance(step.get("verification"), dict):
+        command = step["verification"].get("command")
+        if isinstance(command, str) and js.is_blank(command):
+            yield finding(
+                "verification-command-blank",
+                f"{node.pointer}/verification/command",
+                f"{step_label(node)}: the verification command is blank",
+            )
+    if not parallel and isinstance(step.get("audit"), dict):
+        yield from _audit(node, step["audit"])
+    if parallel and isinstance(step.get("synthesis"), dict):
+        synthesis = step["synthesis"]
+        if not _has_text(synthesis.get("prompt")) and "outputContract" not in synthesis:
+            yield finding(
+                "synthesis-config-empty",
+                f"{node.pointer}/synthesis",
+                f"{step_label(node)}: synthesis needs a prompt or an outputContract",
+            )
+
+
+def _audit(node: Node, audit: dict[str, Any]) -> Iterator[Finding]:
+    rubric = items_of(audit.get("rubric"))
+    if not _has_text(audit.get("prompt")) and not rubric:
+        yield finding(
+            "audit-config-empty",
+            f"{node.pointer}/audit",
+            f"{step_label(node)}: audit needs a prompt or at least one rubric item",
+        )
+    for index, item in enumerate(rubric):
+        if isinstance(item, str) and js.is_blank(item):
+            yield finding(
+                "audit-rubric-blank",
+                f"{node.pointer}/audit/rubric/{index}",
+                f"{step_label(node)}: rubric item {index + 1} is blank",
+            )
+
+
+def _has_text(value: object) -> bool:
+    return isinstance(value, str) and not js.is_blank(value)

@@ -1,0 +1,256 @@
+"""The WorkRail system: which files are its documents, and how each kind is checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from workrail_lint.base.canonical import CanonicalError, canonical_hash
+from workrail_lint.documents.json_reader import FEW_SLIPS, MANY_SLIPS, JsonDocument, read_json
+from workrail_lint.documents.places import id_pointer
+from workrail_lint.findings import Finding, Phase, Severity
+from workrail_lint.systems.base import FileResult
+from workrail_lint.systems.workrail.kinds import (
+    SCHEMA_SUFFIX,
+    Kind,
+    in_routines_folder,
+    kind_by_name,
+    kind_of,
+    may_be_ours,
+)
+
+if TYPE_CHECKING:
+    from workrail_lint.project.selection import Selection
+    from workrail_lint.rules.base import Rule
+    from workrail_lint.systems.workrail.registry import Entry
+    from workrail_lint.systems.workrail.rules.base import WorkflowRule
+    from workrail_lint.systems.workrail.rules.walk import LazyRuleSet
+    from workrail_lint.systems.workrail.settings import Settings
+
+_CHECKED = (Kind.WORKFLOW, Kind.ROUTINE, Kind.BINDINGS, Kind.CATALOG)
+_MAYBE = "workflow?"
+
+
+class WorkRailSystem:
+    """Workflows, routines, bindings and catalogs."""
+
+    name = "workrail"
+
+    def __init__(self) -> None:
+        self._rule_set: LazyRuleSet | None = None
+        self.selection: Selection | None = None  # which rules to run, None for all
+        self.further: tuple[WorkflowRule, ...] = ()  # rules of plugins
+
+    def rules(self) -> tuple[Rule, ...]:
+        from workrail_lint.systems.workrail.rules.registry import all_rules
+
+        return (*all_rules(), *self.further)
+
+    def may_claim(self, path: str) -> bool:
+        return path.endswith(".json")
+
+    def claims(self, path: str, data: bytes, named: bool) -> str | None:
+        kind = kind_by_name(path)
+        if kind is not None:
+            return kind.value if kind in _CHECKED else None
+        if b'"catalogFormat"' in data and not path.endswith(SCHEMA_SUFFIX):
+            return Kind.CATALOG.value
+        if named:
+            return Kind.WORKFLOW.value if not path.endswith((".md", ".yaml", ".jsonl", ".txt")) else None
+        # Cheap signs only: whether a file that was merely found is a workflow shows when it is read.
+        return _MAYBE if b'"steps"' in data or may_be_ours(path, "") else None
+
+    def check(self, path: str, data: bytes, kind: str, settings: Settings) -> FileResult:
+        return self._check(path, data, kind, settings, alone=False)
+
+    def check_data(self, path: str, data: bytes | str, kind: str, settings: Settings) -> FileResult:
+        """The same for a text that is on no disk: it meets no other file, so what it refers to is judged at once."""
+        return self._check(path, data, kind, settings, alone=True)
+
+    def _check(self, path: str, data: bytes | str, kind: str, settings: Settings, *, alone: bool) -> FileResult:
+        if kind == Kind.BINDINGS.value:
+            return _check_bindings(path, data)
+        if kind == Kind.CATALOG.value:
+            return _check_catalog(path, data)
+        most = MANY_SLIPS if settings.options.get("fixing") else FEW_SLIPS
+        document = read_json(data, parity=settings.parity, most_slips=most)
+        if kind == _MAYBE and not _is_workflow(path, document):
+            return FileResult([], ours=False, cacheable=False)
+        result = self._check_workflow(path, document, settings)
+        if alone and result.record is not None:
+            for findings in _among_themselves({path: result.record}, settings, complete=False).values():
+                locate(findings, document, path, fingerprints=bool(settings.options.get("fingerprints")))
+                result.findings.extend(findings)
+        return result
+
+    def _check_workflow(self, path: str, document: JsonDocument, settings: Settings) -> FileResult:
+        from workrail_lint.systems.workrail.check import check_document, source_kind
+        from workrail_lint.systems.workrail.registry import entry_of
+
+        checked = check_document(document, path, settings, self._rules(), is_routine=in_routines_folder(path))
+        locate(checked.findings, document, path, fingerprints=bool(settings.options.get("fingerprints")))
+        entry = entry_of(path, document.value, source_kind(path, settings))
+        record = None
+        if entry is not None:
+            slots = _declared_slots(document.value)
+            record = [entry.id, entry.source_kind, [list(item) for item in entry.delegations], slots]
+        # Whether a reference resolves is a matter of the disk, which no content key can speak for.
+        on_disk = settings.workspace is not None and isinstance(document.value, dict) and "references" in document.value
+        return FileResult(checked.findings, record, cacheable=not on_disk)
+
+    def _rules(self) -> LazyRuleSet:
+        if self._rule_set is None:
+            from workrail_lint.systems.workrail.rules.walk import LazyRuleSet
+
+            chosen = self.selection
+            active = None if chosen is None or chosen.is_default else chosen.active
+            self._rule_set = LazyRuleSet(active, self.further)
+        return self._rule_set
+
+    def cross_check(self, records: dict[str, Any], settings: Settings, complete: bool) -> list[Finding]:
+        """Ids, delegations and bindings over all files; `complete` when a whole project was looked at."""
+        workflows = {path: record for path, record in records.items() if isinstance(record, list)}
+        by_path = _among_themselves(workflows, settings, complete)
+        by_path.update(_bindings_for(workflows, {p: r for p, r in records.items() if isinstance(r, dict)}))
+        for path, findings in by_path.items():
+            _locate_again(findings, path)
+        return [finding for findings in by_path.values() for finding in findings]
+
+    def reconsidered(self, found: list[Finding], records: dict[str, Any]) -> list[Finding]:
+        """What the files' own checks found, where seeing all files makes a difference to it."""
+        from workrail_lint.systems.workrail.registry import RENAMES, renamed_apart
+
+        if not any(finding.name in RENAMES for finding in found):
+            return found
+        return renamed_apart(found, _entries({p: r for p, r in records.items() if isinstance(r, list)}))
+
+
+def _entries(records: dict[str, Any]) -> list[Entry]:
+    from workrail_lint.systems.workrail.registry import Delegation, Entry
+
+    return [
+        Entry(path, ident, kind, tuple(Delegation(*item) for item in delegations))
+        for path, (ident, kind, delegations, _) in records.items()
+    ]
+
+
+def _among_themselves(records: dict[str, Any], settings: Settings, complete: bool) -> dict[str, list[Finding]]:
+    """What the records of workflows show about each other, by path; the findings have no spans yet."""
+    if len(records) <= 1 and all(not d and not i.startswith("wr.") for i, _, d, _ in records.values()):
+        return {}  # one workflow that refers to no other has nobody to clash with
+    from workrail_lint.systems.workrail.registry import registry_findings
+
+    by_path = registry_findings(_entries(records), bundled_ids=settings.bundled_ids, complete=complete)
+    if settings.parity:
+        for findings in by_path.values():
+            _cap(findings)
+    return by_path
+
+
+def _bindings_for(workflows: dict[str, Any], bindings: dict[str, Any]) -> dict[str, list[Finding]]:
+    """What bindings files say about workflows that were looked at too, by path of the bindings file."""
+    if not bindings:
+        return {}
+    from workrail_lint.systems.workrail.bindings_check import unknown_slots
+
+    declared: dict[str, set[str]] = {}
+    for ident, _, _, slots in workflows.values():
+        declared.setdefault(ident, set()).update(slots)
+    return {path: found for path, record in bindings.items() if (found := unknown_slots(record["sections"], declared))}
+
+
+def _declared_slots(document: object) -> list[str]:
+    """The slots of a workflow as it was written, in either form."""
+    points = document.get("extensionPoints") if isinstance(document, dict) else None
+    if not isinstance(points, list):
+        return list(points) if isinstance(points, dict) else []
+    from workrail_lint.systems.workrail.compiler.bindings import declared_slots
+
+    return list(declared_slots(points))
+
+
+def _locate_again(findings: list[Finding], path: str) -> None:
+    """Findings made without the document get their spans from the file; one that is gone has none to give."""
+    from workrail_lint.base.files import read_file
+    from workrail_lint.base.result import Ok
+
+    read = read_file(path)
+    if isinstance(read, Ok):
+        locate(findings, read_json(read.value, parity=True), path)
+
+
+def _cap(findings: list[Finding]) -> None:
+    from workrail_lint.systems.workrail.check import cap
+
+    for finding in findings:
+        if not finding.details.get("engine"):
+            cap(finding)
+
+
+def _is_workflow(path: str, document: JsonDocument) -> bool:
+    if document.readable:
+        return kind_of(path, document.value) in (Kind.WORKFLOW, Kind.ROUTINE)
+    return may_be_ours(path, document.text)
+
+
+def locate(findings: list[Finding], document: JsonDocument, path: str, *, fingerprints: bool = True) -> None:
+    """Give findings their file, their span, and what a baseline or suppression needs to know the place again."""
+    for finding in findings:
+        finding.path = path
+        if finding.span is None:
+            finding.span = _span(document, finding)
+        if document.readable:
+            finding.details["place"] = id_pointer(document.value, finding.pointer)
+            if fingerprints:
+                finding.details["valueHash"] = _value_hash(document, finding.pointer)
+
+
+def _span(document: JsonDocument, finding: Finding) -> Any:
+    """The span of the place, or of the nearest one above it that exists."""
+    pointer = finding.pointer
+    while True:
+        span = document.locate(pointer, finding.on_name and pointer == finding.pointer)
+        if span is not None or not pointer:
+            return span
+        pointer = pointer.rpartition("/")[0]
+
+
+def _value_hash(document: JsonDocument, pointer: str) -> str:
+    from workrail_lint.documents.pointer import resolve
+
+    try:
+        return canonical_hash(resolve(document.value, pointer))[7:23]
+    except (KeyError, ValueError, CanonicalError):
+        return ""
+
+
+def _check_bindings(path: str, data: bytes | str) -> FileResult:
+    from workrail_lint.systems.workrail.bindings_check import check_bindings_text, sections_of
+
+    document, findings = check_bindings_text(data)
+    _settle(findings)
+    locate(findings, document, path)
+    return FileResult(findings, {"sections": sections_of(document.value)} if document.readable else None)
+
+
+def _check_catalog(path: str, data: bytes | str) -> FileResult:
+    from workrail_lint.systems.workrail.catalog.checks import check_document
+
+    document = read_json(data, max_bytes=None)
+    findings = [
+        Finding(p.name, p.name, Severity.ERROR, p.message, p.pointer, phase=Phase.READ) for p in document.problems
+    ]
+    if document.readable:
+        findings += check_document(document.value)
+    _settle(findings)
+    locate(findings, document, path)
+    return FileResult(findings)
+
+
+def _settle(findings: list[Finding]) -> None:
+    """Codes and severities of the rules; what has no rule of its own keeps its name as code."""
+    from workrail_lint.systems.workrail.rules.registry import by_name
+
+    for finding in findings:
+        rule = by_name().get(finding.name)
+        if rule is not None:
+            finding.code, finding.severity = rule.code, rule.severity
