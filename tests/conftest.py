@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import pkgutil
 from importlib import import_module
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -45,3 +46,13 @@ def pytester(_all_of_us: None, pytester: pytest.Pytester) -> pytest.Pytester:
     again would be there twice: two classes of one name, of which a later test sees either.
     """
     return pytester
+
+
+@pytest.fixture(scope="session")
+def broken(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder `fixtures/broken` of a new root, with the bad examples of all rules. Tests only read it."""
+    from tools.broken_files import write_broken
+
+    folder = tmp_path_factory.mktemp("root") / "fixtures" / "broken"
+    write_broken(folder)
+    return folder

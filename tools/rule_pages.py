@@ -1,251 +1,53 @@
-"""The documentation of the rules, made from their classes: `python -m tools.rule_pages [--check]`.
+"""The pages in `docs/rules/`, made from the rules: `python -m tools.rule_pages [--check]`.
 
-Writes a page for each rule and an index to `docs/rules/`, and the bad examples to `fixtures/broken/`. Run it in the
-folder that holds both. Whatever else lies in these two folders is removed: they belong to the generator.
+One page for each family, with an anchor for each rule, and an index; beside them the picked bad examples in
+`fixtures/broken/`. Run it in the root of the repository. Whatever else is in the two folders is removed: they belong to
+the generator.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
 from contextlib import suppress
-from functools import cache
-from typing import assert_never
 
-from workrail_lint.base.terminal import printable
+from tools.broken_files import FOLDER, picked_files
 from workrail_lint.base.wording import counted
-from workrail_lint.rules.base import Example, Rule, Status
-from workrail_lint.rules.example_files import as_shown, essentials, fixtures, has_file, remarks, shown_files
+from workrail_lint.report.rule_docs import anchor, families, further, index, rules, section
+from workrail_lint.rules.base import Rule
 
 PAGES = "docs/rules"
-FIXTURES = "fixtures/broken"
-_LANGUAGES = {
-    ".json": "json",
-    ".jsonl": "json",
-    ".md": "markdown",
-    ".toml": "toml",
-    ".yaml": "yaml",
-}
-_MOST_LINES = 70
-_LONGEST_LINE = 240
 
 
-def rules() -> tuple[Rule, ...]:
-    """Every rule that is shipped, by code."""
-    from workrail_lint.systems.builtin import known_systems
-
-    return tuple(sorted((rule for system in known_systems() for rule in system.rules()), key=lambda rule: rule.code))
+def page_name(family: str) -> str:
+    """The page of a family, called by the letters that its codes start with: whoever looks for one has the code."""
+    return f"{family}.md"
 
 
-def further() -> tuple[Rule, ...]:
-    """What no document can show: rules about the configuration, and those that no program can check."""
-    from workrail_lint.project.suppression import CONFIGURATION_RULES
-    from workrail_lint.rules.guidelines import GUIDELINES
-
-    return (*CONFIGURATION_RULES, *GUIDELINES)
+def address(rule: Rule) -> str:
+    """Where a rule is explained, relative to the folder of the pages."""
+    return f"{page_name(rule.family)}#{anchor(rule)}"
 
 
-@cache
-def families() -> dict[str, str]:
-    """The two letters of each family, and what it is about."""
-    from workrail_lint.project import suppression
-    from workrail_lint.rules import guidelines
-    from workrail_lint.systems.blocks.rules import registry as blocks
-    from workrail_lint.systems.scenario import rules as scenarios
-    from workrail_lint.systems.team.rules import registry as team
-    from workrail_lint.systems.workrail.rules import registry as workflows
-
-    registered = {**workflows.FAMILIES, scenarios.FAMILY: (scenarios.TITLE, ()), **team.FAMILIES}
-    titles = {letters: title for letters, (title, _) in registered.items()} | {blocks.FAMILY: blocks.TITLE}
-    return {**titles, suppression.FAMILY: suppression.TITLE, guidelines.FAMILY: guidelines.TITLE}
-
-
-def family_order(family: str) -> tuple[int, str]:
-    """The order in which families are shown: ours as they are registered, then those of others by letters."""
-    known = list(families())
-    return (known.index(family) if family in known else len(known), family)
-
-
-def page_name(rule: Rule) -> str:
-    return f"{rule.code}.md"
-
-
-# ------------------------------------------------------------------------------------------------------- a page
-
-
-def page(rule: Rule) -> str:
-    """The page of a rule, always with the same headings; only a rule that no document shows has no example."""
-    examples = list(map(essentials, rule.examples()))
-    fix = fix_line(rule)
-    shown = [
-        "## Example\n\n" + "\n\n".join([*(_shown_bad(example) for example in examples), *_whole(rule)]),
-        "## Use instead\n\n" + "\n\n".join(dict.fromkeys(map(_shown_good, examples))),
-    ]
-    parts = [
-        f"# {rule.code}: {rule.name}",
-        f"Severity **{rule.severity.value}** · family {families().get(rule.family, rule.family)} · fix {fix_word(rule)}"
-        + ("" if rule.default_on else f" · {state(rule)}"),
-        *(
-            (f"## What it finds\n\n{rule.summary}", f"## Why it is bad\n\n{rule.why}")
-            if rule.status is Status.CHECKED
-            else (f"## What it asks for\n\n{rule.summary}", f"## Why\n\n{rule.why}")
-        ),
-        *(shown if examples else ()),
-        f"## Fix\n\n{fix}" + "".join(f"\n\n{shown}" for shown in dict.fromkeys(map(_shown_fixed, examples)) if shown),
-        f"## Origin\n\n{origin_line(rule)}",
-    ]
-    return "\n\n".join(parts) + "\n"
-
-
-def state(rule: Rule) -> str:
-    """Why a rule is off."""
-    match rule.status:
-        case Status.CHECKED:
-            return "off unless it is selected by name"
-        case Status.DOCUMENTATION:
-            return "advice that no program can check"
-        case Status.PLANNED:
-            return "planned"
-        case _:  # pragma: no cover - the enum is closed
-            assert_never(rule.status)
-
-
-def fix_word(rule: Rule) -> str:
-    return rule.fix_safety or "none"
-
-
-def fix_line(rule: Rule) -> str:
-    if not rule.fix_safety:
-        return "None: a person has to decide what is right."
-    how = "`--fix`" if rule.fix_safety == "safe" else "`--fix --unsafe-fixes`"
-    return f"{rule.fix} {rule.fix_safety.capitalize()}, applied with {how}."
-
-
-_ORIGINS = {
-    "schema": "the engine refuses the document: it does not fit its schema",
-    "struct": "the engine refuses the document in its structural checks",
-    "compile": "the engine refuses to compile the workflow",
-    "start": "the engine refuses to start the workflow",
-    "registry": "the engine refuses the workflows of a repository together",
-    "load": "it shows when the engine loads the file",
-    "runtime": "the engine accepts the workflow and then fails, hangs or misreads it",
-    "engine-warn": "the engine prints a warning",
-    "spec": "a rule of the authoring guide",
-    "lock": "a design rule that must hold for every workflow",
-    "doc": "the engine's documentation",
-    "product": "added by this linter",
-    "planned": "announced for the authoring guide, and not yet in force",
-}
-
-
-def origin_line(rule: Rule) -> str:
-    """Where a rule comes from, in words where its origin is a plain one."""
-    words = [part.strip() for part in rule.origin.split("/")]
-    if all(word in _ORIGINS for word in words):
-        meaning = "; ".join(_ORIGINS[word] for word in words)
-        return f"`{rule.origin}`: {meaning}."
-    return f"{rule.origin[:1].upper()}{rule.origin[1:]}."
-
-
-def _shown_bad(example: Example) -> str:
-    if not has_file(example):
-        return f"`{example.path}` is named, but there is no such file."
-    blocks = [_block(example.bad, example.path)]
-    beside, named = shown_files(example)
-    blocks += [f"`{path}`:\n\n{_block(data, path)}" for path, data in beside.items()]
-    if named:
-        blocks.append(f"And beside them {', '.join(f'`{path}`' for path in named)}.")
-    if example.path != "workflows/example.json" or len(blocks) > 1:
-        blocks[0] = f"`{example.path}`:\n\n{blocks[0]}"
-    return "\n\n".join([*blocks, *remarks(example)])
-
-
-def _whole(rule: Rule) -> list[str]:
-    """Where the examples stand in full: members that do not matter are left out of the page."""
-    tops = sorted({path.partition("/")[0] for path in fixtures(rule)})
-    return [f"In full: {', '.join(f'`{FIXTURES}/{top}`' for top in tops)}."] if tops else []
-
-
-def _shown_good(example: Example) -> str:
-    path = example.options.get("good_path")
-    label = f"`{path}`:\n\n" if isinstance(path, str) else ""
-    return label + _block(example.good, str(path or example.path))
-
-
-def _shown_fixed(example: Example) -> str:
-    if example.fixed is None:
-        return ""
-    if example.fixed == example.good:
-        return "It makes of the example what is shown above."
-    return f"It makes of the example:\n\n{_block(example.fixed, example.path)}"
-
-
-def _block(content: object, path: str) -> str:
-    """An example in a fenced block."""
-    lines = shown_lines(as_shown(content))
-    fence = "```"
-    while any(fence in line for line in lines):
-        fence += "`"
-    other = "text" if isinstance(content, str | bytes) else "json"
-    kind = _LANGUAGES.get(os.path.splitext(path)[1], other)
-    return "\n".join([f"{fence}{kind}", *lines, fence])
-
-
-def shown_lines(data: bytes) -> list[str]:
-    """The lines of an example: what can't be seen is shown as escapes, and what is too long is cut."""
-    text = data.decode("utf-8", "backslashreplace")
-    lines = [_cut(printable(line.replace("\t", "    "))) for line in text.rstrip("\n").split("\n")]
-    if len(lines) <= _MOST_LINES:
-        return lines
-    kept = _MOST_LINES // 2
-    return [*lines[:kept], f"… {len(lines) - 2 * kept} more lines …", *lines[-kept:]]
-
-
-def _cut(line: str) -> str:
-    return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 1]}…"
-
-
-# ---------------------------------------------------------------------------------------------------- the index
-
-
-def index(shown: Iterable[Rule]) -> str:
-    """All rules in one page, by family."""
-    by_family: dict[str, list[Rule]] = {}
-    for rule in shown:
-        by_family.setdefault(rule.family, []).append(rule)
-    titles = families()
-    total = sum(map(len, by_family.values()))
+def family_page(family: str, members: list[Rule]) -> str:
+    """The rules of a family, one after another."""
     about = (
-        f"{total} rules in {len(by_family)} families. A code is two letters for the family and three digits; it is "
-        "never given to another rule. `workrail-lint rule CODE` explains one on the command line."
+        f"{counted(len(members), 'rule')}; [all families](README.md). `workrail-lint rule CODE` explains one on the "
+        "command line. Examples leave out members that every workflow has and that make no difference."
     )
-    parts = ["# Rules", about]
-    for family in sorted(by_family, key=family_order):
-        rows = "\n".join(_row(rule) for rule in by_family[family])
-        head = "| code | name | severity | origin | fix | finds |\n| --- | --- | --- | --- | --- | --- |"
-        parts.append(f"## {family}: {titles.get(family, family)}\n\n{head}\n{rows}")
-    return "\n\n".join(parts) + "\n"
-
-
-def _row(rule: Rule) -> str:
-    off = "off" if rule.status is Status.CHECKED else rule.status.value
-    level = rule.severity.value + ("" if rule.default_on else f" ({off})")
-    origin, summary = (printable(text).replace("|", "\\|") for text in (rule.origin, rule.summary))
-    link = f"[{rule.code}]({page_name(rule)})" if any(rule.examples()) else rule.code
-    return f"| {link} | `{rule.name}` | {level} | {origin} | {rule.fix_safety or '-'} | {summary} |"
-
-
-# --------------------------------------------------------------------------------------------------- generation
+    contents = "\n".join(f"- [{rule.code}](#{anchor(rule)}) `{rule.name}`" for rule in members)
+    return "\n\n".join([f"# {family}: {families()[family]}", about, contents, *map(section, members)]) + "\n"
 
 
 def generated() -> dict[str, bytes]:
     """Path to content for everything that is generated, relative to the root of the repository."""
-    shown = rules()
-    files = {f"{PAGES}/{page_name(rule)}": page(rule).encode() for rule in shown}
-    files[f"{PAGES}/README.md"] = index((*shown, *further())).encode()
-    for rule in shown:
-        files |= {f"{FIXTURES}/{path}": data for path, data in fixtures(rule).items()}
+    shown = (*rules(), *further())
+    files = picked_files()
+    files[f"{PAGES}/README.md"] = index(shown, lambda rule: f"[{rule.code}]({address(rule)})").encode()
+    for family in families():
+        members = [rule for rule in shown if rule.family == family]
+        if members:
+            files[f"{PAGES}/{page_name(family)}"] = family_page(family, members).encode()
     return files
 
 
@@ -261,7 +63,7 @@ def stale(root: str = os.curdir) -> list[str]:
             problems.append(f"{path} is missing")
             continue
         if path not in wanted:
-            problems.append(f"{path} belongs to no rule")
+            problems.append(f"{path} is not generated")
         elif data != wanted[path]:
             problems.append(f"{path} is out of date")
     return problems
@@ -288,7 +90,7 @@ def write(root: str = os.curdir) -> int:
 def _existing(root: str) -> list[str]:
     return [
         os.path.relpath(os.path.join(folder, name), root).replace(os.sep, "/")
-        for base in (PAGES, FIXTURES)
+        for base in (PAGES, FOLDER)
         for folder, _, names in os.walk(os.path.join(root, base))
         for name in names
     ]
@@ -300,7 +102,7 @@ def main(arguments: list[str]) -> int:
         for problem in problems:
             sys.stderr.write(f"{problem}\n")
         if problems:
-            sys.stderr.write("run python -m tools.rule_pages\n")
+            sys.stderr.write("run make schemas\n")
         return 1 if problems else 0
     if arguments:
         sys.stderr.write("usage: python -m tools.rule_pages [--check]\n")

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from cli_types import Run
 
-from tools.rule_pages import rules
 from workrail_lint.cli import main
 from workrail_lint.findings import Phase
+from workrail_lint.report.rule_docs import rules
 from workrail_lint.rules.base import Example, Rule
 from workrail_lint.rules.example_files import as_bytes, side_files
 from workrail_lint.systems.workrail.rules.samples import step, workflow

@@ -21,8 +21,6 @@ from workrail_lint.report import FORMATS
 from workrail_lint.systems.workrail.compiler.blocks import MAX_INJECTED_BYTES
 from workrail_lint.systems.workrail.lockfile import Lockfile, parse_lockfile
 
-FIXTURES = Path(__file__).parents[2] / "fixtures"
-
 
 def workflow(*steps: dict[str, Any], **members: Any) -> dict[str, Any]:
     named = {"id": "demo.locks", "name": "Locks", "description": "d", "version": "1.0.0"}
@@ -34,9 +32,9 @@ def step(step_id: str, **members: Any) -> dict[str, Any]:
 
 
 @pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def project(broken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with workflows that have something to say about them."""
-    for path in sorted((FIXTURES / "broken").glob("P*.json"))[:12]:
+    for path in sorted(broken.glob("P*.json"))[:12]:
         shutil.copy(path, tmp_path / path.name)
     monkeypatch.chdir(tmp_path)
     return tmp_path
@@ -127,9 +125,11 @@ def test_a_later_version_is_refused(name: str, tmp_path: Path) -> None:
     assert isinstance(READERS[name](json.dumps({**written, member: 2}).encode(), tmp_path), Err)
 
 
-def test_every_finding_says_what_to_do(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_finding_says_what_to_do(
+    broken: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """@enforces error-self-correcting"""
-    monkeypatch.chdir(FIXTURES / "broken")
+    monkeypatch.chdir(broken)
     findings = json.loads(said(capsys, "--no-cache", "--select", "ALL", "--output-format", "json"))["findings"]
     assert len({finding["code"] for finding in findings}) > 300
     silent = {finding["code"] for finding in findings if not (finding["message"] or "").strip() or not finding["help"]}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tools.rule_pages import rules
 from workrail_lint import check_text
 from workrail_lint.documents.text import SourceText
 from workrail_lint.findings import Edit, Finding, Fix, Safety, Severity
 from workrail_lint.report.data import ReportData, Reported
+from workrail_lint.report.rule_docs import rules
 from workrail_lint.report.sources import Sources
 from workrail_lint.rules.base import Rule
 

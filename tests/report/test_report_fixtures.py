@@ -8,46 +8,46 @@ from pathlib import Path
 import pytest
 from test_report_hostile import assert_harmless
 
-from tools.rule_pages import FIXTURES
+from tools.broken_files import FOLDER
 from workrail_lint.cli import main
 from workrail_lint.report import FORMATS
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.parametrize("name", FORMATS)
 def test_all_broken_fixtures_in_every_format(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    name: str, broken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(ROOT)
+    monkeypatch.chdir(broken.parents[1])
     monkeypatch.setenv("WORKRAIL_LINT_DEBUG", "1")
     target = tmp_path / "report"
     options = ["--isolated", "--no-cache", "--jobs", "1", "--output-format", name]
-    assert main(["check", *options, "--output-file", str(target), FIXTURES]) == 1
+    assert main(["check", *options, "--output-file", str(target), FOLDER]) == 1
     assert capsys.readouterr().out == ""
     text = target.read_bytes().decode("utf-8")
     assert_harmless(name, text)
-    assert f"{FIXTURES}/" in text
+    assert f"{FOLDER}/" in text
 
 
 def test_a_file_gets_what_the_screen_gets(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    broken: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.chdir(ROOT)
+    monkeypatch.chdir(broken.parents[1])
     target = tmp_path / "report"
     options = ["--isolated", "--no-cache", "--jobs", "1", "--select", "SY"]
-    assert main(["check", *options, "--output-file", str(target), FIXTURES]) == 1
+    assert main(["check", *options, "--output-file", str(target), FOLDER]) == 1
     assert capsys.readouterr().out == ""
-    assert main(["check", *options, FIXTURES]) == 1
+    assert main(["check", *options, FOLDER]) == 1
     assert capsys.readouterr().out.encode() == target.read_bytes()
 
 
-def test_statistics_of_all_of_them(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.chdir(ROOT)
+def test_statistics_of_all_of_them(
+    broken: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(broken.parents[1])
     options = ["--isolated", "--no-cache", "--jobs", "1", "--output-format", "json"]
-    main(["check", *options, FIXTURES])
+    main(["check", *options, FOLDER])
     summary = json.loads(capsys.readouterr().out)["summary"]
-    main(["check", *options, "--statistics", FIXTURES])
+    main(["check", *options, "--statistics", FOLDER])
     rows = json.loads(capsys.readouterr().out)
     assert sum(row["count"] for row in rows) == summary["findings"]
     assert sum(row["fixable"] for row in rows) == summary["fixable"]

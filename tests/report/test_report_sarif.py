@@ -11,10 +11,10 @@ import pytest
 from report_samples import RULES, TEXT, checked, finding, fixed, report
 from sarif_schema import SCHEMA
 
-from tools.rule_pages import page
 from workrail_lint.findings import Edit, Severity
 from workrail_lint.report import render
 from workrail_lint.report.data import ReportData, Reported
+from workrail_lint.report.rule_docs import page
 
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 # What a reference to a file may hold (RFC 3986); anything else has to be percent-encoded.

@@ -21,12 +21,11 @@ import pytest
 from report_samples import RULES, checked, fixed, report
 from sarif_schema import SCHEMA
 
-from tools.rule_pages import FIXTURES
+from tools.broken_files import FOLDER
 from workrail_lint.cli import main
 from workrail_lint.findings import Edit
 from workrail_lint.report import render
 
-ROOT = Path(__file__).resolve().parents[2]
 TITLE = "Static Analysis Results Format (SARIF) Version 2.1.0 JSON Schema"
 
 
@@ -79,12 +78,16 @@ def test_it_is_the_schema_of_the_standard() -> None:
     "options", [[], ["--engine-parity"], ["--select", "ALL", "--strict"]], ids=["plain", "parity", "everything"]
 )
 def test_all_broken_fixtures(
-    validator: jsonschema_rs.Draft7Validator, options: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    validator: jsonschema_rs.Draft7Validator,
+    options: list[str],
+    broken: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.chdir(ROOT)
+    monkeypatch.chdir(broken.parents[1])
     target = tmp_path / "report.sarif"
     arguments = ["--isolated", "--no-cache", "--jobs", "1", "--output-format", "sarif", "--output-file", str(target)]
-    assert main(["check", *arguments, *options, FIXTURES]) == 1
+    assert main(["check", *arguments, *options, FOLDER]) == 1
     text = target.read_text(encoding="utf-8")
     (run,) = json.loads(text)["runs"]
     families = {rule["id"][:2] for rule in run["tool"]["driver"]["rules"]}

@@ -1,4 +1,4 @@
-"""The files in `fixtures/broken/` show, on the command line, what their names say."""
+"""The bad examples of the rules show, on the command line, what their names say."""
 
 from __future__ import annotations
 
@@ -7,20 +7,24 @@ from pathlib import Path
 
 import pytest
 
-from tools.rule_pages import FIXTURES, rules
+from tools.broken_files import broken_files, broken_stem
 from workrail_lint.cli import main
+from workrail_lint.report.rule_docs import rules
 from workrail_lint.rules.base import Example, Rule
-from workrail_lint.rules.example_files import arguments, fixture_stem, found_at
+from workrail_lint.rules.example_files import arguments, found_at
 
-BROKEN = Path(__file__).resolve().parents[2] / FIXTURES
 SHOWN = [
-    (rule, example, BROKEN / fixture_stem(rule, number))
+    (rule, example, broken_stem(rule, number))
     for rule in rules()
     for number, example in enumerate(rule.examples(), 1)
     # What was pinned before is known to the lockfile alone.
     if "pinned" not in example.options
 ]
-FOLDERS = [pytest.param(rule, example, path, id=path.name) for rule, example, path in SHOWN if path.is_dir()]
+FOLDERS = [
+    pytest.param(rule, example, stem, id=stem)
+    for rule, example, stem in SHOWN
+    if any(path.startswith(f"{stem}/") for path in broken_files(rule))
+]
 
 
 def found(capsys: pytest.CaptureFixture[str], *options: str) -> set[tuple[str, str]]:
@@ -36,12 +40,14 @@ def debugging(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("options", [[], ["--engine-parity"]], ids=["plain", "parity"])
-def test_files(capsys: pytest.CaptureFixture[str], options: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(BROKEN)
+def test_files(
+    broken: Path, capsys: pytest.CaptureFixture[str], options: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(broken)
     asked = {
-        (path.with_suffix(".json").name, rule.code)
-        for rule, example, path in SHOWN
-        if path.with_suffix(".json").exists() and arguments(example) == options
+        (f"{stem}.json", rule.code)
+        for rule, example, stem in SHOWN
+        if (broken / f"{stem}.json").exists() and arguments(example) == options
     }
     off = [rule.code for rule in rules() if not rule.default_on]
     extra = ["--extend-select", ",".join(off)] if off else []
@@ -50,14 +56,16 @@ def test_files(capsys: pytest.CaptureFixture[str], options: list[str], monkeypat
     assert asked - seen == set()
 
 
-@pytest.mark.parametrize(("rule", "example", "folder"), FOLDERS)
+@pytest.mark.parametrize(("rule", "example", "stem"), FOLDERS)
 def test_folders(
+    broken: Path,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     rule: Rule,
     example: Example,
-    folder: Path,
+    stem: str,
 ) -> None:
+    folder = broken / stem
     monkeypatch.chdir(folder)
     paths = ["."] if example.files else [example.path]
     config = [] if (folder / "workrail-lint.toml").exists() else ["--isolated"]

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from tools.rule_pages import families, further, index, page, rules
 from workrail_lint.cli import main
+from workrail_lint.report.rule_docs import families, further, index, page, rules
 from workrail_lint.rules.base import Status
 
 RULES = tuple(sorted((*rules(), *further()), key=lambda rule: rule.code))

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from tools.rule_pages import families, further, rules
 from workrail_lint.findings import Severity
+from workrail_lint.report.rule_docs import families, further, rules
 from workrail_lint.rules.base import Rule
 
 RULES = rules()

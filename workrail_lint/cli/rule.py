@@ -25,7 +25,7 @@ def main(arguments: list[str]) -> int:
     args = parser.parsed(arguments)
     if args is None:
         return OK
-    from tools.rule_pages import families, family_order, further, index, page, rules
+    from workrail_lint.report.rule_docs import families, family_order, further, index, page, rules
 
     ours = (*rules(), *further())
     known = tuple(sorted((*ours, *_brought(ours)), key=lambda rule: (family_order(rule.family), rule.code)))
@@ -82,7 +82,7 @@ def _named(asked: str, known: tuple[Rule, ...]) -> Rule:
 
 def rule_object(rule: Rule) -> dict[str, Any]:
     """Everything a program may want to know about a rule."""
-    from tools.rule_pages import families
+    from workrail_lint.report.rule_docs import families
 
     return {
         "code": rule.code,
@@ -120,7 +120,7 @@ def _table(shown: list[Rule], titles: dict[str, str], style: Style) -> str:
 
 
 def _explained(rule: Rule, titles: dict[str, str], style: Style) -> str:
-    from tools.rule_pages import fix_line, origin_line, state
+    from workrail_lint.report.rule_docs import fix_line, origin_line, state
     from workrail_lint.rules.example_files import as_shown, essentials, has_file, remarks, shown_files
 
     level = style(rule.severity.value, _COLOURS[rule.severity], "bold")
@@ -160,6 +160,6 @@ def _wrapped(text: str) -> list[str]:
 
 
 def _source(data: bytes) -> list[str]:
-    from tools.rule_pages import shown_lines
+    from workrail_lint.report.rule_docs import shown_lines
 
     return [f"  {line}".rstrip() for line in shown_lines(data)]

@@ -60,7 +60,7 @@ def _rules(items: Iterable[Reported], data: ReportData) -> list[dict[str, Any]]:
 def _rule(code: str, name: str, rule: Rule | None) -> dict[str, Any]:
     if rule is None:
         return {"id": code, "name": name}
-    from tools.rule_pages import page
+    from workrail_lint.report.rule_docs import page
 
     return {
         "id": code,

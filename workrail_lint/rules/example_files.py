@@ -1,21 +1,18 @@
-"""The example of a rule as files: what its page shows, and what `fixtures/broken/` holds."""
+"""The example of a rule as files, and how they are shown."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-from workrail_lint.rules.base import Example, Rule
+from workrail_lint.rules.base import Example
 
-_PLAIN_PATH = "workflows/example.json"
 _CONFIG = "workrail-lint.toml"
 _ROUTINES = "routines"
 _BINDINGS = ".workrail/bindings.json"
 # Members of an example's options that stand for settings of a project.
 _SETTINGS = ("team-", "block-")
 _COMMON = ("name", "description", "version", "validatedAgainstSpecVersion", "about", "examples")
-# A fixture is there to be read; what is larger is only described on the rule's page.
-_LARGEST_FIXTURE = 100_000
 # A prose file beside an example that is longer is named on a page, not shown: what matters is not in it.
 _MOST_PROSE = 30
 _WIDTH = 116
@@ -127,29 +124,3 @@ def found_at(example: Example) -> str:
 def arguments(example: Example) -> list[str]:
     """What has to be said on the command line to see the finding."""
     return ["--engine-parity"] if example.options.get("engine_parity") else []
-
-
-def fixtures(rule: Rule) -> dict[str, bytes]:
-    """Paths below `fixtures/broken/` to contents, for all examples of a rule.
-
-    An example that is one file by any name is one file; another one gets a folder, laid out as a project.
-    """
-    files: dict[str, bytes] = {}
-    for number, example in enumerate(rule.examples(), 1):
-        if not has_file(example) or "links" in example.options:
-            continue
-        data = as_bytes(example.bad)
-        if len(data) > _LARGEST_FIXTURE:
-            continue
-        stem = fixture_stem(rule, number)
-        beside = side_files(example)
-        if not beside and example.path == _PLAIN_PATH:
-            files[f"{stem}.json"] = data
-        else:
-            files |= {f"{stem}/{path}": content for path, content in {**beside, example.path: data}.items()}
-    return files
-
-
-def fixture_stem(rule: Rule, number: int) -> str:
-    """The name of the fixture (a file or a folder) for a rule's example, counted from 1."""
-    return f"{rule.code}-{rule.name}" + (f"-{number}" if number > 1 else "")

@@ -1,0 +1,236 @@
+"""The rules in words, made from their classes: what `workrail-lint rule`, SARIF and the pages in `docs/rules/` show."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from typing import assert_never
+
+from workrail_lint.base.terminal import printable
+from workrail_lint.base.wording import counted
+from workrail_lint.rules.base import Example, Rule, Status
+from workrail_lint.rules.example_files import as_shown, essentials, has_file, remarks, shown_files
+
+_LANGUAGES = {
+    ".json": "json",
+    ".jsonl": "json",
+    ".md": "markdown",
+    ".toml": "toml",
+    ".yaml": "yaml",
+}
+_MOST_LINES = 70
+_LONGEST_LINE = 240
+
+
+def rules() -> tuple[Rule, ...]:
+    """Every rule that is shipped, by code."""
+    from workrail_lint.systems.builtin import known_systems
+
+    return tuple(sorted((rule for system in known_systems() for rule in system.rules()), key=lambda rule: rule.code))
+
+
+def further() -> tuple[Rule, ...]:
+    """What no document can show: rules about the configuration, and those that no program can check."""
+    from workrail_lint.project.suppression import CONFIGURATION_RULES
+    from workrail_lint.rules.guidelines import GUIDELINES
+
+    return (*CONFIGURATION_RULES, *GUIDELINES)
+
+
+@cache
+def families() -> dict[str, str]:
+    """The two letters of each family, and what it is about."""
+    from workrail_lint.project import suppression
+    from workrail_lint.rules import guidelines
+    from workrail_lint.systems.blocks.rules import registry as blocks
+    from workrail_lint.systems.scenario import rules as scenarios
+    from workrail_lint.systems.team.rules import registry as team
+    from workrail_lint.systems.workrail.rules import registry as workflows
+
+    registered = {**workflows.FAMILIES, scenarios.FAMILY: (scenarios.TITLE, ()), **team.FAMILIES}
+    titles = {letters: title for letters, (title, _) in registered.items()} | {blocks.FAMILY: blocks.TITLE}
+    return {**titles, suppression.FAMILY: suppression.TITLE, guidelines.FAMILY: guidelines.TITLE}
+
+
+def family_order(family: str) -> tuple[int, str]:
+    """The order in which families are shown: ours as they are registered, then those of others by letters."""
+    known = list(families())
+    return (known.index(family) if family in known else len(known), family)
+
+
+# ------------------------------------------------------------------------------------------------------- a page
+
+
+def page(rule: Rule) -> str:
+    """A document about one rule with all of its examples, always with the same headings."""
+    severity, *others = _facts(rule)
+    family = f"family {families().get(rule.family, rule.family)}"
+    parts = [f"# {rule.code}: {rule.name}", " · ".join([severity, family, *others])]
+    parts += [f"## {heading}\n\n{body}" for heading, body in _sections(rule, list(rule.examples()))]
+    return "\n\n".join(parts) + "\n"
+
+
+def section(rule: Rule) -> str:
+    """The part of a family's page about one rule. The first example is enough: a reader scrolls past many rules."""
+    every = list(rule.examples())
+    parts = [f'<a id="{anchor(rule)}"></a>\n\n## {rule.code} {rule.name}', " · ".join(_facts(rule))]
+    parts += [f"**{heading}**\n\n{body}" for heading, body in _sections(rule, every[:1])]
+    if every[1:]:
+        command = f"workrail-lint rule {rule.code} --output-format markdown"
+        parts.append(f"{counted(len(every) - 1, 'more example')}: `{command}`.")
+    return "\n\n".join(parts)
+
+
+def anchor(rule: Rule) -> str:
+    """Where a rule is on the page of its family; it never changes, because a code doesn't."""
+    return rule.code.lower()
+
+
+def _facts(rule: Rule) -> list[str]:
+    return [f"Severity **{rule.severity.value}**", f"fix {fix_word(rule)}", *([] if rule.default_on else [state(rule)])]
+
+
+def _sections(rule: Rule, examples: list[Example]) -> Iterator[tuple[str, str]]:
+    """Headings and what is below them; only a rule that no document shows has no example."""
+    checked = rule.status is Status.CHECKED
+    yield "What it finds" if checked else "What it asks for", rule.summary
+    yield "Why it is bad" if checked else "Why", rule.why
+    short = list(map(essentials, examples))
+    if short:
+        yield "Example", "\n\n".join(map(_shown_bad, short))
+        yield "Use instead", "\n\n".join(dict.fromkeys(map(_shown_good, short)))
+    if checked:
+        yield "Fix", "\n\n".join([fix_line(rule), *dict.fromkeys(filter(None, map(_shown_fixed, short)))])
+    yield "Origin", origin_line(rule)
+
+
+def state(rule: Rule) -> str:
+    """Why a rule is off."""
+    match rule.status:
+        case Status.CHECKED:
+            return "off unless it is selected by name"
+        case Status.DOCUMENTATION:
+            return "advice that no program can check"
+        case Status.PLANNED:
+            return "planned"
+        case _:  # pragma: no cover - the enum is closed
+            assert_never(rule.status)
+
+
+def fix_word(rule: Rule) -> str:
+    return rule.fix_safety or "none"
+
+
+def fix_line(rule: Rule) -> str:
+    if not rule.fix_safety:
+        return "None: a person has to decide what is right."
+    how = "`--fix`" if rule.fix_safety == "safe" else "`--fix --unsafe-fixes`"
+    return f"{rule.fix} {rule.fix_safety.capitalize()}, applied with {how}."
+
+
+_ORIGINS = {
+    "schema": "the engine refuses the document: it does not fit its schema",
+    "struct": "the engine refuses the document in its structural checks",
+    "compile": "the engine refuses to compile the workflow",
+    "start": "the engine refuses to start the workflow",
+    "registry": "the engine refuses the workflows of a repository together",
+    "load": "it shows when the engine loads the file",
+    "runtime": "the engine accepts the workflow and then fails, hangs or misreads it",
+    "engine-warn": "the engine prints a warning",
+    "spec": "a rule of the authoring guide",
+    "lock": "a design rule that must hold for every workflow",
+    "doc": "the engine's documentation",
+    "product": "added by this linter",
+    "planned": "announced for the authoring guide, and not yet in force",
+}
+
+
+def origin_line(rule: Rule) -> str:
+    """Where a rule comes from, in words where its origin is a plain one."""
+    words = [part.strip() for part in rule.origin.split("/")]
+    if all(word in _ORIGINS for word in words):
+        meaning = "; ".join(_ORIGINS[word] for word in words)
+        return f"`{rule.origin}`: {meaning}."
+    return f"{rule.origin[:1].upper()}{rule.origin[1:]}."
+
+
+def _shown_bad(example: Example) -> str:
+    if not has_file(example):
+        return f"`{example.path}` is named, but there is no such file."
+    blocks = [_block(example.bad, example.path)]
+    beside, named = shown_files(example)
+    blocks += [f"`{path}`:\n\n{_block(data, path)}" for path, data in beside.items()]
+    if named:
+        blocks.append(f"And beside them {', '.join(f'`{path}`' for path in named)}.")
+    if example.path != "workflows/example.json" or len(blocks) > 1:
+        blocks[0] = f"`{example.path}`:\n\n{blocks[0]}"
+    return "\n\n".join([*blocks, *remarks(example)])
+
+
+def _shown_good(example: Example) -> str:
+    path = example.options.get("good_path")
+    label = f"`{path}`:\n\n" if isinstance(path, str) else ""
+    return label + _block(example.good, str(path or example.path))
+
+
+def _shown_fixed(example: Example) -> str:
+    if example.fixed is None:
+        return ""
+    if example.fixed == example.good:
+        return "It makes of the example what is shown above."
+    return f"It makes of the example:\n\n{_block(example.fixed, example.path)}"
+
+
+def _block(content: object, path: str) -> str:
+    """An example in a fenced block."""
+    lines = shown_lines(as_shown(content))
+    fence = "```"
+    while any(fence in line for line in lines):
+        fence += "`"
+    other = "text" if isinstance(content, str | bytes) else "json"
+    kind = _LANGUAGES.get(os.path.splitext(path)[1], other)
+    return "\n".join([f"{fence}{kind}", *lines, fence])
+
+
+def shown_lines(data: bytes) -> list[str]:
+    """The lines of an example: what can't be seen is shown as escapes, and what is too long is cut."""
+    text = data.decode("utf-8", "backslashreplace")
+    lines = [_cut(printable(line.replace("\t", "    "))) for line in text.rstrip("\n").split("\n")]
+    if len(lines) <= _MOST_LINES:
+        return lines
+    kept = _MOST_LINES // 2
+    return [*lines[:kept], f"… {len(lines) - 2 * kept} more lines …", *lines[-kept:]]
+
+
+def _cut(line: str) -> str:
+    return line if len(line) <= _LONGEST_LINE else f"{line[: _LONGEST_LINE - 1]}…"
+
+
+# ---------------------------------------------------------------------------------------------------- the index
+
+
+def index(shown: Iterable[Rule], code: Callable[[Rule], str] = lambda rule: rule.code) -> str:
+    """All rules in one page, by family; `code` says how the code of a rule is written, for example as a link."""
+    by_family: dict[str, list[Rule]] = {}
+    for rule in shown:
+        by_family.setdefault(rule.family, []).append(rule)
+    titles = families()
+    total = sum(map(len, by_family.values()))
+    about = (
+        f"{total} rules in {len(by_family)} families. A code is two letters for the family and three digits; it is "
+        "never given to another rule. `workrail-lint rule CODE` explains one on the command line."
+    )
+    parts = ["# Rules", about]
+    for family in sorted(by_family, key=family_order):
+        rows = "\n".join(_row(rule, code(rule)) for rule in by_family[family])
+        head = "| code | name | severity | origin | fix | finds |\n| --- | --- | --- | --- | --- | --- |"
+        parts.append(f"## {family}: {titles.get(family, family)}\n\n{head}\n{rows}")
+    return "\n\n".join(parts) + "\n"
+
+
+def _row(rule: Rule, code: str) -> str:
+    off = "off" if rule.status is Status.CHECKED else rule.status.value
+    level = rule.severity.value + ("" if rule.default_on else f" ({off})")
+    origin, summary = (printable(text).replace("|", "\\|") for text in (rule.origin, rule.summary))
+    return f"| {code} | `{rule.name}` | {level} | {origin} | {rule.fix_safety or '-'} | {summary} |"
