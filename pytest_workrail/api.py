@@ -34,7 +34,7 @@ from pytest_workrail.run.start import (
     stubborn,
 )
 from workrail_lint.base.result import Err
-from workrail_lint.systems.scenario.vocabulary import Behaviour, FaultKind
+from workrail_lint.systems.workrail.scenario_words import Behaviour, FaultKind
 
 __all__ = [
     "Agent",

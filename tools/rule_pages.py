@@ -13,7 +13,7 @@ from contextlib import suppress
 
 from tools.broken_files import FOLDER, picked_files
 from workrail_lint.base.wording import counted
-from workrail_lint.report.rule_docs import anchor, families, further, index, rules, section
+from workrail_lint.report.rule_docs import AnyRule, anchor, families, index, rules, section, undocumented
 from workrail_lint.rules.base import Rule
 
 PAGES = "docs/rules"
@@ -24,7 +24,7 @@ def page_name(family: str) -> str:
     return f"{family}.md"
 
 
-def address(rule: Rule) -> str:
+def address(rule: AnyRule) -> str:
     """Where a rule is explained, relative to the folder of the pages."""
     return f"{page_name(rule.family)}#{anchor(rule)}"
 
@@ -41,7 +41,7 @@ def family_page(family: str, members: list[Rule]) -> str:
 
 def generated() -> dict[str, bytes]:
     """Path to content for everything that is generated, relative to the root of the repository."""
-    shown = (*rules(), *further())
+    shown = (*rules(), *undocumented())
     files = picked_files()
     files[f"{PAGES}/README.md"] = index(shown, lambda rule: f"[{rule.code}]({address(rule)})").encode()
     for family in families():

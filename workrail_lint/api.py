@@ -8,11 +8,11 @@ from typing import Any
 
 from workrail_lint.base.result import Err
 from workrail_lint.findings import Finding, Severity
-from workrail_lint.project.discovery import discover
+from workrail_lint.project.discovery import discover, suffixes_of
 from workrail_lint.project.run import Plan, default_jobs, order, run
-from workrail_lint.project.selection import Selection
+from workrail_lint.project.selection import KnownRules, Selection
 from workrail_lint.systems.base import System
-from workrail_lint.systems.builtin import SUFFIXES, builtin_systems
+from workrail_lint.systems.builtin import builtin_systems
 from workrail_lint.systems.workrail.settings import Settings
 from workrail_lint.systems.workrail.sources import resolve_bindings, resolve_catalog
 
@@ -67,7 +67,7 @@ def check(
     systems, selection = _systems(select, ignore)
     complete = any(os.path.isdir(name) for name in names)
     plan = Plan(systems, settings, selection, jobs=jobs or default_jobs(), complete=complete)
-    outcome = run(discover(names, suffixes=SUFFIXES), plan)
+    outcome = run(discover(names, suffixes=suffixes_of(systems)), plan)
     return Report(outcome.findings, outcome.files)
 
 
@@ -96,9 +96,9 @@ def check_text(
 
 def _systems(select: list[str] | None, ignore: list[str] | None) -> tuple[list[System], Selection]:
     systems = builtin_systems()
-    selection = Selection(lambda: [rule for system in systems for rule in system.rules()], select=select, ignore=ignore)
+    selection = Selection(KnownRules(systems), select=select, ignore=ignore)
     for system in systems:
-        system.selection = selection
+        system.choice = selection
     return systems, selection
 
 

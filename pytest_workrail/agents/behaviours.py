@@ -27,7 +27,7 @@ from pytest_workrail.engine.core.vocabulary import MAX_NOTES_BYTES
 from pytest_workrail.engine.protocol.context import MAX_CONTEXT_BYTES
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.systems.scenario.vocabulary import Behaviour
+from workrail_lint.systems.workrail.scenario_words import Behaviour
 
 _FOREIGN_KIND = "demo.unrelated"
 _FOREIGN_LOOP = "some-other-loop"

@@ -14,7 +14,7 @@ from pytest_workrail.agents.agent import Agent, Moment, Opening
 from pytest_workrail.agents.seeded import fraction
 from pytest_workrail.agents.transcript import Exchange
 from workrail_lint.base.js import Json
-from workrail_lint.systems.scenario.vocabulary import FaultKind
+from workrail_lint.systems.workrail.scenario_words import FaultKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from pytest_workrail.agents.seeded import fraction
 from pytest_workrail.engine.core.state import StepInstance
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Ok
-from workrail_lint.systems.scenario.vocabulary import Behaviour
+from workrail_lint.systems.workrail.scenario_words import Behaviour
 
 
 class Stubborn(Agent):

@@ -18,7 +18,7 @@ from pytest_workrail.agents.choices import member_of, no_step
 from pytest_workrail.agents.transcript import Exchange
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
-from workrail_lint.systems.scenario.vocabulary import Behaviour
+from workrail_lint.systems.workrail.scenario_words import Behaviour
 
 # Looks at what came of a turn and says what is wrong with it; None when nothing is.
 Expectation: TypeAlias = Callable[[Exchange], str | None]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.project.config import find_config
-from workrail_lint.systems.scenario.check import Sources
+from workrail_lint.systems.workrail.scenario_check import Sources
 
 
 @lru_cache(maxsize=256)

@@ -24,9 +24,9 @@ from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
 from workrail_lint.base.suggest import hint
 from workrail_lint.findings import Finding
-from workrail_lint.systems.scenario.vocabulary import Behaviour, FaultKind
 from workrail_lint.systems.workrail.compile import compile_workflow
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
+from workrail_lint.systems.workrail.scenario_words import Behaviour, FaultKind
 
 # A path, JSON text, a loaded document, or a workflow that is compiled already.
 Source: TypeAlias = "str | os.PathLike[str] | bytes | Mapping[str, Any] | CompiledWorkflow"

@@ -15,7 +15,7 @@ from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.base.js import Json
 from workrail_lint.documents.pointer import child
-from workrail_lint.systems.scenario import model
+from workrail_lint.systems.workrail import scenario as model
 
 _LONGEST = 300
 

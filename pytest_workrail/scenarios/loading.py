@@ -13,15 +13,15 @@ from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.json_reader import JsonDocument
 from workrail_lint.findings import Finding, Severity
-from workrail_lint.systems.scenario.check import (
+from workrail_lint.systems.builtin import scenario_system
+from workrail_lint.systems.workrail.scenario import Scenario
+from workrail_lint.systems.workrail.scenario_check import (
     UNREADABLE,
     compile_scenario,
     member_for,
     own_findings,
-    read_scenario,
     workflow_findings,
 )
-from workrail_lint.systems.scenario.model import Scenario
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ def load_scenario(path: Path, file: str) -> Ok[Loaded] | Err[ScenarioFailure]:
     found_file = read_file(os.fspath(path))
     if isinstance(found_file, Err):
         return Err(ScenarioFailure(file, JsonDocument(""), [Fault(found_file.error.message, "")]))
-    read = read_scenario(found_file.value)
+    read = scenario_system().read(found_file.value)
     document = read.document
 
     def failed(*faults: Fault) -> Err[ScenarioFailure]:

@@ -41,9 +41,9 @@ from pytest_workrail.scenarios.expectations import turn_expectation
 from pytest_workrail.scenarios.loading import Loaded
 from workrail_lint.base.js import Json
 from workrail_lint.documents.pointer import child
-from workrail_lint.systems.scenario import model
-from workrail_lint.systems.scenario.vocabulary import CallName, Mode, Risk
-from workrail_lint.systems.scenario.vocabulary import HostReason as HostTrouble
+from workrail_lint.systems.workrail import scenario as model
+from workrail_lint.systems.workrail.scenario_words import CallName, Mode, Risk
+from workrail_lint.systems.workrail.scenario_words import HostReason as HostTrouble
 
 _TURNS = "/agent/turns"
 

@@ -15,7 +15,7 @@ from pytest_workrail.agents.scripted import Behave, Scripted, Turn
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.run.result import Run
 from workrail_lint.base.result import Err
-from workrail_lint.systems.scenario.vocabulary import Behaviour
+from workrail_lint.systems.workrail.scenario_words import Behaviour
 
 B = Behaviour
 CRITERIA = [{"type": "contains", "value": "Risks", "message": "Name the risks."}]

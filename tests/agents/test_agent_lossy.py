@@ -15,7 +15,7 @@ from pytest_workrail.agents.lossy import Fault, Lossy
 from pytest_workrail.agents.scripted import Scripted, Turn
 from pytest_workrail.agents.seeded import fraction
 from pytest_workrail.run.result import Run
-from workrail_lint.systems.scenario.vocabulary import FaultKind
+from workrail_lint.systems.workrail.scenario_words import FaultKind
 
 AUTHORED = workflow(
     step("one"),

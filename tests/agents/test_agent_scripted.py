@@ -10,7 +10,7 @@ from pytest_workrail.agents.auto import Auto
 from pytest_workrail.agents.recorded import Recorded
 from pytest_workrail.agents.scripted import Behave, Scripted, Turn, script_turns
 from pytest_workrail.run.result import Run
-from workrail_lint.systems.scenario.vocabulary import Behaviour
+from workrail_lint.systems.workrail.scenario_words import Behaviour
 
 TWO = workflow(step("one"), step("two"))
 THRICE = workflow(loop("again", step("work"), type="for", count=3, maxIterations=3))

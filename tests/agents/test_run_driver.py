@@ -17,7 +17,7 @@ from pytest_workrail.golden.comparison import both_profiles
 from pytest_workrail.run.bench import WORKSPACE, Declared, Setup
 from pytest_workrail.run.result import Run
 from pytest_workrail.run.summary import told
-from workrail_lint.systems.scenario.vocabulary import Behaviour
+from workrail_lint.systems.workrail.scenario_words import Behaviour
 
 TWO = workflow(step("one"), step("two"))
 NEVER_STOP = Preferences("full_auto_never_stop")

@@ -14,7 +14,7 @@ from pytest_workrail.systems.blocks import fan_in, nodes
 from pytest_workrail.systems.blocks.block_run import BlockRun
 from pytest_workrail.systems.blocks.event_log import Log
 from pytest_workrail.systems.blocks.workspaces import Workspace
-from workrail_lint.systems.blocks.rules.registry import all_rules
+from workrail_lint.systems.blocks.rules import RULES
 from workrail_lint.systems.blocks.run_vocabulary import EventType
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -157,7 +157,7 @@ def trace_codes(made: BlockRun) -> set[str]:
 
 
 def test_every_rule_about_runs_is_put_to_the_test() -> None:
-    assert set(BREAKS) == {rule.code for rule in all_rules() if rule.code.startswith("BC7")}
+    assert set(BREAKS) == {rule.code for rule in RULES.rules() if rule.code.startswith("BC7")}
 
 
 @pytest.mark.parametrize("play", [row, lanes, lanes_with_more], ids=lambda play: play.__name__)

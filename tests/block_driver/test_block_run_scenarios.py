@@ -36,7 +36,7 @@ from workrail_lint.systems.blocks.vocabulary import (
     Synthetic,
     members,
 )
-from workrail_lint.systems.scenario.system import ScenarioSystem
+from workrail_lint.systems.builtin import scenario_system
 from workrail_lint.systems.workrail.catalog.catalog import load_core
 from workrail_lint.systems.workrail.check import Settings
 
@@ -73,7 +73,7 @@ def test_they_pass_with_their_goldens(pytester: pytest.Pytester) -> None:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name.partition(".")[0])
 def test_they_are_clean_and_explain_themselves(path: Path) -> None:
-    result = ScenarioSystem().check(str(path), path.read_bytes(), "scenario", Settings(load_core()))
+    result = scenario_system().check(str(path), path.read_bytes(), "scenario", Settings(load_core()))
     assert result.findings == []
     assert value_of(path)["description"]
 

@@ -7,7 +7,6 @@ import json
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 from workrail_lint.documents.json_edit import apply_fixes, fix_edits
@@ -15,7 +14,8 @@ from workrail_lint.documents.json_reader import read_json
 from workrail_lint.findings import Finding
 from workrail_lint.project.discovery import discover
 from workrail_lint.project.run import Plan, order, run
-from workrail_lint.project.selection import Selection
+from workrail_lint.project.selection import KnownRules, Selection
+from workrail_lint.systems.base import RunSettings
 from workrail_lint.systems.blocks.system import BlockSystem
 
 
@@ -28,7 +28,7 @@ def as_bytes(content: Any) -> bytes:
 
 
 def settings(options: Mapping[str, Any] | None = None) -> Any:
-    return SimpleNamespace(options=dict(options or {}))
+    return RunSettings(dict(options or {}))
 
 
 def write(folder: Path, files: Mapping[str, Any]) -> None:
@@ -43,7 +43,7 @@ def check_paths(paths: Iterable[str], options: Mapping[str, Any] | None = None) 
     names = list(paths)
     system = BlockSystem()
     complete = any(os.path.isdir(name) for name in names)
-    plan = Plan([system], settings(options), Selection(system.rules), jobs=1, complete=complete)
+    plan = Plan([system], settings(options), Selection(KnownRules([system])), jobs=1, complete=complete)
     return run(discover(names), plan).findings
 
 

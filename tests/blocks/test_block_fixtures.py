@@ -15,9 +15,11 @@ from workrail_lint.base.result import Ok
 from workrail_lint.systems.blocks.documents import BlockKind, detect
 from workrail_lint.systems.blocks.environment import NAMES
 from workrail_lint.systems.blocks.ir import compile_definition
-from workrail_lint.systems.blocks.options import CHOICES, TREE, WORKFLOW
-from workrail_lint.systems.blocks.rules.registry import all_rules
+from workrail_lint.systems.blocks.rules import RULES
 from workrail_lint.systems.blocks.vocabulary import BLOCK_TYPE_OF, EXPECTED_KIND
+from workrail_lint.systems.builtin import manifests
+
+MANIFEST = next(manifest for manifest in manifests() if manifest.name == "blocks")
 
 ROOT = Path(__file__).resolve().parents[2]
 FIXTURES = ROOT / "fixtures" / "blocks"
@@ -61,11 +63,11 @@ def test_the_fixtures_would_be_noticed_if_they_broke(tmp_path: Path) -> None:
 
 
 def test_the_guide_names_what_there_is() -> None:
-    for name in (*NAMES, *CHOICES, TREE, WORKFLOW, *(kind.value for kind in BlockKind)):
+    for name in (*NAMES, *MANIFEST.config_keys, *(kind.value for kind in BlockKind)):
         assert f"`{name}`" in GUIDE, name
     for entry in packs():
         assert f"`{entry['id'].rpartition('.')[2]}`" in GUIDE or entry["id"] in GUIDE
-    codes = {rule.code for rule in all_rules()}
+    codes = {rule.code for rule in RULES.rules()}
     assert set(re.findall(r"BC\d{3}", GUIDE)) <= codes
 
 

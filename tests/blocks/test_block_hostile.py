@@ -163,8 +163,8 @@ def test_very_many_faults_are_summed_up(tmp_path: Path) -> None:
     value = output("b", filesModified=["/x"] * 20_000, filesCreated=[7] * 10_000)
     found = quickly(check_files, tmp_path, {**CHAIN, output_path("b"): json.dumps(value)})
     mine = [finding for finding in found if finding.path == output_path("b")]
-    assert 100 < len(mine) < 1000
-    assert any("not listed" in finding.message for finding in mine)
+    assert 100 <= len(mine) < 1000
+    assert any("more like this)" in finding.message for finding in mine)
 
 
 def test_very_many_paths_and_patterns(tmp_path: Path) -> None:
@@ -227,16 +227,16 @@ def test_five_hundred_outputs(tmp_path: Path) -> None:
 HEAVY = ("pydantic", "jsonschema", "pluggy", "dataclasses", "inspect", "pathlib", "yaml")
 SCRIPT = """
 import sys
-from types import SimpleNamespace
+from workrail_lint.systems.base import RunSettings
 from workrail_lint.systems.blocks.system import BlockSystem
 system = BlockSystem()
 data = open(sys.argv[1], "rb").read()
 assert system.claims("workflows/a.json", b'{"id": "a", "steps": []}', False) is None
-loaded = [name for name in sys.modules if name.startswith("workrail_lint.systems.blocks.rules")]
+loaded = [name for name in sys.modules if name.startswith("workrail_lint.systems.blocks.rules.")]
 assert not loaded, "rules are loaded too early"
 kind = system.claims(sys.argv[1], data, True)
-result = system.check(sys.argv[1], data, kind, SimpleNamespace(options={}))
-system.cross_check({sys.argv[1]: result.record}, SimpleNamespace(options={}), False)
+result = system.check(sys.argv[1], data, kind, RunSettings())
+system.cross_check({sys.argv[1]: result.record}, RunSettings(), False)
 assert result.findings == [], result.findings
 print(" ".join(name for name in sys.argv[2:] if name in sys.modules))
 """

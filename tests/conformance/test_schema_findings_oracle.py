@@ -9,7 +9,7 @@ from oracle import apply_patch, load_base, read_jsonl, requires_oracle
 
 from workrail_lint.documents.structure import compile_schema
 from workrail_lint.systems.schemas import load_schema
-from workrail_lint.systems.workrail.rules.registry import by_name
+from workrail_lint.systems.workrail.rules import RULES
 from workrail_lint.systems.workrail.schema_findings import schema_findings
 
 VALIDATOR = compile_schema(load_schema("workflow"))
@@ -35,7 +35,7 @@ def test_a_mutant_has_schema_findings_exactly_when_the_engine_refuses_it_there(j
 def test_findings_have_rules_and_show_on_one_line(judged: Any) -> None:
     for row, found in judged:
         for finding in found:
-            assert finding.name in by_name(), row["id"]
+            assert finding.name in RULES.by_name, row["id"]
             assert finding.message.isprintable(), row["id"]
 
 

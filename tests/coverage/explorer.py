@@ -29,7 +29,7 @@ from pytest_workrail.run.bench import Setup
 from pytest_workrail.run.driver import drive
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.systems.scenario.vocabulary import Behaviour
+from workrail_lint.systems.workrail.scenario_words import Behaviour
 
 GUIDED = Preferences("guided", "conservative")
 ALONE = Preferences("full_auto_stop_on_user_deps", "conservative")

@@ -113,6 +113,6 @@ def test_many_named_files_read_their_configuration_once(repository: Path) -> Non
     names = [f"workflows/{number}.json" for number in range(50)]
     for name in names:
         Path(name).write_text("{}")
-    [project] = projects(names, config_of, (".json",), nested=True)
+    [project] = projects(names, config_of, lambda config: (".json",), nested=True)
     assert len(asked) == 1
     assert [file.path for file in project.discovery.files] == sorted(names)

@@ -8,13 +8,13 @@ from workrail_lint import check_text
 from workrail_lint.documents.text import SourceText
 from workrail_lint.findings import Edit, Finding, Fix, Safety, Severity
 from workrail_lint.report.data import ReportData, Reported
-from workrail_lint.report.rule_docs import rules
+from workrail_lint.report.rule_docs import rules, shipped
 from workrail_lint.report.sources import Sources
-from workrail_lint.rules.base import Rule
+from workrail_lint.rules.table import info_of
 
 PATH = "workflows/a.json"
 TEXT = '{\n  "id": "demo.flow",\n  "steps": []\n}\n'
-RULES: dict[str, Rule] = {rule.name: rule for rule in rules()}
+RULES = {rule.name: info_of(rule) for rule in rules()}
 
 
 def finding(
@@ -51,4 +51,6 @@ def checked(text: str, path: str = PATH, **more: Any) -> ReportData:
     """The report of a real check."""
     found = check_text(text, path).findings
     sources = Sources({path: text.encode("utf-8", "surrogatepass")})
-    return ReportData(sources.reported(found), sources=sources, rules=RULES, files=1, version="1.2.3", **more)
+    return ReportData(
+        sources.reported(found), sources=sources, rules=RULES, load=shipped().rule, files=1, version="1.2.3", **more
+    )

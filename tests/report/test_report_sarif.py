@@ -14,7 +14,7 @@ from sarif_schema import SCHEMA
 from workrail_lint.findings import Edit, Severity
 from workrail_lint.report import render
 from workrail_lint.report.data import ReportData, Reported
-from workrail_lint.report.rule_docs import page
+from workrail_lint.report.rule_docs import page, shipped
 
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 # What a reference to a file may hold (RFC 3986); anything else has to be percent-encoded.
@@ -81,14 +81,14 @@ def test_levels(severity: Severity, level: str) -> None:
 
 def test_rules_are_described_by_their_classes() -> None:
     items = [finding(name=rule.name, code=rule.code) for rule in RULES.values()]
-    run = run_of(report(*items, rules=RULES))
+    run = run_of(report(*items, rules=RULES, load=shipped().rule))
     described = run["tool"]["driver"]["rules"]
     assert [rule["id"] for rule in described] == sorted(rule.code for rule in RULES.values())
     for shown in described:
         rule = RULES[shown["name"]]
         assert shown["shortDescription"]["text"] == rule.summary
         assert rule.why in shown["fullDescription"]["text"]
-        assert shown["help"]["markdown"] == page(rule)
+        assert shown["help"]["markdown"] == page(shipped().rule(rule))
         assert shown["defaultConfiguration"]["enabled"] is rule.default_on
 
 

@@ -7,10 +7,10 @@ import json
 import pytest
 
 from workrail_lint.cli import main
-from workrail_lint.report.rule_docs import families, further, index, page, rules
+from workrail_lint.report.rule_docs import families, index, page, rules, undocumented
 from workrail_lint.rules.base import Status
 
-RULES = tuple(sorted((*rules(), *further()), key=lambda rule: rule.code))
+RULES = tuple(sorted((*rules(), *undocumented()), key=lambda rule: rule.code))
 
 
 @pytest.fixture(autouse=True)
@@ -81,10 +81,10 @@ def test_what_no_program_can_check_is_told_as_advice(capsys: pytest.CaptureFixtu
     assert text.startswith("AU007 helper-output-is-evidence (info, advice that no program can check)\n")
     assert "\nWhat it asks for\n" in text
     assert "\nFix\n" not in text
-    planned = [rule for rule in further() if rule.status is Status.PLANNED]
+    planned = [rule for rule in undocumented() if rule.status is Status.PLANNED]
     assert [rule.code for rule in planned] == [f"AU10{number}" for number in range(1, 7)]
     assert "(info, planned)" in shown(capsys, planned[0].code)
-    for rule in further():
+    for rule in undocumented():
         assert rule.default_on is (rule.family == "CF")
         assert all(text.endswith(".") and text.isprintable() for text in (rule.summary, rule.why))
 

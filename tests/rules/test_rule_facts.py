@@ -7,7 +7,7 @@ import re
 import pytest
 
 from workrail_lint.findings import Severity
-from workrail_lint.report.rule_docs import families, further, rules
+from workrail_lint.report.rule_docs import families, rules, undocumented
 from workrail_lint.rules.base import Rule
 
 RULES = rules()
@@ -68,7 +68,7 @@ def test_facts_are_complete(rule: Rule) -> None:
 
 def test_codes_and_names_are_unique() -> None:
     for fact in ("code", "name"):
-        values = [getattr(rule, fact) for rule in (*RULES, *further())]
+        values = [getattr(rule, fact) for rule in (*RULES, *undocumented())]
         assert sorted(set(values)) == sorted(values)
     assert not {rule.name for rule in RULES} & {rule.code for rule in RULES}
 

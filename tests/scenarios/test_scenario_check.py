@@ -17,17 +17,17 @@ from tools.models.workrail.generate import KINDS, render
 from workrail_lint.findings import Finding
 from workrail_lint.rules.base import Example, Rule
 from workrail_lint.rules.example_files import as_bytes
-from workrail_lint.systems.scenario.check import Sources, check_scenario, read_scenario
-from workrail_lint.systems.scenario.model import Scenario
-from workrail_lint.systems.scenario.rules import FAMILY, all_rules
-from workrail_lint.systems.scenario.system import ScenarioSystem
+from workrail_lint.systems.base import RunSettings
+from workrail_lint.systems.builtin import scenario_system
+from workrail_lint.systems.scenario.rules import RULES
 from workrail_lint.systems.workrail.catalog.catalog import load_core
 from workrail_lint.systems.workrail.check import Settings
+from workrail_lint.systems.workrail.scenario import Scenario
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = [
     pytest.param(rule, example, id=f"{rule.code}-{number}")
-    for rule in all_rules()
+    for rule in RULES.rules()
     for number, example in enumerate(rule.examples(), 1)
 ]
 
@@ -39,7 +39,7 @@ def found(folder: Path, example: Example, content: Any) -> list[Finding]:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(as_bytes(value))
     path = folder / example.path
-    system = ScenarioSystem()
+    system = scenario_system()
     data = path.read_bytes()
     kind = system.claims(str(path), data, True)
     assert kind == "scenario"
@@ -56,10 +56,10 @@ def test_examples_show_their_rule(rule: Rule, example: Example, tmp_path: Path) 
 
 
 def test_codes_and_names_are_in_order() -> None:
-    codes = [rule.code for rule in all_rules()]
-    assert codes == [f"{FAMILY}{number:03}" for number in range(1, len(codes) + 1)]
-    assert len({rule.name for rule in all_rules()}) == len(codes)
-    assert all(rule.name.startswith("scenario-") for rule in all_rules())
+    codes = [rule.code for rule in RULES.rules()]
+    assert codes == [f"SN{number:03}" for number in range(1, len(codes) + 1)]
+    assert len({rule.name for rule in RULES.rules()}) == len(codes)
+    assert all(rule.name.startswith("scenario-") for rule in RULES.rules())
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_codes_and_names_are_in_order() -> None:
 )
 def test_shape_is_told_as_in_workflows(text: str, name: str, place: tuple[int, int], tmp_path: Path) -> None:
     path = str(tmp_path / "a.scenario.json")
-    (finding, *_) = ScenarioSystem().check_data(path, text, "scenario", Settings(load_core())).findings
+    (finding, *_) = scenario_system().check_data(path, text, "scenario", Settings(load_core())).findings
     assert finding.name == name
     assert finding.code[:2] in ("SY", "SC"), "known under the code it has everywhere"
     assert finding.span is not None
@@ -86,8 +86,8 @@ def test_shape_is_told_as_in_workflows(text: str, name: str, place: tuple[int, i
 
 
 def test_other_files_are_left_to_others() -> None:
-    assert ScenarioSystem().claims("a.json", b'{"workflow": "x"}', True) is None
-    assert ScenarioSystem().cross_check({}, None, True) == []
+    assert scenario_system().claims("a.json", b'{"workflow": "x"}', True) is None
+    assert scenario_system().cross_check({}, RunSettings(), True) == []
 
 
 def test_every_place_that_names_a_step_is_looked_at(tmp_path: Path) -> None:
@@ -117,11 +117,11 @@ def test_every_place_that_names_a_step_is_looked_at(tmp_path: Path) -> None:
         },
     }
     path = str(tmp_path / "a.scenario.json")
-    read = check_scenario(path, json.dumps(scenario), Sources())
+    read = scenario_system().check(path, json.dumps(scenario), "scenario", RunSettings())
     named = [finding.message.split()[5].rstrip(";") for finding in read.findings]
     assert named == [f"x{number}" for number in range(1, 11)]
     steps = {"workflow": "w.json", "agent": {"kind": "stubborn", "does": "nothing", "steps": ["one", "y"]}}
-    (finding,) = check_scenario(path, json.dumps(steps), Sources()).findings
+    (finding,) = scenario_system().check(path, json.dumps(steps), "scenario", RunSettings()).findings
     assert finding.pointer == "/agent/steps/1"
 
 
@@ -183,10 +183,10 @@ def test_everything_a_scenario_can_hold() -> None:
             "faults": [{"fault": "lose_answer", "step": "a", "visit": 1, "rate": 0.5}],
         },
     }
-    assert read_scenario(json.dumps(whole)).findings == []
+    assert scenario_system().read(json.dumps(whole)).findings == []
     assert Scenario.model_validate(whole).agent is not None
     for agent in ({"kind": "auto"}, {"kind": "stubborn", "does": "nothing"}, {"kind": "erratic", "patience": 1}):
-        assert read_scenario(json.dumps({**whole, "agent": agent})).findings == []
+        assert scenario_system().read(json.dumps({**whole, "agent": agent})).findings == []
         Scenario.model_validate({**whole, "agent": agent})
 
 
@@ -207,13 +207,13 @@ def test_schema_and_model_agree_on_anything(drawn: dict[str, Any]) -> None:
         is_valid = False
     else:
         is_valid = True
-    assert (read_scenario(json.dumps(value)).findings == []) is is_valid
+    assert (scenario_system().read(json.dumps(value)).findings == []) is is_valid
 
 
 def test_reading_a_scenario_needs_neither_pytest_nor_pydantic() -> None:
     code = (
-        "import sys; from workrail_lint.systems.scenario.system import ScenarioSystem; "
-        'from workrail_lint.systems.scenario.check import read_scenario; read_scenario(\'{"workflow": "w"}\'); '
+        "import sys; "
+        'from workrail_lint.systems.builtin import scenario_system; scenario_system().read(\'{"workflow": "w"}\'); '
         "print([name for name in ('pytest', 'pydantic', 'pytest_workrail') if name in sys.modules])"
     )
     env = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -10,7 +10,7 @@ from pytest_workrail import api
 from pytest_workrail.agents.transcript import Exchange
 from pytest_workrail.run.result import Run
 from pytest_workrail.scenarios.expectations import turn_expectation, unmet
-from workrail_lint.systems.scenario.model import Scenario, TurnExpectation
+from workrail_lint.systems.workrail.scenario import Scenario, TurnExpectation
 
 WORKFLOW: dict[str, Any] = {
     "id": "demo.two_steps",

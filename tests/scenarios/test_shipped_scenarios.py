@@ -23,11 +23,11 @@ from pytest_workrail.engine.protocol.errors import ErrorCode
 from pytest_workrail.scenarios.loading import Loaded, load_scenario
 from pytest_workrail.scenarios.runner import play
 from workrail_lint.base.result import Ok
-from workrail_lint.systems.scenario import vocabulary
-from workrail_lint.systems.scenario.system import ScenarioSystem
-from workrail_lint.systems.scenario.vocabulary import AgentKind, Behaviour, CallName, FaultKind
+from workrail_lint.systems.builtin import scenario_system
+from workrail_lint.systems.workrail import scenario_words as vocabulary
 from workrail_lint.systems.workrail.catalog.catalog import load_core
 from workrail_lint.systems.workrail.check import Settings
+from workrail_lint.systems.workrail.scenario_words import AgentKind, Behaviour, CallName, FaultKind
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "fixtures" / "scenarios"
@@ -52,7 +52,7 @@ def exchanges() -> list[Exchange]:
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
 def test_they_are_clean(path: Path) -> None:
-    result = ScenarioSystem().check(str(path), path.read_bytes(), "scenario", Settings(load_core()))
+    result = scenario_system().check(str(path), path.read_bytes(), "scenario", Settings(load_core()))
     assert result.findings == []
     assert loaded(path).scenario.description
 

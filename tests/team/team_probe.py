@@ -11,17 +11,12 @@ from workrail_lint.findings import Finding
 from workrail_lint.project.discovery import discover
 from workrail_lint.project.fixing import Fixed, fix_text
 from workrail_lint.project.run import Plan, order, run
-from workrail_lint.project.selection import Selection
+from workrail_lint.project.selection import KnownRules, Selection
+from workrail_lint.systems.base import RunSettings
 from workrail_lint.systems.team.documents import SUFFIXES
 from workrail_lint.systems.team.system import TeamSystem
 
-
-class Settings:
-    """What the system needs of a run's settings."""
-
-    def __init__(self, options: dict[str, object] | None = None, workspace: str | None = None) -> None:
-        self.options = dict(options or {})
-        self.workspace = workspace
+Settings = RunSettings
 
 
 def as_bytes(content: Any) -> bytes:
@@ -53,7 +48,7 @@ def lint_paths(folder: Path, *paths: str, options: dict[str, object] | None = No
     with contextlib.chdir(folder):
         names = list(paths) or ["."]
         system = TeamSystem()
-        selection = system.selection = Selection(system.rules)
+        selection = system.choice = Selection(KnownRules([system]))
         complete = any(Path(name).is_dir() for name in names)
         settings = Settings(options, ".")
         plan = Plan([system], settings, selection, jobs=jobs, complete=complete)

@@ -11,10 +11,10 @@ from team_probe import as_bytes, fix, fix_on_disk, lint_paths, lint_text, write_
 from workrail_lint.findings import Finding
 from workrail_lint.rules.base import Example
 from workrail_lint.rules.example_files import found_at
+from workrail_lint.systems.team.rules import RULES as TABLE
 from workrail_lint.systems.team.rules.base import DECIDED, FIXED, TeamRule
-from workrail_lint.systems.team.rules.registry import all_rules
 
-RULES = all_rules()
+RULES = TABLE.rules()
 EXAMPLES = [
     pytest.param(rule, example, id=f"{rule.code}-{rule.name}-{number}")
     for rule in RULES
@@ -96,6 +96,6 @@ def test_there_are_182_rules_with_all_their_facts() -> None:
 
 
 def test_names_are_those_of_no_other_family() -> None:
-    from workrail_lint.systems.workrail.rules.registry import all_rules as workflow_rules
+    from workrail_lint.systems.workrail.rules import RULES as WORKFLOW_RULES
 
-    assert not {rule.name for rule in RULES} & {rule.name for rule in workflow_rules()}
+    assert not {rule.name for rule in RULES} & {rule.name for rule in WORKFLOW_RULES.rules()}

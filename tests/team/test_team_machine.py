@@ -18,8 +18,7 @@ from workrail_lint.systems.team.machine import (
     rank,
     required_artifacts,
 )
-from workrail_lint.systems.team.rules import samples
-from workrail_lint.systems.team.rules.registry import all_rules
+from workrail_lint.systems.team.rules import RULES, samples
 from workrail_lint.systems.team.vocabulary import AgentName, CorrectionStatus, Mode, Strategy, TaskStatus, WorkflowState
 
 S = WorkflowState
@@ -37,7 +36,7 @@ def test_every_state_has_agents_and_every_agent_a_role() -> None:
 
 
 def test_guards_exist_and_name_rules() -> None:
-    codes = [rule.code for rule in all_rules()]
+    codes = [rule.code for rule in RULES.rules()]
     for row in TRANSITIONS:
         assert set(row.guards) <= machine.GUARDS.keys(), row
     for guard in machine.GUARDS.values():

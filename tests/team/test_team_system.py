@@ -15,7 +15,7 @@ from team_probe import Settings, as_bytes, codes, fix_on_disk, lint_paths, lint_
 from workrail_lint.findings import Severity
 from workrail_lint.project.discovery import discover
 from workrail_lint.project.run import Plan, run
-from workrail_lint.project.selection import Selection
+from workrail_lint.project.selection import KnownRules, Selection
 from workrail_lint.systems.team.documents import SUFFIXES, Place, TeamKind, exchange_of, place_by_path, place_of
 from workrail_lint.systems.team.rules import samples
 from workrail_lint.systems.team.system import TeamSystem
@@ -283,7 +283,7 @@ def test_an_unwanted_rule_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyP
     write_files(tmp_path, samples.session({samples.SPEC: samples.spec("Goals", "Edge cases")}))
     monkeypatch.chdir(tmp_path)
     system = TeamSystem()
-    selection = system.selection = Selection(system.rules, select=["TC413"])
+    selection = system.choice = Selection(KnownRules([system]), select=["TC413"])
     outcome = run(discover(["."], suffixes=SUFFIXES), Plan([system], Settings(None, "."), selection, complete=True))
     assert [f.code for f in outcome.findings] == ["TC413"]
 
@@ -323,10 +323,10 @@ def test_checking_needs_no_heavy_imports(tmp_path: Path) -> None:
     script = (
         "import sys; from workrail_lint.systems.team.system import TeamSystem;"
         "heavy = lambda: sorted({'pydantic', 'jsonschema', 'dataclasses', 'inspect', 'pathlib'} & sys.modules.keys());"
-        "before = heavy(); light = 'workrail_lint.systems.team.rules.registry' in sys.modules;"
+        "before = heavy(); light = 'workrail_lint.systems.team.rules.base' in sys.modules;"
         "system = TeamSystem(); data = open(sys.argv[1], 'rb').read();"
-        "S = type('S', (), {'options': {}, 'workspace': '.'});"
-        "result = system.check(sys.argv[1], data, system.claims(sys.argv[1], data, True), S());"
+        "from workrail_lint.systems.base import RunSettings;"
+        "result = system.check(sys.argv[1], data, system.claims(sys.argv[1], data, True), RunSettings({}, '.'));"
         "print(before, heavy(), light, result.findings)"
     )
     done = subprocess.run(

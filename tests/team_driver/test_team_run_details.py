@@ -20,7 +20,7 @@ from pytest_workrail.systems.team.golden import Normal, dumps
 from pytest_workrail.systems.team.questions import Effect, Kind, effect, topic_of
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.systems.team.roles import review_verdict
-from workrail_lint.systems.team.rules.registry import all_rules
+from workrail_lint.systems.team.rules import RULES
 from workrail_lint.systems.team.vocabulary import DecisionStatus, FixLoop
 
 BLOCKED = {"output": {"status": "BLOCKED"}}
@@ -134,7 +134,7 @@ def test_a_violation_is_told_by_its_rule(files: dict[str, Any], code: str) -> No
     found = full(replies={"Coder/T-001": {"files": files}})
     (blocker,) = found.blockers
     assert blocker.code.value == "TEAM_PROTOCOL_VIOLATION"
-    rule = next((rule for rule in all_rules() if rule.code == code), None)
+    rule = next((rule for rule in RULES.rules() if rule.code == code), None)
     if rule is None:
         assert blocker.message.startswith("Coder tried")
     else:

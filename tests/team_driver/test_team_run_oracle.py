@@ -18,7 +18,7 @@ from pytest_workrail.systems.team import run_state as stage
 from pytest_workrail.systems.team import user_gate as asking
 from workrail_lint.base.result import Ok
 from workrail_lint.systems.team.machine import LIMITS
-from workrail_lint.systems.team.rules.registry import all_rules
+from workrail_lint.systems.team.rules import RULES
 from workrail_lint.systems.team.vocabulary import AgentName, FixLoop, WorkflowState
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -191,7 +191,7 @@ def test_every_rule_about_traces_has_seen_something() -> None:
     shown = {"TC808", "TC818", "TC820"}
     for mark in (test_a_sabotage_is_seen_by_a_rule, test_a_broken_driver_is_seen_by_a_rule):
         shown |= {case[2] for case in mark.pytestmark[0].args[1]}  # type: ignore[attr-defined]
-    assert {rule.code for rule in all_rules() if rule.code.startswith("TC8")} <= shown
+    assert {rule.code for rule in RULES.rules() if rule.code.startswith("TC8")} <= shown
 
 
 def test_a_driver_that_keeps_to_the_contract_is_never_accused() -> None:

@@ -13,7 +13,7 @@ from pytest_workrail.systems.team import TeamRun, run
 from pytest_workrail.systems.team.blockers import TeamBlocker
 from pytest_workrail.systems.team.expectations import unmet
 from pytest_workrail.systems.team.lock_evidence import lock_ids
-from workrail_lint.systems.scenario.system import ScenarioSystem
+from workrail_lint.systems.builtin import scenario_system
 from workrail_lint.systems.team.machine import CORRECTORS, GATES
 from workrail_lint.systems.team.scenario import TeamScenario
 from workrail_lint.systems.team.scenario_words import ReplyFault, WriteFault
@@ -65,7 +65,7 @@ def test_they_hold_and_match_their_goldens(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_they_are_clean_and_say_what_they_are_for(name: str) -> None:
     path = FOLDER / f"{name}.scenario.json"
-    result = ScenarioSystem().check(str(path), path.read_bytes(), "scenario", Settings(load_core()))
+    result = scenario_system().check(str(path), path.read_bytes(), "scenario", Settings(load_core()))
     assert result.findings == []
     assert loaded(name)["description"]
 

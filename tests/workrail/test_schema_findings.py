@@ -12,7 +12,7 @@ from workrail_lint.documents import schema_dialect as dialect
 from workrail_lint.documents.structure import compile_schema
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.systems.schemas import load_schema
-from workrail_lint.systems.workrail.rules.registry import by_name
+from workrail_lint.systems.workrail.rules import RULES
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, loop, parallel, step, workflow
 from workrail_lint.systems.workrail.schema_findings import MAX_FINDINGS, schema_findings
 from workrail_lint.systems.workrail.schema_findings.keywords import GENERAL
@@ -154,7 +154,7 @@ def test_each_violation_has_its_most_specific_name(document: Any, name: str, poi
     assert finding.phase is Phase.SCHEMA
     assert finding.severity is Severity.ERROR
     assert finding.details["engine"] is True
-    assert name in by_name(), "no rule lends this finding its code"
+    assert name in RULES.by_name, "no rule lends this finding its code"
 
 
 @pytest.mark.parametrize(
@@ -330,5 +330,5 @@ def test_any_document_gets_findings_that_can_be_shown(members: dict[str, Any], o
     findings = schema_findings(violations, document)
     assert bool(findings) == bool(violations)
     for finding in findings:
-        assert finding.name in by_name()
+        assert finding.name in RULES.by_name
         assert finding.message.isprintable()

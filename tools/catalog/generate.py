@@ -15,8 +15,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from workrail_lint.systems.schemas import shipped_packs
 from workrail_lint.systems.workrail import catalog
-from workrail_lint.systems.workrail.catalog.catalog import CORE_FILE, PLACEMENTS, by_id, digest_of, further_packs
+from workrail_lint.systems.workrail.catalog.catalog import CORE_FILE, PLACEMENTS, by_id, digest_of
 from workrail_lint.systems.workrail.catalog.contracts import PATTERNS
 from workrail_lint.systems.workrail.catalog.extend import sort_entries
 from workrail_lint.systems.workrail.catalog.render import document_text
@@ -36,7 +37,7 @@ def core_document() -> dict[str, Any]:
         "contracts": [{**entry, "schema": _schema(entry["schema"])} for entry in _read("contracts.json")],
         "capabilities": _read("capabilities.json"),
     }
-    complete = {**document, "contracts": by_id([*document["contracts"], *further_packs()])}
+    complete = {**document, "contracts": by_id([*document["contracts"], *shipped_packs()])}
     return {**document, "digest": digest_of(complete)}
 
 

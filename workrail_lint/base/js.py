@@ -251,3 +251,18 @@ def u8_length(text: str) -> int:
 def u16_sorted(names: Iterable[str]) -> list[str]:
     """Names by UTF-16 code unit, which is not code point order once astral characters appear."""
     return sorted(names, key=lambda name: name.encode("utf-16-be", "surrogatepass"))
+
+
+def type_name(value: object) -> str:
+    """The JSON type of a value, in JSON's words."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, str):
+        return "string"
+    if isinstance(value, int | float):
+        return "number"
+    if isinstance(value, dict):
+        return "object"
+    return "array" if isinstance(value, list) else type(value).__name__

@@ -1,4 +1,4 @@
-"""Numbers and lists inside sentences."""
+"""Numbers, names and lists inside sentences."""
 
 from __future__ import annotations
 
@@ -14,3 +14,26 @@ def listed(words: Iterable[str], last: str = "and") -> str:
     """`a, b and c`."""
     *head, tail = list(words) or [""]
     return f"{', '.join(head)} {last} {tail}" if head else tail
+
+
+# Of more names than this only the first are shown, or each of many findings would repeat them all.
+_MOST_NAMES = 30
+
+
+def quoted(text: object, longest: int | None = None) -> str:
+    """Author text inside a message: quoted, on one line, with control characters visible, cut when it is long."""
+    whole = str(text)
+    if longest is not None and len(whole) > longest:
+        whole = f"{whole[: longest - 1]}…"
+    return f"'{_on_one_line(whole)}'"
+
+
+def name_list(names: Iterable[object]) -> str:
+    """Known names inside a message."""
+    known = list(names)
+    more = f" and {len(known) - _MOST_NAMES} more" if len(known) > _MOST_NAMES else ""
+    return ", ".join(_on_one_line(str(name)) for name in known[:_MOST_NAMES]) + more if known else "(none)"
+
+
+def _on_one_line(text: str) -> str:
+    return text if text.isprintable() else "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in text)

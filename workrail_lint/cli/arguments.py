@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err
@@ -12,6 +12,8 @@ from workrail_lint.cli import UsageError
 from workrail_lint.findings import Finding
 from workrail_lint.project.config import Config, find_config, load_config, unconfigured
 from workrail_lint.project.discovery import discover
+from workrail_lint.systems.base import System
+from workrail_lint.systems.builtin import known_systems
 from workrail_lint.systems.workrail.kinds import Kind, kind_by_name, kind_of, may_be_ours
 from workrail_lint.systems.workrail.project_bindings import FILE as BINDINGS_FILE
 from workrail_lint.systems.workrail.settings import Settings
@@ -113,10 +115,10 @@ class Workflow:
         self.data = data
 
 
-def workflow_files(paths: list[str], config: Config, *, blocks: bool = False) -> list[Workflow]:
+def workflow_files(paths: list[str], config: Config, *, others: bool = False) -> list[Workflow]:
     """The workflows that the paths name or hold. A named file that can't be read is an error.
 
-    `blocks` says that a named file may also be a definition of blocks.
+    `others` says that a named file may also be what another system compiles.
     """
     include, exclude = config.strings("include"), config.strings("exclude")
     found = discover(paths, include=include, exclude=exclude, root=config.root)
@@ -128,7 +130,7 @@ def workflow_files(paths: list[str], config: Config, *, blocks: bool = False) ->
         if isinstance(read, Err):
             raise UsageError(printable(read.error.message))
         if file.named:
-            if not (blocks and is_of_blocks(file.path, read.value)):
+            if not (others and compiled_by_other(file.path, read.value)):
                 _refuse_other_kind(file.path, read.value)
         elif not _is_workflow(file.path, read.value):
             continue
@@ -136,23 +138,33 @@ def workflow_files(paths: list[str], config: Config, *, blocks: bool = False) ->
     return workflows
 
 
-def is_of_blocks(path: str, data: bytes) -> bool:
-    """Whether a text is a definition of blocks; nearly all others are told by a look for one word."""
-    if b'"nodes"' not in data:
-        return False
-    from workrail_lint.systems.blocks.documents import BlockKind, detect
+class Owner(NamedTuple):
+    """The system that compiles a file which is no workflow, and what such a file is called in a sentence."""
 
+    system: System
+    kind: str
+    noun: str
+
+
+def compiled_by_other(path: str, data: bytes) -> Owner | None:
+    """Whose file it is, if it is one that another system compiles."""
     # What comes without a name is told by its content.
-    return detect(path if path.endswith(".json") else "stdin.json", data, True) is BlockKind.WORKFLOW
+    name = path if path.endswith(".json") else "stdin.json"
+    for system in known_systems():
+        kind = system.claims(name, data, True) if system.compiled_kinds else None
+        if kind in system.compiled_kinds:
+            return Owner(system, str(kind), system.compiled_kinds[str(kind)])
+    return None
 
 
-def refuse_blocks(path: str, data: bytes) -> None:
-    if is_of_blocks(path, data):
-        raise UsageError(f"{printable(path)} is not a workflow but a definition of blocks")
+def refuse_others(path: str, data: bytes) -> None:
+    owner = compiled_by_other(path, data)
+    if owner is not None:
+        raise UsageError(f"{printable(path)} is not a workflow but {owner.noun}")
 
 
 def _refuse_other_kind(path: str, data: bytes) -> None:
-    refuse_blocks(path, data)
+    refuse_others(path, data)
     kind = _kind(path, data)
     if kind not in (Kind.WORKFLOW, Kind.ROUTINE, Kind.UNKNOWN):
         raise UsageError(f"{printable(path)} is not a workflow but a {kind.value}")

@@ -11,13 +11,12 @@ from workrail_lint.base.terminal import err, printable
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
 from workrail_lint.cli.arguments import bindings_file, configuration, settings
-from workrail_lint.cli.check_options import full_arguments, quick_arguments
+from workrail_lint.cli.check_options import KNOWN, full_arguments, quick_arguments
 from workrail_lint.findings import Finding, Severity
-from workrail_lint.project.config import Config
-from workrail_lint.project.plan import Request, make_plan
+from workrail_lint.project.config import Config, system_keys
+from workrail_lint.project.plan import Request, document_suffixes, make_plan
 from workrail_lint.project.projects import Project, projects
 from workrail_lint.project.run import Checked, Outcome, Plan, default_jobs, merged, run
-from workrail_lint.systems.builtin import SUFFIXES
 from workrail_lint.systems.workrail.kinds import Kind, kind_by_name
 from workrail_lint.systems.workrail.settings import BINDINGS_CHECKED
 
@@ -29,7 +28,7 @@ def main(arguments: list[str]) -> int:
     args = quick_arguments(arguments) or full_arguments(arguments)
     if args is None:
         return OK
-    _refuse_nonsense(args)
+    _validate_args(args)
     if args.watch:
         from workrail_lint.cli.watch import watch
 
@@ -37,7 +36,7 @@ def main(arguments: list[str]) -> int:
     return _run(args)
 
 
-def _refuse_nonsense(args: Namespace) -> None:
+def _validate_args(args: Namespace) -> None:
     if args.unsafe_fixes and not (args.fix or args.diff):
         raise UsageError("--unsafe-fixes goes with --fix or --diff")
     if args.jobs is not None and args.jobs < 1:
@@ -112,7 +111,7 @@ def _projects(args: Namespace) -> list[Project]:
     """What is to be checked, by the configurations that hold for it."""
     paths = args.paths or [os.curdir]
     fixed = configuration(args, paths[0]) if args.config or args.isolated else None
-    found = projects(paths, lambda path: fixed or configuration(args, path), SUFFIXES, nested=fixed is None)
+    found = projects(paths, lambda path: fixed or configuration(args, path), document_suffixes, nested=fixed is None)
     for project in found:
         for path, reason in project.problems:
             if path in paths:
@@ -144,14 +143,23 @@ def _plan(args: Namespace, config: Config, *, complete: bool, project: Project |
         complete=complete,
     )
     chosen = settings(args, config, parity=args.engine_parity)
-    if args.agent:
-        chosen.options["team-agent"] = args.agent
+    chosen.options.update(_system_options(args))
     if project is not None and chosen.bindings is not None:
         chosen.options[BINDINGS_CHECKED] = _is_looked_at(bindings_file(args, config) or "", project)
     plan = make_plan(chosen, config, request)
     if isinstance(plan, Err):
         raise UsageError(printable(plan.error))
     return plan.value
+
+
+def _system_options(args: Namespace) -> dict[str, object]:
+    """The settings of systems that the command line gives."""
+    given = vars(args)
+    if given.keys() <= KNOWN:
+        return {}
+    options = {key: setting.option for key, setting in system_keys().items() if setting.option is not None}
+    values = {key: given.get(option.strip("-").replace("-", "_")) for key, option in options.items()}
+    return {key: value for key, value in values.items() if value is not None}
 
 
 def _is_looked_at(bindings: str, project: Project) -> bool:

@@ -33,7 +33,6 @@ _DEFAULTS: dict[str, Any] = {
     "write_baseline": None,
     "jobs": None,
     "stdin_filename": None,
-    "agent": None,
     "catalog": None,
     "routines": None,
     "bindings": None,
@@ -42,6 +41,9 @@ _DEFAULTS: dict[str, Any] = {
     "isolated": False,
     **{option[2:].replace("-", "_"): False for option in SWITCHES},
 }
+
+# What there is when no system adds an option.
+KNOWN = {*_DEFAULTS, "select", "ignore", "extend_select", "paths", "stdin_data"}
 
 
 def quick_arguments(arguments: list[str]) -> Namespace | None:
@@ -64,7 +66,7 @@ def full_arguments(arguments: list[str]) -> Namespace | None:
 
 def parser() -> Parser:
     from workrail_lint.cli.parser import Parser, add_inputs
-    from workrail_lint.project.config import CHOICES
+    from workrail_lint.project.config import system_keys
 
     made = Parser("check", "Lint workflows: what is wrong, where, why, and how to fix it.")
     made.add_argument("paths", nargs="*", metavar="PATH", help="files and folders (default: .), or - for stdin")
@@ -82,11 +84,8 @@ def parser() -> Parser:
     made.add_argument("--write-baseline", metavar="FILE", help="accept all findings into this file")
     made.add_argument("--jobs", type=int, metavar="N", help="number of processes (default: one per core)")
     made.add_argument("--stdin-filename", metavar="NAME", help="the name of the document on stdin (with -)")
-    made.add_argument(
-        "--agent",
-        choices=CHOICES["team-agent"],
-        metavar="NAME",
-        help="the agent of a team that the inputs and outputs belong to (default: told by their file names)",
-    )
+    for setting in system_keys().values():
+        if setting.option is not None:
+            made.add_argument(setting.option, choices=setting.allowed, metavar="NAME", help=setting.help)
     add_inputs(made)
     return made

@@ -11,7 +11,7 @@ from workrail_lint.base.canonical import CanonicalError, canonical_bytes, digest
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.terminal import Progress, err, out, out_bytes, out_json, printable
 from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
-from workrail_lint.cli.arguments import Workflow, configuration, is_of_blocks, settings, workflow_files
+from workrail_lint.cli.arguments import Workflow, compiled_by_other, configuration, settings, workflow_files
 from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.cli.reporting import report_errors
 from workrail_lint.systems.workrail.check import check_document
@@ -32,7 +32,7 @@ def main(arguments: list[str]) -> int:
     if args.paths == ["-"]:
         files = [Workflow(args.stdin_filename, sys.stdin.buffer.read())]
     else:
-        files = workflow_files(args.paths, config, blocks=True)
+        files = workflow_files(args.paths, config, others=True)
     if not files:
         err(f"workrail-lint: no workflow found in {', '.join(map(printable, args.paths))}")
         return NOTHING
@@ -80,8 +80,9 @@ def _compile_one(file: Workflow, args: argparse.Namespace, active: Settings) -> 
 def _explain(file: Workflow, active: Settings) -> int:
     from workrail_lint.cli.explain import explain
 
-    if is_of_blocks(file.path, file.data):
-        raise UsageError(f"--explain is about workflows, and {printable(file.path)} is a definition of blocks")
+    owner = compiled_by_other(file.path, file.data)
+    if owner is not None:
+        raise UsageError(f"--explain is about workflows, and {printable(file.path)} is {owner.noun}")
     compiled = _compiled(file, active)
     if compiled is None:
         return FINDINGS
@@ -114,11 +115,16 @@ def _compile_many(files: list[Workflow], args: argparse.Namespace, active: Setti
 
 def _bytes(file: Workflow, args: argparse.Namespace, active: Settings) -> tuple[str, bytes] | None:
     """The id of a workflow and the canonical bytes of the target, or None (and a report) when there are none."""
-    if is_of_blocks(file.path, file.data):
-        from workrail_lint.cli.compile_blocks import compiled_definition
-
+    owner = compiled_by_other(file.path, file.data)
+    if owner is not None:
+        if args.target != "ir":
+            raise UsageError(f"{printable(file.path)} is {owner.noun}, for which there is no --target {args.target}")
+        made = owner.system.compile(file.path, file.data, owner.kind, active)
+        if isinstance(made, Err):
+            report_errors(made.error)
+            return None
         try:
-            return compiled_definition(file, active, args.target)
+            return made.value.ident, canonical_bytes(made.value.ir)
         except CanonicalError as error:
             _report_no_hash(file.path, error)
             return None

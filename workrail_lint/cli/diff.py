@@ -9,7 +9,7 @@ from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import Style, out, out_json, printable, uses_colour
 from workrail_lint.cli import FINDINGS, OK, USAGE, UsageError
-from workrail_lint.cli.arguments import configuration, refuse_blocks, settings
+from workrail_lint.cli.arguments import configuration, refuse_others, settings
 from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.cli.reporting import report_errors
 from workrail_lint.documents.json_reader import read_json
@@ -82,7 +82,7 @@ def _outline(path: str, data: bytes, active: Settings) -> Outline | None:
         if read is None or not all(isinstance(step.id, str) for step in read.steps):
             raise UsageError(f"{printable(path)} is a damaged IR")
         return read
-    refuse_blocks(path, data)
+    refuse_others(path, data)
     checked = check_document(data, path, active, None)
     if checked.compiled is None:
         report_errors(errors_of(checked, path))

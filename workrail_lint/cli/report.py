@@ -9,10 +9,13 @@ from workrail_lint.base.terminal import out, printable
 from workrail_lint.base.version import VERSION
 from workrail_lint.cli import UsageError
 from workrail_lint.project.run import Checked, Outcome
+from workrail_lint.project.selection import KnownRules
 from workrail_lint.report import render, render_statistics
 from workrail_lint.report.data import ReportData
 from workrail_lint.report.sources import Sources
 from workrail_lint.report.terminal import terminal_of
+from workrail_lint.rules.base import Rule
+from workrail_lint.rules.table import RuleInfo
 
 
 def write_report(args: argparse.Namespace, outcome: Outcome, checked: list[Checked]) -> None:
@@ -31,13 +34,15 @@ def write_report(args: argparse.Namespace, outcome: Outcome, checked: list[Check
 def report_data(args: argparse.Namespace, outcome: Outcome, checked: list[Checked]) -> ReportData:
     terminal = terminal_of(None if args.output_file is not None else sys.stdout)
     sources = _sources(args)
+    known = [each.plan.selection.known for each in checked]
     return ReportData(
         sources.reported(outcome.findings),
         accepted=sources.reported(outcome.accepted),
         suppressed=sources.reported((f for f, _ in outcome.suppressed), {id(f): why for f, why in outcome.suppressed}),
         has_baseline=any(each.plan.baseline is not None for each in checked),
         sources=sources,
-        rules={rule.name: rule for each in checked for system in each.plan.systems for rule in system.rules()},
+        rules=_rules(outcome, known),
+        load=lambda info: _rule(info, known),
         files=len(outcome.files),
         version=VERSION,
         strict=any(each.strict for each in checked),
@@ -53,3 +58,15 @@ def _sources(args: argparse.Namespace) -> Sources:
         return Sources()
     data: bytes = getattr(args, "stdin_data", b"")
     return Sources({args.stdin_filename or "<stdin>": data} if data else {}, disk=False)
+
+
+def _rules(outcome: Outcome, known: list[KnownRules]) -> dict[str, RuleInfo]:
+    """The rules that occur, by name."""
+    findings = [*outcome.findings, *outcome.accepted, *(finding for finding, _ in outcome.suppressed)]
+    pairs = {(finding.code, finding.name) for finding in findings}
+    found = (rule for pair in sorted(pairs) for rules in known if (rule := rules.get(*pair)) is not None)
+    return {rule.name: rule for rule in found}
+
+
+def _rule(info: RuleInfo, known: list[KnownRules]) -> Rule:
+    return next(rules for rules in known if rules.get(info.code, info.name) is not None).rule(info)

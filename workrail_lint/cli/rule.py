@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import textwrap
+from collections.abc import Mapping
 from typing import Any
 
 from workrail_lint.base.result import Err, Ok
@@ -12,7 +13,10 @@ from workrail_lint.base.terminal import Style, err, out, printable, uses_colour
 from workrail_lint.cli import OK, UsageError
 from workrail_lint.cli.parser import Parser
 from workrail_lint.findings import Severity
+from workrail_lint.project.selection import KnownRules
 from workrail_lint.rules.base import Rule, Status
+from workrail_lint.rules.table import RuleInfo
+from workrail_lint.systems.builtin import known_systems
 
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 _WIDTH = 100
@@ -25,52 +29,54 @@ def main(arguments: list[str]) -> int:
     args = parser.parsed(arguments)
     if args is None:
         return OK
-    from workrail_lint.report.rule_docs import families, family_order, further, index, page, rules
+    from workrail_lint.report.rule_docs import family_order, index, page
 
-    ours = (*rules(), *further())
-    known = tuple(sorted((*ours, *_brought(ours)), key=lambda rule: (family_order(rule.family), rule.code)))
+    rules = _known_rules()
+    families = rules.families()
+    known = tuple(sorted(rules(), key=lambda rule: (family_order(rule.family), rule.code)))
     style = Style(uses_colour())
-    if args.code is None or args.code.upper() in {*families(), *(rule.family for rule in known)}:
+    if args.code is None or args.code.upper() in {*families, *(rule.family for rule in known)}:
         family = None if args.code is None else args.code.upper()
         shown = [rule for rule in known if family in (None, rule.family)]
         match args.output_format:
             case "json":
-                out(_json({"version": 1, "rules": [rule_object(rule) for rule in shown]}))
+                out(_json({"version": 1, "rules": [rule_object(rule, families) for rule in shown]}))
             case "markdown":
                 out(index(shown), end="")
             case _:
-                out(_table(shown, families(), style))
+                out(_table(shown, families, style))
         return OK
     rule = _named(args.code, known)
     match args.output_format:
         case "json":
-            out(_json(rule_object(rule)))
+            out(_json(rule_object(rule, families)))
         case "markdown":
-            out(page(rule), end="")
+            out(page(rules.rule(rule)), end="")
         case _:
-            out(_explained(rule, families(), style))
+            out(_explained(rules.rule(rule), families, style))
     return OK
 
 
-def _brought(ours: tuple[Rule, ...]) -> list[Rule]:
-    """The rules of the plugins that the configuration of this folder names."""
+def _known_rules() -> KnownRules:
+    """Our rules, and those of the plugins that the configuration of this folder names."""
     from workrail_lint.project.config import find_config
 
+    ours = KnownRules(known_systems())
     found = find_config(os.curdir)
     names = found.value.strings("plugins") if isinstance(found, Ok) else []
     if not names:
-        return []
+        return ours
     from workrail_lint.project.plugins import load_plugins
 
-    loaded = load_plugins(names, list(ours))
+    loaded = load_plugins(names, ours())
     if isinstance(loaded, Err):
         # Our own rules can be looked up all the same.
         err(f"workrail-lint: {printable(loaded.error)}")
-        return []
-    return [*loaded.value.rules, *(rule for system in loaded.value.systems for rule in system.rules())]
+        return ours
+    return KnownRules([*loaded.value.systems, *known_systems()], loaded.value.rules)
 
 
-def _named(asked: str, known: tuple[Rule, ...]) -> Rule:
+def _named(asked: str, known: tuple[RuleInfo, ...]) -> RuleInfo:
     for rule in known:
         if asked.upper() == rule.code or asked.lower() == rule.name:
             return rule
@@ -80,14 +86,12 @@ def _named(asked: str, known: tuple[Rule, ...]) -> Rule:
     raise UsageError(f"no rule '{printable(asked)}'{hint} (workrail-lint rule lists all)")
 
 
-def rule_object(rule: Rule) -> dict[str, Any]:
+def rule_object(rule: RuleInfo, families: Mapping[str, str]) -> dict[str, Any]:
     """Everything a program may want to know about a rule."""
-    from workrail_lint.report.rule_docs import families
-
     return {
         "code": rule.code,
         "name": rule.name,
-        "family": {"code": rule.family, "title": families().get(rule.family, rule.family)},
+        "family": {"code": rule.family, "title": families.get(rule.family, rule.family)},
         "severity": rule.severity.value,
         "origin": rule.origin,
         "summary": rule.summary,
@@ -104,7 +108,7 @@ def _json(value: dict[str, Any]) -> str:
     return json_text(value, indent=2)
 
 
-def _table(shown: list[Rule], titles: dict[str, str], style: Style) -> str:
+def _table(shown: list[RuleInfo], titles: dict[str, str], style: Style) -> str:
     width = max((len(rule.name) for rule in shown), default=0)
     lines: list[str] = []
     family = ""

@@ -8,28 +8,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.suggest import nearest
 
+if TYPE_CHECKING:
+    from workrail_lint.systems.base import Setting
+
 OWN_FILE = "workrail-lint.toml"
 SHARED_FILE = "pyproject.toml"
 _TABLE = "workrail-lint"
-# Settings of the other document systems, which those read from the options of a run.
-_SYSTEM_KEYS = {
-    "team-profile": "str",
-    "team-mode": "str",
-    "team-agent": "str",
-    "team-section-aliases": "table of lists",
-    "team-history-baseline": "str",
-    "block-workflow": "str",
-    "block-tree": "str",
-    "block-deliverables": "str",
-    "block-profile": "str",
-    "block-prompt-check": "str",
-}
-_SYSTEM_PATHS = ("team-history-baseline", "block-workflow", "block-tree")
 # Key to the type of its value: "list", "str", "bool", or a table of such.
 _KEYS: dict[str, str] = {
     "select": "list",
@@ -38,48 +28,39 @@ _KEYS: dict[str, str] = {
     "per-file-ignores": "table of lists",
     "include": "list",
     "exclude": "list",
-    "catalog": "str",
-    "routines": "str",
-    "bindings": "str",
     "baseline": "str",
     "workspace": "str",
     "strict": "bool",
     "severity": "table of str",
     "suppress": "list of tables",
-    "evidence": "str",
-    "compat": "str",
-    "target": "str",
     "plugins": "list",
-    "new-files": "list",
-    "source-kind": "str",
-    **_SYSTEM_KEYS,
 }
-CHOICES = {
-    "evidence": ("normal", "strict"),
-    "compat": ("reject", "normalize", "normalize-lossless"),
-    "target": ("ir", "engine"),
-    "source-kind": ("bundled", "user", "project", "custom", "git", "remote", "plugin"),
-    "team-profile": ("strict", "lenient", "legacy"),
-    "team-mode": ("full", "lean"),
-    "team-agent": (
-        *("SpecAgent", "Architect", "Planner", "Designer", "Researcher", "Coder"),
-        *("Reviewer", "QA", "Security", "Integrator", "Docs", "Orchestrator"),
-    ),
-    "block-deliverables": ("contract", "extended"),
-    "block-profile": ("contract", "lenient"),
-    "block-prompt-check": ("on", "off"),
-}
+
+
+@cache
+def system_keys() -> dict[str, Setting]:
+    """The keys that the document systems bring."""
+    from workrail_lint.systems.builtin import manifests
+
+    return {key: setting for manifest in manifests() for key, setting in manifest.config_keys.items()}
 
 
 class Config:
     """The settings of one configuration file; all empty when there is none."""
 
-    __slots__ = ("path", "root", "values")
+    __slots__ = ("keys", "path", "root", "values")
 
-    def __init__(self, root: str, values: dict[str, Any] | None = None, path: str | None = None) -> None:
+    def __init__(
+        self,
+        root: str,
+        values: dict[str, Any] | None = None,
+        path: str | None = None,
+        keys: dict[str, Setting] | None = None,
+    ) -> None:
         self.root = root  # the folder of the configuration, which paths are relative to
         self.values = values or {}
         self.path = path
+        self.keys = keys or {}  # those of the document systems, as far as the configuration may use them
 
     def strings(self, key: str) -> list[str]:
         return list(self.values.get(key, ()))
@@ -98,9 +79,9 @@ class Config:
         return list(self.values.get(key, ()))
 
     def system_options(self) -> dict[str, object]:
-        """The settings of the other document systems, paths seen from the current folder."""
-        given = [key for key in _SYSTEM_KEYS if key in self.values]
-        return {key: self.file(key) if key in _SYSTEM_PATHS else self.values[key] for key in given}
+        """The settings of the document systems, paths seen from the current folder."""
+        given = {key: self.keys[key] for key in self.values if key in self.keys}
+        return {key: self.file(key) if setting.is_path else self.values[key] for key, setting in given.items()}
 
     def file(self, key: str) -> str | None:
         """A path setting, seen from the current folder."""
@@ -166,38 +147,43 @@ def load_config(path: str) -> Ok[Config] | Err[str]:
     table = data.get("tool", {}).get(_TABLE, {}) if shared else data
     if not isinstance(table, dict):
         return Err(f"{path}: [tool.{_TABLE}] must be a table")
+    keys = system_keys() if table.keys() - _KEYS.keys() else {}
+    if table.keys() - _KEYS.keys() - keys.keys() and _has_kind("list", table.get("plugins")):
+        brought = _plugin_keys(table["plugins"])
+        if isinstance(brought, Err):
+            return Err(f"{path}: {brought.error}")
+        keys = {**keys, **brought.value}
     for key, value in table.items():
-        problem = _problem(key, value)
+        problem = _problem(key, value, keys)
         if problem is not None:
             return Err(f"{path}: {problem}")
-    return Ok(Config(os.path.dirname(os.path.abspath(path)), table, path))
+    return Ok(Config(os.path.dirname(os.path.abspath(path)), table, path, keys))
 
 
-def _problem(key: str, value: object) -> str | None:
-    kind = _KEYS.get(key)
+def _plugin_keys(names: list[str]) -> Ok[dict[str, Setting]] | Err[str]:
+    """The keys of the systems that plugins bring."""
+    from workrail_lint.project.plugins import load_plugins
+
+    loaded = load_plugins(names)
+    if isinstance(loaded, Err):
+        return loaded
+    return Ok({key: setting for system in loaded.value.systems for key, setting in system.config_keys.items()})
+
+
+def _problem(key: str, value: object, keys: dict[str, Setting]) -> str | None:
+    setting = keys.get(key)
+    kind = _KEYS.get(key) if setting is None else setting.kind
     if kind is None:
-        suggestion = nearest(key, _KEYS)
-        hint = f"; did you mean {suggestion!r}?" if suggestion else f"; known keys are {', '.join(sorted(_KEYS))}"
+        known = {**_KEYS, **keys}
+        suggestion = nearest(key, known)
+        hint = f"; did you mean {suggestion!r}?" if suggestion else f"; known keys are {', '.join(sorted(known))}"
         return f"unknown key {key!r}{hint}"
     if not _has_kind(kind, value):
         return f"{key!r} must be a {kind}" if kind != "str" else f"{key!r} must be a string"
-    allowed = CHOICES.get(key)
-    if allowed and value not in allowed:
-        return f"{key!r} must be one of {', '.join(allowed)}, not {value!r}"
-    return _alias_problem(value) if key == "team-section-aliases" else None
-
-
-def _alias_problem(aliases: Any) -> str | None:
-    """A section that no document of a team has would be an alias of nothing."""
-    from workrail_lint.systems.team.sections import SECTION_NAMES
-
-    for name in aliases:
-        if name.casefold() not in (known.casefold() for known in SECTION_NAMES):
-            suggestion = nearest(name, SECTION_NAMES)
-            return f"'team-section-aliases': no section {name!r}" + (
-                f"; did you mean {suggestion!r}?" if suggestion else f"; sections are {', '.join(SECTION_NAMES)}"
-            )
-    return None
+    if setting is None:
+        return None
+    problem = setting.problem_with(value)
+    return None if problem is None else f"{key!r}{' ' if setting.allowed else ': '}{problem}"
 
 
 def _has_kind(kind: str, value: object) -> bool:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 from workrail_lint.base.files import CACHE_FOLDER
 from workrail_lint.base.globs import matches
+
+if TYPE_CHECKING:
+    from workrail_lint.systems.base import System
 
 SKIPPED_FOLDERS = {
     ".git",
@@ -113,3 +116,8 @@ def _walk(root: str, wanted: _Wanted, problems: list[tuple[str, str]], apart: li
             path = os.path.join(folder, name)
             if wanted.file(path):
                 yield shown(path)
+
+
+def suffixes_of(systems: Iterable[System]) -> tuple[str, ...]:
+    """The ends of file names that a document can have."""
+    return tuple(sorted({suffix for system in systems for suffix in system.suffixes}))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from workrail_lint.base.canonical import canonical_hash
 from workrail_lint.base.files import read_file
@@ -12,16 +12,13 @@ from workrail_lint.base.version import VERSION
 from workrail_lint.project.baseline import Baseline, parse_baseline
 from workrail_lint.project.cache import Cache
 from workrail_lint.project.config import Config
+from workrail_lint.project.discovery import suffixes_of
 from workrail_lint.project.run import Plan
-from workrail_lint.project.selection import Selection, unknown_patterns
-from workrail_lint.project.suppression import CONFIGURATION_RULES, Suppressions, parse_suppressions
+from workrail_lint.project.selection import KnownRules, Selection, unknown_patterns
+from workrail_lint.project.suppression import Suppressions, parse_suppressions
 from workrail_lint.rules.base import Rule
-from workrail_lint.systems.builtin import builtin_systems
-from workrail_lint.systems.workrail.settings import Settings
-from workrail_lint.systems.workrail.system import WorkRailSystem
-
-if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.catalog.catalog import Catalog
+from workrail_lint.systems.base import RunSettings, System
+from workrail_lint.systems.builtin import builtin_systems, introduce, known_systems
 
 
 class Request(NamedTuple):
@@ -37,12 +34,10 @@ class Request(NamedTuple):
     complete: bool  # a whole project is looked at
 
 
-def make_plan(settings: Settings, config: Config, request: Request) -> Ok[Plan] | Err[str]:
+def make_plan(settings: RunSettings, config: Config, request: Request) -> Ok[Plan] | Err[str]:
     """Layers merge: the caller adds to the configuration, except that a selection replaces one."""
     settings.options["fingerprints"] = request.fingerprints
     systems = builtin_systems()
-    system = systems[-1]
-    assert isinstance(system, WorkRailSystem)
     choice: dict[str, Any] = {
         "select": request.select or config.strings("select"),
         "ignore": [*config.strings("ignore"), *request.ignore],
@@ -50,27 +45,21 @@ def make_plan(settings: Settings, config: Config, request: Request) -> Ok[Plan] 
         "per_file_ignores": config.table("per-file-ignores"),
         "severity": config.table("severity"),
     }
+    extra: tuple[Rule, ...] = ()
     if plugins := config.strings("plugins"):
         from workrail_lint.project.plugins import load_plugins
 
-        loaded = load_plugins(plugins, [rule for known in systems for rule in known.rules()])
+        loaded = load_plugins(plugins, KnownRules(systems)())
         if isinstance(loaded, Err):
             return loaded
-        system.further = tuple(loaded.value.rules)
         systems = [*loaded.value.systems, *systems]
-
-    def every_rule() -> list[Rule]:
-        from workrail_lint.rules.guidelines import GUIDELINES
-
-        return [*(rule for known in systems for rule in known.rules()), *CONFIGURATION_RULES, *GUIDELINES]
-
-    selection = Selection(
-        every_rule,
-        root=config.root,
-        **choice,
-    )
-    for known in systems:
-        known.selection = selection
+        introduce(systems)
+        extra = tuple(loaded.value.rules)
+        for system in systems:
+            system.extra_rules = extra
+    selection = Selection(KnownRules(systems, extra), root=config.root, **choice)
+    for system in systems:
+        system.choice = selection
     for problem in selection.problems():
         return Err(problem)
     suppressions = _suppressions(config, selection)
@@ -93,28 +82,21 @@ def make_plan(settings: Settings, config: Config, request: Request) -> Ok[Plan] 
     return Ok(plan)
 
 
-def _cache_key(settings: Settings, choice: dict[str, Any]) -> str:
+def document_suffixes(config: Config) -> tuple[str, ...]:
+    """The ends of file names that a document of the project can have."""
+    systems: list[System] = [*known_systems()]
+    if plugins := config.strings("plugins"):
+        from workrail_lint.project.plugins import load_plugins
+
+        loaded = load_plugins(plugins)
+        systems += loaded.value.systems if isinstance(loaded, Ok) else []  # the plan says what is wrong with them
+    return suffixes_of(systems)
+
+
+def _cache_key(settings: RunSettings, choice: dict[str, Any]) -> str:
     """Everything besides a file's own content that decides what is said about it."""
-    facts = {
-        "version": VERSION,
-        "sources": _own_sources(),
-        "catalog": settings.base_catalog.digest,
-        # A digest of the catalog with the project's routines would speak for them too, and take twenty times as long.
-        "routines": None if settings.catalog is settings.base_catalog else _routine_facts(settings.catalog),
-        "bindings": settings.bindings,
-        "choice": choice,
-        "parity": settings.parity,
-        "engine": settings.engine,
-        "policy": settings.policy,
-        "workspace": settings.workspace,
-        "sourceKind": settings.source_kind,
-        "options": settings.options,
-    }
+    facts = {"version": VERSION, "sources": _own_sources(), "choice": choice, **settings.cache_facts()}
     return canonical_hash(facts)[7:]
-
-
-def _routine_facts(catalog: Catalog) -> list[Any]:
-    return [catalog.routine_entries, sorted(catalog.recursive_templates)]
 
 
 # The rooms whose code has a part in what is found in a file.

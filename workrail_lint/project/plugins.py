@@ -13,17 +13,15 @@ pluggy is imported here and nowhere else, so a run without plugins does not pay 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 import pluggy
 
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.rules.base import Rule
+from workrail_lint.rules.table import RuleInfo
 from workrail_lint.systems.base import System
-
-if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.rules.base import WorkflowRule
 
 hookspec = pluggy.HookspecMarker("workrail_lint")
 hookimpl = pluggy.HookimplMarker("workrail_lint")
@@ -33,23 +31,23 @@ class Hooks:
     """What a plugin can bring."""
 
     @hookspec
-    def workrail_lint_rules(self) -> list[type[WorkflowRule]]:  # type: ignore[empty-body]
-        """Rule classes about workflows. Their codes and names must be free."""
+    def workrail_lint_rules(self) -> list[type[Rule]]:  # type: ignore[empty-body]
+        """Rule classes about the documents of a system, such as `WorkflowRule`. Their codes and names must be free."""
 
     @hookspec
     def workrail_lint_systems(self) -> list[System]:  # type: ignore[empty-body]
-        """Further document systems: their files, their checks, their rules."""
+        """More document systems: their files, their checks, their rules, their keys in a configuration."""
 
 
 class Plugins:
     """What the configured plugins brought."""
 
-    def __init__(self, rules: list[WorkflowRule], systems: list[System]) -> None:
+    def __init__(self, rules: list[Rule], systems: list[System]) -> None:
         self.rules = rules
         self.systems = systems
 
 
-def load_plugins(names: list[str], taken: list[Rule]) -> Ok[Plugins] | Err[str]:
+def load_plugins(names: list[str], taken: Iterable[RuleInfo] = ()) -> Ok[Plugins] | Err[str]:
     """Import the modules and collect what they offer; `taken` are the rules that exist already."""
     manager = pluggy.PluginManager("workrail_lint")
     manager.add_hookspecs(Hooks)
@@ -65,18 +63,19 @@ def load_plugins(names: list[str], taken: list[Rule]) -> Ok[Plugins] | Err[str]:
         systems = [system for brought in manager.hook.workrail_lint_systems() for system in brought]
     except Exception as error:
         return Err(f"a plugin failed in one of its hooks: {type(error).__name__}: {error}")
-    problem = _clash(rules, taken)
+    brought: list[Rule | RuleInfo] = [*rules, *(info for system in systems for info in system.rules())]
+    problem = _clash(brought, taken)
     return Err(problem) if problem else Ok(Plugins(rules, systems))
 
 
-def _clash(rules: list[Any], taken: list[Rule]) -> str | None:
-    codes = {rule.code: rule.name for rule in taken}
-    names = {rule.name for rule in taken}
+def _clash(rules: list[Rule | RuleInfo], taken: Iterable[RuleInfo]) -> str | None:
+    known = list(taken)
+    codes, names = {rule.code for rule in known}, {rule.name for rule in known}
     for rule in rules:
         if not isinstance(getattr(rule, "code", None), str) or not isinstance(getattr(rule, "name", None), str):
             return f"the rule {type(rule).__name__} of a plugin has no code or name"
         if rule.code in codes or rule.name in names:
             return f"the rule {rule.code} {rule.name} of a plugin has a code or name that is taken"
-        codes[rule.code] = rule.name
+        codes.add(rule.code)
         names.add(rule.name)
     return None

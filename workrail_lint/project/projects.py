@@ -37,7 +37,7 @@ class Project:
 
 
 def projects(
-    paths: list[str], config_of: Callable[[str], Config], suffixes: tuple[str, ...], *, nested: bool
+    paths: list[str], config_of: Callable[[str], Config], suffixes: Callable[[Config], tuple[str, ...]], *, nested: bool
 ) -> list[Project]:
     """The projects in the order in which they are met; `nested` says that folders may have their own configuration."""
     is_apart = (lambda folder, names: config_file(folder, names) is not None) if nested else None
@@ -54,7 +54,7 @@ def projects(
         config = project.config
         include, exclude = config.strings("include"), config.strings("exclude")
         discovery = discover(
-            [path], include=include, exclude=exclude, root=config.root, suffixes=suffixes, is_apart=is_apart
+            [path], include=include, exclude=exclude, root=config.root, suffixes=suffixes(config), is_apart=is_apart
         )
         project.add(path, discovery)
         waiting.extend(discovery.apart)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from workrail_lint.base.files import read_file
+from workrail_lint.base.files import Unreadable, read_file
 from workrail_lint.base.result import Err
-from workrail_lint.findings import Finding, Severity
+from workrail_lint.findings import Finding, unreadable
 from workrail_lint.project.baseline import Baseline
 from workrail_lint.project.cache import Cache, content_key
 from workrail_lint.project.discovery import Discovery, Found
 from workrail_lint.project.selection import Selection
 from workrail_lint.project.suppression import Suppressions
-from workrail_lint.systems.base import FileResult, System
+from workrail_lint.systems.base import FileResult, RunSettings, System
 
 # Below this many files a second process costs more than it saves.
 _WORTH_A_PROCESS = 64
@@ -25,7 +25,7 @@ class Plan:
     def __init__(
         self,
         systems: list[System],
-        settings: Any,
+        settings: RunSettings,
         selection: Selection,
         *,
         suppressions: Suppressions | None = None,
@@ -67,12 +67,11 @@ def run(discovery: Discovery, plan: Plan) -> Outcome:
     outcomes = _check_all(discovery.files, plan)
     ours = [outcome for outcome in outcomes if outcome.system is not None and outcome.result.ours]
     found = [finding for outcome in ours for finding in outcome.result.findings]
-    found += [_unlistable(path, reason) for path, reason in discovery.problems]
+    found += [_unreadable(path, f"{path} {reason}", plan) for path, reason in discovery.problems]
     for number, system in enumerate(plan.systems):
         records = {o.path: o.result.record for o in ours if o.system == number and o.result.record is not None}
-        # Not every system has something to take back.
-        if len(records) > 1 and hasattr(system, "reconsidered"):
-            found = system.reconsidered(found, records)
+        if len(records) > 1:
+            found = system.reconsider(found, records)
         if records:
             found += system.cross_check(records, plan.settings, plan.complete)
     plan.cache.save()
@@ -121,16 +120,11 @@ def order(finding: Finding) -> tuple[str, int, int, str, str]:
     return finding.path, *start, finding.code, finding.message
 
 
-def _unlistable(path: str, reason: str) -> Finding:
-    return _unreadable(path, f"{path} {reason}")
-
-
-def _unreadable(path: str, message: str) -> Finding:
-    from workrail_lint.findings import Phase
-    from workrail_lint.systems.workrail.rules.registry import by_name
-
-    rule = by_name()["file-not-readable"]
-    return Finding(rule.code, rule.name, Severity.ERROR, message, phase=Phase.READ, path=path)
+def _unreadable(path: str, message: str, plan: Plan) -> Finding:
+    finding = unreadable(Unreadable(path, message))
+    rule = plan.selection.known.get("", finding.name)
+    finding.code = finding.code if rule is None else rule.code
+    return finding
 
 
 def _check_all(files: list[Found], plan: Plan) -> list[FileOutcome]:
@@ -181,7 +175,7 @@ def check_file(file: Found, plan: Plan) -> FileOutcome:
         return FileOutcome(file.path, None, FileResult([]), "")
     read = read_file(file.path)
     if isinstance(read, Err):
-        return FileOutcome(file.path, 0, FileResult([_unreadable(file.path, read.error.message)]), "")
+        return FileOutcome(file.path, 0, FileResult([_unreadable(file.path, read.error.message, plan)]), "")
     data = read.value
     known = _cached(file, data, plan)
     if known is not None:

@@ -2,17 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from workrail_lint.base.globs import matches
 from workrail_lint.base.suggest import nearest
 from workrail_lint.findings import Finding, Phase, Severity
+from workrail_lint.rules import CONFIGURATION, CONFIGURATION_FAMILIES
 from workrail_lint.rules.base import Rule
+from workrail_lint.rules.table import RuleInfo, info_of
+from workrail_lint.systems.base import System
 
 ALL = "ALL"
 # A document that can't be read or has the wrong shape is wrong, whatever a project would like.
 _FIXED_PHASES = (Phase.READ, Phase.SCHEMA)
+
+
+class KnownRules:
+    """The rules of all systems of a run. A table is read when one of its codes is asked for."""
+
+    def __init__(self, systems: Sequence[System], extra: Sequence[Rule] = ()) -> None:
+        self._systems = systems
+        self._own = {rule.name: rule for rule in extra}
+        self._extra = {rule.name: info_of(rule) for rule in extra}
+        self._read: dict[str, dict[str, RuleInfo]] = {}
+
+    def __call__(self) -> list[RuleInfo]:
+        """All of them."""
+        found = [info for system in self._systems for info in system.rules()]
+        return [*found, *CONFIGURATION.infos, *self._extra.values()]
+
+    def get(self, code: str, name: str) -> RuleInfo | None:
+        """The rule that a finding goes by."""
+        own = self._extra.get(name) or (CONFIGURATION.by_name.get(name) if code.startswith("CF") else None)
+        if own is not None:
+            return own
+        family = [system for system in self._systems if code[:2] in system.families]
+        found = (self._by_name(system).get(name) for system in family or self._systems)
+        return next((info for info in found if info is not None), None)
+
+    def rule(self, info: RuleInfo) -> Rule:
+        """The rule itself, for its examples."""
+        if info.name in self._own:
+            return self._own[info.name]
+        if info.name in CONFIGURATION.by_name:
+            return CONFIGURATION.rule(info.name)
+        return next(system for system in self._systems if info.name in self._by_name(system)).rule(info.name)
+
+    def families(self) -> dict[str, str]:
+        """The two letters of each family, and what it is about."""
+        ordered = [*self._systems[-1:], *self._systems[:-1]]
+        found = {letters: title for system in ordered for letters, title in system.families.items()}
+        return {**found, **CONFIGURATION_FAMILIES}
+
+    def _by_name(self, system: System) -> dict[str, RuleInfo]:
+        if system.name not in self._read:
+            self._read[system.name] = {info.name: info for info in system.rules()}
+        return self._read[system.name]
 
 
 class Selection:
@@ -24,7 +70,7 @@ class Selection:
 
     def __init__(
         self,
-        rules: Callable[[], Iterable[Rule]],
+        rules: KnownRules,
         *,
         select: list[str] | None = None,
         extend_select: list[str] | None = None,
@@ -33,7 +79,7 @@ class Selection:
         severity: dict[str, str] | None = None,
         root: str = ".",
     ) -> None:
-        self._load = rules
+        self.known = rules
         self._select = select or [ALL]
         self._extra = extend_select or []
         self._ignore = ignore or []
@@ -42,8 +88,8 @@ class Selection:
         self.per_file_ignores = per_file_ignores or {}
 
     @cached_property
-    def rules(self) -> list[Rule]:
-        return list(self._load())
+    def rules(self) -> list[RuleInfo]:
+        return self.known()
 
     @property
     def is_default(self) -> bool:
@@ -85,12 +131,18 @@ class Selection:
         """Whether a finding is reported; one that says the text can't be read always is."""
         if finding.phase is Phase.READ and finding.severity is Severity.ERROR:
             return True
-        if finding.name not in self.active:
+        if not self._is_active(finding):
             return False
         for pattern, codes in self.per_file_ignores.items():
             if matches(finding.path, self.root, [pattern]) and pattern_matches(finding.code, finding.name, codes):
                 return False
         return True
+
+    def _is_active(self, finding: Finding) -> bool:
+        if not self.is_default:
+            return finding.name in self.active
+        rule = self.known.get(finding.code, finding.name)
+        return rule is not None and rule.default_on
 
     def ignores(self, finding: Finding) -> bool:
         """Whether a finding is ignored by name: what is said about the configuration needs no selecting."""
@@ -113,13 +165,13 @@ class Selection:
         return finding
 
 
-def _is_wanted(rule: Rule, patterns: list[str]) -> bool:
+def _is_wanted(rule: RuleInfo, patterns: list[str]) -> bool:
     if rule.default_on:
         return ALL in patterns or _names(rule, patterns)
     return rule.code in patterns or rule.name in patterns
 
 
-def _names(rule: Rule, patterns: list[str]) -> bool:
+def _names(rule: RuleInfo, patterns: list[str]) -> bool:
     return pattern_matches(rule.code, rule.name, patterns)
 
 
@@ -128,7 +180,7 @@ def pattern_matches(code: str, name: str, patterns: list[str]) -> bool:
     return any(pattern in (ALL, name) or (pattern.isupper() and code.startswith(pattern)) for pattern in patterns)
 
 
-def unknown_patterns(rules: Iterable[Rule], patterns: Iterable[str]) -> list[str]:
+def unknown_patterns(rules: Iterable[RuleInfo], patterns: Iterable[str]) -> list[str]:
     """A sentence for each pattern that names no rule."""
     known = list(rules)
     problems: list[str] = []

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
 from typing import Any
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.places import file_matches, place_matches, seen_from
-from workrail_lint.findings import Finding, Severity
+from workrail_lint.findings import Finding
 from workrail_lint.project.selection import Selection, pattern_matches
-from workrail_lint.rules.base import Example, Rule
+from workrail_lint.rules import CONFIGURATION
 
-FAMILY = "CF"
-TITLE = "Configuration"
 _DATE = Pattern(r"\d{4}-\d{2}-\d{2}")
 _MEMBERS = {"place", "codes", "reason", "expires"}
 
@@ -95,14 +92,14 @@ class Suppressions:
         What was not looked at, be it a file or a rule, may still be there: such an entry is not judged.
         """
         found = [
-            _remark(SuppressionExpired, f"the suppression of {entry.place} expired on {entry.expires}", self.source)
+            _remark("suppression-expired", f"the suppression of {entry.place} expired on {entry.expires}", self.source)
             for entry in self.expired
         ]
         idle = [entry for entry in self.live if not entry.used] if files is not None else []
         if idle:
             seen = [seen_from(self.root, path) for path in files or ()]
             found += [
-                _remark(SuppressionUnused, f"the suppression of {entry.place} covers nothing", self.source)
+                _remark("suppression-unused", f"the suppression of {entry.place} covers nothing", self.source)
                 for entry in idle
                 if selection.runs_all(entry.codes) and self._was_seen(entry, seen)
             ]
@@ -115,36 +112,6 @@ class Suppressions:
         return not any(char in entry.file for char in "*?[") and not os.path.exists(os.path.join(self.root, entry.file))
 
 
-def _remark(rule: type[Rule], message: str, path: str) -> Finding:
+def _remark(name: str, message: str, path: str) -> Finding:
+    rule = CONFIGURATION.by_name[name]
     return Finding(rule.code, rule.name, rule.severity, message, path=os.path.relpath(path))
-
-
-class SuppressionUnused(Rule):
-    """Facts about an entry of the configuration; there is no document to give an example of."""
-
-    code = "CF001"
-    name = "suppression-unused"
-    severity = Severity.WARNING
-    origin = "product"
-    summary = "A suppression in the configuration covers nothing."
-    why = "The place was mended or moved. An entry that is left behind would hide the next finding there."
-
-    def examples(self) -> Iterable[Example]:
-        return ()
-
-
-class SuppressionExpired(Rule):
-    """The same for an entry that was meant for a time."""
-
-    code = "CF002"
-    name = "suppression-expired"
-    severity = Severity.WARNING
-    origin = "product"
-    summary = "A suppression in the configuration is past its date."
-    why = "Somebody decided to look again by then; until that is done the findings are back."
-
-    def examples(self) -> Iterable[Example]:
-        return ()
-
-
-CONFIGURATION_RULES: tuple[Rule, ...] = (SuppressionUnused(), SuppressionExpired())

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from workrail_lint.documents.text import SourceText
 from workrail_lint.findings import Edit, Finding, Position, Safety, Severity, Span
 from workrail_lint.rules.base import Rule
+from workrail_lint.rules.table import RuleInfo
 
 _START = Position(1, 1, 0, 0)
 _WIDTH = 100
@@ -78,6 +79,7 @@ class ReportData:
         "findings",
         "has_baseline",
         "link",
+        "load",
         "rules",
         "sources",
         "strict",
@@ -91,7 +93,7 @@ class ReportData:
         findings: Iterable[Reported],
         *,
         sources: Callable[[str], SourceText | None],
-        rules: dict[str, Rule],
+        rules: dict[str, RuleInfo],
         files: int,
         version: str,
         accepted: Iterable[Reported] = (),
@@ -100,6 +102,7 @@ class ReportData:
         strict: bool = False,
         colour: bool = False,
         link: Callable[[str], str] | None = None,
+        load: Callable[[RuleInfo], Rule] | None = None,
         width: int = _WIDTH,
     ) -> None:
         self.findings = sorted(findings, key=_order)
@@ -113,6 +116,7 @@ class ReportData:
         self.strict = strict
         self.colour = colour
         self.link = link
+        self.load = load  # gives the rule itself, for its examples
         self.width = width
 
     @property

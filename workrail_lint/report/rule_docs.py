@@ -9,8 +9,12 @@ from typing import assert_never
 
 from workrail_lint.base.terminal import printable
 from workrail_lint.base.wording import counted
+from workrail_lint.project.selection import KnownRules
+from workrail_lint.rules import CONFIGURATION_FAMILIES
 from workrail_lint.rules.base import Example, Rule, Status
 from workrail_lint.rules.example_files import as_shown, essentials, has_file, remarks, shown_files
+from workrail_lint.rules.table import RuleInfo
+from workrail_lint.systems.builtin import known_systems
 
 _LANGUAGES = {
     ".json": "json",
@@ -23,34 +27,33 @@ _MOST_LINES = 70
 _LONGEST_LINE = 240
 
 
-def rules() -> tuple[Rule, ...]:
-    """Every rule that is shipped, by code."""
-    from workrail_lint.systems.builtin import known_systems
-
-    return tuple(sorted((rule for system in known_systems() for rule in system.rules()), key=lambda rule: rule.code))
-
-
-def further() -> tuple[Rule, ...]:
-    """What no document can show: rules about the configuration, and those that no program can check."""
-    from workrail_lint.project.suppression import CONFIGURATION_RULES
-    from workrail_lint.rules.guidelines import GUIDELINES
-
-    return (*CONFIGURATION_RULES, *GUIDELINES)
+AnyRule = Rule | RuleInfo
 
 
 @cache
+def shipped() -> KnownRules:
+    """The rules that come with the product."""
+    return KnownRules(known_systems())
+
+
+def rules() -> tuple[Rule, ...]:
+    """Every rule that a document can show, by code."""
+    infos = sorted(shipped()(), key=lambda info: info.code)
+    return tuple(shipped().rule(info) for info in infos if _is_shown(info))
+
+
+def undocumented() -> tuple[Rule, ...]:
+    """What no document can show: rules about the configuration, and those that no program can check."""
+    return tuple(shipped().rule(info) for info in shipped()() if not _is_shown(info))
+
+
+def _is_shown(info: RuleInfo) -> bool:
+    return info.status is Status.CHECKED and info.family not in CONFIGURATION_FAMILIES
+
+
 def families() -> dict[str, str]:
     """The two letters of each family, and what it is about."""
-    from workrail_lint.project import suppression
-    from workrail_lint.rules import guidelines
-    from workrail_lint.systems.blocks.rules import registry as blocks
-    from workrail_lint.systems.scenario import rules as scenarios
-    from workrail_lint.systems.team.rules import registry as team
-    from workrail_lint.systems.workrail.rules import registry as workflows
-
-    registered = {**workflows.FAMILIES, scenarios.FAMILY: (scenarios.TITLE, ()), **team.FAMILIES}
-    titles = {letters: title for letters, (title, _) in registered.items()} | {blocks.FAMILY: blocks.TITLE}
-    return {**titles, suppression.FAMILY: suppression.TITLE, guidelines.FAMILY: guidelines.TITLE}
+    return shipped().families()
 
 
 def family_order(family: str) -> tuple[int, str]:
@@ -82,12 +85,12 @@ def section(rule: Rule) -> str:
     return "\n\n".join(parts)
 
 
-def anchor(rule: Rule) -> str:
+def anchor(rule: AnyRule) -> str:
     """Where a rule is on the page of its family; it never changes, because a code doesn't."""
     return rule.code.lower()
 
 
-def _facts(rule: Rule) -> list[str]:
+def _facts(rule: AnyRule) -> list[str]:
     return [f"Severity **{rule.severity.value}**", f"fix {fix_word(rule)}", *([] if rule.default_on else [state(rule)])]
 
 
@@ -105,7 +108,7 @@ def _sections(rule: Rule, examples: list[Example]) -> Iterator[tuple[str, str]]:
     yield "Origin", origin_line(rule)
 
 
-def state(rule: Rule) -> str:
+def state(rule: AnyRule) -> str:
     """Why a rule is off."""
     match rule.status:
         case Status.CHECKED:
@@ -118,11 +121,11 @@ def state(rule: Rule) -> str:
             assert_never(rule.status)
 
 
-def fix_word(rule: Rule) -> str:
+def fix_word(rule: AnyRule) -> str:
     return rule.fix_safety or "none"
 
 
-def fix_line(rule: Rule) -> str:
+def fix_line(rule: AnyRule) -> str:
     if not rule.fix_safety:
         return "None: a person has to decide what is right."
     how = "`--fix`" if rule.fix_safety == "safe" else "`--fix --unsafe-fixes`"
@@ -146,7 +149,7 @@ _ORIGINS = {
 }
 
 
-def origin_line(rule: Rule) -> str:
+def origin_line(rule: AnyRule) -> str:
     """Where a rule comes from, in words where its origin is a plain one."""
     words = [part.strip() for part in rule.origin.split("/")]
     if all(word in _ORIGINS for word in words):
@@ -158,14 +161,14 @@ def origin_line(rule: Rule) -> str:
 def _shown_bad(example: Example) -> str:
     if not has_file(example):
         return f"`{example.path}` is named, but there is no such file."
-    blocks = [_block(example.bad, example.path)]
+    parts = [_block(example.bad, example.path)]
     beside, named = shown_files(example)
-    blocks += [f"`{path}`:\n\n{_block(data, path)}" for path, data in beside.items()]
+    parts += [f"`{path}`:\n\n{_block(data, path)}" for path, data in beside.items()]
     if named:
-        blocks.append(f"And beside them {', '.join(f'`{path}`' for path in named)}.")
-    if example.path != "workflows/example.json" or len(blocks) > 1:
-        blocks[0] = f"`{example.path}`:\n\n{blocks[0]}"
-    return "\n\n".join([*blocks, *remarks(example)])
+        parts.append(f"And beside them {', '.join(f'`{path}`' for path in named)}.")
+    if example.path != "workflows/example.json" or len(parts) > 1:
+        parts[0] = f"`{example.path}`:\n\n{parts[0]}"
+    return "\n\n".join([*parts, *remarks(example)])
 
 
 def _shown_good(example: Example) -> str:
@@ -210,9 +213,9 @@ def _cut(line: str) -> str:
 # ---------------------------------------------------------------------------------------------------- the index
 
 
-def index(shown: Iterable[Rule], code: Callable[[Rule], str] = lambda rule: rule.code) -> str:
+def index(shown: Iterable[AnyRule], code: Callable[[AnyRule], str] = lambda rule: rule.code) -> str:
     """All rules in one page, by family; `code` says how the code of a rule is written, for example as a link."""
-    by_family: dict[str, list[Rule]] = {}
+    by_family: dict[str, list[AnyRule]] = {}
     for rule in shown:
         by_family.setdefault(rule.family, []).append(rule)
     titles = families()
@@ -229,7 +232,7 @@ def index(shown: Iterable[Rule], code: Callable[[Rule], str] = lambda rule: rule
     return "\n\n".join(parts) + "\n"
 
 
-def _row(rule: Rule, code: str) -> str:
+def _row(rule: AnyRule, code: str) -> str:
     off = "off" if rule.status is Status.CHECKED else rule.status.value
     level = rule.severity.value + ("" if rule.default_on else f" ({off})")
     origin, summary = (printable(text).replace("|", "\\|") for text in (rule.origin, rule.summary))

@@ -16,7 +16,6 @@ from workrail_lint.findings import Severity, Span
 from workrail_lint.report.data import ReportData, Reported, portable
 from workrail_lint.report.fingerprints import unique_fingerprint
 from workrail_lint.report.json import edit_spans
-from workrail_lint.rules.base import Rule
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "%SRCROOT%"
@@ -54,20 +53,24 @@ def _run(data: ReportData) -> dict[str, Any]:
 def _rules(items: Iterable[Reported], data: ReportData) -> list[dict[str, Any]]:
     """The descriptions of the rules that occur, by code."""
     named = {item.finding.code: item.finding.name for item in items}
-    return [_rule(code, named[code], data.rules.get(named[code])) for code in sorted(named)]
+    return [_rule(code, named[code], data) for code in sorted(named)]
 
 
-def _rule(code: str, name: str, rule: Rule | None) -> dict[str, Any]:
+def _rule(code: str, name: str, data: ReportData) -> dict[str, Any]:
+    rule = data.rules.get(name)
     if rule is None:
         return {"id": code, "name": name}
-    from workrail_lint.report.rule_docs import page
+    text = {"text": rule.why}
+    if data.load is not None:
+        from workrail_lint.report.rule_docs import page
 
+        text["markdown"] = page(data.load(rule))
     return {
         "id": code,
         "name": name,
         "shortDescription": {"text": rule.summary},
         "fullDescription": {"text": f"{rule.summary} {rule.why}"},
-        "help": {"text": rule.why, "markdown": page(rule)},
+        "help": text,
         "defaultConfiguration": {"enabled": rule.default_on, "level": _LEVELS[rule.severity]},
         "properties": {
             "tags": [rule.family],

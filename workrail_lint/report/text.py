@@ -18,8 +18,8 @@ _HOW = {Safety.SAFE: "--fix", Safety.UNSAFE: "--fix --unsafe-fixes"}
 def render(data: ReportData) -> str:
     style = Style(data.colour)
     explained: set[str] = set()  # a reason is told once, not at each of a hundred findings
-    blocks = [_block(item, data, style, explained) for item in data.findings]
-    return "".join(f"{block}\n\n" for block in blocks) + closing(data.summary, style)
+    parts = [_block(item, data, style, explained) for item in data.findings]
+    return "".join(f"{block}\n\n" for block in parts) + closing(data.summary, style)
 
 
 def _block(item: Reported, data: ReportData, style: Style, explained: set[str]) -> str:

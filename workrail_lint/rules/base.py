@@ -46,8 +46,13 @@ class Report(Protocol):
         on_name: bool = False,
         severity: Severity | None = None,
         original: bool = False,
+        at: tuple[int, int] | None = None,
+        path: str | None = None,
     ) -> None:
-        """`original` says that pointer and fix speak of the document as written, not of its normalized form."""
+        """`original`: pointer and fix speak of the document as written, not of its normalized form.
+
+        `at` are the offsets of a place that no pointer names; `path` is another file than the one looked at.
+        """
 
 
 class Status(str, Enum):
@@ -75,6 +80,8 @@ class Rule:
     fix_safety: ClassVar[str] = ""  # "safe", "unsafe" or ""
     default_on: ClassVar[bool] = True
     status: ClassVar[Status] = Status.CHECKED
+    # The members of which a document must have one for the rule to have anything to say; None: any document will do.
+    needs: ClassVar[frozenset[str] | None] = None
 
     def examples(self) -> Iterable[Example]:
         """At least one document that triggers the rule, beside one that does not."""

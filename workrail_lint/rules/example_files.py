@@ -10,9 +10,15 @@ from workrail_lint.rules.base import Example
 _CONFIG = "workrail-lint.toml"
 _ROUTINES = "routines"
 _BINDINGS = ".workrail/bindings.json"
-# Members of an example's options that stand for settings of a project.
-_SETTINGS = ("team-", "block-")
-_COMMON = ("name", "description", "version", "validatedAgainstSpecVersion", "about", "examples")
+# What an example of a workflow has and what does not matter to most rules.
+COMMON: dict[str, Any] = {
+    "name": "Example workflow",
+    "description": "Shows what a rule is about.",
+    "version": "1.0.0",
+    "validatedAgainstSpecVersion": 3,
+    "about": "An example that is as small as it can be.",
+    "examples": ["Show me what this rule finds"],
+}
 # A prose file beside an example that is longer is named on a page, not shown: what matters is not in it.
 _MOST_PROSE = 30
 _WIDTH = 116
@@ -49,16 +55,13 @@ def _laid_out(value: Any, indent: str, used: int, *, top: bool = False) -> str:
 
 def essentials(example: Example) -> Example:
     """The example without the members that any workflow has and that do not matter here, for a page to show."""
-    from workrail_lint.systems.workrail.rules.samples import workflow
-
     versions = [value for value in (example.bad, example.good, example.fixed) if value is not None]
     if not all(isinstance(value, dict) and "steps" in value for value in versions):
         return example
-    common = workflow()
     idle = [
         name
-        for name in _COMMON
-        if all(isinstance(value, dict) and value.get(name) == common[name] for value in versions)
+        for name, usual in COMMON.items()
+        if all(isinstance(value, dict) and value.get(name) == usual for value in versions)
     ]
 
     def shown(value: Any) -> Any:
@@ -102,7 +105,8 @@ def side_files(example: Example) -> dict[str, bytes]:
         settings["routines"] = routines
     if "new_files" in options:
         settings["new-files"] = options["new_files"]
-    settings |= {name: value for name, value in options.items() if name.startswith(_SETTINGS)}
+    # Names with hyphens are keys of a configuration.
+    settings |= {name: value for name, value in options.items() if "-" in name}
     if settings:
         lines = [f"{name} = {json.dumps(value)}\n" for name, value in settings.items()]
         files[_CONFIG] = "".join(lines).encode()

@@ -1,51 +1,257 @@
-"""What a document system gives to a run: which files are its own, how one is checked, which rules it has.
+"""The interface of a document system: all that the rest of the product knows about an agent contract.
 
-WorkRail workflows are one system; another installed package brings its own through the hooks in `plugins`.
+A system that comes with the product is declared by `manifest.json` in its folder and imported when a file may be one of
+its documents. Another installed package brings a `System` through the hooks in `workrail_lint.project.plugins`.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Protocol
+import json
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Finding
-from workrail_lint.rules.base import Rule
+
+if TYPE_CHECKING:
+    from workrail_lint.base.js import Json
+    from workrail_lint.documents.structure import Violation
+    from workrail_lint.rules.base import Rule
+    from workrail_lint.rules.ruleset import RuleChoice
+    from workrail_lint.rules.table import RuleInfo, RuleTable
+
+
+class RunSettings:
+    """What a run says to every system: the options by their names in a configuration, and where the files lie."""
+
+    __slots__ = ("options", "workspace")
+
+    def __init__(self, options: dict[str, object] | None = None, workspace: str | None = None) -> None:
+        self.options = options or {}
+        self.workspace = workspace  # the folder of the project, None when there is no disk
+
+    @property
+    def fingerprints(self) -> bool:
+        """Whether findings are to be compared with a baseline, or written to one."""
+        return bool(self.options.get("fingerprints"))
+
+    def cache_facts(self) -> dict[str, object]:
+        """What of this decides about findings, for the key of the cache."""
+        return {"options": self.options, "workspace": self.workspace}
 
 
 class FileResult(NamedTuple):
     """What one file gave: findings with their places, and what the cross-file rules need to know about it."""
 
     findings: list[Finding]
-    record: Any = None  # plain JSON, so that it can be kept in the cache
+    record: object = None  # plain JSON, so that it can be kept in the cache
     ours: bool = True  # false for a file that was found and turned out to be somebody else's
     cacheable: bool = True  # false when the result depends on more than the file's own content
 
 
-class System(Protocol):
+class Setting(NamedTuple):
+    """A key of the configuration that belongs to a system. Functions are named as `module:attribute`."""
+
+    kind: str = "str"  # or list, bool, table of lists, table of str
+    choices: Sequence[str] | str = ()  # or the function that gives them
+    is_path: bool = False  # relative to the configuration
+    problem: str | None = None  # a function that says what else is wrong with a value
+    option: str | None = None  # the option of `check` that sets it too
+    help: str = ""
+
+    @property
+    def allowed(self) -> tuple[str, ...]:
+        """The values it can have; none for any."""
+        if not isinstance(self.choices, str):
+            return tuple(self.choices)
+        choices: Callable[[], tuple[str, ...]] = resolved(self.choices)
+        return choices()
+
+    def problem_with(self, value: object) -> str | None:
+        """What is wrong with a value of the right type."""
+        if self.allowed and value not in self.allowed:
+            return f"must be one of {', '.join(self.allowed)}, not {value!r}"
+        if self.problem is None:
+            return None
+        problem: Callable[[object], str | None] = resolved(self.problem)
+        return problem(value)
+
+
+class ScenarioKind(NamedTuple):
+    """Scenarios about a system's documents. What does the work is named as `module:attribute`."""
+
+    member: str  # by which a scenario file is known as one of this kind
+    schema: str  # the document kind whose JSON Schema it has to fit, or where that schema is
+    check: str  # (value, folder, settings) -> findings about a scenario whose shape is right
+    driver: str  # what plays it in pytest
+
+    def findings(self, value: dict[str, Json], folder: str, settings: RunSettings) -> Iterable[Finding]:
+        """What is wrong with a scenario beyond its shape."""
+        check: Callable[[dict[str, Json], str, RunSettings], Iterable[Finding]] = resolved(self.check)
+        return check(value, folder, settings)
+
+
+class System(ABC):
     """A kind of documents and the rules about them."""
 
     name: str
-    selection: Any  # which rules to run; None for all
+    suffixes: tuple[str, ...] = (".json",)
+    families: Mapping[str, str] = {}  # the letters of its codes, and what they are about
+    config_keys: Mapping[str, Setting] = {}
+    scenario: ScenarioKind | None = None
+    compiled_kinds: Mapping[str, str] = {}  # the kinds that `compile` takes, and what one is called in a sentence
+    choice: RuleChoice | None = None  # which rules to run, None for all
+    peers: Sequence[System] = ()  # all systems of the run; the last one is about workflows
+    extra_rules: tuple[Rule, ...] = ()  # of plugins; a system runs those that are about its documents
 
-    def rules(self) -> tuple[Rule, ...]:
-        """Every rule, by code."""
-        ...
+    @abstractmethod
+    def rules(self) -> Sequence[RuleInfo]:
+        """What is known about every rule, by code."""
+
+    @abstractmethod
+    def rule(self, name: str) -> Rule:
+        """A rule itself, for its examples."""
 
     def may_claim(self, path: str) -> bool:
         """Whether it is worth opening a file, by its name alone."""
-        ...
+        return path.endswith(self.suffixes)
 
+    @abstractmethod
     def claims(self, path: str, data: bytes, named: bool) -> str | None:
         """The kind of a file of this system, None for files of others. A named file was asked for by name."""
-        ...
 
-    def check(self, path: str, data: bytes, kind: str, settings: Any) -> FileResult:
+    @abstractmethod
+    def check(self, path: str, data: bytes | str, kind: str, settings: RunSettings) -> FileResult:
         """Check one file."""
-        ...
 
-    def check_data(self, path: str, data: bytes | str, kind: str, settings: Any) -> FileResult:
-        """Check a text that is on no disk."""
-        ...
+    def check_data(self, path: str, data: bytes | str, kind: str, settings: RunSettings) -> FileResult:
+        """Check a text that is on no disk, where that makes a difference."""
+        return self.check(path, data, kind, settings)
 
-    def cross_check(self, records: dict[str, Any], settings: Any, complete: bool) -> list[Finding]:
+    def cross_check(self, records: Mapping[str, object], settings: RunSettings, complete: bool) -> list[Finding]:
         """What only shows when all files of a run are seen together; `complete` when that is all there are."""
-        ...
+        return []
+
+    def reconsider(self, found: list[Finding], records: Mapping[str, object]) -> list[Finding]:
+        """What the files' own checks found, where seeing all files makes a difference to it."""
+        return found
+
+    def describe(self, violations: Iterable[Violation], value: dict[str, Json]) -> list[Finding]:
+        """What breaks the schema of a JSON document, in the author's words."""
+        raise NotImplementedError(f"{self.name} describes no schema violations")
+
+    def compile(self, path: str, data: bytes, kind: str, settings: RunSettings) -> Ok[Compiled] | Err[list[Finding]]:
+        """What `compile` makes of one of the `compiled_kinds`."""
+        raise NotImplementedError(f"{self.name} compiles nothing")
+
+
+class Compiled(NamedTuple):
+    """What `compile` shows of a document: its id and its IR."""
+
+    ident: str
+    ir: dict[str, Json]
+
+
+def resolved(name: str) -> Any:
+    """What a `module:attribute` stands for; the caller knows its type."""
+    module, _, attribute = name.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+class Manifest(NamedTuple):
+    """A system as `manifest.json` in its folder declares it: what can be said before one of its files comes along."""
+
+    folder: str
+    name: str
+    implementation: str  # `module:class`
+    families: Mapping[str, str]
+    suffixes: tuple[str, ...] = (".json",)
+    signs: tuple[str, ...] = ()  # parts of a path that make it worth asking, even for a file with steps
+    word: str | None = None  # what a document of the system holds beside its steps, if it may have any
+    is_default: bool = False  # a named file of no other system is its own
+    config_keys: Mapping[str, Setting] = {}
+    scenario: ScenarioKind | None = None
+    compiled_kinds: Mapping[str, str] = {}
+
+
+def read_manifest(folder: str) -> Manifest:
+    """The manifest in a folder. Data, because every command reads it: a module would take longer to import."""
+    with open(os.path.join(folder, "manifest.json"), "rb") as file:
+        data = json.loads(file.read())
+    data["config_keys"] = {key: Setting(**setting) for key, setting in data.get("config_keys", {}).items()}
+    data["suffixes"] = tuple(data.get("suffixes", (".json",)))
+    data["scenario"] = ScenarioKind(**data["scenario"]) if "scenario" in data else None
+    return Manifest(folder, **data)
+
+
+class LazySystem(System):
+    """Stands for a system until one of its files comes along.
+
+    A workflow never is a document of another system, so a file with steps is not offered to it unless its name or
+    another word in it asks.
+    """
+
+    def __init__(self, manifest: Manifest) -> None:
+        self.manifest = manifest
+        self.name = manifest.name
+        self.suffixes = manifest.suffixes
+        self.families = manifest.families
+        self.config_keys = manifest.config_keys
+        self.scenario = manifest.scenario
+        self.compiled_kinds = manifest.compiled_kinds
+
+    @cached_property
+    def system(self) -> System:
+        """The system itself."""
+        system: System = resolved(self.manifest.implementation)()
+        system.choice, system.extra_rules, system.peers = self.choice, self.extra_rules, self.peers
+        return system
+
+    @cached_property
+    def _table(self) -> RuleTable[Rule]:
+        from workrail_lint.rules.table import RuleTable
+
+        package = f"{self.manifest.implementation.rpartition('.')[0]}.rules"
+        return RuleTable(package, os.path.join(self.manifest.folder, "rules"))
+
+    def rules(self) -> Sequence[RuleInfo]:
+        return self._table.infos
+
+    def rule(self, name: str) -> Rule:
+        return self._table.rule(name)
+
+    def may_claim(self, path: str) -> bool:
+        return path.endswith(self.suffixes) and (path.endswith(".json") or self.system.may_claim(path))
+
+    def claims(self, path: str, data: bytes, named: bool) -> str | None:
+        if not self.manifest.is_default:
+            has_steps = b'"steps"' in data and not self._is_asked_for(path, data)
+            if has_steps or not self.may_claim(path):
+                return None
+        return self.system.claims(path, data, named)
+
+    def _is_asked_for(self, path: str, data: bytes) -> bool:
+        word = self.manifest.word
+        return any(sign in path for sign in self.manifest.signs) or (word is not None and word.encode() in data)
+
+    def check(self, path: str, data: bytes | str, kind: str, settings: RunSettings) -> FileResult:
+        return self.system.check(path, data, kind, settings)
+
+    def check_data(self, path: str, data: bytes | str, kind: str, settings: RunSettings) -> FileResult:
+        return self.system.check_data(path, data, kind, settings)
+
+    def cross_check(self, records: Mapping[str, object], settings: RunSettings, complete: bool) -> list[Finding]:
+        return self.system.cross_check(records, settings, complete)
+
+    def reconsider(self, found: list[Finding], records: Mapping[str, object]) -> list[Finding]:
+        return self.system.reconsider(found, records)
+
+    def describe(self, violations: Iterable[Violation], value: dict[str, Json]) -> list[Finding]:
+        return self.system.describe(violations, value)
+
+    def compile(self, path: str, data: bytes, kind: str, settings: RunSettings) -> Ok[Compiled] | Err[list[Finding]]:
+        return self.system.compile(path, data, kind, settings)

@@ -1,107 +1,38 @@
-"""The document systems that come with the product, each imported when a file may be one of its documents."""
+"""The document systems that come with the product. A new one is a folder here and its name in the list below."""
 
 from __future__ import annotations
 
-from functools import cache, cached_property
-from typing import Any
+import os
+from functools import cache
+from typing import TYPE_CHECKING
 
-from workrail_lint.findings import Finding
-from workrail_lint.project.selection import Selection
-from workrail_lint.rules.base import Rule
-from workrail_lint.systems.base import FileResult, System
+from workrail_lint.systems.base import LazySystem, Manifest, System, read_manifest
+
+if TYPE_CHECKING:
+    from workrail_lint.systems.scenario.system import ScenarioSystem
+
+# In the order in which files are offered to them: a named file of no other kind is a workflow.
+_NAMES = ("scenario", "team", "blocks", "workrail")
 
 
-class LazySystem:
-    """Stands for a system until one of its files comes along.
-
-    A workflow never is a document of another system, so a file with steps is not offered to it unless its name or
-    another word in it asks.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        module: str,
-        cls: str,
-        suffixes: tuple[str, ...],
-        signs: tuple[str, ...],
-        word: bytes | None = None,
-    ) -> None:
-        self.name = name
-        self.suffixes = suffixes
-        self.selection: Selection | None = None
-        self._module = module
-        self._cls = cls
-        self._signs = signs  # parts of a path that make it worth asking
-        self._word = word  # what a document of the system holds beside its steps, if it may have any
-
-    @cached_property
-    def _system(self) -> Any:
-        from importlib import import_module
-
-        system = getattr(import_module(self._module), self._cls)()
-        if hasattr(system, "selection"):
-            system.selection = self.selection
-        return system
-
-    def rules(self) -> tuple[Rule, ...]:
-        return tuple(self._system.rules())
-
-    def may_claim(self, path: str) -> bool:
-        """Whether it is worth opening a file, by its name."""
-        return path.endswith(self.suffixes) and (path.endswith(".json") or bool(self._system.may_claim(path)))
-
-    def claims(self, path: str, data: bytes, named: bool) -> str | None:
-        if (b'"steps"' in data and not self._is_asked_for(path, data)) or not self.may_claim(path):
-            return None
-        kind: str | None = self._system.claims(path, data, named)
-        return kind
-
-    def _is_asked_for(self, path: str, data: bytes) -> bool:
-        return any(sign in path for sign in self._signs) or (self._word is not None and self._word in data)
-
-    def check(self, path: str, data: bytes, kind: str, settings: Any) -> FileResult:
-        result: FileResult = self._system.check(path, data, kind, settings)
-        return result
-
-    def check_data(self, path: str, data: bytes | str, kind: str, settings: Any) -> FileResult:
-        result: FileResult = self._system.check_data(path, data, kind, settings)
-        return result
-
-    def cross_check(self, records: dict[str, Any], settings: Any, complete: bool) -> list[Finding]:
-        findings: list[Finding] = self._system.cross_check(records, settings, complete)
-        return findings
+@cache
+def manifests() -> tuple[Manifest, ...]:
+    """What each system says of itself before it is needed."""
+    folder = os.path.dirname(__file__)
+    return tuple(read_manifest(os.path.join(folder, name)) for name in _NAMES)
 
 
 def builtin_systems() -> list[System]:
-    """Fresh instances in the order in which files are offered to them: a named file of no other kind is a workflow."""
-    from workrail_lint.systems.workrail.system import WorkRailSystem
+    """Fresh instances, in their order."""
+    systems: list[System] = [LazySystem(manifest) for manifest in manifests()]
+    introduce(systems)
+    return systems
 
-    return [
-        LazySystem(
-            "scenario",
-            "workrail_lint.systems.scenario.system",
-            "ScenarioSystem",
-            (".scenario.json",),
-            (".scenario.json",),
-        ),
-        LazySystem(
-            "team",
-            "workrail_lint.systems.team.system",
-            "TeamSystem",
-            (".json", ".yaml", ".md", ".jsonl"),
-            (".agents-work", ".input.json", ".output.json", ".plan.json"),
-        ),
-        LazySystem(
-            "blocks",
-            "workrail_lint.systems.blocks.system",
-            "BlockSystem",
-            (".json", ".txt"),
-            (".output", ".run", "block-", "/lanes/", ".workflow.json"),
-            b'"transitions"',
-        ),
-        WorkRailSystem(),
-    ]
+
+def introduce(systems: list[System]) -> None:
+    """Let the systems of a run know each other: a scenario may be about the documents of any of them."""
+    for system in systems:
+        system.peers = systems
 
 
 @cache
@@ -110,4 +41,11 @@ def known_systems() -> tuple[System, ...]:
     return tuple(builtin_systems())
 
 
-SUFFIXES = (".json", ".yaml", ".md", ".jsonl", ".txt")
+@cache
+def scenario_system() -> ScenarioSystem:
+    """The system of scenario files, for those who play them."""
+    from workrail_lint.systems.scenario.system import ScenarioSystem
+
+    system = ScenarioSystem()
+    system.peers = known_systems()
+    return system

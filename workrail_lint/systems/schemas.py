@@ -1,4 +1,4 @@
-"""The JSON Schemas we ship, generated from the models. Reading one needs no pydantic."""
+"""What the systems ship in their folders, generated from the models: JSON Schemas and contract packs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from functools import cache
 from typing import Any
 
 _SYSTEMS = os.path.dirname(__file__)
-_SUFFIX = ".schema.json"
+# A JSON Schema names the members of the documents it describes, and often carries their names.
+SCHEMA_SUFFIX = ".schema.json"
 
 
 @cache
@@ -21,12 +22,12 @@ def _folders() -> list[str]:
 def kinds() -> list[str]:
     """The document kinds that have a schema, in alphabetical order."""
     names = [name for folder in _folders() for name in os.listdir(folder)]
-    return sorted(name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX))
+    return sorted(name.removesuffix(SCHEMA_SUFFIX) for name in names if name.endswith(SCHEMA_SUFFIX))
 
 
 def schema_path(kind: str) -> str:
     """Where the schema of a kind is kept."""
-    paths = [os.path.join(folder, kind + _SUFFIX) for folder in _folders()]
+    paths = [os.path.join(folder, kind + SCHEMA_SUFFIX) for folder in _folders()]
     return next((path for path in paths if os.path.isfile(path)), paths[0])
 
 
@@ -40,3 +41,14 @@ def load_schema(kind: str) -> dict[str, Any]:
     except FileNotFoundError:
         raise KeyError(kind) from None
     return schema
+
+
+def shipped_packs() -> list[dict[str, Any]]:
+    """The contract packs that systems besides WorkRail bring, as catalog entries."""
+    entries: list[dict[str, Any]] = []
+    for name in sorted(os.listdir(_SYSTEMS)):
+        path = os.path.join(_SYSTEMS, name, "packs.json")
+        if os.path.isfile(path):
+            with open(path, "rb") as file:
+                entries += json.loads(file.read())
+    return entries

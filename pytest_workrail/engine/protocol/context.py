@@ -134,6 +134,6 @@ def _name_problem(context: dict[str, Any], tool: ToolName) -> ToolError | None:
 
 
 def _type_name(value: object) -> str:
-    from workrail_lint.systems.workrail.catalog.shape import type_name
+    from workrail_lint.base.js import type_name
 
     return type_name(value)

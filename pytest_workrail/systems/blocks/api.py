@@ -15,7 +15,7 @@ from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.systems.blocks.definition import Definition
 from workrail_lint.systems.blocks.scenario_check import Definitions, content_findings, load_definitions, related, usable
-from workrail_lint.systems.scenario.check import read_scenario
+from workrail_lint.systems.builtin import scenario_system
 
 
 class ScenarioInvalid(ValueError):  # noqa: N818 - what it is called in reports
@@ -40,7 +40,7 @@ def run(
     Python by node id. `keep` is a folder that gets a copy of the workspace with all records, as the linter reads it.
     """
     text, folder = _scenario(scenario, workflow)
-    read = read_scenario(text)
+    read = scenario_system().read(text)
     if read.findings:
         raise ScenarioInvalid(read.findings)
     value = read.value

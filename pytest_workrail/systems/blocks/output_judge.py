@@ -17,7 +17,7 @@ from workrail_lint.systems.blocks.merging import reported
 from workrail_lint.systems.blocks.outputs import Rejection, node_status, synthetic_output, validate_output
 from workrail_lint.systems.blocks.paths import OUTPUT_FOLDER, RUN_FOLDER, WORKSPACE, normalized, output_name
 from workrail_lint.systems.blocks.records import record_of
-from workrail_lint.systems.blocks.rules.registry import all_rules
+from workrail_lint.systems.blocks.rules import RULES
 from workrail_lint.systems.blocks.units import Unit
 from workrail_lint.systems.blocks.vocabulary import NodeStatus, Synthetic
 from workrail_lint.systems.blocks.wording import shown
@@ -89,7 +89,7 @@ def _first(found: list[Finding], rejection: Rejection) -> Finding:
 
 def _behind_links(attempt: Attempt, output: dict[str, Any]) -> list[Finding]:
     """Paths that only look as if they were in the workspace."""
-    rule = next(each for each in all_rules() if each.code == _NOT_RELATIVE)
+    rule = next(each for each in RULES.infos if each.code == _NOT_RELATIVE)
     found = []
     for member in ("filesModified", "filesCreated"):
         for at, path in enumerate(output.get(member, ())):

@@ -18,7 +18,7 @@ from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.json_reader import JsonDocument
 from workrail_lint.findings import Severity
 from workrail_lint.systems.blocks.scenario_check import content_findings, load_definitions
-from workrail_lint.systems.scenario.check import read_scenario
+from workrail_lint.systems.builtin import scenario_system
 
 _ENDING = ".scenario.json"
 
@@ -28,7 +28,7 @@ def play(path: Path, file: str) -> Ok[PackRun] | Err[ScenarioFailure]:
     data = read_file(os.fspath(path))
     if isinstance(data, Err):
         return Err(ScenarioFailure(file, JsonDocument(""), [Fault(data.error.message, "")]))
-    read = read_scenario(data.value)
+    read = scenario_system().read(data.value)
     if read.findings:
         return Err(
             ScenarioFailure(file, read.document, [fault_of(finding, read.document) for finding in read.findings])

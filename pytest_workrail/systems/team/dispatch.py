@@ -33,7 +33,7 @@ from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Finding
 from workrail_lint.systems.team.machine import LIMITS, LOOP_OF, decisions_of
 from workrail_lint.systems.team.roles import ROLES, may_write
-from workrail_lint.systems.team.rules.registry import by_name
+from workrail_lint.systems.team.rules import RULES
 from workrail_lint.systems.team.vocabulary import (
     AgentName,
     BlockerSlug,
@@ -197,7 +197,7 @@ class _Sending:
         stage, agent = self.stage, self.agent
         artifacts = members_of(output.get("artifacts"))
         named = {path for value in artifacts.values() for path in strings_of(value)}
-        rule = by_name()["write-outside-role"]
+        rule = RULES.by_name["write-outside-role"]
         return [
             Finding(
                 rule.code,
@@ -313,7 +313,7 @@ class _Writing:
 def _violation(stage: Stage, broken: list[_Breach]) -> Halt:
     reasons = []
     for text, name in broken:
-        rule = by_name().get(name)
+        rule = RULES.by_name.get(name)
         said = text if rule is None else f"{rule.code} {text}"
         fix = f"Have the agent keep to its role, then resume in {stage.state.value}"
         fix = fix if rule is None else f"{rule.summary} {fix}"

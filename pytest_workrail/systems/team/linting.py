@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-from functools import cache
-from types import SimpleNamespace
 from typing import Any
 
 from pytest_workrail.systems.team.blockers import Blocker, invalid, missing
@@ -14,13 +12,13 @@ from pytest_workrail.systems.team.store import Store
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.project.discovery import discover
 from workrail_lint.project.run import Plan, order, run
-from workrail_lint.project.selection import Selection
+from workrail_lint.project.selection import KnownRules, Selection
+from workrail_lint.systems.base import RunSettings
 from workrail_lint.systems.team import machine
 from workrail_lint.systems.team.documents import SUFFIXES, TeamKind, kind_by_name
 from workrail_lint.systems.team.options import team_options
-from workrail_lint.systems.team.rules.registry import all_rules
-from workrail_lint.systems.team.rules.walk import RuleSet
-from workrail_lint.systems.team.system import TeamSystem
+from workrail_lint.systems.team.rules.walk import run_trace
+from workrail_lint.systems.team.system import TeamSystem, default_rules
 from workrail_lint.systems.team.trace import Trace
 from workrail_lint.systems.team.vocabulary import AgentName, Mode
 
@@ -40,13 +38,13 @@ class Judge:
     def _settings(self) -> Any:
         asked = machine.decisions_of(self._store.status() or {})
         others = [entry.get("decision_id") for entry in asked if not topic_of(entry.get("question")).is_from_security]
-        options = {"team-simulated": True, "team-mode": self.mode.value, "team-not-from-security": others}
-        return SimpleNamespace(options=options, workspace=os.fspath(self._store.root))
+        options: dict[str, object] = {"team-simulated": True, "team-mode": self.mode.value, "team-not-from-security": others}
+        return RunSettings(options=options, workspace=os.fspath(self._store.root))
 
     def _checked(self, name: str, data: bytes, kind: TeamKind) -> list[Finding]:
         # A system remembers sessions by the times of their files, which are not real ones here: a new one each time.
         path = os.fspath(self._store.folder / name)
-        found = _system().check_data(path, data, kind.value, self._settings).findings
+        found = TeamSystem().check(path, data, kind.value, self._settings).findings
         return self._named(sorted(found, key=order))
 
     def _named(self, found: list[Finding]) -> list[Finding]:
@@ -102,13 +100,13 @@ class Judge:
     def folder(self) -> list[Finding]:
         """Everything about the session folder, advice left out: it is about taste and not about the run."""
         system = TeamSystem()
-        selection = system.selection = Selection(system.rules)
+        selection = system.choice = Selection(KnownRules([system]))
         plan = Plan([system], self._settings, selection, complete=True)
         found = run(discover([os.fspath(self._store.folder)], suffixes=SUFFIXES), plan).findings
         return self._named(without_advice(found))
 
     def trace(self, value: dict[str, Any]) -> list[Finding]:
-        found = _rules().run_trace(Trace(value), team_options(self._settings.options))
+        found = run_trace(default_rules(), Trace(value), team_options(self._settings.options))
         for finding in found:
             finding.path = "trace"
         return found
@@ -117,15 +115,6 @@ class Judge:
 def _stops(finding: Finding) -> bool:
     """Whether a guard minds. What a report lacks is a mere warning before DONE, and DONE is what comes next."""
     return finding.severity is Severity.ERROR or finding.code == "TC414"
-
-
-@cache
-def _rules() -> RuleSet:
-    return RuleSet(list(all_rules()))
-
-
-def _system() -> TeamSystem:
-    return TeamSystem(_rules())
 
 
 def without_advice(found: list[Finding]) -> list[Finding]:

@@ -23,7 +23,7 @@ from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity
 from workrail_lint.project.run import order
 from workrail_lint.systems.team import machine
-from workrail_lint.systems.team.rules.registry import by_name
+from workrail_lint.systems.team.rules import RULES
 from workrail_lint.systems.team.scenario import Resume, Team, TeamScenario
 from workrail_lint.systems.team.scenario_words import DEFAULT_SESSION, CheckResult
 from workrail_lint.systems.team.session import leads_out, list_files, plan_tasks
@@ -172,7 +172,7 @@ def _result(model: TeamScenario, stage: Stage, mode: Mode, started_with: dict[st
 
 
 def _rule_text(name: str) -> str:
-    return by_name()[name].summary
+    return RULES.by_name[name].summary
 
 
 def _trace(stage: Stage, mode: Mode, started_with: dict[str, Any]) -> dict[str, Any]:

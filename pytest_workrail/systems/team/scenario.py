@@ -13,7 +13,7 @@ from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.json_reader import JsonDocument
 from workrail_lint.findings import Severity
-from workrail_lint.systems.scenario.check import read_scenario
+from workrail_lint.systems.builtin import scenario_system
 from workrail_lint.systems.team.scenario import TeamScenario
 from workrail_lint.systems.team.scenario_check import findings
 
@@ -25,7 +25,7 @@ def play(path: Path, file: str) -> Ok[PackRun] | Err[ScenarioFailure]:
     found_file = read_file(os.fspath(path))
     if isinstance(found_file, Err):
         return Err(ScenarioFailure(file, JsonDocument(""), [Fault(found_file.error.message, "")]))
-    read = read_scenario(found_file.value)
+    read = scenario_system().read(found_file.value)
     folder = os.fspath(path.parent)
     found = read.findings or [each for each in findings(read.value, folder) if each.severity is Severity.ERROR]
     if found:

@@ -13,7 +13,7 @@ from workrail_lint import check_text, compile_workflow
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.catalog import Catalog, CatalogPhase, load_core
-from workrail_lint.systems.workrail.catalog.catalog import by_id, digest_of, further_packs
+from workrail_lint.systems.workrail.catalog.catalog import by_id, digest_of, shipped_packs
 from workrail_lint.systems.workrail.catalog.checks import check_document, order_problems
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
@@ -79,7 +79,7 @@ def lazy(asked: list[str]) -> Catalog:
 
     def packs() -> list[dict[str, Any]]:
         asked.append("packs")
-        return further_packs()
+        return shipped_packs()
 
     document = {**CORE.document, "contracts": [e for e in CORE.document["contracts"] if e["id"].startswith("wr.")]}
     return Catalog(document, CORE.digest, packs)

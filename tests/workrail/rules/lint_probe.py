@@ -8,10 +8,11 @@ from typing import Any
 from workrail_lint.documents.json_edit import apply_fix, fix_edits
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.findings import Finding
+from workrail_lint.rules.ruleset import RuleSet
 from workrail_lint.systems.workrail.catalog.catalog import load_core
 from workrail_lint.systems.workrail.compat import normalize
 from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
-from workrail_lint.systems.workrail.rules.walk import RuleSet, build_steps
+from workrail_lint.systems.workrail.rules.walk import build_steps, run_rules
 
 PATH = "workflows/example.json"
 
@@ -32,7 +33,7 @@ def view(document: Any, path: str = PATH, **settings: Any) -> Workflow:
 
 
 def lint(rule: type[WorkflowRule], document: Any, path: str = PATH, **settings: Any) -> list[Finding]:
-    return RuleSet([rule()]).run(view(document, path, **settings))
+    return run_rules(RuleSet([rule()], WorkflowRule), view(document, path, **settings))
 
 
 def fixed(finding: Finding, document: Any) -> str:

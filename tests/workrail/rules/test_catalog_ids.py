@@ -10,12 +10,13 @@ from lint_probe import fixed, lint
 
 from workrail_lint import check_text
 from workrail_lint.findings import Finding, Severity
+from workrail_lint.rules.ruleset import RuleSet
 from workrail_lint.systems.workrail.catalog.catalog import Catalog, load_core
 from workrail_lint.systems.workrail.catalog.extend import with_routines
 from workrail_lint.systems.workrail.rules import catalog_ids
-from workrail_lint.systems.workrail.rules.base import Workflow
+from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.samples import parallel, step, workflow
-from workrail_lint.systems.workrail.rules.walk import RuleSet
+from workrail_lint.systems.workrail.rules.walk import run_rules
 
 CALL = {"templateId": "wr.templates.routine.execution-simulation"}
 FEATURE = "wr.features.capabilities"
@@ -99,7 +100,7 @@ def lint_with(catalog: Catalog, document: dict[str, Any]) -> list[Finding]:
 
     shown = view(document)
     judged = Workflow(shown.document, shown.definition, shown.steps, catalog, shown.path)
-    return RuleSet([catalog_ids.CatalogHashNotEngine()]).run(judged)
+    return run_rules(RuleSet([catalog_ids.CatalogHashNotEngine()], WorkflowRule), judged)
 
 
 def test_an_engine_catalog_and_routines_of_the_project_give_the_engines_hash() -> None:

@@ -11,13 +11,15 @@ from hypothesis import strategies as st
 from lint_probe import fixed, lint, view
 
 from workrail_lint.findings import Finding
-from workrail_lint.systems.workrail.rules import conditions
+from workrail_lint.systems.workrail.rules import RULES, conditions
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
 from workrail_lint.systems.workrail.rules.condition_facts import condition_facts
 from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
 from workrail_lint.systems.workrail.rules.walk import conditions_of
 
-FORM_RULES = [rule for rule in conditions.RULES if rule.check_workflow is not WorkflowRule.check_workflow]
+FORM_RULES = [
+    type(rule) for rule in RULES.rules_in("conditions") if type(rule).check_workflow is not WorkflowRule.check_workflow
+]
 
 
 def places(rule: type[WorkflowRule], condition: Any) -> list[str]:

@@ -14,12 +14,12 @@ from lint_probe import fixed, lint
 from workrail_lint import check_text
 from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.criteria_schema import problems
-from workrail_lint.systems.workrail.rules import criteria, criteria_checks, evidence
+from workrail_lint.systems.workrail.rules import RULES, criteria, criteria_checks, evidence
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
 from workrail_lint.systems.workrail.rules.criteria_facts import demanded, never_holds
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
 
-ALL: list[type[WorkflowRule]] = [*evidence.RULES, *criteria.RULES, *criteria_checks.RULES]
+ALL = [type(rule) for module in ("evidence", "criteria", "criteria_checks") for rule in RULES.rules_in(module)]
 VERDICT = {"contractRef": "wr.contracts.review_verdict"}
 
 
@@ -101,7 +101,7 @@ def test_criteria_that_do_not_decide_are_not_judged(other: dict[str, Any]) -> No
 )
 def test_broken_criteria_are_not_judged_as_evidence(broken: dict[str, Any]) -> None:
     document = checked([broken, rule("contains", value="done")])
-    assert not {family.name for family in evidence.RULES} & names(document)
+    assert not {family.name for family in RULES.rules_in("evidence")} & names(document)
 
 
 def test_bodies_are_judged_and_calls_are_not() -> None:

@@ -14,7 +14,7 @@ from workrail_lint import check_text
 from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.rules import prompt_fragments, prompt_repetition, prompt_shape, prompt_wording
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import Prompts, Search, quoted, sentence_at
+from workrail_lint.systems.workrail.rules.prose import Prompts, Search, excerpt, sentence_at
 from workrail_lint.systems.workrail.rules.samples import decision, loop, step, workflow
 
 WHEN = {"var": "mode", "equals": "deep"}
@@ -387,7 +387,7 @@ def test_a_sentence_surrounds_its_position(before: str, behind: str) -> None:
 
 @given(st.text(max_size=200))
 def test_a_quotation_is_one_short_line(text: str) -> None:
-    shown = quoted(text)
+    shown = excerpt(text)
     assert shown.isprintable()
     assert shown.startswith("'")
 

@@ -15,12 +15,15 @@ from workrail_lint.findings import Finding, Safety
 from workrail_lint.project.fixing import fix_text
 from workrail_lint.rules.base import Example
 from workrail_lint.rules.example_files import as_bytes
+from workrail_lint.systems.builtin import manifests
 from workrail_lint.systems.workrail.bindings_check import check_bindings_text
+from workrail_lint.systems.workrail.rules import RULES as TABLE
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
-from workrail_lint.systems.workrail.rules.registry import FAMILIES, all_rules
 from workrail_lint.systems.workrail.system import locate
 
-RULES = all_rules()
+MANIFEST = next(manifest for manifest in manifests() if manifest.name == "workrail")
+
+RULES = TABLE.rules()
 EXAMPLES = [
     pytest.param(rule, example, id=f"{rule.code}-{rule.name}-{number}")
     for rule in RULES
@@ -46,7 +49,7 @@ def findings(content: Any, example: Example, folder: Path, path: str | None = No
     data = as_bytes(content)
     if "pinned" in example.options:
         document, found = check_bindings_text(data, pinned=example.options["pinned"])  # type: ignore[arg-type]
-        locate(found, document, where)
+        locate(found, document, where, value=document.value)
         return found
     links = example.options.get("links", {})
     if not example.files and not links:
@@ -121,7 +124,7 @@ def test_a_rule_with_a_fix_shows_it() -> None:
 
 def test_facts_are_complete() -> None:
     for rule in RULES:
-        assert rule.code[:2] in FAMILIES, rule
+        assert rule.code[:2] in MANIFEST.families, rule
         assert rule.code[2:].isdigit()
         assert rule.summary.endswith("."), rule.name
         assert rule.why.endswith("."), rule.name

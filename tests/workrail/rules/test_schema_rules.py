@@ -11,7 +11,7 @@ from workrail_lint.documents.structure import compile_schema
 from workrail_lint.findings import Finding
 from workrail_lint.findings.fix import Safety
 from workrail_lint.systems.schemas import load_schema
-from workrail_lint.systems.workrail.rules.registry import by_name
+from workrail_lint.systems.workrail.rules import RULES
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, loop, step, workflow
 from workrail_lint.systems.workrail.schema_findings import schema_findings
 
@@ -24,7 +24,7 @@ def with_fix(document: dict[str, Any]) -> Finding:
     (finding,) = schema_findings(VALIDATOR.violations(document), document)
     seen = view(document)
     seen.definition = document  # as written: here it is the schema's word that counts
-    finding.fix = by_name()[finding.name].fix_for(finding, seen)
+    finding.fix = RULES.rule(finding.name).fix_for(finding, seen)
     return finding
 
 
@@ -51,7 +51,7 @@ def test_fixes(bad: dict[str, Any], good: dict[str, Any]) -> None:
     finding = with_fix(bad)
     assert finding.fix is not None
     assert finding.fix.safety is Safety.UNSAFE
-    assert by_name()[finding.name].fix_safety == "unsafe"
+    assert RULES.by_name[finding.name].fix_safety == "unsafe"
     assert fixed(finding, bad) == as_text(good)
 
 

@@ -12,17 +12,17 @@ from lint_probe import fixed, lint
 from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.findings import Finding, Phase, Severity
-from workrail_lint.systems.workrail.rules.base import Workflow
-from workrail_lint.systems.workrail.rules.registry import by_name
+from workrail_lint.rules.ruleset import RuleSet
+from workrail_lint.systems.workrail.rules import RULES
+from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 from workrail_lint.systems.workrail.rules.syntax import (
-    RULES,
     JsonDuplicateKey,
     NumberNoncanonical,
     NumberNotFinite,
     NumberPrecisionLoss,
 )
-from workrail_lint.systems.workrail.rules.walk import RuleSet
+from workrail_lint.systems.workrail.rules.walk import run_rules
 
 PLACE = "/steps/0/runCondition/equals"
 
@@ -74,12 +74,12 @@ def test_infinity(lexeme: str) -> None:
 
 
 def test_infinity_that_the_schema_refuses_is_not_told_twice() -> None:
-    rules = RuleSet([NumberNotFinite()])
+    rules = RuleSet([NumberNotFinite()], WorkflowRule)
     document = read_json(spelled("1e400"))
     view = Workflow(document, document.value, [], None, "a.json")  # type: ignore[arg-type]
-    assert len(rules.run(view)) == 1
+    assert len(run_rules(rules, view)) == 1
     view.found = [Finding("x", "schema-type", Severity.ERROR, "m", PLACE, phase=Phase.SCHEMA)]
-    assert rules.run(view) == []
+    assert run_rules(rules, view) == []
 
 
 @pytest.mark.parametrize(
@@ -101,12 +101,12 @@ def test_a_respelt_number_hashes_the_same(value: float) -> None:
 
 
 def test_the_reader_uses_names_that_exist() -> None:
-    names = {rule.name for rule in RULES}
+    names = {info.name for info in RULES.infos if info.module == "syntax"}
     texts = ["", "\ufeff{}", '{"a":1,}', "{} // x", '{"a":NaN}', '{"a":1,"a":2}', "[" * 300 + "]" * 300, "{a", b"\xff"]
     for text in texts:
         for problem in read_json(text).problems:
             assert problem.name in names
-            assert problem.name in by_name()
+            assert problem.name in RULES.by_name
 
 
 def test_removing_a_losing_member_never_moves_a_rendered_output() -> None:

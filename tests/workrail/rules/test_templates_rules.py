@@ -10,7 +10,7 @@ from lint_probe import fixed, lint
 
 from workrail_lint import check_text
 from workrail_lint.findings import Finding, Phase, Severity
-from workrail_lint.systems.workrail.rules import routines, templates
+from workrail_lint.systems.workrail.rules import RULES, templates
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
 from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
 from workrail_lint.systems.workrail.startability import start_findings
@@ -124,7 +124,9 @@ def test_an_unknown_template_with_a_token_says_why() -> None:
 
 def routine_findings(*steps: dict[str, Any], is_routine: bool = True, **members: Any) -> list[Finding]:
     document = workflow(*steps, **members)
-    return [finding for rule in routines.RULES for finding in lint(rule, document, is_routine=is_routine)]
+    return [
+        finding for rule in RULES.rules_in("routines") for finding in lint(type(rule), document, is_routine=is_routine)
+    ]
 
 
 @pytest.mark.parametrize(

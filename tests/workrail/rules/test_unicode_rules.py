@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lint_probe import fixed, lint, view
 
+from workrail_lint.systems.workrail.rules import RULES as TABLE
 from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
 from workrail_lint.systems.workrail.rules.unicode import (
-    RULES,
     UnicodeBidiControl,
     UnicodeControl,
     UnicodeInvisible,
@@ -20,8 +20,10 @@ from workrail_lint.systems.workrail.rules.unicode import (
     UnicodeTagChars,
     kinds_in,
 )
-from workrail_lint.systems.workrail.rules.unicode_names import RULES as NAME_RULES
 from workrail_lint.systems.workrail.rules.unicode_names import UnicodeMixedScript, UnicodeNonAsciiToken, UnicodeNotNfc
+
+RULES = [type(rule) for rule in TABLE.rules_in("unicode")]
+NAME_RULES = [type(rule) for rule in TABLE.rules_in("unicode_names")]
 
 WOMAN, LAPTOP, FLAG = "\U0001f469", "\U0001f4bb", "\U0001f3f4"
 

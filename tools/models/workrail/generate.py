@@ -43,7 +43,7 @@ def _catalog() -> dict[str, Any]:
 
 def _scenario() -> dict[str, Any]:
     from tools.models.schema import json_schema
-    from workrail_lint.systems.scenario.model import Scenario
+    from workrail_lint.systems.workrail.scenario import Scenario
 
     return json_schema(Scenario)
 

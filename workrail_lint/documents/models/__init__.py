@@ -1,1 +1,1 @@
-"""Building blocks of document models: closed objects, scalars and unions that pydantic and JSON Schema agree on."""
+"""What document models are built from: closed objects, scalars and unions that pydantic and JSON Schema agree on."""

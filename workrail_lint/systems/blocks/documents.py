@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from workrail_lint.systems.blocks.paths import OUTPUT_FOLDER, REJECTED_SUFFIX, RUN_FOLDER, is_safe_id
-from workrail_lint.systems.workrail.kinds import SCHEMA_SUFFIX
+from workrail_lint.systems.schemas import SCHEMA_SUFFIX
 
 if TYPE_CHECKING:
     from workrail_lint.documents.structure import Validator

@@ -11,12 +11,6 @@ PROFILE = "block-profile"  # contract or lenient
 PROMPT_CHECK = "block-prompt-check"  # on or off: other engines assemble prompts in their own way
 TREE = "block-tree"  # the workspace the outputs speak of, when it is there to be looked at
 
-CHOICES = {
-    DELIVERABLES: ("contract", "extended"),
-    PROFILE: ("contract", "lenient"),
-    PROMPT_CHECK: ("on", "off"),
-}
-
 
 class BlockOptions(NamedTuple):
     """How block documents are judged."""

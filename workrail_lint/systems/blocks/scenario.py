@@ -8,6 +8,7 @@ from pydantic import Discriminator, Field, Tag
 
 from workrail_lint.documents.models.base import Closed
 from workrail_lint.documents.models.scalars import AnyText, FilledText, Listed, Maybe, Number, OneOf
+from workrail_lint.documents.models.scenario import LockId, Name
 from workrail_lint.documents.models.unions import ByType
 from workrail_lint.systems.blocks.run_vocabulary import (
     BlockerCode,
@@ -19,7 +20,6 @@ from workrail_lint.systems.blocks.run_vocabulary import (
     Profile,
 )
 from workrail_lint.systems.blocks.vocabulary import ExecutionStatus, FailureMode, NodeStatus, Resolution, Synthetic
-from workrail_lint.systems.scenario.model import LockId, Name
 
 Ticks = Annotated[int, Number(1, 1_000_000, whole=True)]
 ExitCode = Annotated[int, Number(0, 255, whole=True)]

@@ -10,6 +10,7 @@ from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding, Severity
+from workrail_lint.systems.base import RunSettings
 from workrail_lint.systems.blocks.check import check_document, read_document
 from workrail_lint.systems.blocks.definition import Definition
 from workrail_lint.systems.blocks.documents import BlockKind
@@ -18,12 +19,12 @@ from workrail_lint.systems.blocks.limits import PERMUTED_LANES
 from workrail_lint.systems.blocks.merging import MANUAL
 from workrail_lint.systems.blocks.options import BlockOptions
 from workrail_lint.systems.blocks.paths import OUTPUT_FOLDER, is_agents_path
+from workrail_lint.systems.blocks.rules import RULES
 from workrail_lint.systems.blocks.rules.definition_graph import expressions
-from workrail_lint.systems.blocks.rules.registry import all_rules
 from workrail_lint.systems.blocks.run_vocabulary import ABORT, CONTINUE, NO_OUTPUT, BlockerCode
 from workrail_lint.systems.blocks.vocabulary import ControlType, FailureMode, members
 from workrail_lint.systems.blocks.wording import shown
-from workrail_lint.systems.scenario.check import scenario_finding
+from workrail_lint.systems.scenario_findings import scenario_finding
 
 # A definition that goes round in circles can be run: that is how the blocker about it is seen.
 _CIRCLES = ("BC312", "BC334", "BC335")
@@ -48,7 +49,7 @@ class Definitions(NamedTuple):
         return [ident for definition in self.all for ident in definition.by_id]
 
 
-def findings(value: dict[str, Any], folder: str) -> Iterator[Finding]:
+def findings(value: dict[str, Any], folder: str, settings: RunSettings | None = None) -> Iterator[Finding]:
     """Everything that is wrong with a scenario whose shape is right; files are looked for from its folder."""
     loaded = load_definitions(value["block"], folder)
     if isinstance(loaded, Err):
@@ -315,7 +316,7 @@ def _codes(expected: dict[str, Any]) -> Iterator[Finding]:
     """Codes that nothing can have."""
     from workrail_lint.base.suggest import nearest
 
-    known = {"blockers": members(BlockerCode), "findings": [rule.code for rule in all_rules()]}
+    known = {"blockers": members(BlockerCode), "findings": [rule.code for rule in RULES.infos]}
     for member, codes in known.items():
         for at, item in enumerate(expected.get(member, ())):
             code = item if isinstance(item, str) else item["code"]

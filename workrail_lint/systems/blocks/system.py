@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from workrail_lint.systems.base import FileResult
+from workrail_lint.base.result import Err, Ok
+from workrail_lint.findings import Severity
+from workrail_lint.rules.locate import locate
+from workrail_lint.systems.base import Compiled, FileResult, RunSettings, System
 from workrail_lint.systems.blocks.documents import SUFFIXES, BlockKind, detect, kind_by_name
+from workrail_lint.systems.blocks.rules import RULES
 
 if TYPE_CHECKING:
     from workrail_lint.documents.json_reader import JsonDocument
     from workrail_lint.findings import Finding
     from workrail_lint.rules.base import Rule
+    from workrail_lint.rules.table import RuleInfo
     from workrail_lint.systems.blocks.units import Unit
 
 
-class BlockSystem:
+class BlockSystem(System):
     """Studio definitions, outputs of blocks, and what is recorded beside them."""
 
     name = "blocks"
     suffixes = SUFFIXES
 
-    def rules(self) -> tuple[Rule, ...]:
-        from workrail_lint.systems.blocks.rules.registry import all_rules
+    def rules(self) -> Sequence[RuleInfo]:
+        return RULES.infos
 
-        return all_rules()
+    def rule(self, name: str) -> Rule:
+        return RULES.rule(name)
 
     def may_claim(self, path: str) -> bool:
         """Whether a file can be ours at all, by its name; any JSON can, by its shape."""
@@ -33,19 +40,18 @@ class BlockSystem:
         kind = detect(path, data, named)
         return None if kind is None else kind.value
 
-    def check(self, path: str, data: bytes, kind: str, settings: Any) -> FileResult:
+    def check(self, path: str, data: bytes | str, kind: str, settings: RunSettings) -> FileResult:
         return self._checked(path, data, kind, settings, alone=False)
 
-    def check_data(self, path: str, data: bytes | str, kind: str, settings: Any) -> FileResult:
+    def check_data(self, path: str, data: bytes | str, kind: str, settings: RunSettings) -> FileResult:
         """The same for a text that is on no disk, which is all there is of its unit."""
         return self._checked(path, data, kind, settings, alone=True)
 
-    def _checked(self, path: str, data: bytes | str, kind: str, settings: Any, *, alone: bool) -> FileResult:
+    def _checked(self, path: str, data: bytes | str, kind: str, settings: RunSettings, *, alone: bool) -> FileResult:
         from workrail_lint.systems.blocks.check import check_document, check_unit, read_document
         from workrail_lint.systems.blocks.options import block_options
         from workrail_lint.systems.blocks.records import record_of
         from workrail_lint.systems.blocks.units import Unit
-        from workrail_lint.systems.workrail.system import locate
 
         options = block_options(settings.options)
         document = read_document(path, data, BlockKind(kind), options)
@@ -55,19 +61,35 @@ class BlockSystem:
         if alone:
             findings += check_unit(Unit({path: record}, options))
         _span_whole_text(findings, document.document, document.kind)
-        locate(findings, document.document, path, fingerprints=bool(settings.options.get("fingerprints")))
+        locate(findings, document.document, path, value=value, fingerprints=settings.fingerprints)
         return FileResult(findings, record)
 
-    def cross_check(self, records: dict[str, Any], settings: Any, complete: bool) -> list[Finding]:
+    def compile(self, path: str, data: bytes, kind: str, settings: RunSettings) -> Ok[Compiled] | Err[list[Finding]]:
+        """The plan of a definition and the prompts of its blocks, or what is wrong with it."""
+        from workrail_lint.documents.json_reader import read_json
+        from workrail_lint.systems.blocks.ir import compile_definition
+
+        errors = [
+            each for each in self.check_data(path, data, kind, settings).findings if each.severity is Severity.ERROR
+        ]
+        if errors:
+            return Err(errors)
+        value: Any = read_json(data).value
+        compiled = compile_definition(value)
+        assert isinstance(compiled, Ok), "a definition without errors has a plan"
+        return Ok(Compiled(value["id"], compiled.value))
+
+    def cross_check(self, records: Mapping[str, object], settings: RunSettings, complete: bool) -> list[Finding]:
         """What the files of a unit show together; files that were asked for by name stand alone."""
         from workrail_lint.systems.blocks.check import check_unit, unusable
         from workrail_lint.systems.blocks.options import block_options
         from workrail_lint.systems.blocks.unit_files import links, lone_units, regular_bytes, units_on_disk
 
         options = block_options(settings.options)
-        units: list[Unit] = list((units_on_disk if complete else lone_units)(records, options))
+        own = {path: record for path, record in records.items() if isinstance(record, dict)}
+        units: list[Unit] = list((units_on_disk if complete else lone_units)(own, options))
         found = [finding for unit in units for finding in check_unit(unit)]
-        found += unusable(links(records), "a link is no output: that is a regular file which the block wrote itself")
+        found += unusable(links(own), "a link is no output: that is a regular file which the block wrote itself")
         if options.workflow is not None and regular_bytes(options.workflow) is None:
             found += unusable([options.workflow], "the definition that the settings name can't be read")
         _locate(found)
@@ -76,8 +98,6 @@ class BlockSystem:
 
 def _locate(findings: list[Finding]) -> None:
     """Findings made without the text get their spans from the file; one that can't be read has none to give."""
-    from workrail_lint.systems.workrail.system import locate
-
     by_path: dict[str, list[Finding]] = {}
     for finding in findings:
         by_path.setdefault(finding.path, []).append(finding)
@@ -85,7 +105,7 @@ def _locate(findings: list[Finding]) -> None:
         document = _document(path)
         if document is not None:
             _span_whole_text(found, document, kind_by_name(path))
-            locate(found, document, path)
+            locate(found, document, path, value=document.value)
 
 
 def _span_whole_text(findings: list[Finding], document: JsonDocument, kind: BlockKind | None) -> None:

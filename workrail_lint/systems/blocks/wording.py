@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from workrail_lint.systems.workrail.compiler.nodes import one_line
+from workrail_lint.base.wording import quoted
 
 _LONGEST = 80
 
 
 def shown(text: object) -> str:
     """A text in quotes, on one line, and no longer than a line is."""
-    whole = str(text)
-    return one_line(whole if len(whole) <= _LONGEST else f"{whole[: _LONGEST - 1]}…")
+    return quoted(text, _LONGEST)
 
 
-def listed(values: Iterable[object], most: int = 5) -> str:
+def shown_list(values: Iterable[object], most: int = 5) -> str:
     """Several texts; of very many only the first."""
     items = list(values)
     more = f" and {len(items) - most} more" if len(items) > most else ""
@@ -24,7 +23,7 @@ def listed(values: Iterable[object], most: int = 5) -> str:
 
 def json_type(value: object) -> str:
     """The type of a JSON value in words."""
-    from workrail_lint.systems.workrail.catalog.shape import type_name
+    from workrail_lint.base.js import type_name
 
     return type_in_words(type_name(value))
 

@@ -2,47 +2,57 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from workrail_lint.systems.base import FileResult
-from workrail_lint.systems.workrail.kinds import Kind, kind_by_name
+from workrail_lint.rules.locate import locate
+from workrail_lint.systems.base import FileResult, RunSettings, System
+from workrail_lint.systems.scenario.check import ReadScenario, kind_of, read_scenario
+from workrail_lint.systems.scenario.rules import RULES
 
 if TYPE_CHECKING:
-    from workrail_lint.findings import Finding
     from workrail_lint.rules.base import Rule
+    from workrail_lint.rules.table import RuleInfo
+    from workrail_lint.systems.base import ScenarioKind
+
+SUFFIX = ".scenario.json"
 
 
-class ScenarioSystem:
-    """Files that end in `.scenario.json`."""
+class ScenarioSystem(System):
+    """Files that end in `.scenario.json`. What they say is judged by the system that they are about."""
 
     name = "scenario"
+    suffixes = (SUFFIX,)
 
-    def rules(self) -> tuple[Rule, ...]:
-        from workrail_lint.systems.scenario.rules import all_rules
+    def rules(self) -> Sequence[RuleInfo]:
+        return RULES.infos
 
-        return all_rules()
+    def rule(self, name: str) -> Rule:
+        return RULES.rule(name)
 
     def claims(self, path: str, data: bytes, named: bool) -> str | None:
-        return Kind.SCENARIO.value if kind_by_name(path) is Kind.SCENARIO else None
+        return "scenario" if path.endswith(SUFFIX) else None
 
-    def check(self, path: str, data: bytes, kind: str, settings: Any) -> FileResult:
-        return self.check_data(path, data, kind, settings)
+    def read(self, data: bytes | str) -> ReadScenario:
+        """Read a scenario and check its shape, and nothing that needs another file."""
+        return read_scenario(data, self._kinds, self.peers[-1].describe)
 
-    def check_data(self, path: str, data: bytes | str, kind: str, settings: Any) -> FileResult:
-        """The same for a text that is on no disk."""
-        from workrail_lint.systems.scenario.check import Sources, check_scenario
-        from workrail_lint.systems.workrail.rules.registry import by_name
-        from workrail_lint.systems.workrail.system import locate
-
-        # The project's routines are part of its catalog by now.
-        read = check_scenario(path, data, Sources(settings.catalog, None, settings.bindings))
-        for finding in read.findings:
-            rule = by_name().get(finding.name)
-            if rule is not None:
+    def check(self, path: str, data: bytes | str, kind: str, settings: RunSettings) -> FileResult:
+        read = self.read(data)
+        found = list(read.findings)
+        if not found:
+            found += kind_of(read.value, self._kinds).findings(read.value, os.path.dirname(path), settings)
+        if found:
+            # A slip in the text or the shape goes by the rule about workflows.
+            rules = {info.name: info for info in (*self.peers[-1].rules(), *RULES.infos)}
+            for finding in found:
+                rule = rules[finding.name]
                 finding.code, finding.severity = rule.code, rule.severity
-        locate(read.findings, read.document, path, fingerprints=bool(settings.options.get("fingerprints")))
+        locate(found, read.document, path, value=read.document.value, fingerprints=settings.fingerprints)
         # What is found depends on the workflow, which no content key of this file can speak for.
-        return FileResult(read.findings, cacheable=False)
+        return FileResult(found, cacheable=False)
 
-    def cross_check(self, records: dict[str, Any], settings: Any, complete: bool) -> list[Finding]:
-        return []
+    @property
+    def _kinds(self) -> list[ScenarioKind]:
+        return [peer.scenario for peer in self.peers if peer.scenario is not None]

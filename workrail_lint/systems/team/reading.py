@@ -9,8 +9,10 @@ from workrail_lint.documents.json_reader import JsonDocument, read_json
 from workrail_lint.documents.operations import Respell
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.findings.fix import safe
+from workrail_lint.rules.reading import reader_finding
 from workrail_lint.systems.team.documents import MARKDOWN, MAX_HISTORY_BYTES, TREES, TeamKind
-from workrail_lint.systems.team.rules.registry import by_name
+from workrail_lint.systems.team.rules import RULES
+from workrail_lint.systems.team.rules.walk import lowered
 from workrail_lint.systems.team.vocabulary import Profile
 from workrail_lint.systems.team.wording import in_line, type_name
 
@@ -59,9 +61,7 @@ def read_document(kind: TeamKind, data: bytes | str) -> Any:
 
 def finding(name: str, message: str, pointer: str = "", profile: Profile = Profile.STRICT) -> Finding:
     """A finding of a rule that the readers speak for."""
-    from workrail_lint.systems.team.rules.walk import lowered
-
-    rule = by_name()[name]
+    rule = RULES.by_name[name]
     level = lowered(rule, rule.severity, profile)
     return Finding(rule.code, rule.name, level, message, pointer, phase=Phase.READ)
 
@@ -92,8 +92,8 @@ def reading_findings(kind: TeamKind, document: Any, profile: Profile) -> list[Fi
 
 
 def _of_problem(problem: Problem, start: int, kind: TeamKind, document: Any, profile: Profile) -> Finding:
-    span = document.source.span(start + problem.start, start + problem.end)
-    at = f"{span.start.line}:{span.start.column}"
+    place = document.source.position(start + problem.start)
+    at = f"{place.line}:{place.column}"
     if problem.name == "json-duplicate-key":  # which says both places itself
         name, message = "team-duplicate-key", problem.message
     elif problem.name in _DUPLICATES:
@@ -103,8 +103,9 @@ def _of_problem(problem: Problem, start: int, kind: TeamKind, document: Any, pro
     else:
         where = "" if problem.name in _WHOLE else f" at {at}"
         name, message = "team-unreadable-document", f"this {kind.value} file can't be read{where}: {problem.message}"
-    found = finding(name, message, problem.pointer, profile)
-    found.span = span
+    rule = RULES.by_name[name]
+    level = lowered(rule, rule.severity, profile)
+    found = reader_finding(problem, document.source, rule, message, start=start, severity=level, cut=False)
     if found.severity is not Severity.ERROR:
         found.phase = Phase.LINT
     return found

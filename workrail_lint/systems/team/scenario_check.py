@@ -9,6 +9,8 @@ from typing import Any
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding
+from workrail_lint.systems.base import RunSettings
+from workrail_lint.systems.scenario_findings import scenario_finding
 from workrail_lint.systems.team.machine import CORRECTORS, FULL_PATH, GATES, LEAN_PATH, NOT_RETURNABLE
 from workrail_lint.systems.team.vocabulary import (
     AgentName,
@@ -29,7 +31,7 @@ _REPLY = Pattern(r"([^/#]*)/([^/#]*)(?:#([1-9][0-9]{0,5}))?")
 _TEAM = "/team"
 
 
-def findings(value: dict[str, Any], folder: str) -> Iterator[Finding]:
+def findings(value: dict[str, Any], folder: str, settings: RunSettings | None = None) -> Iterator[Finding]:
     """Everything that makes a scenario fail, or pass without showing what it says. `folder` is where it lies."""
     team = value["team"]
     yield from _session(team)
@@ -40,21 +42,15 @@ def findings(value: dict[str, Any], folder: str) -> Iterator[Finding]:
     yield from _expectations(value.get("expect", {}))
     if value.get("golden") is False and not value.get("expect"):
         text = "without a golden and without expectations, only the end of the run is checked"
-        yield _finding("scenario-checks-little", "/golden", text)
-
-
-def _finding(name: str, pointer: str, message: str) -> Finding:
-    from workrail_lint.systems.scenario.check import scenario_finding
-
-    return scenario_finding(name, pointer, message)
+        yield scenario_finding("scenario-checks-little", "/golden", text)
 
 
 def _unknown(pointer: str, message: str) -> Finding:
-    return _finding("scenario-step-unknown", pointer, message)
+    return scenario_finding("scenario-step-unknown", pointer, message)
 
 
 def _ignored(pointer: str, message: str) -> Finding:
-    return _finding("scenario-member-ignored", pointer, message)
+    return scenario_finding("scenario-member-ignored", pointer, message)
 
 
 def _session(team: dict[str, Any]) -> Iterator[Finding]:
@@ -72,7 +68,7 @@ def _start(team: dict[str, Any], folder: str) -> Iterator[Finding]:
     if isinstance(source, str):
         where = os.path.join(folder, source)
         if not os.path.isdir(where):
-            yield _finding("scenario-workflow-missing", f"{pointer}/resume", f"there is no folder {source}")
+            yield scenario_finding("scenario-workflow-missing", f"{pointer}/resume", f"there is no folder {source}")
             return
         there = set(os.listdir(where))
     else:
@@ -80,7 +76,7 @@ def _start(team: dict[str, Any], folder: str) -> Iterator[Finding]:
         yield from _paths(f"{pointer}/resume", source)
     if "status.json" not in there:
         text = "a session that is resumed has a status.json, and this one has none"
-        yield _finding("scenario-workflow-missing", f"{pointer}/resume", text)
+        yield scenario_finding("scenario-workflow-missing", f"{pointer}/resume", text)
     target = start.get("as")
     path = {"full": FULL_PATH, "lean": LEAN_PATH}.get(team.get("mode", ""), ())
     others = {"full": LEAN_PATH, "lean": FULL_PATH}.get(team.get("mode", ""), ())

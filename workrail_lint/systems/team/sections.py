@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.suggest import nearest
 from workrail_lint.documents.markdown_reader import MarkdownDocument
 from workrail_lint.systems.team.documents import TeamKind
 from workrail_lint.systems.team.vocabulary import ac_ids_in
@@ -165,3 +166,15 @@ def _escaped(text: str) -> str:
     import re
 
     return re.escape(text)
+
+
+def alias_problem(aliases: object) -> str | None:
+    """A section that no document of a team has would be an alias of nothing."""
+    known = [name.casefold() for name in SECTION_NAMES]
+    for name in aliases if isinstance(aliases, dict) else ():
+        if name.casefold() not in known:
+            suggestion = nearest(name, SECTION_NAMES)
+            return f"no section {name!r}" + (
+                f"; did you mean {suggestion!r}?" if suggestion else f"; sections are {', '.join(SECTION_NAMES)}"
+            )
+    return None

@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from workrail_lint.findings import Finding
-from workrail_lint.systems.base import FileResult
-from workrail_lint.systems.team.documents import SUFFIXES, TREES, TeamKind, claimed_kind, kind_by_name, place_by_path
+from workrail_lint.rules.locate import locate
+from workrail_lint.systems.base import FileResult, RunSettings, System
+from workrail_lint.systems.team.documents import (
+    MARKDOWN,
+    SUFFIXES,
+    TREES,
+    TeamKind,
+    claimed_kind,
+    kind_by_name,
+    place_by_path,
+)
+from workrail_lint.systems.team.rules import RULES
 
 if TYPE_CHECKING:
-    from workrail_lint.project.selection import Selection
     from workrail_lint.rules.base import Rule
+    from workrail_lint.rules.ruleset import RuleChoice, RuleSet
+    from workrail_lint.rules.table import RuleInfo
     from workrail_lint.systems.team.options import TeamOptions
-    from workrail_lint.systems.team.rules.base import Document
-    from workrail_lint.systems.team.rules.walk import RuleSet
+    from workrail_lint.systems.team.rules.base import Document, TeamRule
     from workrail_lint.systems.team.session import Sessions
 
 K = TeamKind
@@ -22,21 +34,21 @@ _BY_SESSION = (K.TASKS, K.SPEC, K.ARCHITECTURE, K.REPORT, K.INPUT, K.OUTPUT, K.P
 _CLOSING_STATES = ("DONE", "BLOCKED")
 
 
-class TeamSystem:
+class TeamSystem(System):
     """Session folders of coordinated agent teams and the JSON that the agents exchange."""
 
     name = "team"
     suffixes = SUFFIXES
 
-    def __init__(self, rules: RuleSet | None = None) -> None:
-        self.selection: Selection | None = None  # which rules to run, None for all
-        self._rule_set = rules  # sorted when they are first needed, unless somebody has done so
+    def __init__(self) -> None:
+        self._rule_set: RuleSet[TeamRule] | None = None
         self._sessions: Sessions | None = None
 
-    def rules(self) -> tuple[Rule, ...]:
-        from workrail_lint.systems.team.rules.registry import all_rules
+    def rules(self) -> Sequence[RuleInfo]:
+        return RULES.infos
 
-        return all_rules()
+    def rule(self, name: str) -> Rule:
+        return RULES.rule(name)
 
     def may_claim(self, path: str) -> bool:
         """Whether a file can be ours at all, by its name; any JSON can, by its shape."""
@@ -46,17 +58,14 @@ class TeamSystem:
         kind = claimed_kind(path, data, named=named)
         return None if kind is None else kind.value
 
-    def check(self, path: str, data: bytes, kind: str, settings: Any) -> FileResult:
-        return self.check_data(path, data, kind, settings)
-
-    def check_data(self, path: str, data: bytes | str, kind: str, settings: Any) -> FileResult:
-        """The same for a text that is on no disk."""
+    def check(self, path: str, data: bytes | str, kind: str, settings: RunSettings) -> FileResult:
         from workrail_lint.systems.team.options import team_options
         from workrail_lint.systems.team.reading import reading_findings
+        from workrail_lint.systems.team.rules.walk import run_document, run_trace
         from workrail_lint.systems.team.unit import record_of
 
         options = team_options(settings.options)
-        on_disk = getattr(settings, "workspace", None) is not None
+        on_disk = settings.workspace is not None
         document, found = self._document(path, data, TeamKind(kind), options, on_disk)
         if document is None:
             return FileResult(found, cacheable=False)
@@ -64,10 +73,10 @@ class TeamSystem:
         if document.kind is K.TRACE and document.value:
             from workrail_lint.systems.team.trace import Trace
 
-            found += self._rules().run_trace(Trace(document.value), options)
+            found += run_trace(self._rules(), Trace(document.value), options)
         elif document.reader.readable and (document.kind not in TREES or type(document.reader.value) is dict):
-            found += self._rules().run(document)
-        locate(found, document.reader, path, fingerprints=bool(settings.options.get("fingerprints")))
+            found += run_document(self._rules(), document)
+        _locate(found, document.kind, document.reader, path, settings.fingerprints)
         cacheable = document.session is None or document.kind not in _BY_SESSION
         return FileResult(found, record_of(document), cacheable=cacheable and options.history_baseline is None)
 
@@ -115,33 +124,43 @@ class TeamSystem:
             self._sessions = Sessions()
         return self._sessions
 
-    def _rules(self) -> RuleSet:
+    def _rules(self) -> RuleSet[TeamRule]:
         if self._rule_set is None:
-            from workrail_lint.systems.team.rules.registry import all_rules
-            from workrail_lint.systems.team.rules.walk import RuleSet
-
-            active = None if self.selection is None else self.selection.active
-            self._rule_set = RuleSet([rule for rule in all_rules() if active is None or rule.name in active])
+            self._rule_set = default_rules() if self.choice is None else _chosen_rules(self.choice)
         return self._rule_set
 
-    def cross_check(self, records: dict[str, Any], settings: Any, complete: bool) -> list[Finding]:
+    def cross_check(self, records: Mapping[str, object], settings: RunSettings, complete: bool) -> list[Finding]:
         """The rules about whole sessions, for every session folder of a run that looked at a folder."""
         if not complete:
             return []  # files that were named are judged by themselves
         from workrail_lint.systems.team.options import team_options
+        from workrail_lint.systems.team.rules.walk import run_unit
         from workrail_lint.systems.team.unit import units_of
 
         found: list[Finding] = []
-        for unit in units_of(records, team_options(settings.options)):
-            found += self._rules().run_unit(unit)
-        fingerprints = bool(settings.options.get("fingerprints"))
+        own = {path: record for path, record in records.items() if isinstance(record, dict)}
+        for unit in units_of(own, team_options(settings.options)):
+            found += run_unit(self._rules(), unit)
         by_path: dict[str, list[Finding]] = {}
         for finding in found:
             by_path.setdefault(finding.path, []).append(finding)
         for path, findings in by_path.items():
-            if path in records:
-                _locate_again(findings, path, TeamKind(records[path]["kind"]), fingerprints)
+            if path in own:
+                _locate_again(findings, path, TeamKind(own[path]["kind"]), settings.fingerprints)
         return found
+
+
+@cache
+def default_rules() -> RuleSet[TeamRule]:
+    """All rules that are on by default, shared by everyone who asks for nothing in particular."""
+    return _chosen_rules(None)
+
+
+def _chosen_rules(choice: RuleChoice | None) -> RuleSet[TeamRule]:
+    from workrail_lint.rules.ruleset import MOST_OF_A_RULE, LazyRules
+    from workrail_lint.systems.team.rules.base import TeamRule
+
+    return LazyRules(RULES, TeamRule, choice, most=MOST_OF_A_RULE).for_members()
 
 
 def _locate_again(findings: list[Finding], path: str, kind: TeamKind, fingerprints: bool) -> None:
@@ -152,30 +171,12 @@ def _locate_again(findings: list[Finding], path: str, kind: TeamKind, fingerprin
 
     data = read_artifact(path, MAX_BYTES)
     if data is not None:
-        locate(findings, read_document(kind, data), path, fingerprints=fingerprints)
+        _locate(findings, kind, read_document(kind, data), path, fingerprints)
 
 
-def locate(findings: list[Finding], reader: Any, path: str, *, fingerprints: bool = True) -> None:
-    """Give findings their file, their span, and what a baseline or suppression needs to know the place again."""
-    value = getattr(reader, "value", None) if findings else None
-    for finding in findings:
-        finding.path = path
-        if finding.span is None:
-            finding.span = _span(reader, finding)
-        if reader.readable:
-            finding.details["place"] = _id_pointer(value, finding.pointer)
-            if fingerprints:
-                finding.details["valueHash"] = _value_hash(value, finding.pointer)
-
-
-def _span(reader: Any, finding: Finding) -> Any:
-    """The span of the place, or of the nearest one above it that exists."""
-    pointer = finding.pointer
-    while True:
-        span = reader.locate(pointer, finding.on_name and pointer == finding.pointer)
-        if span is not None or not pointer:
-            return span
-        pointer = "" if pointer.startswith("#") else pointer.rpartition("/")[0]
+def _locate(findings: list[Finding], kind: TeamKind, reader: Any, path: str, fingerprints: bool) -> None:
+    value = None if kind in MARKDOWN else reader.value
+    locate(findings, reader, path, value=value, fingerprints=fingerprints, named=_id_pointer)
 
 
 def _id_pointer(root: object, pointer: str) -> str:
@@ -196,13 +197,3 @@ def _id_pointer(root: object, pointer: str) -> str:
             value = value.get(token) if isinstance(value, dict) else None
             named.append(token)
     return pointers.encode(named)
-
-
-def _value_hash(root: object, pointer: str) -> str:
-    from workrail_lint.base.canonical import CanonicalError, canonical_hash
-    from workrail_lint.documents.pointer import resolve
-
-    try:
-        return canonical_hash(resolve(root, pointer))[7:23]
-    except (KeyError, ValueError, CanonicalError):
-        return ""

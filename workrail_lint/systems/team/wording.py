@@ -19,7 +19,7 @@ def shown(value: object) -> str:
     return f"'{_clean(value[:_LONGEST])}…'" if len(value) > _LONGEST else f"'{_clean(value)}'"
 
 
-def one_line(message: str) -> str:
+def tidy_message(message: str) -> str:
     """A message that is one line and no essay, whatever ids and names of the document got into it."""
     cut = message if len(message) <= _LONGEST_MESSAGE else f"{message[:_LONGEST_MESSAGE]}…"
     return cut if cut.isprintable() else _clean(cut)

@@ -7,13 +7,13 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from workrail_lint.base.suggest import nearest
+from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.documents.json_reader import JsonDocument, read_json
 from workrail_lint.documents.operations import Remove
 from workrail_lint.documents.pointer import child
 from workrail_lint.documents.problems import Problem
 from workrail_lint.findings import Finding, Phase
 from workrail_lint.findings.fix import unsafe
-from workrail_lint.systems.workrail.compiler.nodes import listed, one_line
 from workrail_lint.systems.workrail.identity import is_valid
 from workrail_lint.systems.workrail.project_bindings import drifted
 
@@ -66,15 +66,15 @@ def _member(name: str, value: object, workflow_ids: Collection[str]) -> Iterator
     if isinstance(value, dict):
         for slot, override in value.items():
             if not isinstance(override, str):
-                message = f"Section {one_line(name)}: the value of slot {one_line(slot)} is no string; it is skipped"
+                message = f"Section {quoted(name)}: the value of slot {quoted(slot)} is no string; it is skipped"
                 yield _finding("bindings-value-not-string", child(pointer, slot), message)
             elif not override:
-                yield _empty(slot, child(pointer, slot), f"Section {one_line(name)}: slot")
+                yield _empty(slot, child(pointer, slot), f"Section {quoted(name)}: slot")
     elif _is_workflow(name, workflow_ids):
-        message = f"The section of workflow {one_line(name)} must be an object of slots; it is ignored"
+        message = f"The section of workflow {quoted(name)} must be an object of slots; it is ignored"
         yield _finding("bindings-section-invalid", pointer, message)
     elif not isinstance(value, str):
-        message = f"The value of slot {one_line(name)} is no string, so no entry of this level is used"
+        message = f"The value of slot {quoted(name)} is no string, so no entry of this level is used"
         yield _finding("bindings-value-not-string", pointer, message)
 
 
@@ -90,12 +90,12 @@ def _format(content: dict[str, Any], workflow_ids: Collection[str]) -> Iterator[
         yield from (_empty(name, child("", name), "Slot") for name in flat if not content[name])
     elif any(isinstance(value, dict) for value in content.values()):
         for name in flat:
-            message = f"Slot {one_line(name)} stands beside sections, so it is ignored; put it into the sections"
+            message = f"Slot {quoted(name)} stands beside sections, so it is ignored; put it into the sections"
             yield _finding("bindings-mixed-format", child("", name), message)
 
 
 def _empty(slot: str, pointer: str, what: str) -> Finding:
-    message = f"{what} {one_line(slot)} is set to nothing, which counts; remove the entry to get the default back"
+    message = f"{what} {quoted(slot)} is set to nothing, which counts; remove the entry to get the default back"
     found = _finding("binding-override-empty", pointer, message)
     found.fix = unsafe("remove the entry", Remove(pointer))
     return found
@@ -120,13 +120,13 @@ def unknown_slots(sections: Mapping[str, list[str]], declared: Mapping[str, Coll
             if known is None or slot in known:
                 continue
             meant = nearest(slot, known)
-            hint = f" Did you mean {one_line(meant)}?" if meant else ""
+            hint = f" Did you mean {quoted(meant)}?" if meant else ""
             pointer = child(child("", workflow_id), slot)
             unknown = _finding(
                 "binding-override-unknown-slot",
                 pointer,
-                f"The workflow {one_line(workflow_id)} does not declare slot {one_line(slot)}.{hint} Declared slots: "
-                f"{listed(sorted(known))}",
+                f"The workflow {quoted(workflow_id)} does not declare slot {quoted(slot)}.{hint} Declared slots: "
+                f"{name_list(sorted(known))}",
             )
             unknown.phase, unknown.on_name = Phase.REGISTRY, True
             unknown.fix = unsafe("remove the entry", Remove(pointer))
@@ -138,17 +138,17 @@ def _drift(content: dict[str, Any], workflow_id: str, overrides: dict[str, str])
     section = content.get(workflow_id)
     base = child("", workflow_id) if isinstance(section, dict) else ""
     for slot, pinned, current in drifted(overrides, content, workflow_id):
-        now = "the default" if current is None else one_line(current)
+        now = "the default" if current is None else quoted(current)
         yield _finding(
             "binding-drift",
             base if current is None else child(base, slot),
-            f"Slot {one_line(slot)} of workflow {one_line(workflow_id)} was {one_line(pinned)} when the run started "
+            f"Slot {quoted(slot)} of workflow {quoted(workflow_id)} was {quoted(pinned)} when the run started "
             f"and is {now} now; the run goes on with what it was started with",
         )
 
 
 def _finding(name: str, pointer: str, message: str) -> Finding:
-    from workrail_lint.systems.workrail.rules.registry import by_name
+    from workrail_lint.systems.workrail.rules import RULES
 
-    rule = by_name()[name]
+    rule = RULES.by_name[name]
     return Finding(rule.code, name, rule.severity, message, pointer)

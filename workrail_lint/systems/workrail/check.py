@@ -11,25 +11,24 @@ from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.result import Ok
 from workrail_lint.documents.json_reader import MANY_SLIPS, JsonDocument, read_json
-from workrail_lint.documents.operations import Cut
 from workrail_lint.documents.structure import Validator, compile_schema
 from workrail_lint.findings import Finding, Phase, Severity
-from workrail_lint.findings.fix import Fix, Safety
+from workrail_lint.rules.reading import reader_finding
 from workrail_lint.systems.schemas import load_schema
 from workrail_lint.systems.workrail.compat import Normalized, Policy, normalize
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow, compile_definition
 from workrail_lint.systems.workrail.compiler.engine_target import engine_snapshot
 from workrail_lint.systems.workrail.project_bindings import project_overrides
-from workrail_lint.systems.workrail.rules.base import Workflow
-from workrail_lint.systems.workrail.rules.registry import by_name
-from workrail_lint.systems.workrail.rules.walk import LazyRuleSet, RuleSet, build_steps, damaged_places, sound_members
+from workrail_lint.systems.workrail.rules import RULES
+from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.walk import build_steps, damaged_places, members_of, run_rules, sound_members
 from workrail_lint.systems.workrail.schema_findings import MAX_FINDINGS, schema_findings
 from workrail_lint.systems.workrail.settings import REJECT, Settings
 from workrail_lint.systems.workrail.startability import start_findings
 from workrail_lint.systems.workrail.structural import structural_findings
 
 if TYPE_CHECKING:
-    pass
+    from workrail_lint.rules.ruleset import LazyRules
 
 # Read problems that the engine does not mind: it replaces bad bytes, keeps the last of repeated members, and
 # reads a large file that is asked for by name.
@@ -70,14 +69,14 @@ def check_document(
     data: bytes | str | JsonDocument,
     path: str,
     settings: Settings,
-    rules: RuleSet | LazyRuleSet | None,
+    rules: LazyRules[WorkflowRule] | None,
     *,
     is_routine: bool = False,
 ) -> Checked:
     """Run the phases. Without rules only the errors of reading, schema, structure and compiling are found."""
     document = data if isinstance(data, JsonDocument) else read_json(data, parity=settings.parity)
     checked = Checked(document)
-    found = [_read_finding(document, problem) for problem in document.problems]
+    found = [reader_finding(problem, document.source, RULES.by_name[problem.name]) for problem in document.problems]
     if document.readable and isinstance(document.value, dict):
         found += _judge(checked, document.value, path, settings, rules, is_routine)
     elif document.readable:
@@ -91,7 +90,7 @@ def _judge(
     value: dict[str, Any],
     path: str,
     settings: Settings,
-    rules: RuleSet | LazyRuleSet | None,
+    rules: LazyRules[WorkflowRule] | None,
     is_routine: bool,
 ) -> list[Finding]:
     normalized = normalize(value, Policy(settings.policy))
@@ -130,9 +129,9 @@ def _judge(
         )
         workflow.found = found
         for finding in (*refused, *found):
-            if finding.fix is None and not finding.name.startswith("compat-"):
-                finding.fix = by_name()[finding.name].fix_for(finding, workflow)
-        found = found + rules.run(workflow)
+            if finding.fix is None and not finding.name.startswith("compat-") and RULES.by_name[finding.name].mends:
+                finding.fix = RULES.rule(finding.name).fix_for(finding, workflow)
+        found = found + run_rules(rules.for_members(members_of(workflow)), workflow)
     if normalized.document is not value:
         for finding in found:
             if not finding.details.get("original"):
@@ -218,14 +217,13 @@ def _settled(found: list[Finding], settings: Settings) -> list[Finding]:
     """Codes and severities from the rules; under parity an error is what the engine rejects, nothing else."""
     if not found:
         return found
-    rules = by_name()
     for finding in found:
         if finding.name.startswith("compat-"):
             finding.details["compat"] = finding.name
             finding.name = _DESIGN_FORM
         if settings.parity and not _engine_rejects(finding):
             cap(finding)
-        rule = rules.get(finding.name)
+        rule = RULES.by_name.get(finding.name)
         if rule is None and finding.phase is Phase.LINT:
             continue  # a plugin's rule, which spoke for itself
         assert rule is not None, finding
@@ -248,15 +246,6 @@ def _engine_rejects(finding: Finding) -> bool:
     return bool(finding.details.get("engine"))
 
 
-def _read_finding(document: JsonDocument, problem: Any) -> Finding:
-    finding = _finding(problem.name, problem.pointer, problem.message, Phase.READ)
-    finding.span = document.source.span(problem.start, problem.end)
-    finding.details["blocking"] = problem.blocking
-    if problem.removes:
-        finding.fix = Fix("remove it", Safety.SAFE, tuple(Cut(start, end) for start, end in problem.removes))
-    return finding
-
-
 def _finding(name: str, pointer: str, message: str, phase: Phase) -> Finding:
-    rule = by_name()[name]
+    rule = RULES.by_name[name]
     return Finding(rule.code, name, rule.severity, message, pointer, phase=phase)

@@ -24,8 +24,6 @@ class Kind(str, Enum):
     UNKNOWN = "unknown"
 
 
-# A JSON Schema names the members of the documents it describes, and often carries their names.
-SCHEMA_SUFFIX = ".schema.json"
 _ROUTINE_ID = Pattern(r"(?:wr\.)?routine-")
 _NAMESPACED_ID = Pattern(r"[a-z][a-z0-9_-]*\.[a-z][a-z0-9_-]*\Z")
 _SOURCE_FOLDER = "workflows"

@@ -11,11 +11,11 @@ from copy import copy
 from typing import Any, NamedTuple
 
 from workrail_lint.base.suggest import nearest_id
+from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Replace
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.findings.fix import unsafe
 from workrail_lint.systems.workrail import identity
-from workrail_lint.systems.workrail.compiler.nodes import one_line
 from workrail_lint.systems.workrail.identity import Variant
 from workrail_lint.systems.workrail.kinds import is_routine
 
@@ -148,7 +148,7 @@ def _renamed_to(finding: Finding, new: str | None) -> Finding:
     if new is None or not isinstance(operation, Replace) or operation.value == new:
         return finding
     told = copy(finding)  # what the file's own check said may be kept for the next run
-    told.message = finding.message.removesuffix(one_line(operation.value)) + one_line(new)
+    told.message = finding.message.removesuffix(quoted(operation.value)) + quoted(new)
     told.fix = unsafe(f"rename it to {new}", Replace(operation.pointer, new))
     return told
 
@@ -172,7 +172,7 @@ class _Registry:
         yield from self._template_collisions()
         for entry in self.entries:
             if entry.source_kind != "bundled" and identity.is_reserved(entry.id) and entry.id in self.bundled:
-                text = f"the id {one_line(entry.id)} is that of a bundled workflow, which wins; this file is not used"
+                text = f"the id {quoted(entry.id)} is that of a bundled workflow, which wins; this file is not used"
                 yield entry.path, self._finding("shadow-attempt-reserved", "/id", text)
         yield from self._delegations()
 
@@ -184,7 +184,7 @@ class _Registry:
             if len(rivals) < 2:
                 continue
             for entry, others in _clashes(rivals):
-                message = f"the id {one_line(ident)} is also used by {others}"
+                message = f"the id {quoted(ident)} is also used by {others}"
                 yield entry.path, self._finding("duplicate-workflow-id", "/id", message)
 
     def _template_collisions(self) -> Iterator[tuple[str, Finding]]:
@@ -199,8 +199,7 @@ class _Registry:
             for entry in sharing if len(ids) > 1 else ():
                 others = _listed([ident for ident in sorted(ids) if ident != entry.id], len(ids) - 1)
                 text = (
-                    f"the routine {one_line(entry.id)} is called as {one_line(template)}, like {others}; the later one "
-                    "wins"
+                    f"the routine {quoted(entry.id)} is called as {quoted(template)}, like {others}; the later one wins"
                 )
                 yield entry.path, self._finding("routine-template-collision", "/id", text, engine=False)
 
@@ -222,12 +221,12 @@ class _Registry:
     def _judged(self, entry: Entry, delegation: Delegation, circular: _Graph) -> Finding | None:
         pointer, target = delegation
         if target == entry.id:
-            text = f"the workflow {one_line(entry.id)} delegates to itself"
+            text = f"the workflow {quoted(entry.id)} delegates to itself"
             return self._finding("delegation-self", pointer, text)
         if target not in self.by_id:
             return None if target in self.bundled else self._unknown(entry, pointer, target)
         if entry.is_discovered and target not in self.discovered and target not in self.bundled:
-            text = f"the workflow {one_line(target)} lies in a folder named examples, where no run finds it; move it"
+            text = f"the workflow {quoted(target)} lies in a folder named examples, where no run finds it; move it"
             return self._not_found(pointer, target, text)
         ways = (_way_back(entry.node, meant, circular) for meant in sorted(self._meant(entry, target)))
         circle = next((way for way in ways if way is not None), None)
@@ -235,7 +234,7 @@ class _Registry:
             return None
         if len(circle) > _LONG:
             circle = [*circle[:4], "...", *circle[-2:]]
-        shown = " -> ".join(one_line(ident)[1:-1] for ident in circle)
+        shown = " -> ".join(quoted(ident)[1:-1] for ident in circle)
         return self._finding("delegation-cycle", pointer, f"delegation in a circle: {shown}")
 
     def _meant(self, entry: Entry, target: str) -> set[_Node]:
@@ -248,8 +247,8 @@ class _Registry:
         suggestion = self._nearest(target)
         if suggestion == entry.id:
             suggestion = None  # nobody means to delegate to the workflow itself
-        hint = f" Did you mean {one_line(suggestion)}?" if suggestion else ""
-        text = f"no workflow with the id {one_line(target)} is among those looked at.{hint}"
+        hint = f" Did you mean {quoted(suggestion)}?" if suggestion else ""
+        text = f"no workflow with the id {quoted(target)} is among those looked at.{hint}"
         finding = self._not_found(pointer, target, text)
         if suggestion:
             finding.details["suggestion"] = suggestion
@@ -271,9 +270,9 @@ class _Registry:
     def _finding(
         self, name: str, pointer: str, message: str, *, engine: bool = True, severity: Severity | None = None
     ) -> Finding:
-        from workrail_lint.systems.workrail.rules.registry import by_name
+        from workrail_lint.systems.workrail.rules import RULES
 
-        rule = by_name()[name]
+        rule = RULES.by_name[name]
         return Finding(
             rule.code,
             name,
@@ -305,7 +304,7 @@ def _clashes(rivals: list[Entry]) -> Iterator[tuple[Entry, str]]:
 
 
 def _listed(paths: list[str], count: int) -> str:
-    shown = ", ".join(one_line(path) for path in paths[:_SHOWN])
+    shown = ", ".join(quoted(path) for path in paths[:_SHOWN])
     return shown if count <= _SHOWN else f"{shown} and {count - _SHOWN} more"
 
 

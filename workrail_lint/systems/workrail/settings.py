@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from workrail_lint.systems.base import RunSettings
+
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.catalog.catalog import Catalog
 
@@ -13,7 +15,7 @@ REJECT, NORMALIZE = "reject", "normalize"
 BINDINGS_CHECKED = "bindings-checked"
 
 
-class Settings:
+class Settings(RunSettings):
     """How a document is judged."""
 
     __slots__ = (
@@ -22,11 +24,9 @@ class Settings:
         "bindings",
         "catalog",
         "engine",
-        "options",
         "parity",
         "policy",
         "source_kind",
-        "workspace",
     )
 
     def __init__(
@@ -42,6 +42,7 @@ class Settings:
         base_catalog: Catalog | None = None,
         options: dict[str, object] | None = None,
     ) -> None:
+        super().__init__(options, workspace)
         self.catalog = catalog
         self.base_catalog = base_catalog or catalog  # without the project's own routines
         self._bundled_ids: frozenset[str] | None = None
@@ -49,9 +50,7 @@ class Settings:
         self.parity = parity  # errors are exactly what the engine rejects
         self.engine = engine or parity  # the workflow is meant to run on the public engine
         self.policy = REJECT if parity else (policy or NORMALIZE)  # how the design form is met
-        self.workspace = workspace  # the folder references are relative to, None when there is no disk
         self.source_kind = source_kind  # where the files come from; None: to be told from each path
-        self.options = options or {}
 
     @property
     def bundled_ids(self) -> frozenset[str]:
@@ -59,3 +58,27 @@ class Settings:
         if self._bundled_ids is None:
             self._bundled_ids = frozenset(r.routine_id for r in self.base_catalog.templates.values())
         return self._bundled_ids
+
+    def cache_facts(self) -> dict[str, object]:
+        # A digest of the catalog with the project's routines would speak for them too, and take twenty times as long.
+        own = self.catalog is not self.base_catalog
+        routines = [self.catalog.routine_entries, sorted(self.catalog.recursive_templates)] if own else None
+        return {
+            **super().cache_facts(),
+            "catalog": self.base_catalog.digest,
+            "routines": routines,
+            "bindings": self.bindings,
+            "parity": self.parity,
+            "engine": self.engine,
+            "policy": self.policy,
+            "sourceKind": self.source_kind,
+        }
+
+
+def workflow_settings(settings: RunSettings) -> Settings:
+    """The settings themselves; a run that says nothing about workflows uses the core catalog."""
+    if isinstance(settings, Settings):
+        return settings
+    from workrail_lint.systems.workrail.catalog.catalog import load_core
+
+    return Settings(load_core(), options=settings.options, workspace=settings.workspace)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from workrail_lint.base import js
+from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Finding, Phase, Severity
-from workrail_lint.systems.workrail.compiler.nodes import one_line
 
 
 def start_findings(definition: dict[str, Any]) -> list[Finding]:
@@ -17,7 +17,7 @@ def start_findings(definition: dict[str, Any]) -> list[Finding]:
         return []
     name = "template-call-first-step"
     message = (
-        f"Step {one_line(first.get('id', ''))}: a run can't start at a template call, whose id is gone once it is "
+        f"Step {quoted(first.get('id', ''))}: a run can't start at a template call, whose id is gone once it is "
         "expanded; put a plain step before it"
     )
     details: dict[str, object] = {"engine": True}

@@ -2,51 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from workrail_lint.base.canonical import CanonicalError, canonical_hash
 from workrail_lint.documents.json_reader import FEW_SLIPS, MANY_SLIPS, JsonDocument, read_json
-from workrail_lint.documents.places import id_pointer
-from workrail_lint.findings import Finding, Phase, Severity
-from workrail_lint.systems.base import FileResult
+from workrail_lint.findings import Finding
+from workrail_lint.rules.locate import locate
+from workrail_lint.systems.base import FileResult, RunSettings, System
+from workrail_lint.systems.schemas import SCHEMA_SUFFIX
 from workrail_lint.systems.workrail.kinds import (
-    SCHEMA_SUFFIX,
     Kind,
     in_routines_folder,
     kind_by_name,
     kind_of,
     may_be_ours,
 )
+from workrail_lint.systems.workrail.rules import RULES
+from workrail_lint.systems.workrail.settings import Settings, workflow_settings
 
 if TYPE_CHECKING:
-    from workrail_lint.project.selection import Selection
+    from workrail_lint.base.js import Json
+    from workrail_lint.documents.structure import Violation
     from workrail_lint.rules.base import Rule
+    from workrail_lint.rules.ruleset import LazyRules
+    from workrail_lint.rules.table import RuleInfo
     from workrail_lint.systems.workrail.registry import Entry
     from workrail_lint.systems.workrail.rules.base import WorkflowRule
-    from workrail_lint.systems.workrail.rules.walk import LazyRuleSet
-    from workrail_lint.systems.workrail.settings import Settings
 
 _CHECKED = (Kind.WORKFLOW, Kind.ROUTINE, Kind.BINDINGS, Kind.CATALOG)
 _MAYBE = "workflow?"
 
 
-class WorkRailSystem:
+class WorkRailSystem(System):
     """Workflows, routines, bindings and catalogs."""
 
     name = "workrail"
 
     def __init__(self) -> None:
-        self._rule_set: LazyRuleSet | None = None
-        self.selection: Selection | None = None  # which rules to run, None for all
-        self.further: tuple[WorkflowRule, ...] = ()  # rules of plugins
+        self._lazy_rules: LazyRules[WorkflowRule] | None = None
 
-    def rules(self) -> tuple[Rule, ...]:
-        from workrail_lint.systems.workrail.rules.registry import all_rules
+    def rules(self) -> Sequence[RuleInfo]:
+        return RULES.infos
 
-        return (*all_rules(), *self.further)
-
-    def may_claim(self, path: str) -> bool:
-        return path.endswith(".json")
+    def rule(self, name: str) -> Rule:
+        return RULES.rule(name)
 
     def claims(self, path: str, data: bytes, named: bool) -> str | None:
         kind = kind_by_name(path)
@@ -59,12 +58,12 @@ class WorkRailSystem:
         # Cheap signs only: whether a file that was merely found is a workflow shows when it is read.
         return _MAYBE if b'"steps"' in data or may_be_ours(path, "") else None
 
-    def check(self, path: str, data: bytes, kind: str, settings: Settings) -> FileResult:
-        return self._check(path, data, kind, settings, alone=False)
+    def check(self, path: str, data: bytes | str, kind: str, settings: RunSettings) -> FileResult:
+        return self._check(path, data, kind, workflow_settings(settings), alone=False)
 
-    def check_data(self, path: str, data: bytes | str, kind: str, settings: Settings) -> FileResult:
+    def check_data(self, path: str, data: bytes | str, kind: str, settings: RunSettings) -> FileResult:
         """The same for a text that is on no disk: it meets no other file, so what it refers to is judged at once."""
-        return self._check(path, data, kind, settings, alone=True)
+        return self._check(path, data, kind, workflow_settings(settings), alone=True)
 
     def _check(self, path: str, data: bytes | str, kind: str, settings: Settings, *, alone: bool) -> FileResult:
         if kind == Kind.BINDINGS.value:
@@ -78,7 +77,7 @@ class WorkRailSystem:
         result = self._check_workflow(path, document, settings)
         if alone and result.record is not None:
             for findings in _among_themselves({path: result.record}, settings, complete=False).values():
-                locate(findings, document, path, fingerprints=bool(settings.options.get("fingerprints")))
+                locate(findings, document, path, value=document.value, fingerprints=settings.fingerprints)
                 result.findings.extend(findings)
         return result
 
@@ -87,7 +86,7 @@ class WorkRailSystem:
         from workrail_lint.systems.workrail.registry import entry_of
 
         checked = check_document(document, path, settings, self._rules(), is_routine=in_routines_folder(path))
-        locate(checked.findings, document, path, fingerprints=bool(settings.options.get("fingerprints")))
+        locate(checked.findings, document, path, value=document.value, fingerprints=settings.fingerprints)
         entry = entry_of(path, document.value, source_kind(path, settings))
         record = None
         if entry is not None:
@@ -97,26 +96,30 @@ class WorkRailSystem:
         on_disk = settings.workspace is not None and isinstance(document.value, dict) and "references" in document.value
         return FileResult(checked.findings, record, cacheable=not on_disk)
 
-    def _rules(self) -> LazyRuleSet:
-        if self._rule_set is None:
-            from workrail_lint.systems.workrail.rules.walk import LazyRuleSet
+    def _rules(self) -> LazyRules[WorkflowRule]:
+        if self._lazy_rules is None:
+            from workrail_lint.rules.ruleset import LazyRules
+            from workrail_lint.systems.workrail.rules.base import WorkflowRule
 
-            chosen = self.selection
-            active = None if chosen is None or chosen.is_default else chosen.active
-            self._rule_set = LazyRuleSet(active, self.further)
-        return self._rule_set
+            extra = tuple(rule for rule in self.extra_rules if isinstance(rule, WorkflowRule))
+            self._lazy_rules = LazyRules(RULES, WorkflowRule, self.choice, extra)
+        return self._lazy_rules
 
-    def cross_check(self, records: dict[str, Any], settings: Settings, complete: bool) -> list[Finding]:
+    def describe(self, violations: Iterable[Violation], value: dict[str, Json]) -> list[Finding]:
+        from workrail_lint.systems.workrail.schema_findings import schema_findings
+
+        return schema_findings(violations, value)
+
+    def cross_check(self, records: Mapping[str, object], settings: RunSettings, complete: bool) -> list[Finding]:
         """Ids, delegations and bindings over all files; `complete` when a whole project was looked at."""
         workflows = {path: record for path, record in records.items() if isinstance(record, list)}
-        by_path = _among_themselves(workflows, settings, complete)
+        by_path = _among_themselves(workflows, workflow_settings(settings), complete)
         by_path.update(_bindings_for(workflows, {p: r for p, r in records.items() if isinstance(r, dict)}))
         for path, findings in by_path.items():
             _locate_again(findings, path)
         return [finding for findings in by_path.values() for finding in findings]
 
-    def reconsidered(self, found: list[Finding], records: dict[str, Any]) -> list[Finding]:
-        """What the files' own checks found, where seeing all files makes a difference to it."""
+    def reconsider(self, found: list[Finding], records: Mapping[str, object]) -> list[Finding]:
         from workrail_lint.systems.workrail.registry import RENAMES, renamed_apart
 
         if not any(finding.name in RENAMES for finding in found):
@@ -175,7 +178,8 @@ def _locate_again(findings: list[Finding], path: str) -> None:
 
     read = read_file(path)
     if isinstance(read, Ok):
-        locate(findings, read_json(read.value, parity=True), path)
+        document = read_json(read.value, parity=True)
+        locate(findings, document, path, value=document.value)
 
 
 def _cap(findings: list[Finding]) -> None:
@@ -192,65 +196,31 @@ def _is_workflow(path: str, document: JsonDocument) -> bool:
     return may_be_ours(path, document.text)
 
 
-def locate(findings: list[Finding], document: JsonDocument, path: str, *, fingerprints: bool = True) -> None:
-    """Give findings their file, their span, and what a baseline or suppression needs to know the place again."""
-    for finding in findings:
-        finding.path = path
-        if finding.span is None:
-            finding.span = _span(document, finding)
-        if document.readable:
-            finding.details["place"] = id_pointer(document.value, finding.pointer)
-            if fingerprints:
-                finding.details["valueHash"] = _value_hash(document, finding.pointer)
-
-
-def _span(document: JsonDocument, finding: Finding) -> Any:
-    """The span of the place, or of the nearest one above it that exists."""
-    pointer = finding.pointer
-    while True:
-        span = document.locate(pointer, finding.on_name and pointer == finding.pointer)
-        if span is not None or not pointer:
-            return span
-        pointer = pointer.rpartition("/")[0]
-
-
-def _value_hash(document: JsonDocument, pointer: str) -> str:
-    from workrail_lint.documents.pointer import resolve
-
-    try:
-        return canonical_hash(resolve(document.value, pointer))[7:23]
-    except (KeyError, ValueError, CanonicalError):
-        return ""
-
-
 def _check_bindings(path: str, data: bytes | str) -> FileResult:
     from workrail_lint.systems.workrail.bindings_check import check_bindings_text, sections_of
 
     document, findings = check_bindings_text(data)
     _settle(findings)
-    locate(findings, document, path)
+    locate(findings, document, path, value=document.value)
     return FileResult(findings, {"sections": sections_of(document.value)} if document.readable else None)
 
 
 def _check_catalog(path: str, data: bytes | str) -> FileResult:
+    from workrail_lint.rules.reading import reader_finding
     from workrail_lint.systems.workrail.catalog.checks import check_document
 
     document = read_json(data, max_bytes=None)
-    findings = [
-        Finding(p.name, p.name, Severity.ERROR, p.message, p.pointer, phase=Phase.READ) for p in document.problems
-    ]
+    findings = [reader_finding(problem, document.source, None, cut=False) for problem in document.problems]
     if document.readable:
         findings += check_document(document.value)
     _settle(findings)
-    locate(findings, document, path)
+    locate(findings, document, path, value=document.value)
     return FileResult(findings)
 
 
 def _settle(findings: list[Finding]) -> None:
     """Codes and severities of the rules; what has no rule of its own keeps its name as code."""
-    from workrail_lint.systems.workrail.rules.registry import by_name
-
     for finding in findings:
-        rule = by_name().get(finding.name)
+        rule = RULES.by_name.get(finding.name)
         if rule is not None:
             finding.code, finding.severity = rule.code, rule.severity

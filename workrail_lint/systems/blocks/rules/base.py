@@ -8,7 +8,7 @@ exactly one rule takes it, so that nothing is told twice and nothing is lost.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from workrail_lint.rules.base import Report, Rule
 from workrail_lint.systems.blocks.definition import Definition
@@ -18,7 +18,6 @@ from workrail_lint.systems.blocks.options import BlockOptions
 if TYPE_CHECKING:
     from workrail_lint.documents.json_reader import JsonDocument
     from workrail_lint.documents.structure import Violation
-    from workrail_lint.findings import Fix, Severity
     from workrail_lint.systems.blocks.units import Unit
 
 CONTRACT = "fixed by the block contract"
@@ -46,20 +45,6 @@ class BlockDocument:
         return Definition(self.value)
 
 
-class UnitReport(Protocol):
-    """How a rule about a unit speaks: in which file, where, what, and optionally how to mend it."""
-
-    def __call__(
-        self,
-        path: str,
-        pointer: str,
-        message: str,
-        *,
-        fix: Fix | None = None,
-        severity: Severity | None = None,
-    ) -> None: ...
-
-
 class BlockRule(Rule):
     """A rule of the block contract. Override the hooks that are needed, and only those."""
 
@@ -72,5 +57,5 @@ class BlockRule(Rule):
     def check_document(self, document: BlockDocument, report: Report) -> None:
         """Once per document whose root is an object, whatever else is wrong with it."""
 
-    def check_unit(self, unit: Unit, report: UnitReport) -> None:
+    def check_unit(self, unit: Unit, report: Report) -> None:
         """Once per unit."""

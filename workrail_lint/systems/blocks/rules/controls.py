@@ -121,6 +121,3 @@ class ControlShape(DefinitionRule):
             workflow(*nodes, edges=[edge("a", "b"), edge("a", "c")]),
             path=WORKFLOW_PATH,
         )
-
-
-RULES = (ControlConfig, ControlShape)

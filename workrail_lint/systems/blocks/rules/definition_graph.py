@@ -269,15 +269,3 @@ class ExpressionVariableUnknown(DefinitionRule):
         two, variables = (node("a"), node("b")), [{"name": "ready", "type": "boolean", "required": True}]
         links = [edge("a", "b", "expression", "ready == true")]
         yield Example(workflow(*two, edges=links), workflow(*two, edges=links, variables=variables), path=WORKFLOW_PATH)
-
-
-RULES = (
-    NodeIdDuplicate,
-    TransitionEndUnknown,
-    TransitionIdDuplicate,
-    WorkflowCycle,
-    NodeDisconnected,
-    ExpressionMissing,
-    ExpressionInvalid,
-    ExpressionVariableUnknown,
-)

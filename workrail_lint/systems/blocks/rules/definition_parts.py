@@ -128,6 +128,3 @@ def _fits(kind: str, value: object) -> bool:
             return isinstance(value, list)
         case _:
             return True
-
-
-RULES = (GateNodeUnknown, GateOptions, VariableDuplicate, VariableDefaultType)

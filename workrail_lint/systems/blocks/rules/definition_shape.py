@@ -373,18 +373,3 @@ def meant(value: object, closed_set: Any) -> str:
     """The word that was probably meant."""
     suggestion = nearest(value, members(closed_set)) if isinstance(value, str) else None
     return f"; did you mean {shown(suggestion)}?" if suggestion else ""
-
-
-RULES = (
-    WorkflowFieldMissing,
-    WorkflowFieldType,
-    WorkflowIdUnsafe,
-    WorkflowIdNotUuid,
-    NodeTypeUnknown,
-    LabelBlank,
-    WorkflowEmpty,
-    WorkflowNameBlank,
-    ConditionTypeUnknown,
-    EnumUnknown,
-    LimitNotPositive,
-)

@@ -13,7 +13,7 @@ from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.blocks.definition import text_of, texts_of
 from workrail_lint.systems.blocks.documents import BlockKind, id_in_name, split_path
 from workrail_lint.systems.blocks.paths import OUTPUT_FOLDER, normalized
-from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument, UnitReport
+from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument
 from workrail_lint.systems.blocks.rules.output_shape import OutputRule
 from workrail_lint.systems.blocks.rules.samples import WORKFLOW_PATH, edge, node, output, output_path, workflow
 from workrail_lint.systems.blocks.units import Unit
@@ -26,7 +26,7 @@ from workrail_lint.systems.blocks.vocabulary import (
     is_member,
     kinds_of_profile,
 )
-from workrail_lint.systems.blocks.wording import json_type, listed, shown, type_in_words
+from workrail_lint.systems.blocks.wording import json_type, shown, shown_list, type_in_words
 
 if TYPE_CHECKING:
     from workrail_lint.documents.structure import Violation
@@ -125,7 +125,7 @@ class DeliverablesKindUnexpected(OutputRule):
             if message is not None:
                 report("/deliverables/blockType", message)
 
-    def check_unit(self, unit: Unit, report: UnitReport) -> None:
+    def check_unit(self, unit: Unit, report: Report) -> None:
         for file in unit.all_outputs:
             if split_path(file.path)[1] == OUTPUT_FOLDER and isinstance(file.value, dict):
                 ident = id_in_name(file.path, BlockKind.OUTPUT) or file.value.get("blockId")
@@ -133,7 +133,7 @@ class DeliverablesKindUnexpected(OutputRule):
                 expected = known[ident].block_type if isinstance(ident, str) and ident in known else None
                 message = _unexpected(file.value, expected, unit.options.extended)
                 if message is not None:
-                    report(file.path, "/deliverables/blockType", message)
+                    report("/deliverables/blockType", message, path=file.path)
 
     def examples(self) -> Iterator[Example]:
         bad = output("plan", "plan", deliverables={"blockType": "code"})
@@ -240,9 +240,9 @@ class CodeFilesDisagree(OutputRule):
         have = {normalized(path) for name in lists for _, path in texts_of(document.value.get(name))}
         parts = []
         if have - told:
-            parts.append(f"{listed(sorted(have - told))} missing in 'filesChanged'")
+            parts.append(f"{shown_list(sorted(have - told))} missing in 'filesChanged'")
         if told - have:
-            parts.append(f"{listed(sorted(told - have))} only in 'filesChanged'")
+            parts.append(f"{shown_list(sorted(told - have))} only in 'filesChanged'")
         if parts:
             report("/deliverables/filesChanged", f"the lists of files disagree: {', '.join(parts)}")
 
@@ -327,16 +327,3 @@ class TestResultsShape(OutputRule):
             return output("t", "test", deliverables={"blockType": "test", "testResults": counts})
 
         yield Example(tests(-1), tests(12), path=output_path("t"), options=dict(_EXTENDED))
-
-
-RULES = (
-    DeliverablesKindMissing,
-    DeliverablesKindUnknown,
-    DeliverablesKindUnexpected,
-    DeliverablesFieldType,
-    DeliverablesFieldForeign,
-    CodeFilesDisagree,
-    PlanEmpty,
-    GenericWithoutSummary,
-    TestResultsShape,
-)

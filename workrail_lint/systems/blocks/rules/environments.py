@@ -13,7 +13,7 @@ from workrail_lint.findings.fix import safe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.blocks.documents import BlockKind, id_in_name
 from workrail_lint.systems.blocks.environment import NAMES, RUN_SCOPE, previous_block, restrictions_text
-from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, BlockDocument, BlockRule, UnitReport
+from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, BlockDocument, BlockRule
 from workrail_lint.systems.blocks.rules.samples import (
     MOUNT_PATH,
     WORKFLOW_PATH,
@@ -137,19 +137,19 @@ class EnvRunMismatch(EnvironmentRule):
     summary = "A variable that is the same for a whole run differs between blocks, or names another definition."
     why = "Blocks of one run would work for different runs, restrictions or definitions."
 
-    def check_unit(self, unit: Unit, report: UnitReport) -> None:
+    def check_unit(self, unit: Unit, report: Report) -> None:
         first: dict[str, tuple[str, str]] = {}
         for _, file in sorted(unit.environments.items(), key=lambda item: item[1].path):
             for name, value in _strings(file.value).items():
                 if name == "WORKFLOW_ID" and unit.definition is not None and unit.definition.id:
                     if value != unit.definition.id:
                         text = f"WORKFLOW_ID is {shown(value)}, the definition is {shown(unit.definition.id)}"
-                        report(file.path, f"/{name}", text)
+                        report(f"/{name}", text, path=file.path)
                 elif name in RUN_SCOPE:
                     path, expected = first.setdefault(name, (file.path, value))
                     if value != expected:
                         text = f"{name} is {shown(value)} here and {shown(expected)} in {shown(path)}"
-                        report(file.path, f"/{name}", text)
+                        report(f"/{name}", text, path=file.path)
 
     def examples(self) -> Iterator[Example]:
         files: dict[str, Any] = {env_path("dev"): environment("dev", "1")}
@@ -166,12 +166,14 @@ class EnvStepIndex(EnvironmentRule):
     summary = "The step index is not the node's number in the plan."
     why = "Numbers are fixed before a run starts; another one means that blocks ran in an order nobody planned."
 
-    def check_unit(self, unit: Unit, report: UnitReport) -> None:
+    def check_unit(self, unit: Unit, report: Report) -> None:
         for node, file in unit.environments.items():
             found = _strings(file.value).get("STEP_INDEX")
             expected = None if unit.plan is None else unit.plan.step_index.get(node)
             if found is not None and expected is not None and found != str(expected):
-                report(file.path, "/STEP_INDEX", f"found {shown(found)}, expected {shown(expected)} for {shown(node)}")
+                report(
+                    "/STEP_INDEX", f"found {shown(found)}, expected {shown(expected)} for {shown(node)}", path=file.path
+                )
 
     def examples(self) -> Iterator[Example]:
         files: dict[str, Any] = {WORKFLOW_PATH: workflow()}
@@ -186,7 +188,7 @@ class EnvPreviousBlock(EnvironmentRule):
     summary = "The previous block is not the one that the plan puts before."
     why = "An agent reads the output of the wrong block, or of none."
 
-    def check_unit(self, unit: Unit, report: UnitReport) -> None:
+    def check_unit(self, unit: Unit, report: Report) -> None:
         definition, plan = unit.definition, unit.plan
         if definition is None or plan is None:
             return
@@ -197,7 +199,9 @@ class EnvPreviousBlock(EnvironmentRule):
             expected = previous_block(definition, plan, node, unit.ran)
             if found != expected:
                 wanted = shown(expected) if expected else "an empty one"
-                report(file.path, "/PREVIOUS_BLOCK_ID", f"found {shown(found)}, expected {wanted} for {shown(node)}")
+                report(
+                    "/PREVIOUS_BLOCK_ID", f"found {shown(found)}, expected {wanted} for {shown(node)}", path=file.path
+                )
 
     def examples(self) -> Iterator[Example]:
         files: dict[str, Any] = {WORKFLOW_PATH: workflow(), output_path("plan"): output("plan", "plan")}
@@ -212,14 +216,14 @@ class EnvRestrictions(EnvironmentRule):
     summary = "The restrictions in the environment are not those of the mount."
     why = "Hooks go by the variable: what the mount forbids is allowed, or the other way round."
 
-    def check_unit(self, unit: Unit, report: UnitReport) -> None:
+    def check_unit(self, unit: Unit, report: Report) -> None:
         if unit.restrictions is None:
             return
         for file in unit.environments.values():
             found = patterns_in(_strings(file.value).get("FILE_RESTRICTIONS"))
             if found is not None and found != unit.restrictions:
                 there, here = restrictions_text(unit.restrictions), restrictions_text(found)
-                report(file.path, "/FILE_RESTRICTIONS", f"found {shown(here)}, the mount has {shown(there)}")
+                report("/FILE_RESTRICTIONS", f"found {shown(here)}, the mount has {shown(there)}", path=file.path)
 
     def examples(self) -> Iterator[Example]:
         files: dict[str, Any] = {MOUNT_PATH: mount(fileRestrictions=["src/**"])}
@@ -262,16 +266,3 @@ class EnvExtra(EnvironmentRule):
 
 def _strings(value: object) -> dict[str, str]:
     return {name: text for name, text in value.items() if isinstance(text, str)} if isinstance(value, dict) else {}
-
-
-RULES = (
-    EnvMissing,
-    EnvNotString,
-    EnvValue,
-    EnvRunMismatch,
-    EnvStepIndex,
-    EnvPreviousBlock,
-    EnvRestrictions,
-    EnvNodeMismatch,
-    EnvExtra,
-)

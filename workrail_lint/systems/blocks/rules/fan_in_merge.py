@@ -25,7 +25,7 @@ from workrail_lint.systems.blocks.rules.fan_in_shape import FanInRule
 from workrail_lint.systems.blocks.rules.samples import FAN_IN_PATH, conflict, fan_in, lane
 from workrail_lint.systems.blocks.timestamps import Instant, instant_of
 from workrail_lint.systems.blocks.vocabulary import MergeStrategy, Resolution
-from workrail_lint.systems.blocks.wording import listed, shown
+from workrail_lint.systems.blocks.wording import shown, shown_list
 
 if TYPE_CHECKING:
     from workrail_lint.documents.structure import Violation
@@ -106,8 +106,8 @@ class ConflictMissed(FanInRule):
             pointer, names = told.get(clash.path, ("/conflicts", []))
             missing = [name for name in clash.lanes if name not in names]
             if missing:
-                text = f"{shown(clash.path)} was modified by {listed(clash.lanes)}, but the conflicts do not name "
-                report(pointer, text + (listed(missing) if names else "it"))
+                text = f"{shown(clash.path)} was modified by {shown_list(clash.lanes)}, but the conflicts do not name "
+                report(pointer, text + (shown_list(missing) if names else "it"))
 
     def examples(self) -> Iterator[Example]:
         both = (lane("a", 5, "p.py"), lane("b", 3, "p.py"))
@@ -129,7 +129,11 @@ class ConflictInvented(FanInRule):
         for pointer, _, path, names in result.conflicts:
             absent = [n for n in names if n not in counting or path not in modified(result.outputs[n])]
             if absent:
-                why = "nothing is applied" if result.strategy == _CONCATENATE else f"{listed(absent)} did not modify it"
+                why = (
+                    "nothing is applied"
+                    if result.strategy == _CONCATENATE
+                    else f"{shown_list(absent)} did not modify it"
+                )
                 report(pointer, f"{shown(path)} is in no conflict: {why}")
 
     def examples(self) -> Iterator[Example]:
@@ -154,7 +158,7 @@ class ConflictLaneOrder(FanInRule):
             known = [name for name in names if name in place]
             wanted = sorted(known, key=place.__getitem__)
             if known != wanted:
-                report(f"{pointer}/lanes", f"the lanes of {shown(path)} finished in the order {listed(wanted)}")
+                report(f"{pointer}/lanes", f"the lanes of {shown(path)} finished in the order {shown_list(wanted)}")
 
     def examples(self) -> Iterator[Example]:
         both = (lane("a", 5, "p.py"), lane("b", 3, "p.py"))
@@ -190,7 +194,7 @@ class ConflictAppliedFrom(FanInRule):
                 and applied is not None
                 and applied not in names
             ):
-                report(place, f"{shown(path)}: {shown(applied)} is none of the lanes {listed(names)}")
+                report(place, f"{shown(path)}: {shown(applied)} is none of the lanes {shown_list(names)}")
 
     def examples(self) -> Iterator[Example]:
         both = (lane("a", 5, "p.py"), lane("b", 3, "p.py"))
@@ -243,7 +247,7 @@ class LaneCreatedCollision(FanInRule):
         place = {item["blockId"]: at for at, item in reversed(result.entries) if isinstance(item.get("blockId"), str)}
         for clash in created_collisions(result.outputs, result.order):
             owner = next(lane for lane in clash.lanes if clash.path in created(result.outputs[lane]))
-            text = f"{shown(clash.path)} is listed by {listed(clash.lanes)}; only the first version is kept"
+            text = f"{shown(clash.path)} is listed by {shown_list(clash.lanes)}; only the first version is kept"
             report(f"/blockOutputs/{place[owner]}/filesCreated", text)
 
     def examples(self) -> Iterator[Example]:
@@ -267,7 +271,7 @@ class ConcatenateDropsEdits(FanInRule):
         for at, item in result.entries if result.strategy == _CONCATENATE else ():
             paths = reported(item)
             if paths:
-                text = f"the edits of the lane {shown(item.get('blockId'))} are dropped: {listed(paths)}"
+                text = f"the edits of the lane {shown(item.get('blockId'))} are dropped: {shown_list(paths)}"
                 report(f"/blockOutputs/{at}", text)
 
     def examples(self) -> Iterator[Example]:
@@ -277,14 +281,3 @@ class ConcatenateDropsEdits(FanInRule):
             fan_in(lane("a", 1, kind="review"), idle, strategy="concatenate"),
             path=FAN_IN_PATH,
         )
-
-
-RULES = (
-    ConflictMissed,
-    ConflictInvented,
-    ConflictLaneOrder,
-    ConflictAppliedFrom,
-    ConflictResolution,
-    LaneCreatedCollision,
-    ConcatenateDropsEdits,
-)

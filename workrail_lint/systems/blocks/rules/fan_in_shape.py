@@ -13,7 +13,7 @@ from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.blocks.definition import Group
 from workrail_lint.systems.blocks.documents import BlockKind, validator
 from workrail_lint.systems.blocks.paths import is_rel_path, normalized
-from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, BlockDocument, BlockRule, UnitReport
+from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, BlockDocument, BlockRule
 from workrail_lint.systems.blocks.rules.samples import (
     FAN_IN_PATH,
     WORKFLOW_PATH,
@@ -27,7 +27,7 @@ from workrail_lint.systems.blocks.rules.samples import (
 )
 from workrail_lint.systems.blocks.units import Unit, UnitFile
 from workrail_lint.systems.blocks.vocabulary import MergeStrategy, Resolution, is_member
-from workrail_lint.systems.blocks.wording import json_type, listed, shown
+from workrail_lint.systems.blocks.wording import json_type, shown, shown_list
 
 if TYPE_CHECKING:
     from workrail_lint.documents.structure import Violation
@@ -137,14 +137,14 @@ class FanInStrategy(FanInRule):
     summary = "The lanes were merged by another strategy than the configured one."
     why = "Edits are dropped that should be kept, or applied that a person should have decided about."
 
-    def check_unit(self, unit: Unit, report: UnitReport) -> None:
+    def check_unit(self, unit: Unit, report: Report) -> None:
         for file, group in results(unit):
             found = file.value.get("mergeStrategy")
             assert unit.definition is not None
             expected = unit.definition.strategy_of(group).value
             if is_member(MergeStrategy, found) and found != expected:
                 text = f"merged by {shown(found)}, but the group {shown(group.id)} is to be merged by {shown(expected)}"
-                report(file.path, "/mergeStrategy", text)
+                report("/mergeStrategy", text, path=file.path)
 
     def examples(self) -> Iterator[Example]:
         reviews = (lane("a", 1, kind="review"), lane("b", 2, kind="review"))
@@ -165,12 +165,12 @@ class LaneOutputMissing(FanInRule):
     summary = "A lane that ran is missing in the result of its group."
     why = "The outputs of all lanes are kept, the failed ones too; what is missing was lost in the merge."
 
-    def check_unit(self, unit: Unit, report: UnitReport) -> None:
+    def check_unit(self, unit: Unit, report: Report) -> None:
         for file, group in results(unit):
             have = lane_ids(file.value)
             for ident in group.lanes if isinstance(file.value.get("blockOutputs"), list) else ():
                 if ident in unit.ran and ident not in have:
-                    report(file.path, "/blockOutputs", f"the lane {shown(ident)} ran, but its output is not here")
+                    report("/blockOutputs", f"the lane {shown(ident)} ran, but its output is not here", path=file.path)
 
     def examples(self) -> Iterator[Example]:
         both = (lane("a", 1, "a.py"), lane("b", 2, "b.py"))
@@ -193,7 +193,7 @@ class FanInOrder(FanInRule):
     fix = "Put the outputs into the order of the lanes."
     fix_safety = "safe"
 
-    def check_unit(self, unit: Unit, report: UnitReport) -> None:
+    def check_unit(self, unit: Unit, report: Report) -> None:
         for file, group in results(unit):
             found = lane_ids(file.value)
             place = {ident: at for at, ident in enumerate(group.lanes)}
@@ -201,9 +201,9 @@ class FanInOrder(FanInRule):
             wanted = sorted(known, key=place.__getitem__)
             if known != wanted:
                 report(
-                    file.path,
                     "/blockOutputs",
-                    f"the outputs are in the order {listed(known)}; the lanes are {listed(group.lanes)}",
+                    f"the outputs are in the order {shown_list(known)}; the lanes are {shown_list(group.lanes)}",
+                    path=file.path,
                     fix=_reordered(file, place) if len(known) == len(file.value["blockOutputs"]) else None,
                 )
 
@@ -217,6 +217,3 @@ class FanInOrder(FanInRule):
 def _reordered(file: UnitFile, place: dict[str, int]) -> Fix:
     ordered = sorted(file.value["blockOutputs"], key=lambda item: place[item["blockId"]])
     return safe("put them into the order of the lanes", Replace("/blockOutputs", ordered))
-
-
-RULES = (FanInShape, FanInStrategy, LaneOutputMissing, FanInOrder)

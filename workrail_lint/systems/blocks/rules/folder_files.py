@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from workrail_lint.findings import Severity
-from workrail_lint.rules.base import Example
+from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.blocks.documents import BlockKind
 from workrail_lint.systems.blocks.environment import previous_block
 from workrail_lint.systems.blocks.paths import REJECTED_SUFFIX, output_name
-from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, BlockRule, UnitReport
+from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, BlockRule
 from workrail_lint.systems.blocks.rules.samples import (
     WORKFLOW_PATH,
     edge,
@@ -63,9 +63,13 @@ class FolderForeignFile(FolderRule):
     summary = "The output folder holds something that is no output."
     why = "Only outputs are collected from lanes and read by later blocks; anything else is lost or in the way."
 
-    def check_unit(self, unit: Unit, report: UnitReport) -> None:
+    def check_unit(self, unit: Unit, report: Report) -> None:
         for path in unit.folder.foreign:
-            report(path, "", f"{shown(os.path.basename(path))} is no output; the folder is for 'block-<id>.json' alone")
+            report(
+                "",
+                f"{shown(os.path.basename(path))} is no output; the folder is for 'block-<id>.json' alone",
+                path=path,
+            )
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -85,14 +89,14 @@ class OutputUnknownNode(FolderRule):
     summary = "An output belongs to no agent node of the definition."
     why = "It is left over from another run or written under a wrong id; the block it was meant for counts as missing."
 
-    def check_unit(self, unit: Unit, report: UnitReport) -> None:
+    def check_unit(self, unit: Unit, report: Report) -> None:
         if unit.definition is None or unit.hides_blocks:
             return
         for ident, file in unit.outputs.items():
             found = unit.definition.by_id.get(ident)
             if found is None or found.is_control:
                 what = "is a control node, which has no output" if found is not None else "is no node of the definition"
-                report(file.path, "/blockId", f"{shown(ident)} {what}")
+                report("/blockId", f"{shown(ident)} {what}", path=file.path)
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -114,7 +118,7 @@ class OutputGap(FolderRule):
         "Every block leaves a file, a failed one too; a gap means that a run went on without knowing how a block ended."
     )
 
-    def check_unit(self, unit: Unit, report: UnitReport) -> None:
+    def check_unit(self, unit: Unit, report: Report) -> None:
         plan = unit.plan
         if plan is None:
             return
@@ -122,9 +126,9 @@ class OutputGap(FolderRule):
         for ident in sorted(unit.due, key=lambda due: plan.step_index[due]):
             if plan.position[ident] < latest:
                 report(
-                    unit.folder.path,
                     "",
                     f"the block {shown(ident)} must have run, but there is no {output_name(ident)}",
+                    path=unit.folder.path,
                 )
 
     def examples(self) -> Iterator[Example]:
@@ -145,14 +149,14 @@ class PreviousOutputMissing(FolderRule):
     summary = "The previous block of a block that ran has no output."
     why = "The agent is sent to a file that does not exist, and works without what it should build on."
 
-    def check_unit(self, unit: Unit, report: UnitReport) -> None:
+    def check_unit(self, unit: Unit, report: Report) -> None:
         recorded: set[str] = set()
         for ident, file in unit.environments.items():
             previous = file.value.get("PREVIOUS_BLOCK_ID") if isinstance(file.value, dict) else None
             if isinstance(previous, str):
                 recorded.add(ident)
                 if previous and previous not in unit.outputs and self._has_folder(unit):
-                    report(file.path, "/PREVIOUS_BLOCK_ID", _missing(ident, previous))
+                    report("/PREVIOUS_BLOCK_ID", _missing(ident, previous), path=file.path)
         definition, plan = unit.definition, unit.plan
         if definition is None or plan is None:
             return
@@ -161,7 +165,7 @@ class PreviousOutputMissing(FolderRule):
                 continue
             previous = previous_block(definition, plan, ident, unit.ran)
             if previous and previous not in unit.outputs:
-                report(file.path, "", _missing(ident, previous))
+                report("", _missing(ident, previous), path=file.path)
 
     @staticmethod
     def _has_folder(unit: Unit) -> bool:
@@ -189,7 +193,7 @@ class BlockIdRepeated(FolderRule):
     summary = "Two outputs say that they are of the same block."
     why = "One of them hides the result of another block, which counts as missing."
 
-    def check_unit(self, unit: Unit, report: UnitReport) -> None:
+    def check_unit(self, unit: Unit, report: Report) -> None:
         sharing: dict[str, list[UnitFile]] = {}
         for file in unit.all_outputs:
             ident = file.value.get("blockId") if isinstance(file.value, dict) else None
@@ -203,7 +207,7 @@ class BlockIdRepeated(FolderRule):
                     names = " and ".join(
                         shown(os.path.basename(each.path)) for each in (file, owner) if each is not None
                     )
-                    report(file.path, "/blockId", f"{names} both have the block id {shown(ident)}")
+                    report("/blockId", f"{names} both have the block id {shown(ident)}", path=file.path)
 
     def examples(self) -> Iterator[Example]:
         yield Example(output("a"), output("b"), path=output_path("b"), files={output_path("a"): output("a", "plan")})
@@ -217,10 +221,10 @@ class RejectedPresent(FolderRule):
     summary = "The output folder holds a file that was set aside as unusable."
     why = "The block that wrote it counts as failed; the file shows what was wrong with it."
 
-    def check_unit(self, unit: Unit, report: UnitReport) -> None:
+    def check_unit(self, unit: Unit, report: Report) -> None:
         for path in unit.folder.rejected:
             ident = os.path.basename(path)[len("block-") : -len(f".json{REJECTED_SUFFIX}")]
-            report(path, "", f"the output of {shown(ident)} was set aside as unusable")
+            report("", f"the output of {shown(ident)} was set aside as unusable", path=path)
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -230,13 +234,3 @@ class RejectedPresent(FolderRule):
             files=without(output_path("b")),
             options={"good_path": output_path("b")},
         )
-
-
-RULES = (
-    FolderForeignFile,
-    OutputUnknownNode,
-    OutputGap,
-    PreviousOutputMissing,
-    BlockIdRepeated,
-    RejectedPresent,
-)

@@ -8,10 +8,10 @@ from typing import Any
 from workrail_lint.documents.operations import Replace
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import unsafe
-from workrail_lint.rules.base import Example
+from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.blocks.definition import Transition
 from workrail_lint.systems.blocks.plan import Lanes, nodes_of
-from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, ENGINES, UnitReport
+from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, ENGINES
 from workrail_lint.systems.blocks.rules.folder_files import CHAIN, FolderRule, without
 from workrail_lint.systems.blocks.rules.samples import (
     WORKFLOW_PATH,
@@ -47,7 +47,7 @@ class OutputTimeOrder(FolderRule):
     summary = "A block ended before the one that ran ahead of it."
     why = "Blocks in a row wait for each other; a file older than its predecessor's is left over from another run."
 
-    def check_unit(self, unit: Unit, report: UnitReport) -> None:
+    def check_unit(self, unit: Unit, report: Report) -> None:
         plan = unit.plan
         for ident, file in unit.outputs.items():
             if plan is None or ident not in plan.position:
@@ -57,7 +57,7 @@ class OutputTimeOrder(FolderRule):
             if mine is not None and theirs is not None and mine < theirs:
                 mine_text, their_text = member(unit, ident, "timestamp"), member(unit, str(earlier), "timestamp")
                 text = f"{shown(ident)} ended at {mine_text}, before {shown(earlier)} at {their_text}"
-                report(file.path, "/timestamp", text)
+                report("/timestamp", text, path=file.path)
 
     def examples(self) -> Iterator[Example]:
         early = {**CHAIN[output_path("b")], "timestamp": "2026-03-01T09:00:00Z"}
@@ -97,7 +97,7 @@ class LaneAfterSuccessor(FolderRule):
     summary = "A lane ended after a block that follows its group."
     why = "The fan-in waits for every lane, so that nothing behind the group can end before one of them."
 
-    def check_unit(self, unit: Unit, report: UnitReport) -> None:
+    def check_unit(self, unit: Unit, report: Report) -> None:
         for at, entry in enumerate(unit.plan.entries if unit.plan is not None else ()):
             if not isinstance(entry, Lanes):
                 continue
@@ -106,7 +106,7 @@ class LaneAfterSuccessor(FolderRule):
                 if later is not None:
                     mine, theirs = member(unit, ident, "timestamp"), member(unit, later, "timestamp")
                     text = f"the lane {shown(ident)} ended at {mine}, after {shown(later)} at {theirs}"
-                    report(unit.outputs[ident].path, "/timestamp", text)
+                    report("/timestamp", text, path=unit.outputs[ident].path)
 
     def examples(self) -> Iterator[Example]:
         yield Example(lane("a", 5, "a.py"), lane("a", 2, "a.py"), path=output_path("a"), files=GROUP_FILES)
@@ -134,7 +134,7 @@ class BlockTypeUnexpected(FolderRule):
     fix = "Name the type of the node."
     fix_safety = "unsafe"
 
-    def check_unit(self, unit: Unit, report: UnitReport) -> None:
+    def check_unit(self, unit: Unit, report: Report) -> None:
         known = unit.definition.by_id if unit.definition is not None else {}
         for ident, file in unit.outputs.items():
             expected = known[ident].block_type if ident in known else None
@@ -142,7 +142,7 @@ class BlockTypeUnexpected(FolderRule):
             if expected is not None and is_member(BlockType, found) and found != expected.value:
                 text = f"the block type is {shown(found)}; a {known[ident].type} node gives {shown(expected.value)}"
                 fix = unsafe(f"name it {expected.value}", Replace("/blockType", expected.value))
-                report(file.path, "/blockType", text, fix=fix)
+                report("/blockType", text, path=file.path, fix=fix)
 
     def examples(self) -> Iterator[Example]:
         good = CHAIN[output_path("b")]
@@ -157,7 +157,7 @@ class RanDespiteCondition(FolderRule):
     summary = "A block ran although no transition to it can have held."
     why = "The run did not follow the definition, or the file is left over from another run."
 
-    def check_unit(self, unit: Unit, report: UnitReport) -> None:
+    def check_unit(self, unit: Unit, report: Report) -> None:
         definition = unit.definition
         if definition is None:
             return
@@ -165,7 +165,7 @@ class RanDespiteCondition(FolderRule):
             ways = definition.incoming.get(ident, [])
             if ways and ident not in definition.body_of and not any(_can_hold(unit, found) for found in ways):
                 sources = ", ".join(f"{shown(found.source)} {_ended(unit, found.source)}" for found in ways[:5])
-                report(file.path, "", f"no transition leads to {shown(ident)}: {sources}")
+                report("", f"no transition leads to {shown(ident)}: {sources}", path=file.path)
 
     def examples(self) -> Iterator[Example]:
         nodes = (node("a"), node("b", "coding", "Build it."), node("c", "debugger", "Mend it."))
@@ -197,6 +197,3 @@ def _ended(unit: Unit, ident: str) -> str:
     if status is None:
         return "left no usable output"
     return "failed" if status == OutputStatus.FAILED.value else "did not fail"
-
-
-RULES = (OutputTimeOrder, LaneAfterSuccessor, BlockTypeUnexpected, RanDespiteCondition)

@@ -13,13 +13,13 @@ from workrail_lint.systems.blocks.merging import created, reported
 from workrail_lint.systems.blocks.outputs import discrepancy
 from workrail_lint.systems.blocks.paths import is_allowed, is_below_output, is_rel_path, normalized
 from workrail_lint.systems.blocks.plan import Lanes, Plan
-from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument, BlockRule, UnitReport
+from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument, BlockRule
 from workrail_lint.systems.blocks.rules.environments import patterns_in
 from workrail_lint.systems.blocks.rules.folder_files import CHAIN, FolderRule, without
 from workrail_lint.systems.blocks.rules.folder_outputs import GROUP_FILES
 from workrail_lint.systems.blocks.rules.samples import MOUNT_PATH, TRACE_PATH, lane, mount, output, output_path
 from workrail_lint.systems.blocks.units import Unit, UnitFile
-from workrail_lint.systems.blocks.wording import listed, shown
+from workrail_lint.systems.blocks.wording import shown, shown_list
 
 _LISTS = ("filesModified", "filesCreated")
 # Paths times patterns: no project comes near, and a file made to keep us busy gets no further.
@@ -43,7 +43,7 @@ class RestrictedPath(FolderRule):
     summary = "A block edited a file that no restriction allows."
     why = "Restrictions say what a run may touch; an edit elsewhere is one that nobody agreed to."
 
-    def check_unit(self, unit: Unit, report: UnitReport) -> None:
+    def check_unit(self, unit: Unit, report: Report) -> None:
         known: dict[str, list[str] | None] = {}
         looks = 0
         for ident, file, pointer, path in listed_files(unit):
@@ -56,7 +56,9 @@ class RestrictedPath(FolderRule):
             if looks > _MOST_LOOKS:
                 return
             if not is_allowed(path, patterns):
-                report(file.path, pointer, f"{shown(path)} matches none of the restrictions {listed(patterns)}")
+                report(
+                    pointer, f"{shown(path)} matches none of the restrictions {shown_list(patterns)}", path=file.path
+                )
 
     def examples(self) -> Iterator[Example]:
         files: dict[str, Any] = {**without(_B), MOUNT_PATH: mount(fileRestrictions=["src/**"])}
@@ -80,10 +82,10 @@ class ReadOnlyPath(FolderRule):
     summary = "A block edited a file of a read-only mount."
     why = "Nothing of what it reports can be there: the write was refused, or the mount was not what it should be."
 
-    def check_unit(self, unit: Unit, report: UnitReport) -> None:
+    def check_unit(self, unit: Unit, report: Report) -> None:
         for _, file, pointer, path in listed_files(unit) if unit.is_read_only else ():
             if not is_below_output(path):
-                report(file.path, pointer, f"{shown(path)} can't have been edited: the mount is read-only")
+                report(pointer, f"{shown(path)} can't have been edited: the mount is read-only", path=file.path)
 
     def examples(self) -> Iterator[Example]:
         files: dict[str, Any] = {output_path("r"): output("r", "review"), MOUNT_PATH: mount(readOnly=True)}
@@ -99,7 +101,7 @@ class CreatedTwice(FolderRule):
     summary = "Two blocks in a row both say that they created one file."
     why = "The later one overwrote what was there, or one of the two reports is wrong."
 
-    def check_unit(self, unit: Unit, report: UnitReport) -> None:
+    def check_unit(self, unit: Unit, report: Report) -> None:
         definition, plan = unit.definition, unit.plan
         if definition is None or plan is None:
             return
@@ -114,7 +116,7 @@ class CreatedTwice(FolderRule):
                 before = [maker for maker in makers.get(path, ()) if ways.lead(maker, ident)]
                 if before:
                     text = f"{shown(path)} is created by {shown(ident)}, and was already by {shown(before[-1])}"
-                    report(unit.outputs[ident].path, f"/filesCreated/{places[path]}", text)
+                    report(f"/filesCreated/{places[path]}", text, path=unit.outputs[ident].path)
                 makers.setdefault(path, []).append(ident)
 
     def examples(self) -> Iterator[Example]:
@@ -153,7 +155,7 @@ class SequentialOverlapWithLane(FolderRule):
     summary = "The block right after a group edits a file that a lane edited too."
     why = "That may be its task; but where a merge went wrong, this is the block that repairs it unseen."
 
-    def check_unit(self, unit: Unit, report: UnitReport) -> None:
+    def check_unit(self, unit: Unit, report: Report) -> None:
         plan = unit.plan
         for before, after in _behind_groups(plan) if plan is not None else ():
             file = unit.outputs.get(after)
@@ -164,7 +166,7 @@ class SequentialOverlapWithLane(FolderRule):
                 value = unit.outputs[ident].value if ident in unit.outputs else None
                 for path in reported(value) if isinstance(value, dict) else ():
                     if path in places:
-                        report(file.path, places[path], f"{shown(path)} was edited by the lane {shown(ident)} too")
+                        report(places[path], f"{shown(path)} was edited by the lane {shown(ident)} too", path=file.path)
 
     def examples(self) -> Iterator[Example]:
         files = {path: value for path, value in GROUP_FILES.items() if path != output_path("d")}
@@ -187,15 +189,17 @@ class ListedFileAbsent(FolderRule):
     summary = "A listed file is not in the workspace, or only behind a link that leads out of it (workspace known)."
     why = "The report is not accurate, the file was lost in a merge, or the edit went to a file of somebody else."
 
-    def check_unit(self, unit: Unit, report: UnitReport) -> None:
+    def check_unit(self, unit: Unit, report: Report) -> None:
         for _, file, pointer, path in listed_files(unit) if unit.tree is not None else ():
             if not is_rel_path(path) or is_below_output(path) or unit.tree is None:
                 continue
             link = unit.tree.way_out(path)
             if link is not None:
-                report(file.path, pointer, f"{shown(path)} leads out of the workspace through the link {shown(link)}")
+                report(
+                    pointer, f"{shown(path)} leads out of the workspace through the link {shown(link)}", path=file.path
+                )
             elif not unit.tree.holds(path):
-                report(file.path, pointer, f"{shown(path)} is not in the workspace")
+                report(pointer, f"{shown(path)} is not in the workspace", path=file.path)
 
     def examples(self) -> Iterator[Example]:
         files: dict[str, Any] = {**without(_B), "src/a.py": "x = 1\n"}
@@ -223,8 +227,8 @@ class ReportedNotDetected(BlockRule):
                 continue
             found = discrepancy(output_value, [path for _, path in texts_of(detected)])
             if found is not None:
-                parts = [f"{listed(found.unreported)} changed unreported"] if found.unreported else []
-                parts += [f"{listed(found.unchanged)} did not change"] if found.unchanged else []
+                parts = [f"{shown_list(found.unreported)} changed unreported"] if found.unreported else []
+                parts += [f"{shown_list(found.unchanged)} did not change"] if found.unchanged else []
                 report(f"/steps/{at}/detected", f"{shown(step.get('node'))}: {', '.join(parts)}")
 
     def examples(self) -> Iterator[Example]:
@@ -233,13 +237,3 @@ class ReportedNotDetected(BlockRule):
             return {"steps": [{**step, "synthetic": None, "detected": ["a.py"]}]}
 
         yield Example(trace(), trace("a.py"), path=TRACE_PATH)
-
-
-RULES = (
-    RestrictedPath,
-    ReadOnlyPath,
-    CreatedTwice,
-    SequentialOverlapWithLane,
-    ListedFileAbsent,
-    ReportedNotDetected,
-)

@@ -17,7 +17,7 @@ from workrail_lint.systems.blocks.rules.definition_graph import MOST_CIRCLES, un
 from workrail_lint.systems.blocks.rules.definition_shape import DefinitionRule, meant, written
 from workrail_lint.systems.blocks.rules.samples import WORKFLOW_PATH, control, edge, group, lanes, node, workflow
 from workrail_lint.systems.blocks.vocabulary import MergeStrategy, members
-from workrail_lint.systems.blocks.wording import listed, shown
+from workrail_lint.systems.blocks.wording import shown, shown_list
 
 if TYPE_CHECKING:
     from workrail_lint.documents.structure import Violation
@@ -162,7 +162,8 @@ class GroupCycle(DefinitionRule):
             pointer = involved[0].pointer if involved else "/parallelGroups"
             circle = f"{way((*cycle.ids, cycle.ids[0]))} ({_steps(document.definition, cycle)})"
             report(
-                pointer, f"with the lanes of {listed(item.id for item in involved)} as one there is a circle: {circle}"
+                pointer,
+                f"with the lanes of {shown_list(item.id for item in involved)} as one there is a circle: {circle}",
             )
 
     def examples(self) -> Iterator[Example]:
@@ -291,17 +292,3 @@ class LaneGateIgnored(DefinitionRule):
             workflow(node("a"), plain, parallelGroups=groups),
             path=WORKFLOW_PATH,
         )
-
-
-RULES = (
-    GroupTooSmall,
-    GroupLaneUnknown,
-    GroupLaneDuplicate,
-    GroupOverlap,
-    GroupInternalPath,
-    GroupCycle,
-    MergeStrategyUnknown,
-    ConcatenateWithEditors,
-    GroupHasControl,
-    LaneGateIgnored,
-)

@@ -12,7 +12,7 @@ from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.blocks.definition import texts_of
 from workrail_lint.systems.blocks.documents import BlockKind
 from workrail_lint.systems.blocks.limits import RESTRICTION_CHARACTERS
-from workrail_lint.systems.blocks.rules.base import DECIDED, ENGINES, BlockDocument, BlockRule, UnitReport
+from workrail_lint.systems.blocks.rules.base import DECIDED, ENGINES, BlockDocument, BlockRule
 from workrail_lint.systems.blocks.rules.definition_shape import written
 from workrail_lint.systems.blocks.rules.samples import MOUNT_PATH, WORKFLOW_PATH, mount, workflow
 from workrail_lint.systems.blocks.units import Unit
@@ -98,14 +98,18 @@ class RestrictionDead(MountRule):
     summary = "A restriction matches no file of the workspace (looked at only when the workspace is known)."
     why = "Usually a folder is misspelt, and blocks may edit nothing of what was meant."
 
-    def check_unit(self, unit: Unit, report: UnitReport) -> None:
+    def check_unit(self, unit: Unit, report: Report) -> None:
         if unit.tree is None or unit.mount is None or unit.restrictions is None:
             return
         patterns = [pattern for pattern in unit.restrictions if not js.is_blank(pattern)]
         dead = set(unit.tree.unmatched(patterns)) if patterns else set()
         for at, pattern in texts_of(unit.mount.value.get("fileRestrictions")):
             if pattern in dead:
-                report(unit.mount.path, f"/fileRestrictions/{at}", f"{shown(pattern)} matches no file of the workspace")
+                report(
+                    f"/fileRestrictions/{at}",
+                    f"{shown(pattern)} matches no file of the workspace",
+                    path=unit.mount.path,
+                )
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -125,18 +129,15 @@ class ReadOnlyWithEditors(MountRule):
     summary = "The mount is read-only, though the definition has nodes whose work is to edit files."
     why = "Every dev and devops block of the run will fail or leave its work undone."
 
-    def check_unit(self, unit: Unit, report: UnitReport) -> None:
+    def check_unit(self, unit: Unit, report: Report) -> None:
         if unit.definition is None or unit.mount is None or not unit.is_read_only:
             return
         for node in unit.definition.nodes:
             if node.block_type in (BlockType.DEV, BlockType.DEVOPS):
                 assert node.block_type is not None
                 text = f"nothing may be edited, which is what the {node.block_type.value} node {shown(node.id)} is for"
-                report(unit.mount.path, "/readOnly", text)
+                report("/readOnly", text, path=unit.mount.path)
 
     def examples(self) -> Iterator[Example]:
         flow: dict[str, Any] = {WORKFLOW_PATH: workflow()}
         yield Example(mount(readOnly=True), mount(readOnly=False), path=MOUNT_PATH, files=flow)
-
-
-RULES = (MountSource, RestrictionInvalid, RestrictionDead, ReadOnlyWithEditors)

@@ -198,14 +198,3 @@ class NulCharacter(BlockRule):
     def examples(self) -> Iterator[Example]:
         good = workflow(rules=["Keep it small."])
         yield Example(workflow(rules=["Keep it\0 small."]), good, good, path=WORKFLOW_PATH)
-
-
-RULES = (
-    BlockTypeContradiction,
-    BackendUnsupported,
-    TaskInstructionMissing,
-    TaskInstructionAmbiguous,
-    ListItemBlank,
-    PromptFieldLong,
-    NulCharacter,
-)

@@ -155,6 +155,3 @@ class OutputListsOutputFolder(OutputRule):
     def examples(self) -> Iterator[Example]:
         good = output(filesCreated=["b.py"])
         yield Example(output(filesCreated=["b.py", ".output/block-x.json"]), good, good, path=_FILE)
-
-
-RULES = (OutputPathNotRelative, OutputPathDuplicate, OutputCreatedAndModified, OutputListsOutputFolder)

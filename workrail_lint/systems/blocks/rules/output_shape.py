@@ -392,21 +392,3 @@ def _lists_nothing(value: dict[str, Any]) -> bool:
 
 def _written(value: object) -> str:
     return shown(value) if isinstance(value, str) else shown(js.text(value))
-
-
-RULES = (
-    OutputFieldMissing,
-    OutputFieldType,
-    OutputBlockTypeUnknown,
-    OutputStatusUnknown,
-    OutputLegacyShape,
-    OutputTimestampFormat,
-    OutputTimestampNaive,
-    OutputSummaryLength,
-    OutputPartialEmpty,
-    OutputCompletedEmpty,
-    OutputExtraKey,
-    OutputIdUnsafe,
-    OutputFileName,
-    OutputIdMismatch,
-)

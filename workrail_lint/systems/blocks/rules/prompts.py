@@ -8,11 +8,11 @@ from typing import Any
 from workrail_lint.documents.operations import Respell
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import safe
-from workrail_lint.rules.base import Example
+from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.blocks.definition import Definition
 from workrail_lint.systems.blocks.documents import BlockKind
 from workrail_lint.systems.blocks.prompts import Section, difference, joined, sections, without_revision
-from workrail_lint.systems.blocks.rules.base import CONTRACT, BlockRule, UnitReport
+from workrail_lint.systems.blocks.rules.base import CONTRACT, BlockRule
 from workrail_lint.systems.blocks.rules.environments import patterns_in
 from workrail_lint.systems.blocks.rules.samples import (
     MOUNT_PATH,
@@ -60,7 +60,7 @@ class PromptDiffers(PromptRule):
     fix = "Write the assembled prompt into the record."
     fix_safety = "safe"
 
-    def check_unit(self, unit: Unit, report: UnitReport) -> None:
+    def check_unit(self, unit: Unit, report: Report) -> None:
         for ident, file in unit.prompts.items() if unit.options.prompt_check else ():
             expected = expected_sections(unit, ident)
             if expected is None or not isinstance(file.value, str):
@@ -71,7 +71,7 @@ class PromptDiffers(PromptRule):
                 what = _SAID[found.how].format(where)
                 feedback = file.value[len(without_revision(file.value)) :]
                 fix = safe("write the assembled prompt", Respell(0, len(file.value), joined(expected) + feedback))
-                report(file.path, "", f"{found.how}: {what}", fix=fix)
+                report("", f"{found.how}: {what}", path=file.path, fix=fix)
 
     def examples(self) -> Iterator[Example]:
         flow = workflow(node("plan", config={"outputChecklist": ["A task list"]}))
@@ -99,11 +99,11 @@ class PromptInlinesOutput(PromptRule):
     summary = "A prompt quotes the output of an earlier block."
     why = "Agents read earlier outputs from the output folder; pasted into prompts they bloat every following one."
 
-    def check_unit(self, unit: Unit, report: UnitReport) -> None:
+    def check_unit(self, unit: Unit, report: Report) -> None:
         for ident, file in unit.prompts.items():
             if isinstance(file.value, str):
                 for earlier in _quoted(unit, ident, without_revision(file.value)):
-                    report(file.path, "", f"the prompt holds what the block {shown(earlier)} put into its output")
+                    report("", f"the prompt holds what the block {shown(earlier)} put into its output", path=file.path)
 
     def examples(self) -> Iterator[Example]:
         flow = workflow(node("plan"), node("dev", "coding", "Build it."), edges=[edge("plan", "dev")])
@@ -136,6 +136,3 @@ def _is_before(unit: Unit, earlier: str, ident: str) -> bool:
     if plan is None or earlier not in plan.position or ident not in plan.position:
         return True  # without a plan every other output may be an earlier one
     return plan.position[earlier] < plan.position[ident]
-
-
-RULES = (PromptDiffers, PromptInlinesOutput)

@@ -67,6 +67,3 @@ class WrongRootType(BlockRule):
 
     def examples(self) -> Iterator[Example]:
         yield Example("[]\n", samples.output(), path=samples.output_path())
-
-
-RULES = (UnreadableDocument, DuplicateKey, ByteOrderMark, WrongRootType)

@@ -138,14 +138,3 @@ class OrderDependence(TraceRule):
             {"permutations": [golden("b1", "e1"), golden("a1", "e1")]},
             path=TRACE_PATH,
         )
-
-
-RULES = (
-    LaneNotIsolated,
-    FanInEarly,
-    ConflictEvent,
-    MergeWinner,
-    ConflictNotPaused,
-    LaneIdentity,
-    OrderDependence,
-)

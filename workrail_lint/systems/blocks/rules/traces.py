@@ -159,15 +159,3 @@ class GateOnFailure(TraceRule):
             events(*start, ("node_completed", "p"), gate),
             path=TRACE_PATH,
         )
-
-
-RULES = (
-    OutputFolderLate,
-    StartedEarly,
-    SyntheticMissing,
-    EnvStale,
-    MemoryDependence,
-    RevisionLimit,
-    RetryLimit,
-    GateOnFailure,
-)

@@ -178,13 +178,3 @@ def _verify(item: dict[str, Any], at: str) -> Fix | None:
     else:
         return None
     return unsafe("write verify instead", first, *(Remove(f"{at}/{name}") for name in others))
-
-
-RULES = (
-    AcceptanceEmpty,
-    AcceptanceFieldMissing,
-    AcceptanceIdFormat,
-    AcceptanceIdDuplicate,
-    AcceptanceVerifyType,
-    AcceptanceLegacyKey,
-)

@@ -7,9 +7,10 @@ JSON, YAML or Markdown can hold, and has to look before it takes something for w
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from workrail_lint.documents.pointer import child
+from workrail_lint.rules.base import Report as Report
 from workrail_lint.rules.base import Rule
 from workrail_lint.systems.team import machine
 from workrail_lint.systems.team.documents import Exchange, Place, TeamKind, exchange_of
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from workrail_lint.documents.jsonl_reader import JsonlDocument
     from workrail_lint.documents.markdown_reader import MarkdownDocument
     from workrail_lint.documents.yaml_reader import YamlDocument
-    from workrail_lint.findings import Fix, Severity
     from workrail_lint.systems.team.sections import Sections
     from workrail_lint.systems.team.session import Session
     from workrail_lint.systems.team.trace import Trace
@@ -40,23 +40,6 @@ if TYPE_CHECKING:
 # Where a rule comes from. What was decided because the contract is silent is lowered by the lenient profile.
 FIXED = "fixed by the team contract"
 DECIDED = "decided for this product where the team contract is silent"
-
-
-class Report(Protocol):
-    """How a rule speaks: where, what, and optionally how to mend it."""
-
-    def __call__(
-        self,
-        pointer: str,
-        message: str,
-        *,
-        fix: Fix | None = None,
-        on_name: bool = False,
-        severity: Severity | None = None,
-        at: tuple[int, int] | None = None,
-        path: str | None = None,
-    ) -> None:
-        """`at` are offsets of a place that no pointer names; `path` another file than the one looked at."""
 
 
 class Document:

@@ -324,14 +324,3 @@ def _planned_context(session: Session, ident: object) -> list[str]:
         if task.get("id") == ident:
             return strings_of(task.get("context_files"))
     return []
-
-
-RULES = (
-    ContextFileRequired,
-    ContextFileUnqualified,
-    ContextFileForeign,
-    ContextFileAbsent,
-    InputTaskUnknown,
-    GateNotPassed,
-    DesignSpecUnused,
-)

@@ -424,23 +424,3 @@ class StateContextIsGate(TeamRule):
             samples.status("PLAN", samples.decision(state_context="DESIGN")),
             path=samples.STATUS,
         )
-
-
-RULES = (
-    DecisionIdFormat,
-    DecisionIdDuplicate,
-    DecisionIdOrder,
-    DecisionIdGap,
-    DecisionIdPadded,
-    DecisionFieldMissing,
-    DecisionStatusUnknown,
-    PendingNotBlank,
-    AnsweredWithoutAnswer,
-    TerminalWithoutTime,
-    ClosedWithoutReason,
-    ResolvedBeforeAsked,
-    StateContextUnknown,
-    StateContextNotReturnable,
-    StateContextGateMismatch,
-    StateContextIsGate,
-)

@@ -367,19 +367,3 @@ class GateInLean(TeamRule):
             path=samples.STATUS,
             options={"team-mode": "lean"},
         )
-
-
-RULES = (
-    ApprovalAnswerInvalid,
-    ApprovalPrefixRunOn,
-    StrategyNotCanonical,
-    GateDecisionSkipped,
-    GateCancelledNotBlocked,
-    PendingOutsideUserState,
-    UserStateWithoutDecision,
-    SecurityAutoCancelled,
-    VisitContextMixed,
-    ApprovalWithOpenCorrection,
-    ChangeRequestNotQueued,
-    GateInLean,
-)

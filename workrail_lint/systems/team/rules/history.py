@@ -225,15 +225,3 @@ class HistoryRepeated(TeamRule):
     def examples(self) -> Iterator[Example]:
         line = samples.history()
         yield Example(line + line, line, path=samples.HISTORY)
-
-
-RULES = (
-    HistoryLineInvalid,
-    HistoryFieldMissing,
-    HistoryWrongDecision,
-    HistoryAnswerPrefix,
-    HistoryTimeOrder,
-    HistoryRewritten,
-    HistoryBlankLine,
-    HistoryRepeated,
-)

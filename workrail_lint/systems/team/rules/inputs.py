@@ -410,19 +410,3 @@ class FinalReviewGoal(TeamRule):
             samples.agent_input(samples.given("meta", goal=FINAL_REVIEW_GOAL[Strategy.PER_BATCH], **review)),
             path=samples.exchange("Reviewer", "meta"),
         )
-
-
-RULES = (
-    InputFieldMissing,
-    InputEnum,
-    InputTaskId,
-    ChangedFilesMissing,
-    ChangedFilesUnexpected,
-    RenameWithoutOldPath,
-    OldPathWithoutRename,
-    InputCheckPrefix,
-    LeanFlagPlace,
-    ChangedPathInSession,
-    ToolUnknown,
-    FinalReviewGoal,
-)

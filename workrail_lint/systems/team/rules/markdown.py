@@ -278,17 +278,3 @@ class ArchitectureInLean(TeamRule):
             files=samples.lean_session(),
             options={"good_path": ".agents-work/2026-03-02_other-work/architecture.md"},
         )
-
-
-RULES = (
-    SpecSectionMissing,
-    ArchitectureSectionMissing,
-    SectionEmpty,
-    AdvisedSectionMissing,
-    ReportSectionMissing,
-    SideSectionMissing,
-    SideFileName,
-    SpecItemCount,
-    SpecAcceptanceUnmapped,
-    ArchitectureInLean,
-)

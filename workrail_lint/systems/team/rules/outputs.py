@@ -374,19 +374,3 @@ class DoneClaimContradiction(TeamRule):
             samples.agent_output("FAIL"),
             path=samples.exchange("Coder", side="output"),
         )
-
-
-RULES = (
-    OutputNotJsonOnly,
-    OutputFieldMissing,
-    OutputStatusUnknown,
-    OutputStatusNotForRole,
-    OutputAgentName,
-    OutputTaskSame,
-    OutputSummaryLength,
-    OutputArtifactType,
-    OutputArtifactMissing,
-    OutputArtifactUnknown,
-    BlockedWithoutDetail,
-    DoneClaimContradiction,
-)

@@ -306,18 +306,3 @@ class NotInitialStatus(TeamRule):
             path=samples.TASKS,
             files=samples.session({samples.TASKS: ..., samples.STATUS: samples.status("PLAN", samples.approved())}),
         )
-
-
-RULES = (
-    TasksEmpty,
-    NoCompleteTask,
-    TaskIdDuplicate,
-    DependencyUnknown,
-    DependencyCycle,
-    StartedBeforeDependencies,
-    CompletedEarly,
-    LeanTaskCount,
-    ProjectShape,
-    NoTestOrDocsTask,
-    NotInitialStatus,
-)

@@ -179,6 +179,3 @@ class PlanTerminal(TeamRule):
             samples.dispatch_plan("BLOCKED", blockers=[{"blocker": "subagent_failure", "detail": "Coder timed out"}]),
             path=samples.PLAN,
         )
-
-
-RULES = (PlanFieldMissing, PlanDispatchCount, PlanDispatchInUserState, PlanAgentInvalid, PlanTerminal)

@@ -129,6 +129,3 @@ class FixStateWithoutCount(TeamRule):
             path=samples.STATUS,
             files=samples.session({samples.STATUS: ...}),
         )
-
-
-RULES = (DoneWithOpenTask, DoneWithPending, StateTaskInconsistent, FixStateWithoutCount)

@@ -200,14 +200,3 @@ class MachinePath(TeamRule):
                 samples.agent_output(artifacts=samples.coded(files_changed=["src/a.py"])),
                 path=samples.exchange("Coder", side="output"),
             )
-
-
-RULES = (
-    UnreadableDocument,
-    DuplicateKey,
-    ByteOrderMark,
-    WrongRootType,
-    YamlFeature,
-    PlaceholderLeft,
-    MachinePath,
-)

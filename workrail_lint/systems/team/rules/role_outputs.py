@@ -329,15 +329,3 @@ class WriteOutsideRole(TeamRule):
         good = output(f"{samples.FOLDER}/design-specs/design-spec-form.md")
         for bad in ("src/ui.css", "../../etc/passwd", ".agents-work/2025-12-01_old-work/spec.md"):
             yield Example(output(bad), good, path=samples.exchange("Designer", "meta", "output"))
-
-
-RULES = (
-    SecurityStatusMismatch,
-    ReviewStatusMismatch,
-    ReviewVerdictMismatch,
-    QaFailuresIgnored,
-    CoderSkipsReview,
-    DesignSpecDelivery,
-    ResearchOptions,
-    WriteOutsideRole,
-)

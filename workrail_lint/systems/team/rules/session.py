@@ -353,18 +353,3 @@ def _is_known(file: str) -> bool:
     if kind in SIDE_FOLDERS.values():
         return folder in SIDE_FOLDERS
     return kind is not TeamKind.SESSION
-
-
-RULES = (
-    SessionNameMismatch,
-    SessionArtifactMissing,
-    RetryTaskUnknown,
-    HistoryMissing,
-    HistoryLastMismatch,
-    HistoryOrphan,
-    AcceptanceReferenceUnknown,
-    AcceptanceUncovered,
-    GateBypassed,
-    ContextPathDangling,
-    StrayFile,
-)

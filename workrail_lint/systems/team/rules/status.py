@@ -333,20 +333,3 @@ class ReleaseOnRed(TeamRule):
             samples.status("DONE", last_ci_result="green"),
             path=samples.STATUS,
         )
-
-
-RULES = (
-    StatusFieldMissing,
-    StatusStateUnknown,
-    SessionNameFormat,
-    SessionSlugLength,
-    StatusFieldType,
-    TimestampFormat,
-    TimestampNaive,
-    StatusHoldsTaskState,
-    LastUpdateStale,
-    BlockedWithoutReason,
-    BlockerSlugUnknown,
-    CiResultUnknown,
-    ReleaseOnRed,
-)

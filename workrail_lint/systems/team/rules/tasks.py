@@ -361,19 +361,3 @@ class ListExpected(TeamRule):
         good = samples.tasks(samples.task(done_when=["works"])).replace("[works]", '["works"]')
         yield Example(good.replace('["works"]', "works"), good, good, path=samples.TASKS)
         yield Example(good.replace('["works"]', "{a: b}"), good, path=samples.TASKS)
-
-
-RULES = (
-    TaskFieldMissing,
-    TaskPlanFieldMissing,
-    TaskAdvisedFieldMissing,
-    TaskIdFormat,
-    TaskStatusUnknown,
-    TaskTypeUnknown,
-    CheckPrefix,
-    CheckIsMapping,
-    RiskFlagUnknown,
-    RiskNoneMixed,
-    TaskLegacyKey,
-    ListExpected,
-)

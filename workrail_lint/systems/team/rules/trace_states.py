@@ -362,15 +362,3 @@ class DecisionTriggerIgnored(TeamRule):
             at(loop, "reply", agent="Security", status="NEEDS_DECISION"),
         ]
         yield Example(trace(*asked, enter("FIX_SECURITY")), trace(*asked, enter("ASK_USER")), path=TRACE)
-
-
-RULES = (
-    IllegalTransition,
-    AskBeforePersist,
-    LeaveBeforeVerify,
-    ReaskBudget,
-    WriteRetryBudget,
-    DispatchRetryBudget,
-    RepairBudget,
-    DecisionTriggerIgnored,
-)

@@ -395,19 +395,3 @@ class ForeignDecisionWrite(TeamRule):
             return trace(enter("INTAKE"), at("INTAKE", "write", file="status.json", set=["UD-1=answered"], **by))
 
         yield Example(wrote(by="SpecAgent"), wrote(), path=TRACE)
-
-
-RULES = (
-    CorrectionDispatchedTwice,
-    RoleBoundary,
-    CoderSetCompleted,
-    PromotedWithoutGates,
-    CoreAgentNotRun,
-    FinalReviewCount,
-    StrategyNotReread,
-    LeanAgentForbidden,
-    ReviewerSkipped,
-    PreviousSessionTouched,
-    DispatchMessageIncomplete,
-    ForeignDecisionWrite,
-)

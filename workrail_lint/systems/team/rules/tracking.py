@@ -240,15 +240,3 @@ class CorrectionDispatchPartial(TeamRule):
             samples.status("APPROVE_DESIGN", gate_tracking=samples.correction("dispatched")),
             path=samples.STATUS,
         )
-
-
-RULES = (
-    RetryCountRange,
-    RetryLoopUnknown,
-    RetryKeyFormat,
-    RuntimeFlagsShape,
-    GateTrackingShape,
-    CorrectionStatusUnknown,
-    CorrectionDispatchMissing,
-    CorrectionDispatchPartial,
-)

@@ -13,13 +13,13 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from workrail_lint.base.canonical import canonical_hash
+from workrail_lint.systems.schemas import shipped_packs
 from workrail_lint.systems.workrail.catalog.phase import CatalogPhase
 from workrail_lint.systems.workrail.catalog.routine import Routine
 
 PromptValue = str | list[dict[str, str]]
 CORE_FILE = "core.json"
 # Contract packs of the other document systems. They are part of the core catalog, but few workflows ask for one.
-_PACK_FILES = ("team/packs.json", "blocks/packs.json")
 # Member order of a catalog document as it is written.
 MEMBERS = (
     "catalogFormat",
@@ -216,17 +216,7 @@ def load_core() -> Catalog:
     path = os.path.join(os.path.dirname(__file__), CORE_FILE)
     with open(path, "rb") as file:
         document = json.loads(file.read())
-    return Catalog(document, document["digest"], further_packs)
-
-
-def further_packs() -> list[dict[str, Any]]:
-    """The contract packs that the other document systems bring, as catalog entries."""
-    systems = os.path.dirname(os.path.dirname(os.path.dirname(__file__)))
-    entries: list[dict[str, Any]] = []
-    for name in _PACK_FILES:
-        with open(os.path.join(systems, name), "rb") as file:
-            entries += json.loads(file.read())
-    return entries
+    return Catalog(document, document["digest"], shipped_packs)
 
 
 def by_id(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from workrail_lint.base import js
 from workrail_lint.base.canonical import CanonicalError
+from workrail_lint.base.js import type_name
 from workrail_lint.base.result import Err
 from workrail_lint.base.wording import counted
 from workrail_lint.documents import pointer as pointers
@@ -22,7 +23,7 @@ from workrail_lint.systems.workrail.catalog.contracts import validate_artifact
 from workrail_lint.systems.workrail.catalog.pack_schema import schema_problems
 from workrail_lint.systems.workrail.catalog.reading import finding
 from workrail_lint.systems.workrail.catalog.routine import admit
-from workrail_lint.systems.workrail.catalog.shape import Violation, type_name, violations
+from workrail_lint.systems.workrail.catalog.shape import Violation, violations
 
 LISTS = ("features", "refs", "routines", "contracts", "capabilities")
 Entry = dict[str, Any]

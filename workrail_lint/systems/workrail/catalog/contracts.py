@@ -13,6 +13,7 @@ from typing import Any
 
 from workrail_lint.base import js
 from workrail_lint.base.ecma_regex import compile_pattern
+from workrail_lint.base.js import type_name
 from workrail_lint.base.result import Ok
 from workrail_lint.systems.workrail.catalog.shape import (
     Path,
@@ -21,7 +22,6 @@ from workrail_lint.systems.workrail.catalog.shape import (
     has_type,
     is_closed,
     search,
-    type_name,
     violations,
 )
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from workrail_lint.base.ecma_regex import compile_pattern
+from workrail_lint.base.js import type_name
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.systems.workrail.catalog.shape import LENGTH_UNITS, OBJECT_MODES, TYPES, Path, has_type, type_name
+from workrail_lint.systems.workrail.catalog.shape import LENGTH_UNITS, OBJECT_MODES, TYPES, Path, has_type
 
 # Checking an artifact recurses as deep as its schema does.
 _MAX_DEPTH = 100

@@ -48,25 +48,10 @@ def violations(schema: Schema, value: object, matches: Matcher | None = None) ->
     return walk.found
 
 
-def type_name(value: object) -> str:
-    """The JSON type of a value, in JSON's words."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, str):
-        return "string"
-    if isinstance(value, int | float):
-        return "number"
-    if isinstance(value, dict):
-        return "object"
-    return "array" if isinstance(value, list) else type(value).__name__
-
-
 def has_type(name: str, value: object) -> bool:
     """Whether a value is of a JSON Schema type; an integer is a number without a fraction, `1.0` too."""
     if name != "integer":
-        return type_name(value) == name
+        return js.type_name(value) == name
     return type(value) is int or (isinstance(value, float) and value.is_integer())
 
 

@@ -96,12 +96,12 @@ FEATURE_CONFIGS: dict[str, dict[str, tuple[str, ...]]] = {
 }
 
 
-def quoted(text: str) -> str:
+def code_span(text: str) -> str:
     """What an author wrote, inside a message of one line."""
     line = "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in " ".join(text.split()))
     return f"`{line if len(line) <= SHOWN else line[:SHOWN] + '…'}`"
 
 
-def listed(names: tuple[str, ...]) -> str:
+def code_list(names: tuple[str, ...]) -> str:
     """Names as part of a sentence."""
     return ", ".join(f"`{name}`" for name in names)

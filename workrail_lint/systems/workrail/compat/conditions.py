@@ -13,8 +13,8 @@ from workrail_lint.systems.workrail.compat.codes import (
     CONTINUE_WHEN,
     CONTINUE_WHEN_STOP,
     LOOP_CONTROL,
-    listed,
-    quoted,
+    code_list,
+    code_span,
 )
 from workrail_lint.systems.workrail.compat.draft import Draft
 from workrail_lint.systems.workrail.compat.frames import Frame
@@ -59,7 +59,7 @@ class NamedConditions:
                 self._refuse(
                     draft,
                     pointers.child(pointer, "id"),
-                    f"two conditions have the id {quoted(condition['id'])}; remove or rename one",
+                    f"two conditions have the id {code_span(condition['id'])}; remove or rename one",
                 )
                 continue
             self._by_id[condition["id"]] = condition
@@ -102,14 +102,14 @@ def _problem(condition: object) -> tuple[str | None, str] | None:
         return _member(condition, "id"), "a condition needs an `id` by which loops can name it"
     if kind not in CONDITION_KINDS:
         return _member(condition, "kind"), (
-            f"the kind of condition {quoted(identifier)} is not known; use one of {listed(CONDITION_KINDS)}"
+            f"the kind of condition {code_span(identifier)} is not known; use one of {code_list(CONDITION_KINDS)}"
         )
     known = ("id", "kind", "continueWhen") if kind == "loop_control" else ("id", "kind")
     for name in condition:
         if name not in known:
-            return name, f"a condition of kind `{kind}` has no member {quoted(name)}; remove it"
+            return name, f"a condition of kind `{kind}` has no member {code_span(name)}; remove it"
     if "continueWhen" in condition and condition["continueWhen"] not in CONTINUE_WHEN:
-        return "continueWhen", f"`continueWhen` is one of {listed(CONTINUE_WHEN)}"
+        return "continueWhen", f"`continueWhen` is one of {code_list(CONTINUE_WHEN)}"
     return None
 
 
@@ -163,7 +163,7 @@ def _resolve(
             draft.refuse(
                 CONDITION_REF.name,
                 pointers.child(origin, "conditionId"),
-                f"no condition has the id {quoted(condition_id)}; declare it in `conditions` or name a declared one",
+                f"no condition has the id {code_span(condition_id)}; declare it in `conditions` or name a declared one",
                 keeps=origin,
             )
         return None
@@ -177,8 +177,8 @@ def _resolve(
         draft.refuse(
             CONTINUE_WHEN_STOP.name,
             origin,
-            f"condition {quoted(condition_id)} goes on when the decision is `stop`, but a loop always goes on when it "
-            f"is `continue`; {CONTINUE_WHEN_STOP.instead}",
+            f"condition {code_span(condition_id)} goes on when the decision is `stop`, but a loop always goes on when "
+            f"it is `continue`; {CONTINUE_WHEN_STOP.instead}",
         )
         return None
     source = {"kind": "artifact_contract", "contractRef": LOOP_CONTROL}

@@ -22,8 +22,8 @@ from workrail_lint.systems.workrail.compat.codes import (
     FEATURE_CONFIGS,
     FEATURE_SUBAGENTS,
     VERSION_MISSING,
-    listed,
-    quoted,
+    code_list,
+    code_span,
 )
 from workrail_lint.systems.workrail.compat.draft import Draft
 from workrail_lint.systems.workrail.compat.frames import Frame, Shape
@@ -111,7 +111,7 @@ def _document_kind(draft: Draft) -> None:
         return
     if kind not in DOCUMENT_KINDS:
         draft.refuse(
-            EXTENSION_CONTRACT.name, origin, f"`kind` is one of {listed(DOCUMENT_KINDS)}; correct or remove it"
+            EXTENSION_CONTRACT.name, origin, f"`kind` is one of {code_list(DOCUMENT_KINDS)}; correct or remove it"
         )
     elif _drops(draft, origin, "kind", kind):
         draft.side.kind = kind
@@ -160,15 +160,15 @@ def _are_capabilities(draft: Draft, wanted: object, origin: str) -> bool:
         draft.refuse(
             CAPABILITIES.name,
             origin,
-            f"`capabilities` must be an object of {listed(CAPABILITY_NAMES)} to {listed(CAPABILITY_LEVELS)}",
+            f"`capabilities` must be an object of {code_list(CAPABILITY_NAMES)} to {code_list(CAPABILITY_LEVELS)}",
         )
         return False
     sound = True
     for name, level in wanted.items():
         if name not in CAPABILITY_NAMES:
-            problem = f"the capability {quoted(name)} is not known; use {listed(CAPABILITY_NAMES)}"
+            problem = f"the capability {code_span(name)} is not known; use {code_list(CAPABILITY_NAMES)}"
         elif level not in CAPABILITY_LEVELS:
-            problem = f"the level of the capability `{name}` is one of {listed(CAPABILITY_LEVELS)}"
+            problem = f"the level of the capability `{name}` is one of {code_list(CAPABILITY_LEVELS)}"
         else:
             continue
         sound = False
@@ -212,20 +212,20 @@ def _is_config(draft: Draft, feature: str, config: object, origin: str) -> bool:
     place = f"{origin}/config"
     problems: list[tuple[str, str]] = []
     if feature not in FEATURE_CONFIGS:
-        problems.append((place, f"the feature {quoted(feature)} takes no configuration; write its id as a string"))
+        problems.append((place, f"the feature {code_span(feature)} takes no configuration; write its id as a string"))
     elif not isinstance(config, dict):
         problems.append((place, f"the configuration of `{feature}` must be an object"))
     else:
         members = FEATURE_CONFIGS[feature]
         for name, value in config.items():
             if name not in members:
-                known = listed(tuple(members)) or "none"
+                known = code_list(tuple(members)) or "none"
                 problems.append(
-                    (pointers.child(place, name), f"`{feature}` has no setting {quoted(name)}; it has {known}")
+                    (pointers.child(place, name), f"`{feature}` has no setting {code_span(name)}; it has {known}")
                 )
             elif value not in members[name]:
                 problems.append(
-                    (pointers.child(place, name), f"`{name}` of `{feature}` is one of {listed(members[name])}")
+                    (pointers.child(place, name), f"`{name}` of `{feature}` is one of {code_list(members[name])}")
                 )
     for pointer, message in problems:
         draft.refuse(FEATURE_CONFIG_NOT_ALLOWED, pointer, message, keeps=origin, phase=Phase.LINT)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.nodes import (
     Node,
@@ -13,9 +14,7 @@ from workrail_lint.systems.workrail.compiler.nodes import (
     Step,
     compile_error,
     did_you_mean,
-    listed,
     map_steps,
-    one_line,
     step_label,
 )
 
@@ -149,14 +148,14 @@ def _resolve_blocks(blocks: Step, resolve: Any) -> Step:
 def _unknown(node: Node, unknown: _UnknownSlot, declared: dict[str, str]) -> Finding:
     slot = unknown.slot
     hint, details = did_you_mean(slot, declared)
-    known = f"Declared slots: {listed(declared)}" if declared else "The workflow declares no extension points"
+    known = f"Declared slots: {name_list(declared)}" if declared else "The workflow declares no extension points"
     from_template = node.origin is not None and node.origin.source == "template"
     return compile_error(
         "UNKNOWN_BINDING_SLOT",
         "binding-slot-undeclared",
         "C2",
         node,
-        f"{step_label(node)}: unknown binding slot {one_line(slot)}.{hint} {known}",
+        f"{step_label(node)}: unknown binding slot {quoted(slot)}.{hint} {known}",
         node.place if from_template else f"{node.pointer}/{unknown.part}",
         details={"slot": slot, **details},
     )

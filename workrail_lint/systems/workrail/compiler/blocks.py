@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base import js
+from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.nodes import (
     Injection,
@@ -17,9 +18,7 @@ from workrail_lint.systems.workrail.compiler.nodes import (
     Step,
     compile_error,
     did_you_mean,
-    listed,
     map_steps,
-    one_line,
     step_label,
 )
 
@@ -169,7 +168,7 @@ def _over_budget(node: Node, blocks: Step) -> Finding | None:
         return None
     size, ref = max((value.largest_ref for value in rich), default=(0, ""))
     if size > MAX_REF_BYTES:
-        return _budget_error(node, f"ref {one_line(ref)} has {size} bytes, over {MAX_REF_BYTES}")
+        return _budget_error(node, f"ref {quoted(ref)} has {size} bytes, over {MAX_REF_BYTES}")
     total = sum(value.injected_bytes for value in rich)
     if total > MAX_INJECTED_BYTES:
         return _budget_error(node, f"{total} bytes of feature and ref text are injected, over {MAX_INJECTED_BYTES}")
@@ -267,7 +266,7 @@ def _unknown_feature(ident: str, index: int, catalog: Catalog) -> Finding:
         "feature-unknown",
         "C3",
         None,
-        f"Unknown feature {one_line(ident)}.{hint} Known features: {listed(catalog.features)}",
+        f"Unknown feature {quoted(ident)}.{hint} Known features: {name_list(catalog.features)}",
         f"/features/{index}",
         details=details,
     )
@@ -280,7 +279,7 @@ def _unknown_ref(node: Node, place: str, ref: object, catalog: Catalog) -> Findi
         "ref-unknown",
         "C4",
         node,
-        f"{step_label(node)}: unknown ref {one_line(ref)}.{hint} Known refs: {listed(catalog.refs)}",
+        f"{step_label(node)}: unknown ref {quoted(ref)}.{hint} Known refs: {name_list(catalog.refs)}",
         f"{node.pointer}/promptBlocks/{place}/refId",
         details=details,
     )
@@ -292,7 +291,7 @@ def _broken_feature(unknown: _UnknownRef, catalog: Catalog) -> Finding:
         "ref-unknown",
         "C4",
         None,
-        f"A feature of catalog {one_line(catalog.catalog_id)} uses the unknown ref {one_line(unknown.ref)}",
+        f"A feature of catalog {quoted(catalog.catalog_id)} uses the unknown ref {quoted(unknown.ref)}",
         "/features",
     )
 

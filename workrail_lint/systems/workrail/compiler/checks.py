@@ -6,17 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint.base import js
+from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.findings import Finding
-from workrail_lint.systems.workrail.compiler.nodes import (
-    Node,
-    Nodes,
-    compile_error,
-    did_you_mean,
-    listed,
-    one_line,
-    step_label,
-    walk,
-)
+from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, compile_error, did_you_mean, step_label, walk
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.catalog.catalog import Catalog
@@ -39,8 +31,8 @@ def check_contracts(nodes: Nodes, catalog: Catalog) -> list[Finding]:
                 "contract-unknown",
                 "C9" if node.loop_id is None else "C11",
                 node,
-                f"{step_label(node)}: unknown contract {one_line(ref)}.{hint} "
-                f"Known contracts: {listed(catalog.contracts)}",
+                f"{step_label(node)}: unknown contract {quoted(ref)}.{hint} "
+                f"Known contracts: {name_list(catalog.contracts)}",
                 _contract_pointer(node),
                 details=details,
             )
@@ -126,7 +118,7 @@ def assessment_problems(node: Node, levels: Levels) -> Iterator[AssessmentProble
             yield AssessmentProblem(
                 "UNKNOWN_ASSESSMENT_REF",
                 "assessment-ref-unknown" if levels else "assessment-ref-none-declared",
-                f"{label}: unknown assessment {one_line(ref)}.{hint} Declared assessments: {listed(levels)}",
+                f"{label}: unknown assessment {quoted(ref)}.{hint} Declared assessments: {name_list(levels)}",
                 f"assessmentRefs/{index}",
                 details,
             )
@@ -163,19 +155,19 @@ def _consequence_problems(
         yield AssessmentProblem(
             "CONSEQUENCE_FOR_UNKNOWN_ASSESSMENT",
             "consequence-for-unknown",
-            f"{label}: forAssessment {one_line(scope)} is not among the step's assessmentRefs ({listed(refs)}).{hint}",
+            f"{label}: forAssessment {quoted(scope)} is not among the step's assessmentRefs ({name_list(refs)}).{hint}",
             f"{part}/when/forAssessment",
             details,
         )
         return
     known = sorted({name for ref in ([scope] if isinstance(scope, str) else refs) for name in levels.get(ref, ())})
     if isinstance(level, str) and level not in known:
-        named = f"assessment {one_line(scope)}" if isinstance(scope, str) else "any referenced assessment"
+        named = f"assessment {quoted(scope)}" if isinstance(scope, str) else "any referenced assessment"
         hint, details = did_you_mean(level, known)
         yield AssessmentProblem(
             "CONSEQUENCE_UNKNOWN_LEVEL",
             "consequence-level-unknown",
-            f"{label}: level {one_line(level)} is not declared by {named}.{hint} Declared levels: {listed(known)}",
+            f"{label}: level {quoted(level)} is not declared by {named}.{hint} Declared levels: {name_list(known)}",
             f"{part}/when/anyEqualsLevel",
             details,
         )
@@ -184,17 +176,17 @@ def _consequence_problems(
         yield AssessmentProblem(
             "CONSEQUENCE_UNSUPPORTED_EFFECT",
             "schema-enum",
-            f"{label}: unsupported effect {one_line(effect.get('kind'))}; the only effect is {FOLLOWUP}",
+            f"{label}: unsupported effect {quoted(effect.get('kind'))}; the only effect is {FOLLOWUP}",
             f"{part}/effect/kind",
             {},
         )
     pair = (js.text(level), js.text(scope))
     if pair in seen:
-        scoped = f"for assessment {one_line(scope)}" if scope else "without forAssessment"
+        scoped = f"for assessment {quoted(scope)}" if scope else "without forAssessment"
         yield AssessmentProblem(
             "CONSEQUENCE_DUPLICATE_TRIGGER",
             "consequence-duplicate-trigger",
-            f"{label}: two consequences trigger on level {one_line(level)} {scoped}; "
+            f"{label}: two consequences trigger on level {quoted(level)} {scoped}; "
             "their events would carry identical dedupe keys",
             f"{part}/when",
             {},

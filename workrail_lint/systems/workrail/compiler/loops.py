@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Finding
-from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, compile_error, did_you_mean, one_line
+from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, compile_error, did_you_mean
 
 LOOP_CONTROL = "wr.contracts.loop_control"
 
@@ -65,8 +66,8 @@ def _inline_body(node: Node, index: LoopIndex, workflow_id: str, errors: list[Fi
                     "step-id-collision",
                     "C11",
                     inner,
-                    f"Loop {one_line(node.id)}: the body step id {one_line(inner.id)} is already used in workflow "
-                    f"{one_line(workflow_id)}",
+                    f"Loop {quoted(node.id)}: the body step id {quoted(inner.id)} is already used in workflow "
+                    f"{quoted(workflow_id)}",
                     f"{inner.pointer}/id" if inner.origin is None else inner.place,
                 )
             )
@@ -82,7 +83,7 @@ def _referenced_body(node: Node, index: LoopIndex, errors: list[Finding]) -> Nod
     target = index.by_id.get(body_id)
     if target is None and body_id in index.caller_ids:
         message = (
-            f"Loop {one_line(node.id)}: the body names the template call {one_line(body_id)}, whose id is gone once it "
+            f"Loop {quoted(node.id)}: the body names the template call {quoted(body_id)}, whose id is gone once it "
             "is expanded; put the call inline in the loop's body"
         )
         errors.append(compile_error("LOOP_BODY_MISSING", "loop-body-ref-template", "C11", node, message, pointer))
@@ -95,7 +96,7 @@ def _referenced_body(node: Node, index: LoopIndex, errors: list[Finding]) -> Nod
                 "loop-body-missing-step",
                 "C11",
                 node,
-                f"Loop {one_line(node.id)}: the body names the step {one_line(body_id)}, which does not exist at the "
+                f"Loop {quoted(node.id)}: the body names the step {quoted(body_id)}, which does not exist at the "
                 f"top level once templates are expanded.{hint}",
                 pointer,
                 details=details,
@@ -122,7 +123,7 @@ def _nested(node: Node, inner_id: str, pointer: str) -> Finding:
         "loop-nested",
         "C11",
         node,
-        f"Loop {one_line(node.id)}: contains the loop {one_line(inner_id)}; loops can't be nested",
+        f"Loop {quoted(node.id)}: contains the loop {quoted(inner_id)}; loops can't be nested",
         pointer,
     )
 

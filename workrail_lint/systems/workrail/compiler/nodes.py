@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from workrail_lint.base.suggest import nearest_id
+from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Finding, Phase, Severity
 
 Step = dict[str, Any]
-_LISTED = 30
 
 
 class Injection:
@@ -157,26 +157,12 @@ def rendered_steps(nodes: Nodes) -> list[Step]:
     ]
 
 
-def one_line(text: object) -> str:
-    """Author text inside a message: quoted, on one line, with control characters visible."""
-    shown = "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in str(text))
-    return f"'{shown}'"
-
-
-def listed(names: Iterable[object]) -> str:
-    """Known names inside a message; of very many only the first, or each of many findings would repeat them all."""
-    known = list(names)
-    shown = [one_line(name)[1:-1] for name in known[:_LISTED]]
-    more = f" and {len(known) - _LISTED} more" if len(known) > _LISTED else ""
-    return f"{', '.join(shown)}{more}" if shown else "(none)"
-
-
 def did_you_mean(name: str, known: Iterable[object]) -> tuple[str, dict[str, object]]:
     """The sentence and the details that suggest the nearest known id."""
     found = nearest_id(name, map(str, known))
     if found is None:
         return "", {}
-    return f" Did you mean {one_line(found)}?", {"suggestion": found}
+    return f" Did you mean {quoted(found)}?", {"suggestion": found}
 
 
 def compile_error(
@@ -203,10 +189,10 @@ def compile_error(
 
 def step_label(node: Node) -> str:
     """How a message starts: the step, and the loop when it stands in one."""
-    inside = f" (in loop {one_line(node.loop_id)})" if node.loop_id else ""
+    inside = f" (in loop {quoted(node.loop_id)})" if node.loop_id else ""
     return f"Step {step_name(node.id, node.pointer)}{inside}"
 
 
 def step_name(ident: str, pointer: str) -> str:
     """A step by its id, or by its number when it has none."""
-    return one_line(ident) if ident else f"number {int(pointer.rpartition('/')[2]) + 1}"
+    return quoted(ident) if ident else f"number {int(pointer.rpartition('/')[2]) + 1}"

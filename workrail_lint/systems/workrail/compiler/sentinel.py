@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.wording import quoted
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.bindings import TOKEN
-from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, compile_error, one_line, step_label, walk
+from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, compile_error, step_label, walk
 
 SENTINEL = "{{wr."
 _UNTERMINATED = "{{wr.*}}"
@@ -58,7 +59,7 @@ def _unresolved(node: Node, prompt: str, definition: dict[str, Any], slots: _Slo
         cause.name,
         "C6",
         node,
-        f"{step_label(node)}: the token {one_line(token)} of this {where} {cause.reason}",
+        f"{step_label(node)}: the token {quoted(token)} of this {where} {cause.reason}",
         cause.pointer,
         details={"token": token, "isLoopBodyStep": node.loop_id is not None},
     )
@@ -160,13 +161,13 @@ class _Slots:
                 return _Cause(
                     "binding-default-token",
                     pointer,
-                    f"comes from the project's override of slot {one_line(slot)}; what a slot holds is not resolved "
+                    f"comes from the project's override of slot {quoted(slot)}; what a slot holds is not resolved "
                     "again",
                 )
             return _Cause(
                 "binding-default-token",
                 f"{self.places[slot]}/default",
-                f"comes from the default of slot {one_line(slot)}; what a slot holds is not resolved again",
+                f"comes from the default of slot {quoted(slot)}; what a slot holds is not resolved again",
             )
         return None
 

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from workrail_lint.base import js
+from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.catalog.routine import PLACEHOLDER, TEMPLATE_PREFIX
@@ -16,8 +17,6 @@ from workrail_lint.systems.workrail.compiler.nodes import (
     Step,
     compile_error,
     did_you_mean,
-    listed,
-    one_line,
     step_label,
     walk,
 )
@@ -139,13 +138,13 @@ def duplicate_ids(nodes: Nodes) -> list[Finding]:
 
 def _duplicate(node: Node) -> Finding:
     from_template = node.origin.ref if node.origin else None
-    source = f" (expanded from template {one_line(from_template)})" if from_template else ""
+    source = f" (expanded from template {quoted(from_template)})" if from_template else ""
     return compile_error(
         "DUPLICATE_STEP_ID",
         "step-id-collision",
         _PASS,
         node,
-        f"{step_label(node)}: the step id {one_line(node.id)} is used more than once{source}; "
+        f"{step_label(node)}: the step id {quoted(node.id)} is used more than once{source}; "
         "ids must be unique over the top level, all loop bodies and the loops",
         pointer=node.place if from_template else f"{node.pointer}/id",
         details={"templateId": from_template} if from_template else None,
@@ -161,8 +160,8 @@ def _unknown_template(node: Node, template_id: str, catalog: Catalog) -> Finding
             "routine-recursive",
             _PASS,
             node,
-            f"{step_label(node)}: template {one_line(template_id)} can't be used: routine "
-            f"{one_line(recursive[0])} calls a template itself in step {one_line(recursive[1])}",
+            f"{step_label(node)}: template {quoted(template_id)} can't be used: routine "
+            f"{quoted(recursive[0])} calls a template itself in step {quoted(recursive[1])}",
             f"{node.pointer}/templateCall/templateId",
             details={"cause": "RECURSIVE_ROUTINE", "routineId": recursive[0]},
         )
@@ -176,21 +175,21 @@ def _unknown_template(node: Node, template_id: str, catalog: Catalog) -> Finding
         "template-id-token" if has_token else "template-unknown",
         _PASS,
         node,
-        f"{step_label(node)}: unknown template {one_line(template_id)}.{hint} "
-        f"Known templates: {listed(catalog.templates)}{own}",
+        f"{step_label(node)}: unknown template {quoted(template_id)}.{hint} "
+        f"Known templates: {name_list(catalog.templates)}{own}",
         f"{node.pointer}/templateCall/templateId",
         details=details,
     )
 
 
 def _field_missing(node: Node, routine: Routine, step_id: str, field: str) -> Finding:
-    shown = one_line(step_id) if step_id else "(missing id)"
+    shown = quoted(step_id) if step_id else "(missing id)"
     return compile_error(
         "TEMPLATE_EXPAND_FAILED",
         "routine-step-no-prompt",
         _PASS,
         node,
-        f"{step_label(node)}: step {shown} of routine {one_line(routine.routine_id)} has no {field}; "
+        f"{step_label(node)}: step {shown} of routine {quoted(routine.routine_id)} has no {field}; "
         "only steps with an id, a title and a plain prompt can be injected",
         f"{node.pointer}/templateCall/templateId",
         details={"cause": "ROUTINE_FIELD_MISSING", "routineId": routine.routine_id, "field": field},
@@ -198,20 +197,20 @@ def _field_missing(node: Node, routine: Routine, step_id: str, field: str) -> Fi
 
 
 def _bad_arguments(node: Node, routine: Routine, step_id: str, missing: list[str], wrong: list[str]) -> Finding:
-    where = f"step {one_line(step_id)} of routine {one_line(routine.routine_id)}"
+    where = f"step {quoted(step_id)} of routine {quoted(routine.routine_id)}"
     if missing:
-        names = ", ".join(map(one_line, missing))
+        names = ", ".join(map(quoted, missing))
         return compile_error(
             "TEMPLATE_EXPAND_FAILED",
             "template-arg-missing",
             _PASS,
             node,
             f"{step_label(node)}: {where} needs the missing argument(s) {names}; "
-            f"the whole routine takes {listed(routine.required_args)}",
+            f"the whole routine takes {name_list(routine.required_args)}",
             f"{node.pointer}/templateCall",
             details={"cause": "MISSING_TEMPLATE_ARG", "routineId": routine.routine_id, "arguments": missing},
         )
-    names = ", ".join(map(one_line, wrong))
+    names = ", ".join(map(quoted, wrong))
     return compile_error(
         "TEMPLATE_EXPAND_FAILED",
         "template-arg-type",

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.blocks import LIST_SECTIONS
-from workrail_lint.systems.workrail.compiler.nodes import Nodes, authored_nodes, compile_error, one_line, walk
+from workrail_lint.systems.workrail.compiler.nodes import Nodes, authored_nodes, compile_error, walk
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.catalog.catalog import Catalog
@@ -83,7 +84,7 @@ def design_only_errors(definition: dict[str, Any], catalog: Catalog) -> list[Fin
             "catalog-id-design-only",
             "C1" if use.kind == "template" else "C3",
             None,
-            f"The {use.kind} {one_line(use.id)} is designed but not available in any engine; "
+            f"The {use.kind} {quoted(use.id)} is designed but not available in any engine; "
             "it works with the ir target only",
             use.pointer,
         )

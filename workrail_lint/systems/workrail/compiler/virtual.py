@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from workrail_lint.base import js
+from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Finding
-from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, Origin, Step, compile_error, one_line, step_label
+from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, Origin, Step, compile_error, step_label
 
 _FENCE = "```"
 # The texts the reference engine shows; they are part of what an agent sees, hence literal.
@@ -103,8 +104,8 @@ def _collision(node: Node, earlier: Node, workflow_id: str) -> Finding:
             "step-id-collision",
             "C7",
             node,
-            f"{step_label(node)}: the step id {one_line(node.id)} is used more than once in workflow "
-            f"{one_line(workflow_id)}",
+            f"{step_label(node)}: the step id {quoted(node.id)} is used more than once in workflow "
+            f"{quoted(workflow_id)}",
             f"{node.pointer}/id" if node.origin is None else node.place,
         )
     assert generated.origin is not None
@@ -114,8 +115,8 @@ def _collision(node: Node, earlier: Node, workflow_id: str) -> Finding:
         "virtual-id-collision",
         "C7",
         node,
-        f"{step_label(node)}: the id {one_line(node.id)}, generated for the {block} block, already exists in workflow "
-        f"{one_line(workflow_id)}; rename the other step",
+        f"{step_label(node)}: the id {quoted(node.id)}, generated for the {block} block, already exists in workflow "
+        f"{quoted(workflow_id)}; rename the other step",
         f"{node.pointer}/{block}"
         if node is generated
         else (f"{node.pointer}/id" if node.origin is None else node.place),

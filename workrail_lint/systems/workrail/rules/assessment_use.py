@@ -9,12 +9,12 @@ from typing import Any
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.documents.operations import Operation, Replace
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.compiler.checks import declared_levels
-from workrail_lint.systems.workrail.compiler.nodes import listed, one_line
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.assessments import assessment, consequence, dimension, rated
 from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
@@ -26,7 +26,13 @@ _MIRRORS = ("confidence", "score")
 _SAFE_ID = Pattern(r"[a-z0-9_-]+")
 
 
-class _AssessmentRule(WorkflowRule):
+class AssessmentRule(WorkflowRule):
+    """A rule about the use of assessments."""
+
+    needs = frozenset({"assessments", "assessmentRefs", "assessmentConsequences"})
+
+
+class _AssessmentRule(AssessmentRule):
     """A rule that concerns only workflows which declare assessments."""
 
     def applies(self, workflow: Workflow) -> bool:
@@ -52,7 +58,7 @@ class AssessmentLevelCase(_AssessmentRule):
                 if other != level:
                     report(
                         f"{pointer}/levels/{index}",
-                        f"Assessment {one_line(ident)}: the levels {one_line(other)} and {one_line(level)} are told "
+                        f"Assessment {quoted(ident)}: the levels {quoted(other)} and {quoted(level)} are told "
                         "apart by case or space only; rename one",
                     )
 
@@ -85,7 +91,7 @@ class ConsequenceUnscoped(_AssessmentRule):
             if "forAssessment" not in when and len(sharing) > 1 and not _tells_apart(step, index, sharing, workflow):
                 report(
                     step.at("assessmentConsequences", index, "when"),
-                    f"{label(step)}: level {one_line(level)} belongs to {listed(sharing)}; say which one with "
+                    f"{label(step)}: level {quoted(level)} belongs to {name_list(sharing)}; say which one with "
                     "forAssessment",
                 )
 
@@ -130,7 +136,7 @@ class AssessmentNoConsequence(_AssessmentRule):
                 if ref in levels and ref not in used:
                     report(
                         step.at("assessmentRefs", index),
-                        f"{label(step)}: asks for the assessment {one_line(ref)}, which has no consequence anywhere; "
+                        f"{label(step)}: asks for the assessment {quoted(ref)}, which has no consequence anywhere; "
                         "add assessmentConsequences",
                     )
 
@@ -180,7 +186,7 @@ class AssessmentIdUnsafe(_AssessmentRule):
                 fix = unsafe(f"call it {slug}", *_renamed(workflow, index, ident, slug))
             report(
                 f"/assessments/{index}/id",
-                f"the assessment id {one_line(ident)} has characters outside a-z, 0-9, _ and -, which its "
+                f"the assessment id {quoted(ident)} has characters outside a-z, 0-9, _ and -, which its "
                 "consequences can't be recorded under",
                 fix=fix,
             )
@@ -231,7 +237,7 @@ class AssessmentMirrorDimension(_AssessmentRule):
                     continue
                 report(
                     f"/assessments/{index}/dimensions/{position}/id",
-                    f"Assessment {one_line(item.get('id'))}: the dimension {one_line(ident)} {fault}",
+                    f"Assessment {quoted(item.get('id'))}: the dimension {quoted(ident)} {fault}",
                 )
 
     def examples(self) -> Iterable[Example]:
@@ -303,7 +309,7 @@ class ConsequenceInescapable(_AssessmentRule):
             if levels and alarms.issuperset(levels):
                 report(
                     step.at("assessmentConsequences"),
-                    f"{label(step)}: every level of {one_line(ref)}.{one_line(entry.get('id'))} ({listed(levels)}) "
+                    f"{label(step)}: every level of {quoted(ref)}.{quoted(entry.get('id'))} ({name_list(levels)}) "
                     "asks for a follow-up, so the step can never be done; leave one level without",
                     on_name=True,
                 )
@@ -342,14 +348,3 @@ def _list(value: object) -> list[Any]:
 
 def _strings(value: object) -> list[str]:
     return [item for item in _list(value) if isinstance(item, str)]
-
-
-RULES: tuple[type[WorkflowRule], ...] = (
-    AssessmentLevelCase,
-    ConsequenceUnscoped,
-    AssessmentNoConsequence,
-    AssessmentIdUnsafe,
-    AssessmentMirrorDimension,
-    AssessmentOnLoopControl,
-    ConsequenceInescapable,
-)

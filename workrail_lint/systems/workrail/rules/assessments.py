@@ -204,16 +204,3 @@ class ConsequenceDuplicateTrigger(WorkflowRule):
         good = workflow(rated(assessmentConsequences=twice[:1]), assessments=[assessment()])
         yield Example(workflow(rated(assessmentConsequences=twice), assessments=[assessment()]), good)
         yield Example(workflow(loop(rated(assessmentConsequences=twice)), assessments=[assessment()]), good)
-
-
-RULES: tuple[type[WorkflowRule], ...] = (
-    AssessmentIdDuplicate,
-    AssessmentDimensionDuplicate,
-    AssessmentLevelDuplicate,
-    AssessmentRefNoneDeclared,
-    AssessmentRefUnknown,
-    ConsequenceWithoutRefs,
-    ConsequenceLevelUnknown,
-    ConsequenceForUnknown,
-    ConsequenceDuplicateTrigger,
-)

@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 
 
+# Stand among the members of a document for a routine file, and for a project that has bindings.
+ROUTINE, BINDINGS = "<routine>", "<bindings>"
+
+
 class Text(NamedTuple):
     """A piece of author text inside a step or at the top level."""
 
@@ -320,3 +324,20 @@ class WorkflowRule(Rule):
 
     def check_compiled(self, compiled: CompiledWorkflow, workflow: Workflow, report: Report) -> None:
         """Once, when the workflow compiles."""
+
+
+class LoopRule(WorkflowRule):
+    """A rule about loops."""
+
+    needs = frozenset({"loop", "body"})
+
+
+class ConditionRule(WorkflowRule):
+    """A rule about conditions, wherever one may stand."""
+
+    needs = frozenset(
+        {
+            *("loop", "body", "runCondition", "requireConfirmation"),
+            *("promptFragments", "parallelDelegations", "validationCriteria"),
+        }
+    )

@@ -7,18 +7,18 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.suggest import nearest
+from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Insert, Replace, ReplaceText
 from workrail_lint.findings import Finding, Fix, Severity
 from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.compiler.bindings import TOKEN
 from workrail_lint.systems.workrail.compiler.ir import workflow_kind
-from workrail_lint.systems.workrail.compiler.nodes import one_line
 from workrail_lint.systems.workrail.compiler.sentinel import SENTINEL
 from workrail_lint.systems.workrail.project_bindings import FILE, project_overrides
 from workrail_lint.systems.workrail.rules import samples
-from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import Pattern, is_reported, label, listing, quoted, value_at
+from workrail_lint.systems.workrail.rules.base import BINDINGS, Step, Text, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.prose import Pattern, excerpt, is_reported, label, listing, value_at
 from workrail_lint.systems.workrail.settings import BINDINGS_CHECKED
 
 if TYPE_CHECKING:
@@ -72,12 +72,18 @@ def _using(token: str = "{{wr.bindings.checker}}", *points: dict[str, Any]) -> d
     )
 
 
-class _SlotRule(WorkflowRule):
+class BindingRule(WorkflowRule):
+    """A rule about extension points and what is bound to them."""
+
+    needs = frozenset({"extensionPoints", BINDINGS})
+
+
+class _SlotRule(BindingRule):
     def applies(self, workflow: Workflow) -> bool:
         return "extensionPoints" in workflow.definition
 
 
-class BindingNoExtensionPoints(WorkflowRule):
+class BindingNoExtensionPoints(BindingRule):
     code = "BD001"
     name = "binding-no-extension-points"
     severity = Severity.ERROR
@@ -118,7 +124,7 @@ class BindingNoExtensionPoints(WorkflowRule):
         yield Example(bad, _using("{{wr.bindings.checker}}", point()), {**bad, "extensionPoints": [stub]})
 
 
-class BindingSlotUndeclared(WorkflowRule):
+class BindingSlotUndeclared(BindingRule):
     code = "BD002"
     name = "binding-slot-undeclared"
     severity = Severity.ERROR
@@ -137,7 +143,7 @@ class BindingSlotUndeclared(WorkflowRule):
         wrong = dict.fromkeys(match[1] for match in TOKEN.finditer(text) if match[1] not in declared)
         meant = [slot for slot in wrong if nearest(slot, declared) == suggestion]
         operations = [ReplaceText(finding.pointer, _token(slot), _token(suggestion)) for slot in meant]
-        return unsafe(f"use {one_line(suggestion)}", *operations) if operations else None
+        return unsafe(f"use {quoted(suggestion)}", *operations) if operations else None
 
     def examples(self) -> Iterable[Example]:
         good = _using("{{wr.bindings.checker}}", point())
@@ -148,7 +154,7 @@ def _token(slot: str) -> str:
     return "{{wr.bindings." + slot + "}}"
 
 
-class ExtensionSlotDuplicate(WorkflowRule):
+class ExtensionSlotDuplicate(BindingRule):
     code = "BD003"
     name = "extension-slot-duplicate"
     severity = Severity.ERROR
@@ -186,7 +192,7 @@ class BindingDefaultToken(_SlotRule):
                 if not is_reported(self.name, pointer, workflow):
                     report(
                         pointer,
-                        f"{what} of slot {one_line(slot.id)} holds a token, {quoted(value)}, which is not resolved "
+                        f"{what} of slot {quoted(slot.id)} holds a token, {excerpt(value)}, which is not resolved "
                         "again; write the value itself",
                     )
 
@@ -214,7 +220,7 @@ class BindingOverrideEmpty(_SlotRule):
             if slot.overridden and not slot.value:
                 report(
                     slot.place,
-                    f"The project's bindings set slot {one_line(slot.id)} to nothing; "
+                    f"The project's bindings set slot {quoted(slot.id)} to nothing; "
                     "remove that entry to get the default back",
                 )
 
@@ -227,7 +233,7 @@ class BindingOverrideEmpty(_SlotRule):
         )
 
 
-class BindingOverrideUnknownSlot(WorkflowRule):
+class BindingOverrideUnknownSlot(BindingRule):
     code = "BD006"
     name = "binding-override-unknown-slot"
     severity = Severity.WARNING
@@ -249,10 +255,10 @@ class BindingOverrideUnknownSlot(WorkflowRule):
         for slot in project_overrides(workflow.bindings, workflow.id).overrides:
             if slot not in declared:
                 found = nearest(slot, declared)
-                hint = f" Did you mean {one_line(found)}?" if found else ""
+                hint = f" Did you mean {quoted(found)}?" if found else ""
                 report(
                     place,
-                    f"The project's bindings set slot {one_line(slot)}, which this workflow does not declare.{hint} "
+                    f"The project's bindings set slot {quoted(slot)}, which this workflow does not declare.{hint} "
                     f"Declared slots: {listing(declared)}",
                     on_name=bool(place),
                 )
@@ -296,7 +302,7 @@ class BindingKindMismatch(_SlotRule):
             if kind is not None and kind not in accepted:
                 report(
                     slot.place,
-                    f"Slot {one_line(slot.id)} accepts {listing(accepted)}, but {one_line(slot.value)} is a {kind}",
+                    f"Slot {quoted(slot.id)} accepts {listing(accepted)}, but {quoted(slot.value)} is a {kind}",
                 )
 
     @staticmethod
@@ -329,7 +335,7 @@ class BindingContractMismatch(_SlotRule):
             if wanted is None or not isinstance(offered, dict):
                 continue
             for problem in contract_problems(wanted, offered):
-                report(slot.place, f"Slot {one_line(slot.id)}: {one_line(slot.value)} {problem}")
+                report(slot.place, f"Slot {quoted(slot.id)}: {quoted(slot.value)} {problem}")
 
     def examples(self) -> Iterable[Example]:
         def needing(name: str) -> dict[str, Any]:
@@ -351,12 +357,12 @@ def contract_problems(slot: dict[str, Any], child: dict[str, Any]) -> list[str]:
     """
     accepted, produced = _names(child, "context"), _names(child, "artifact")
     problems = [
-        f"does not accept the context {one_line(name)}; it accepts {listing(accepted)}"
+        f"does not accept the context {quoted(name)}; it accepts {listing(accepted)}"
         for name in _names(slot.get("inputContract"), "context", required=True)
         if name not in accepted
     ]
     problems += [
-        f"does not produce the artifact {one_line(name)}; it produces {listing(produced)}"
+        f"does not produce the artifact {quoted(name)}; it produces {listing(produced)}"
         for name in _names(slot.get("outputContract"), "artifact", required=True)
         if name not in produced
     ]
@@ -409,24 +415,11 @@ class BindingHardcoded(_SlotRule):
         use_token = unsafe("use the token", ReplaceText(text.pointer, default, _token(slot)))
         report(
             text.pointer,
-            f"{label(step)}: {one_line(default)} is the default of slot {one_line(slot)}; "
-            f"write {one_line(_token(slot))[1:-1]} so that a project can bind something else",
+            f"{label(step)}: {quoted(default)} is the default of slot {quoted(slot)}; "
+            f"write {quoted(_token(slot))[1:-1]} so that a project can bind something else",
             fix=use_token if text.text.count(default) == len(exact) else None,
         )
 
     def examples(self) -> Iterable[Example]:
         good = _using("{{wr.bindings.checker}}", point())
         yield Example(_using("routine-check", point()), good, good)
-
-
-RULES: tuple[type[WorkflowRule], ...] = (
-    BindingNoExtensionPoints,
-    BindingSlotUndeclared,
-    ExtensionSlotDuplicate,
-    BindingDefaultToken,
-    BindingOverrideEmpty,
-    BindingOverrideUnknownSlot,
-    BindingKindMismatch,
-    BindingContractMismatch,
-    BindingHardcoded,
-)

@@ -85,13 +85,3 @@ class BindingDrift(WorkflowRule):
     def examples(self) -> Iterable[Example]:
         pinned: dict[str, Any] = {"pinned": {"demo.example": {"checker": "routine-check"}}}
         yield Example({"demo.example": {"checker": "routine-inspect"}}, _SECTION, path=FILE, options=pinned)
-
-
-RULES: tuple[type[WorkflowRule], ...] = (
-    BindingsFileInvalid,
-    BindingsSectionInvalid,
-    BindingsValueNotString,
-    BindingsMixedFormat,
-    BindingsFlatFormat,
-    BindingDrift,
-)

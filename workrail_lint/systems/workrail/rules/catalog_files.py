@@ -135,13 +135,3 @@ class CatalogSchemaKeyword(WorkflowRule):
             return catalog(contracts=[_contract(schema, {"kind": "wr.note", "text": "Three."})])
 
         yield Example(packed(format="email"), packed(minLength=1), path=_PATH)
-
-
-RULES: tuple[type[WorkflowRule], ...] = (
-    CatalogDigestMismatch,
-    CatalogDuplicateId,
-    CatalogNotSorted,
-    CatalogRoutineRefused,
-    CatalogExampleInvalid,
-    CatalogSchemaKeyword,
-)

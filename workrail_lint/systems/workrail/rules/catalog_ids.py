@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base import js
 from workrail_lint.base.suggest import nearest
+from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.documents.operations import Remove, Replace
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding, Fix, Severity
 from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.compiler.nodes import did_you_mean, listed, one_line
+from workrail_lint.systems.workrail.compiler.nodes import did_you_mean
 from workrail_lint.systems.workrail.compiler.usage import builtin_uses
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
@@ -120,8 +121,8 @@ class ContractUnknown(WorkflowRule):
         suggestion = details.get("suggestion")
         report(
             pointer,
-            f"{label(step)}: unknown contract {one_line(ref)}.{hint} Known contracts: {listed(known)}",
-            fix=unsafe(f"use {one_line(suggestion)}", Replace(pointer, str(suggestion))) if suggestion else None,
+            f"{label(step)}: unknown contract {quoted(ref)}.{hint} Known contracts: {name_list(known)}",
+            fix=unsafe(f"use {quoted(suggestion)}", Replace(pointer, str(suggestion))) if suggestion else None,
         )
 
     def examples(self) -> Iterable[Example]:
@@ -174,7 +175,7 @@ class CatalogHashNotEngine(WorkflowRule):
                 continue
             report(
                 use.pointer,
-                f"The {use.kind} {one_line(use.id)} is worded by catalog {one_line(workflow.catalog.catalog_id)}, "
+                f"The {use.kind} {quoted(use.id)} is worded by catalog {quoted(workflow.catalog.catalog_id)}, "
                 "so the hash differs from the engine's; import the engine's catalog to get the same one",
             )
             return
@@ -246,8 +247,8 @@ class CapabilityUnknown(WorkflowRule):
             hint, _ = did_you_mean(given, allowed)
             report(
                 child(step.at("templateCall", "args"), name),
-                f"{label(step)}: the argument {one_line(name)} takes one of {listed(allowed)}, "
-                f"not {one_line(given)}.{hint}",
+                f"{label(step)}: the argument {quoted(name)} takes one of {name_list(allowed)}, "
+                f"not {quoted(given)}.{hint}",
             )
 
     def examples(self) -> Iterable[Example]:
@@ -278,7 +279,7 @@ class GateKindUnknown(WorkflowRule):
         pointer = finding.pointer if finding.pointer.endswith("/kind") else f"{finding.pointer}/kind"
         kind = value_at(workflow.document.value, pointer)
         suggestion = nearest(kind, GATE_KINDS) if isinstance(kind, str) else None
-        return unsafe(f"use {one_line(suggestion)}", Replace(pointer, suggestion)) if suggestion else None
+        return unsafe(f"use {quoted(suggestion)}", Replace(pointer, suggestion)) if suggestion else None
 
     def examples(self) -> Iterable[Example]:
         def gated(kind: str) -> dict[str, Any]:
@@ -304,17 +305,3 @@ class PromptPartKindUnknown(WorkflowRule):
             )
 
         yield Example(part("html"), part("text"))
-
-
-RULES: tuple[type[WorkflowRule], ...] = (
-    FeatureUnknown,
-    RefUnknown,
-    TemplateUnknown,
-    ContractUnknown,
-    CatalogIdDesignOnly,
-    CatalogHashNotEngine,
-    FeatureConfigNotAllowed,
-    CapabilityUnknown,
-    GateKindUnknown,
-    PromptPartKindUnknown,
-)

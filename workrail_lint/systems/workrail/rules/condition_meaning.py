@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint.base import js
 from workrail_lint.base.suggest import nearest
+from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
-from workrail_lint.systems.workrail.compiler.nodes import one_line
 from workrail_lint.systems.workrail.condition_logic import constants, normal_text
-from workrail_lint.systems.workrail.rules.base import WorkflowRule
+from workrail_lint.systems.workrail.rules.base import ConditionRule
 from workrail_lint.systems.workrail.rules.condition_facts import condition_facts
 from workrail_lint.systems.workrail.rules.conditions import when
 from workrail_lint.systems.workrail.rules.loop_facts import label
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _AFTER_THE_STEP = ("gate", "rule")
 
 
-class ConditionContradiction(WorkflowRule):
+class ConditionContradiction(ConditionRule):
     code = "CD015"
     name = "condition-contradiction"
     severity = Severity.WARNING
@@ -40,7 +40,7 @@ class ConditionContradiction(WorkflowRule):
                 logic, verdict = ("or", "always holds") if found.value else ("and", "can never hold")
                 report(
                     found.pointer,
-                    f"{label(condition.step)}: this {one_line(logic)} {verdict}, whatever {one_line(found.variable)} "
+                    f"{label(condition.step)}: this {quoted(logic)} {verdict}, whatever {quoted(found.variable)} "
                     "is; check what it says about that variable",
                 )
 
@@ -88,7 +88,7 @@ def _text_fields(workflow: Workflow) -> dict[str, str]:
     return {name: kind for name, kind in found.items() if name not in other}
 
 
-class ConditionLenientSurprise(WorkflowRule):
+class ConditionLenientSurprise(ConditionRule):
     code = "CD016"
     name = "condition-lenient-surprise"
     severity = Severity.INFO
@@ -117,8 +117,8 @@ class ConditionLenientSurprise(WorkflowRule):
             if first != literal.value:
                 report(
                     literal.pointer,
-                    f"{label(literal.condition.step)}: {one_line(literal.value)} and {one_line(first)} are the same to "
-                    f"a condition on {one_line(name)}; spell them alike",
+                    f"{label(literal.condition.step)}: {quoted(literal.value)} and {quoted(first)} are the same to "
+                    f"a condition on {quoted(name)}; spell them alike",
                 )
 
     def _numbers(self, name: str, literals: list[_Literal], kind: str | None, report: Report) -> None:
@@ -129,10 +129,10 @@ class ConditionLenientSurprise(WorkflowRule):
         if text is None:
             other = f"but the {kind} artifact fills it with text"
         else:
-            other = f"other conditions with text such as {one_line(text)}"
+            other = f"other conditions with text such as {quoted(text)}"
         report(
             number.pointer,
-            f"{label(number.condition.step)}: compares {one_line(name)} with the number "
+            f"{label(number.condition.step)}: compares {quoted(name)} with the number "
             f"{js.number_text(number.value)}, {other}; text that reads as this number matches too",
         )
 
@@ -144,7 +144,7 @@ class ConditionLenientSurprise(WorkflowRule):
         yield Example(bad=sized("large", 3), good=sized(2, 3))
 
 
-class ConditionVarNeverSet(WorkflowRule):
+class ConditionVarNeverSet(ConditionRule):
     code = "CD017"
     name = "condition-var-never-set"
     severity = Severity.INFO
@@ -169,10 +169,10 @@ class ConditionVarNeverSet(WorkflowRule):
                 missing[name] = first
         for name, condition in missing.items():
             meant = nearest(name, by_variable.keys() - missing.keys())
-            hint = f"did you mean {one_line(meant)}?" if meant else "tell an earlier step to set it"
+            hint = f"did you mean {quoted(meant)}?" if meant else "tell an earlier step to set it"
             report(
                 f"{condition.pointer}/var",
-                f"{label(condition.step)}: nothing before this condition mentions {one_line(name)}; {hint}",
+                f"{label(condition.step)}: nothing before this condition mentions {quoted(name)}; {hint}",
             )
 
     def _is_set(self, name: str, condition: Condition, workflow: Workflow) -> bool:
@@ -194,6 +194,3 @@ class ConditionVarNeverSet(WorkflowRule):
                 step("dig", promptFragments=[{"id": "deep", "text": "Dig.", "when": {"var": "deep"}}]),
             ),
         )
-
-
-RULES: tuple[type[WorkflowRule], ...] = (ConditionContradiction, ConditionLenientSurprise, ConditionVarNeverSet)

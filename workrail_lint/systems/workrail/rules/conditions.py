@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base import js
+from workrail_lint.base.wording import quoted
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.operations import Remove, Rename, Replace
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import Fix, unsafe
 from workrail_lint.rules.base import Example
-from workrail_lint.systems.workrail.compiler.nodes import one_line
 from workrail_lint.systems.workrail.condition_logic import LOGIC, comparisons
-from workrail_lint.systems.workrail.rules.base import WorkflowRule
+from workrail_lint.systems.workrail.rules.base import ConditionRule
 from workrail_lint.systems.workrail.rules.condition_facts import condition_facts
 from workrail_lint.systems.workrail.rules.loop_facts import from_named_condition, label
 from workrail_lint.systems.workrail.rules.samples import step, workflow
@@ -51,7 +51,7 @@ def when(condition: dict[str, Any], **members: Any) -> dict[str, Any]:
 
 
 def _quoted(names: list[str]) -> str:
-    return ", ".join(map(one_line, names))
+    return ", ".join(map(quoted, names))
 
 
 def _rule(condition: dict[str, Any]) -> dict[str, Any]:
@@ -59,7 +59,7 @@ def _rule(condition: dict[str, Any]) -> dict[str, Any]:
     return workflow(step(validationCriteria=criteria))
 
 
-class _FormRule(WorkflowRule):
+class _FormRule(ConditionRule):
     """A rule about the form of conditions, which is asked only about the unusual ones."""
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
@@ -70,7 +70,7 @@ class _FormRule(WorkflowRule):
         raise NotImplementedError
 
 
-class ConditionOperatorUnknown(WorkflowRule):
+class ConditionOperatorUnknown(ConditionRule):
     code = "CD001"
     name = "condition-operator-unknown"
     severity = Severity.ERROR
@@ -101,7 +101,7 @@ class ConditionOperatorUnknown(WorkflowRule):
         yield Example(bad=when({"var": "risk", "less_than_or_equal_to": 3}), good=bounded, fixed=bounded)
 
 
-class ConditionOperatorEvaluatorOnly(WorkflowRule):
+class ConditionOperatorEvaluatorOnly(ConditionRule):
     code = "CD002"
     name = "condition-operator-evaluator-only"
     severity = Severity.ERROR
@@ -113,7 +113,7 @@ class ConditionOperatorEvaluatorOnly(WorkflowRule):
         yield Example(bad=when({"var": "mode", "startsWith": "deep"}), good=when({"var": "mode", "contains": "deep"}))
 
 
-class ConditionRuleOperator(WorkflowRule):
+class ConditionRuleOperator(ConditionRule):
     code = "CD003"
     name = "condition-rule-operator"
     severity = Severity.ERROR
@@ -198,7 +198,7 @@ class ConditionNoOperator(_FormRule):
             return
         report(
             condition.pointer,
-            f"{label(condition.step)}: {one_line(comparisons(members)[0])} has no var to look at, so the whole "
+            f"{label(condition.step)}: {quoted(comparisons(members)[0])} has no var to look at, so the whole "
             "condition is false; name the variable",
         )
 
@@ -227,7 +227,7 @@ class ConditionMultipleOperators(_FormRule):
             fix = unsafe("split it into an and", Replace(condition.pointer, {"and": parts}))
         report(
             condition.pointer,
-            f"{label(condition.step)}: of {_quoted(named)} only {one_line(named[0])} counts; put each into an 'and'",
+            f"{label(condition.step)}: of {_quoted(named)} only {quoted(named[0])} counts; put each into an 'and'",
             fix=fix,
         )
 
@@ -281,7 +281,7 @@ class ConditionMultipleLogic(_FormRule):
         if "var" not in members and len(named) > 1:
             report(
                 condition.pointer,
-                f"{label(condition.step)}: of {_quoted(named)} only {one_line(named[0])} counts; nest one in the other",
+                f"{label(condition.step)}: of {_quoted(named)} only {quoted(named[0])} counts; nest one in the other",
             )
 
     def examples(self) -> Iterable[Example]:
@@ -302,7 +302,7 @@ class ConditionDottedVar(_FormRule):
         if isinstance(name, str) and "." in name:
             report(
                 f"{condition.pointer}/var",
-                f"{label(condition.step)}: {one_line(name)} is looked up as one name, not as a path; let a step set a "
+                f"{label(condition.step)}: {quoted(name)} is looked up as one name, not as a path; let a step set a "
                 "plain variable and test that",
             )
 
@@ -327,7 +327,7 @@ class ConditionVarBlank(_FormRule):
         pointer, trimmed = f"{condition.pointer}/var", js.trim(name)
         report(
             pointer,
-            f"{label(condition.step)}: the variable's name {one_line(name)} "
+            f"{label(condition.step)}: the variable's name {quoted(name)} "
             f"{'has spaces around it' if trimmed else 'is blank'}; write the name alone",
             fix=unsafe("remove the spaces", Replace(pointer, trimmed)) if trimmed else None,
         )
@@ -401,26 +401,8 @@ class ConditionLogicEmpty(_FormRule):
                 continue
             report(
                 f"{condition.pointer}/{name}",
-                f"{label(condition.step)}: an empty {one_line(name)} {verdict}; list the conditions or remove it",
+                f"{label(condition.step)}: an empty {quoted(name)} {verdict}; list the conditions or remove it",
             )
 
     def examples(self) -> Iterable[Example]:
         yield Example(bad=when({"or": []}), good=when({"or": [{"var": "size"}, {"var": "risk"}]}))
-
-
-RULES: tuple[type[WorkflowRule], ...] = (
-    ConditionOperatorUnknown,
-    ConditionOperatorEvaluatorOnly,
-    ConditionRuleOperator,
-    ConditionEmptyNested,
-    ConditionEmpty,
-    ConditionNoOperator,
-    ConditionMultipleOperators,
-    ConditionVarAndLogic,
-    ConditionMultipleLogic,
-    ConditionDottedVar,
-    ConditionVarBlank,
-    ConditionEqualsStructure,
-    ConditionInEmpty,
-    ConditionLogicEmpty,
-)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Remove
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example
-from workrail_lint.systems.workrail.compiler.nodes import one_line
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
 from workrail_lint.systems.workrail.rules.condition_facts import condition_facts
 from workrail_lint.systems.workrail.rules.loop_facts import label
@@ -23,7 +23,13 @@ if TYPE_CHECKING:
 _WHEN = {"var": "goal", "contains": "review"}
 
 
-class GateConditionSelf(WorkflowRule):
+class ConfirmationRule(WorkflowRule):
+    """A rule about who has to agree, and when."""
+
+    needs = frozenset({"runCondition", "requireConfirmation"})
+
+
+class GateConditionSelf(ConfirmationRule):
     code = "CD018"
     name = "gate-condition-self"
     severity = Severity.WARNING
@@ -42,7 +48,7 @@ class GateConditionSelf(WorkflowRule):
                     gates.setdefault(condition.step.pointer, []).append((name, condition))
         for own in gates.values():
             step = own[0][1].step
-            names = " and ".join(map(one_line, dict.fromkeys(name for name, _ in own)))
+            names = " and ".join(map(quoted, dict.fromkeys(name for name, _ in own)))
             report(
                 f"{own[0][1].pointer}/var",
                 f"{label(step)}: asks for confirmation depending on {names}, which only this step produces; "
@@ -76,7 +82,7 @@ def _top_level(workflow: Workflow) -> list[Step]:
     return [step for step in workflow.steps if step.pointer not in workflow.loop_of]
 
 
-class FirstStepConditional(WorkflowRule):
+class FirstStepConditional(ConfirmationRule):
     code = "CD019"
     name = "first-step-conditional"
     severity = Severity.WARNING
@@ -103,7 +109,7 @@ class FirstStepConditional(WorkflowRule):
         )
 
 
-class AllStepsConditional(WorkflowRule):
+class AllStepsConditional(ConfirmationRule):
     code = "CD020"
     name = "all-steps-conditional"
     severity = Severity.WARNING
@@ -126,7 +132,7 @@ class AllStepsConditional(WorkflowRule):
         )
 
 
-class ConfirmationOnParallel(WorkflowRule):
+class ConfirmationOnParallel(ConfirmationRule):
     code = "CD021"
     name = "confirmation-on-parallel"
     severity = Severity.INFO
@@ -151,7 +157,7 @@ class ConfirmationOnParallel(WorkflowRule):
         yield Example(bad=workflow(step(), parallel(requireConfirmation=True)), good=good, fixed=good)
 
 
-class ConfirmationOveruse(WorkflowRule):
+class ConfirmationOveruse(ConfirmationRule):
     code = "CD022"
     name = "confirmation-overuse"
     severity = Severity.INFO
@@ -180,12 +186,3 @@ def _always_asks(step: Step) -> bool:
     if step.calls_template or step.kind == "parallel":
         return False
     return rule is True or (isinstance(rule, dict) and (not rule or ("kind" in rule and not rule.get("condition"))))
-
-
-RULES: tuple[type[WorkflowRule], ...] = (
-    GateConditionSelf,
-    FirstStepConditional,
-    AllStepsConditional,
-    ConfirmationOnParallel,
-    ConfirmationOveruse,
-)

@@ -7,11 +7,11 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from workrail_lint.base import js
+from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import ReplaceText
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.compiler.nodes import one_line
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import Pattern, has_braces, label
@@ -70,7 +70,7 @@ class ContextTokenSpaced(WorkflowRule):
             if name != match[1] and _PATH().fullmatch(name):
                 spaced[match[0]] = "{{" + name + "}}"
         if spaced:
-            shown = ", ".join(map(one_line, spaced))
+            shown = ", ".join(map(quoted, spaced))
             report(
                 text.pointer,
                 f"{label(step)}: {shown} {_verb(spaced)} not replaced by the context value; write it without spaces",
@@ -102,7 +102,7 @@ class ContextTokenExpression(WorkflowRule):
             if (name := js.trim(match[1])) and not _PATH().fullmatch(name)
         ]
         if odd:
-            shown = ", ".join(map(one_line, dict.fromkeys(odd)))
+            shown = ", ".join(map(quoted, dict.fromkeys(odd)))
             report(
                 text.pointer,
                 f"{label(step)}: {shown} {_verb(odd)} no path of a context value and left as written; "
@@ -132,7 +132,7 @@ class ContextTokenField(WorkflowRule):
             return
         found = [match[0] for match in _tokens(text, _NEVER) if _PATH().fullmatch(js.trim(match[1]))]
         if found:
-            shown = ", ".join(map(one_line, dict.fromkeys(found)))
+            shown = ", ".join(map(quoted, dict.fromkeys(found)))
             report(text.pointer, f"{label(step)}: {shown} {_verb(found)} not replaced in {text.field}; use the prompt")
 
     def examples(self) -> Iterable[Example]:
@@ -142,6 +142,3 @@ class ContextTokenField(WorkflowRule):
                 samples.step(prompt="Review the {{language}} code.", agentRole="Expert in careful code review")
             ),
         )
-
-
-RULES: tuple[type[WorkflowRule], ...] = (ContextTokenSpaced, ContextTokenExpression, ContextTokenField)

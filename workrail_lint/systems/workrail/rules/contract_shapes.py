@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.documents.operations import Insert, Operation, Remove, Rename, Replace
 from workrail_lint.findings import Fix, Severity
 from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.compiler.nodes import listed, one_line
 from workrail_lint.systems.workrail.rules.artifact_examples import example_members, instructed_members
 from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.contracts import judged
@@ -55,11 +55,11 @@ class ContractUnknownFieldHint(WorkflowRule):
             ]
             names += [name for name in instructed_members(text.text) if name in _tempting(contract, workflow)]
             if names:
-                shown = ", ".join(one_line(name) for name in dict.fromkeys(names))
+                shown = ", ".join(quoted(name) for name in dict.fromkeys(names))
                 report(
                     text.pointer,
                     f"{label(step)}: asks for {shown}, which {contract.id} refuses; its members are "
-                    f"{listed(contract.schema.get('properties', ()))}",
+                    f"{name_list(contract.schema.get('properties', ()))}",
                 )
 
     def examples(self) -> Iterable[Example]:
@@ -124,7 +124,7 @@ class ContractDesignOutput(WorkflowRule):
             ident = members.get("id") if isinstance(members, dict) else None
             report(
                 place,
-                f"Step {one_line(ident)}: write outputContract (and guidance for hints) in place of output",
+                f"Step {quoted(ident)}: write outputContract (and guidance for hints) in place of output",
                 fix=_shipping_output(place.removesuffix("/output"), members),
                 on_name=True,
                 original=True,
@@ -182,11 +182,11 @@ class CoordinatorResultShape(WorkflowRule):
         names += [name for sentence in spoken for name in instructed_members(sentence)]
         names = [name for name in dict.fromkeys(names) if name not in _COORDINATOR_MEMBERS]
         if names:
-            shown = ", ".join(map(one_line, names))
+            shown = ", ".join(map(quoted, names))
             where = f"{label(step)}: " if step is not None else ""
             report(
                 text.pointer,
-                f"{where}a {COORDINATOR_RESULT} has no {shown}; its members are {listed(_COORDINATOR_MEMBERS[1:])}",
+                f"{where}a {COORDINATOR_RESULT} has no {shown}; its members are {name_list(_COORDINATOR_MEMBERS[1:])}",
             )
 
     def examples(self) -> Iterable[Example]:
@@ -199,6 +199,3 @@ class CoordinatorResultShape(WorkflowRule):
             workflow(step(prompt="In the wr.coordinator_result artifact, include `prUrl`.")),
             workflow(step(prompt="In the wr.coordinator_result artifact, include `sessionId`.")),
         )
-
-
-RULES: tuple[type[WorkflowRule], ...] = (ContractUnknownFieldHint, ContractDesignOutput, CoordinatorResultShape)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Remove, Rename, Replace
 from workrail_lint.findings import Fix, Severity
 from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.compiler.nodes import one_line
 from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import label, step_members
 from workrail_lint.systems.workrail.rules.samples import step, workflow
@@ -27,7 +27,13 @@ def judged(step: Step) -> bool:
     return step.kind == "standard" and not step.calls_template
 
 
-class ContractNotSatisfiable(WorkflowRule):
+class ContractRule(WorkflowRule):
+    """A rule about what a step has to produce."""
+
+    needs = frozenset({"outputContract", "assessmentRefs", "validationCriteria", "synthesis"})
+
+
+class ContractNotSatisfiable(ContractRule):
     code = "CT001"
     name = "contract-not-satisfiable"
     severity = Severity.ERROR
@@ -59,7 +65,7 @@ class ContractNotSatisfiable(WorkflowRule):
         advice = "use assessmentRefs" if rates else "choose a contract that is checked"
         report(
             f"{step.pointer}/{place}/contractRef",
-            f"{label(step)}: no artifact can satisfy {one_line(contract.id)} as an output contract; {advice}",
+            f"{label(step)}: no artifact can satisfy {quoted(contract.id)} as an output contract; {advice}",
             fix=_use_assessment(step, workflow) if rates else None,
         )
 
@@ -85,13 +91,13 @@ def _use_assessment(step: Step, workflow: Workflow) -> Fix | None:
     if not isinstance(ident, str):
         return None
     return unsafe(
-        f"refer to the assessment {one_line(ident)}",
+        f"refer to the assessment {quoted(ident)}",
         Rename(place, "assessmentRefs"),
         Replace(step.at("assessmentRefs"), [ident]),
     )
 
 
-class ContractAndCriteria(WorkflowRule):
+class ContractAndCriteria(ContractRule):
     code = "CT002"
     name = "contract-and-criteria"
     severity = Severity.WARNING
@@ -123,7 +129,7 @@ class ContractAndCriteria(WorkflowRule):
         yield Example(bad, good, good)
 
 
-class ContractShadowsAssessment(WorkflowRule):
+class ContractShadowsAssessment(ContractRule):
     code = "CT003"
     name = "contract-shadows-assessment"
     severity = Severity.WARNING
@@ -155,7 +161,7 @@ class ContractShadowsAssessment(WorkflowRule):
         )
 
 
-class AssessmentShadowsCriteria(WorkflowRule):
+class AssessmentShadowsCriteria(ContractRule):
     code = "CT004"
     name = "assessment-shadows-criteria"
     severity = Severity.WARNING
@@ -187,7 +193,7 @@ class AssessmentShadowsCriteria(WorkflowRule):
         yield Example(workflow(step(**rated, validationCriteria=_CRITERIA), assessments=[_ASSESSMENT]), good, good)
 
 
-class ContractOptional(WorkflowRule):
+class ContractOptional(ContractRule):
     code = "CT005"
     name = "contract-optional"
     severity = Severity.INFO
@@ -226,7 +232,7 @@ class ContractOptional(WorkflowRule):
         )
 
 
-class ContractInlineSchema(WorkflowRule):
+class ContractInlineSchema(ContractRule):
     code = "CT007"
     name = "contract-inline-schema"
     severity = Severity.ERROR
@@ -244,7 +250,7 @@ class ContractInlineSchema(WorkflowRule):
         )
 
 
-class ContractNotesOptional(WorkflowRule):
+class ContractNotesOptional(ContractRule):
     code = "CT009"
     name = "contract-notes-optional"
     severity = Severity.INFO
@@ -271,14 +277,3 @@ class ContractNotesOptional(WorkflowRule):
         good = workflow(step(prompt=_VERDICT_PROMPT, outputContract=_VERDICT))
         bad = workflow(step(prompt=_VERDICT_PROMPT, outputContract=_VERDICT, notesOptional=True))
         yield Example(bad, good, good)
-
-
-RULES: tuple[type[WorkflowRule], ...] = (
-    ContractNotSatisfiable,
-    ContractAndCriteria,
-    ContractShadowsAssessment,
-    AssessmentShadowsCriteria,
-    ContractOptional,
-    ContractInlineSchema,
-    ContractNotesOptional,
-)

@@ -24,6 +24,8 @@ _QUOTED_JSON = Pattern(f"[\"'`][{js.WHITESPACE_CLASS}]*[{{\\[]")
 class CriteriaRule(WorkflowRule):
     """A rule about the criteria of one step at a time."""
 
+    needs = frozenset({"validationCriteria"})
+
     # Next to a contract or an assessment the result of criteria is ignored, but evaluating them can still fail.
     even_if_ignored: ClassVar[bool] = False
 
@@ -259,15 +261,3 @@ class CriteriaCompositionHidesMessages(CriteriaRule):
     def examples(self) -> Iterable[Example]:
         rule = {"type": "contains", "value": "## Findings", "message": "List the findings."}
         yield Example(workflow(step(validationCriteria={"and": [rule]})), workflow(step(validationCriteria=[rule])))
-
-
-RULES: tuple[type[WorkflowRule], ...] = (
-    CriteriaPreferContract,
-    CriteriaEmpty,
-    CriteriaMemberMissing,
-    CriteriaMemberIgnored,
-    CriteriaQuotedJsonMessage,
-    CriteriaMessageBlank,
-    CriteriaArrayNotSurfaced,
-    CriteriaCompositionHidesMessages,
-)

@@ -6,13 +6,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from workrail_lint.base import js
+from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.compiler.nodes import one_line
-from workrail_lint.systems.workrail.rules.base import WorkflowRule
 from workrail_lint.systems.workrail.rules.criteria import CriteriaRule, checked
 from workrail_lint.systems.workrail.rules.criteria_facts import Criteria, demanded, never_holds
-from workrail_lint.systems.workrail.rules.prose import label, quoted
+from workrail_lint.systems.workrail.rules.prose import excerpt, label
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
 NOTES_BYTES = 4096
@@ -51,7 +50,7 @@ class CriteriaRegexInvalid(CriteriaRule):
             if problem is not None:
                 report(
                     f"{pointer}/pattern",
-                    f"{label(criteria.step)}: the pattern {quoted(pattern)} is not valid: {problem}",
+                    f"{label(criteria.step)}: the pattern {excerpt(pattern)} is not valid: {problem}",
                 )
 
     def examples(self) -> Iterable[Example]:
@@ -77,7 +76,7 @@ class CriteriaRegexFlags(CriteriaRule):
                 if problem is not None:
                     report(
                         f"{pointer}/flags",
-                        f"{label(criteria.step)}: the flags {quoted(flags)} are not valid: {problem}",
+                        f"{label(criteria.step)}: the flags {excerpt(flags)} are not valid: {problem}",
                     )
 
     def examples(self) -> Iterable[Example]:
@@ -104,7 +103,7 @@ class CriteriaRegexBacktracking(CriteriaRule):
             if reason is not None and why_invalid(pattern, flags) is None:
                 report(
                     f"{pointer}/pattern",
-                    f"{label(criteria.step)}: the pattern {quoted(pattern)} can take very long: {reason}",
+                    f"{label(criteria.step)}: the pattern {excerpt(pattern)} can take very long: {reason}",
                 )
 
     def examples(self) -> Iterable[Example]:
@@ -129,7 +128,7 @@ class CriteriaRegexUntranslatable(CriteriaRule):
             if facts is not None and facts.foreign and why_invalid(pattern, flags) is None:
                 report(
                     f"{pointer}/pattern",
-                    f"{label(criteria.step)}: {', '.join(map(one_line, facts.foreign))} in the pattern means something "
+                    f"{label(criteria.step)}: {', '.join(map(quoted, facts.foreign))} in the pattern means something "
                     "only to JavaScript",
                 )
 
@@ -235,9 +234,9 @@ def _contradiction(
     value = _value(rule)
     if value:
         if most is not None and js.u16_length(value) > most:
-            return f"{quoted(value)} is longer than the {js.text(most)} characters that are allowed"
+            return f"{excerpt(value)} is longer than the {js.text(most)} characters that are allowed"
         clash = next((text for text in forbidden if text in value), None)
-        return f"{quoted(value)} is demanded and {quoted(clash)} forbidden" if clash is not None else None
+        return f"{excerpt(value)} is demanded and {excerpt(clash)} forbidden" if clash is not None else None
     if rule.get("type") == "length":
         low = rule.get("min")
         short = next((high for high, place in highs if place != pointer and js.is_number(low) and low > high), None)  # type: ignore[operator]
@@ -293,7 +292,7 @@ class CriteriaConditionAlwaysSkipped(CriteriaRule):
             if "condition" in rule and never_holds(rule["condition"]):
                 report(
                     f"{pointer}/condition",
-                    f"{label(criteria.step)}: the condition never holds, so that the {one_line(rule['type'])} rule is "
+                    f"{label(criteria.step)}: the condition never holds, so that the {quoted(rule['type'])} rule is "
                     "always skipped",
                 )
 
@@ -303,16 +302,3 @@ class CriteriaConditionAlwaysSkipped(CriteriaRule):
 
         deep, quick = {"var": "depth", "equals": "deep"}, {"var": "depth", "equals": "quick"}
         yield Example(when({"and": [deep, quick]}), when({"or": [deep, quick]}))
-
-
-RULES: tuple[type[WorkflowRule], ...] = (
-    CriteriaRegexInvalid,
-    CriteriaRegexFlags,
-    CriteriaRegexBacktracking,
-    CriteriaRegexUntranslatable,
-    CriteriaLengthInverted,
-    CriteriaLengthOverNotes,
-    CriteriaContradiction,
-    CriteriaSchemaInvalid,
-    CriteriaConditionAlwaysSkipped,
-)

@@ -53,6 +53,8 @@ _GOOD = _checked({"and": _rules(_NUMBERED, _PLACE, _LONG)})
 class _EvidenceRule(WorkflowRule):
     """A verdict about criteria whose result counts and which can be evaluated at all."""
 
+    needs = frozenset({"validationCriteria"})
+
     raised: ClassVar[bool] = False  # an error where a project asks for strict evidence
 
     def applies(self, workflow: Workflow) -> bool:
@@ -206,13 +208,3 @@ class CriteriaNoSubstanceFloor(_EvidenceRule):
 
     def examples(self) -> Iterable[Example]:
         yield Example(_checked({"and": _rules({"type": "regex", "pattern": "Finding \\d+:"})}), _GOOD)
-
-
-RULES: tuple[type[WorkflowRule], ...] = (
-    CriteriaFlagOnly,
-    CriteriaTriviallySatisfiable,
-    CriteriaVacuous,
-    CriteriaOrBypass,
-    CriteriaSingleCheck,
-    CriteriaNoSubstanceFloor,
-)

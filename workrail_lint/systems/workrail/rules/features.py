@@ -8,16 +8,16 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base import js
+from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Insert, Replace
 from workrail_lint.findings import Fix, Severity
 from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.compiler.blocks import LIST_SECTIONS
-from workrail_lint.systems.workrail.compiler.nodes import one_line
 from workrail_lint.systems.workrail.compiler.usage import builtin_uses
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import Search, label, listing, prompts, quoted, step_members
+from workrail_lint.systems.workrail.rules.prose import Search, excerpt, label, listing, prompts, step_members
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.catalog.catalog import Catalog
@@ -143,7 +143,7 @@ def _evidence(workflow: Workflow, *searches: Search) -> Evidence | None:
     hit = prompts(workflow).first(*searches)
     if hit is None:
         return None
-    return hit.text.pointer, f"{label(hit.step)}: the prompt speaks of {quoted(hit.phrase)}"
+    return hit.text.pointer, f"{label(hit.step)}: the prompt speaks of {excerpt(hit.phrase)}"
 
 
 class _MissingFeature(WorkflowRule):
@@ -284,7 +284,7 @@ class FeatureDuplicatedText(WorkflowRule):
             for line, feature in lines.items():
                 if line in text.text:
                     report(
-                        text.pointer, f"The line {quoted(line)} comes with {one_line(feature)} anyway; remove it here"
+                        text.pointer, f"The line {excerpt(line)} comes with {quoted(feature)} anyway; remove it here"
                     )
                     break
 
@@ -346,7 +346,7 @@ class RefInRawPrompt(WorkflowRule):
                     named[step.at("guidance", index)] = step, match[0]
         for pointer, (step, ref) in named.items():
             report(
-                pointer, f"{label(step)}: {one_line(ref)} is only a name here; take the text in with a part of kind ref"
+                pointer, f"{label(step)}: {quoted(ref)} is only a name here; take the text in with a part of kind ref"
             )
 
     def examples(self) -> Iterable[Example]:
@@ -384,10 +384,10 @@ class RefRepeated(WorkflowRule):
             owner = use.pointer.partition("/promptBlocks/")[0]
             earlier = by_step.setdefault(owner, {})
             if use.id in earlier:
-                report(use.pointer, f"The ref {one_line(use.id)} stands in this step already; remove one of the two")
+                report(use.pointer, f"The ref {quoted(use.id)} stands in this step already; remove one of the two")
             elif use.id in from_features:
-                feature = one_line(from_features[use.id])
-                report(use.pointer, f"The ref {one_line(use.id)} comes with {feature} already; remove it here")
+                feature = quoted(from_features[use.id])
+                report(use.pointer, f"The ref {quoted(use.id)} comes with {feature} already; remove it here")
             earlier.setdefault(use.id, use.pointer)
 
     def examples(self) -> Iterable[Example]:
@@ -398,16 +398,3 @@ class RefRepeated(WorkflowRule):
         yield Example(blocks(constraints=twice), blocks(constraints=twice[:1]))
         usage = taking("wr.refs.memory_usage")
         yield Example(blocks(MEMORY, constraints=usage), blocks(constraints=usage))
-
-
-RULES: tuple[type[WorkflowRule], ...] = (
-    FeatureNoEffect,
-    FeaturePartialEffect,
-    FeatureOrder,
-    FeatureMissingSubagent,
-    FeatureMissingMemory,
-    FeatureMissingCapabilities,
-    FeatureDuplicatedText,
-    RefInRawPrompt,
-    RefRepeated,
-)

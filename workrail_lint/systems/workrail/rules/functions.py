@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint.base import js
 from workrail_lint.base.suggest import nearest
+from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.documents.operations import Remove, Replace
 from workrail_lint.findings import Fix, Severity
 from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.compiler.nodes import listed, one_line
 from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import label, step_members, use_suggestion
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
@@ -74,7 +74,13 @@ def _calling(function: dict[str, Any], **args: Any) -> dict[str, Any]:
     return workflow(step(functionCalls=[{"name": "rank", "args": args}]), functionDefinitions=[function])
 
 
-class _DefinitionRule(WorkflowRule):
+class FunctionRule(WorkflowRule):
+    """A rule about functions and their calls."""
+
+    needs = frozenset({"functionDefinitions", "functionCalls", "functionReferences"})
+
+
+class _DefinitionRule(FunctionRule):
     """A rule that looks at every definition."""
 
     def applies(self, workflow: Workflow) -> bool:
@@ -92,7 +98,7 @@ class _DefinitionRule(WorkflowRule):
         """One definition."""
 
 
-class FunctionUnknown(WorkflowRule):
+class FunctionUnknown(FunctionRule):
     code = "FN001"
     name = "function-unknown"
     severity = Severity.ERROR
@@ -112,7 +118,7 @@ class FunctionUnknown(WorkflowRule):
         yield Example(calling("ranc"), calling("rank"), calling("rank"))
 
 
-class FunctionArgMissing(WorkflowRule):
+class FunctionArgMissing(FunctionRule):
     code = "FN002"
     name = "function-arg-missing"
     severity = Severity.ERROR
@@ -125,7 +131,7 @@ class FunctionArgMissing(WorkflowRule):
         yield Example(_calling(function), _calling(function, limit=3))
 
 
-class FunctionArgType(WorkflowRule):
+class FunctionArgType(FunctionRule):
     code = "FN003"
     name = "function-arg-type"
     severity = Severity.ERROR
@@ -138,7 +144,7 @@ class FunctionArgType(WorkflowRule):
         yield Example(_calling(function, limit="3"), _calling(function, limit=3))
 
 
-class FunctionArgEnum(WorkflowRule):
+class FunctionArgEnum(FunctionRule):
     code = "FN004"
     name = "function-arg-enum"
     severity = Severity.ERROR
@@ -151,7 +157,7 @@ class FunctionArgEnum(WorkflowRule):
         yield Example(_calling(function, order="Up"), _calling(function, order="up"))
 
 
-class FunctionArgUnknown(WorkflowRule):
+class FunctionArgUnknown(FunctionRule):
     code = "FN005"
     name = "function-arg-unknown"
     severity = Severity.WARNING
@@ -178,7 +184,7 @@ class FunctionDuplicate(_DefinitionRule):
             if definition.name in seen:
                 report(
                     f"{definition.pointer}/name",
-                    f"the function {one_line(definition.name)} is defined above already; this definition replaces it",
+                    f"the function {quoted(definition.name)} is defined above already; this definition replaces it",
                 )
             seen.add(definition.name)
 
@@ -209,7 +215,7 @@ class FunctionParameterDuplicate(_DefinitionRule):
             if isinstance(name, str) and name in seen:
                 report(
                     f"{pointer}/name",
-                    f"the function {one_line(definition.name)} declares the parameter {one_line(name)} twice",
+                    f"the function {quoted(definition.name)} declares the parameter {quoted(name)} twice",
                 )
             seen.add(str(name))
 
@@ -232,8 +238,8 @@ class FunctionDefaultMismatch(_DefinitionRule):
         for parameter, pointer in definition.parameters:
             problem = _default_problem(parameter)
             if problem is not None:
-                name = one_line(parameter.get("name"))
-                report(f"{pointer}/default", f"function {one_line(definition.name)}: the default of {name} {problem}")
+                name = quoted(parameter.get("name"))
+                report(f"{pointer}/default", f"function {quoted(definition.name)}: the default of {name} {problem}")
 
     def examples(self) -> Iterable[Example]:
         good = _calling(_function(_parameter(default=3)))
@@ -248,11 +254,11 @@ def _default_problem(parameter: dict[str, Any]) -> str | None:
     if not has_type(default, parameter.get("type")):
         return f"is not of type {parameter.get('type')}"
     if isinstance(allowed, list) and not any(js.strict_equal(default, value) for value in allowed):
-        return f"is none of {listed(js.text(value) for value in allowed)}"
+        return f"is none of {name_list(js.text(value) for value in allowed)}"
     return "is never used, since every call has to give the parameter" if parameter.get("required") is True else None
 
 
-class FunctionReferenceUnknown(WorkflowRule):
+class FunctionReferenceUnknown(FunctionRule):
     code = "FN009"
     name = "function-reference-unknown"
     severity = Severity.WARNING
@@ -277,13 +283,13 @@ class FunctionReferenceUnknown(WorkflowRule):
             if not name or name in visible:
                 continue
             suggestion = nearest(name, visible)
-            hint = f" Did you mean {one_line(suggestion)}?" if suggestion else ""
+            hint = f" Did you mean {quoted(suggestion)}?" if suggestion else ""
             place = step.at("functionReferences", index)
             report(
                 place,
-                f"{label(step)}: no function {one_line(name)} is visible here.{hint} Visible functions: "
-                f"{listed(visible)}",
-                fix=unsafe(f"use {one_line(suggestion)}", Replace(place, f"{suggestion}()")) if suggestion else None,
+                f"{label(step)}: no function {quoted(name)} is visible here.{hint} Visible functions: "
+                f"{name_list(visible)}",
+                fix=unsafe(f"use {quoted(suggestion)}", Replace(place, f"{suggestion}()")) if suggestion else None,
             )
 
     def examples(self) -> Iterable[Example]:
@@ -293,7 +299,7 @@ class FunctionReferenceUnknown(WorkflowRule):
         yield Example(referring("ranc()"), referring("rank()"), referring("rank()"))
 
 
-class FunctionReferenceFiltered(WorkflowRule):
+class FunctionReferenceFiltered(FunctionRule):
     code = "FN010"
     name = "function-reference-filtered"
     severity = Severity.INFO
@@ -342,8 +348,8 @@ class FunctionScopeMismatch(_DefinitionRule):
             place = f"{definition.pointer}/scope"
             report(
                 place,
-                f"the function {one_line(definition.name)} is defined at the level of the {definition.level} and says "
-                f"scope {one_line(scope)}",
+                f"the function {quoted(definition.name)} is defined at the level of the {definition.level} and says "
+                f"scope {quoted(scope)}",
                 fix=unsafe("remove scope", Remove(place)),
             )
 
@@ -357,18 +363,3 @@ class FunctionScopeMismatch(_DefinitionRule):
             workflow(looped),
             workflow({**looped, "functionDefinitions": [_function()]}),
         )
-
-
-RULES: tuple[type[WorkflowRule], ...] = (
-    FunctionUnknown,
-    FunctionArgMissing,
-    FunctionArgType,
-    FunctionArgEnum,
-    FunctionArgUnknown,
-    FunctionDuplicate,
-    FunctionParameterDuplicate,
-    FunctionDefaultMismatch,
-    FunctionReferenceUnknown,
-    FunctionReferenceFiltered,
-    FunctionScopeMismatch,
-)

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Operation, Replace
 from workrail_lint.findings import Fix, Severity
 from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail import identity
-from workrail_lint.systems.workrail.compiler.nodes import one_line, walk
+from workrail_lint.systems.workrail.compiler.nodes import walk
 from workrail_lint.systems.workrail.identity import Verdict
 from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import step_members
@@ -87,7 +88,7 @@ class WorkflowIdReserved(WorkflowRule):
         if identity.judge(workflow.id, workflow.source_kind) is not Verdict.RESERVED:
             return
         suggestion = identity.suggest(workflow.id.partition(".")[2], workflow.source_kind)
-        message = f"the id {one_line(workflow.id)} is reserved: the namespace wr is for bundled workflows only"
+        message = f"the id {quoted(workflow.id)} is reserved: the namespace wr is for bundled workflows only"
         _report_rename(report, message, suggestion)
 
     def examples(self) -> Iterator[Example]:
@@ -111,7 +112,7 @@ class WorkflowIdLegacy(WorkflowRule):
         return _is_legacy(workflow) and not workflow.is_new
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
-        message = f"the id {one_line(workflow.id)} has no namespace"
+        message = f"the id {quoted(workflow.id)} has no namespace"
         _report_rename(report, message, identity.suggest(workflow.id, workflow.source_kind))
 
     def examples(self) -> Iterator[Example]:
@@ -133,7 +134,7 @@ class WorkflowIdLegacyNew(WorkflowRule):
         return _is_legacy(workflow) and workflow.is_new
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
-        message = f"the id {one_line(workflow.id)} of a new workflow has no namespace"
+        message = f"the id {quoted(workflow.id)} of a new workflow has no namespace"
         _report_rename(report, message, identity.suggest(workflow.id, workflow.source_kind))
 
     def examples(self) -> Iterator[Example]:
@@ -155,7 +156,7 @@ def _report_rename(report: Report, message: str, suggestion: str | None) -> None
         report("/id", message)
     else:
         fix = unsafe(f"rename it to {suggestion}", Replace("/id", suggestion))
-        report("/id", f"{message}; rename it to {one_line(suggestion)}", fix=fix)
+        report("/id", f"{message}; rename it to {quoted(suggestion)}", fix=fix)
 
 
 # ------------------------------------------------------------------------------------------------- steps
@@ -265,7 +266,7 @@ class ExpandedIdTooLong(WorkflowRule):
             if from_template and len(node.id) > _LONGEST_EXPANDED:
                 report(
                     node.place,
-                    f"the expanded step id {one_line(node.id)} has {len(node.id)} characters, more than "
+                    f"the expanded step id {quoted(node.id)} has {len(node.id)} characters, more than "
                     f"{_LONGEST_EXPANDED}; give the calling step a shorter id",
                 )
 
@@ -324,20 +325,3 @@ class FragmentIdDuplicate(WorkflowRule):
             workflow(step(promptFragments=[first, {**second, "id": "deep"}])),
             workflow(step(promptFragments=[first, second])),
         )
-
-
-RULES: tuple[type[WorkflowRule], ...] = (
-    WorkflowIdPattern,
-    WorkflowIdSegmentShort,
-    WorkflowIdDots,
-    WorkflowIdReserved,
-    WorkflowIdLegacy,
-    WorkflowIdLegacyNew,
-    StepIdPattern,
-    StepIdDuplicate,
-    StepIdDuplicateBody,
-    StepIdCollision,
-    ExpandedIdTooLong,
-    VirtualIdCollision,
-    FragmentIdDuplicate,
-)

@@ -75,6 +75,3 @@ def _complaint(text: str, line: int) -> str:
 
 def _text() -> str:
     return json.dumps(samples.workflow(), indent=2) + "\n"
-
-
-RULES: tuple[type[WorkflowRule], ...] = (LineEndings, FormatNoncanonical)

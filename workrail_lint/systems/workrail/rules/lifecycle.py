@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from workrail_lint.base import js
+from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Remove, Replace
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail import identity
-from workrail_lint.systems.workrail.compiler.nodes import one_line
 from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import step_members
 from workrail_lint.systems.workrail.rules.samples import step, workflow
@@ -77,7 +77,7 @@ class FileNameMismatch(WorkflowRule):
             return
         names = {workflow.id, parsed.name, parsed.name.removeprefix("routine-")}
         if _bare(stem) not in {_bare(name) for name in names}:
-            report("/id", f"the file {one_line(stem)} is not named after the workflow {one_line(workflow.id)} it holds")
+            report("/id", f"the file {quoted(stem)} is not named after the workflow {quoted(workflow.id)} it holds")
 
     def examples(self) -> Iterator[Example]:
         yield Example(workflow(id="demo.review"), workflow(id="demo.sample"), path="workflows/sample.json")
@@ -104,7 +104,7 @@ class FileHiddenByFlag(WorkflowRule):
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         reason = identity.hidden_because(workflow.path) if _is_file(workflow.path) else None
         if reason is not None:
-            report("/id", f"the workflow {one_line(workflow.id)} is not listed by default: {reason}")
+            report("/id", f"the workflow {quoted(workflow.id)} is not listed by default: {reason}")
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -126,7 +126,7 @@ class FileExtension(WorkflowRule):
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         if _is_file(workflow.path) and not workflow.path.endswith(".json"):
             name = workflow.path.replace("\\", "/").rpartition("/")[2]
-            report("", f"the file {one_line(name)} is not discovered; its name must end in .json")
+            report("", f"the file {quoted(name)} is not discovered; its name must end in .json")
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -231,7 +231,7 @@ class DeprecatedMember(WorkflowRule):
             if member in step.step:
                 report(
                     step.at(member),
-                    f"Step {one_line(step.id)}: {member} has no effect; remove it",
+                    f"Step {quoted(step.id)}: {member} has no effect; remove it",
                     fix=unsafe(f"remove {member}", Remove(step.at(member))),
                     on_name=True,
                 )
@@ -294,7 +294,7 @@ class DescriptionPlaceholder(WorkflowRule):
         for member in ("name", "description"):
             text = workflow.definition.get(member)
             if isinstance(text, str) and text and _is_placeholder(text, member, workflow.id):
-                report(f"/{member}", f"the {member} {one_line(text)} says nothing about the workflow; describe it")
+                report(f"/{member}", f"the {member} {quoted(text)} says nothing about the workflow; describe it")
 
     def examples(self) -> Iterator[Example]:
         yield Example(workflow(description="TODO"), workflow())
@@ -320,7 +320,7 @@ class AboutMissing(WorkflowRule):
         return "about" not in workflow.definition and _is_user_facing(workflow)
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
-        report("", f"the workflow {one_line(workflow.id)} has no about; say when to use it and what it needs")
+        report("", f"the workflow {quoted(workflow.id)} has no about; say when to use it and what it needs")
 
     def examples(self) -> Iterator[Example]:
         yield Example(workflow(about=...), workflow())
@@ -338,7 +338,7 @@ class ExamplesMissing(WorkflowRule):
         return "examples" not in workflow.definition and _is_user_facing(workflow)
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
-        report("", f"the workflow {one_line(workflow.id)} has no examples; give some goals in a user's words")
+        report("", f"the workflow {quoted(workflow.id)} has no examples; give some goals in a user's words")
 
     def examples(self) -> Iterator[Example]:
         yield Example(workflow(examples=...), workflow())
@@ -349,20 +349,3 @@ def _is_user_facing(workflow: Workflow) -> bool:
     if workflow.is_routine or identity.is_test(workflow.id):
         return False
     return identity.hidden_because(workflow.path) is None
-
-
-RULES: tuple[type[WorkflowRule], ...] = (
-    DuplicateWorkflowId,
-    ShadowAttemptReserved,
-    FileNameMismatch,
-    FileHiddenByFlag,
-    FileExtension,
-    SpecVersionStale,
-    SpecVersionMissing,
-    SpecVersionFuture,
-    DeprecatedMember,
-    DesignFormConstruct,
-    DescriptionPlaceholder,
-    AboutMissing,
-    ExamplesMissing,
-)

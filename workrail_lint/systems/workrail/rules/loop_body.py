@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from workrail_lint.base import js
+from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
-from workrail_lint.systems.workrail.compiler.nodes import one_line
-from workrail_lint.systems.workrail.rules.base import WorkflowRule
+from workrail_lint.systems.workrail.rules.base import LoopRule
 from workrail_lint.systems.workrail.rules.loop_facts import move_inline, number, settings
 from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
 
@@ -30,7 +30,7 @@ def _named(body: str, **config: Any) -> dict[str, Any]:
     return {**loop(**config), "body": body}
 
 
-class LoopBodyEmpty(WorkflowRule):
+class LoopBodyEmpty(LoopRule):
     code = "LP012"
     name = "loop-body-empty"
     severity = Severity.ERROR
@@ -43,7 +43,7 @@ class LoopBodyEmpty(WorkflowRule):
         yield Example(bad=workflow(step(), _named("")), good=workflow(step(), _named("first-step")))
 
 
-class LoopNested(WorkflowRule):
+class LoopNested(LoopRule):
     code = "LP013"
     name = "loop-nested"
     severity = Severity.ERROR
@@ -60,7 +60,7 @@ class LoopNested(WorkflowRule):
         )
 
 
-class _ReferencedBody(WorkflowRule):
+class _ReferencedBody(LoopRule):
     """Rules that are mended by writing the step inside the loop."""
 
     fix = "Moves the step into the body of the loop, when no other loop names it."
@@ -108,7 +108,7 @@ class LoopBodyRefVirtual(_ReferencedBody):
         yield Example(bad=workflow(step(), _named("inspect"), inner), good=inline, fixed=inline)
 
 
-class LoopBodyRefSynthesis(WorkflowRule):
+class LoopBodyRefSynthesis(LoopRule):
     code = "LP016"
     name = "loop-body-ref-synthesis"
     severity = Severity.WARNING
@@ -128,7 +128,7 @@ class LoopBodyRefSynthesis(WorkflowRule):
             if target.kind == "parallel" and js.truthy(target.step.get("synthesis")):
                 report(
                     target.at("synthesis"),
-                    f"Step {one_line(target.id)}: is the body of loop {one_line(loop.id)} by name, so its synthesis "
+                    f"Step {quoted(target.id)}: is the body of loop {quoted(loop.id)} by name, so its synthesis "
                     "runs once outside the loop; put the step inline in the loop's body",
                     fix=move_inline(loop, workflow),
                 )
@@ -138,7 +138,7 @@ class LoopBodyRefSynthesis(WorkflowRule):
         yield Example(bad=workflow(step(), _named("fan-out"), parallel()), good=inline, fixed=inline)
 
 
-class LoopBodyAllConditional(WorkflowRule):
+class LoopBodyAllConditional(LoopRule):
     code = "LP031"
     name = "loop-body-all-conditional"
     severity = Severity.INFO
@@ -154,7 +154,7 @@ class LoopBodyAllConditional(WorkflowRule):
         if loop.body and all(inner.step.get("runCondition") for inner in loop.body):
             report(
                 loop.at("body"),
-                f"Loop {one_line(loop.id)}: every step of the body has a runCondition, so a round can pass with "
+                f"Loop {quoted(loop.id)}: every step of the body has a runCondition, so a round can pass with "
                 "nothing done; let one step run in every round",
             )
 
@@ -165,7 +165,7 @@ class LoopBodyAllConditional(WorkflowRule):
         )
 
 
-class LoopGuardExceeded(WorkflowRule):
+class LoopGuardExceeded(LoopRule):
     code = "LP044"
     name = "loop-guard-exceeded"
     severity = Severity.WARNING
@@ -187,7 +187,7 @@ class LoopGuardExceeded(WorkflowRule):
                 if rounds > SELECTION_ROUNDS:
                     report(
                         top.at("loop", "maxIterations"),
-                        f"Loop {one_line(top.id)}: if no condition in the bodies holds, {js.number_text(rounds)} "
+                        f"Loop {quoted(top.id)}: if no condition in the bodies holds, {js.number_text(rounds)} "
                         f"rounds pass without a step up to here, and the engine gives up after {SELECTION_ROUNDS:,}; "
                         "allow fewer passes or let a step run in every one",
                     )
@@ -229,7 +229,7 @@ def _surely_runs(top: Step, workflow: Workflow) -> bool:
     )
 
 
-class LoopRefBodyMany(WorkflowRule):
+class LoopRefBodyMany(LoopRule):
     code = "LP041"
     name = "loop-ref-body-many"
     severity = Severity.INFO
@@ -247,7 +247,7 @@ class LoopRefBodyMany(WorkflowRule):
         if count is not None and count > 3:
             report(
                 loop.at("loop", "count"),
-                f"Loop {one_line(loop.id)}: gives the same prompt {js.number_text(count)} times; "
+                f"Loop {quoted(loop.id)}: gives the same prompt {js.number_text(count)} times; "
                 "if the rounds differ, write steps with a runCondition each into the body",
             )
 
@@ -256,15 +256,3 @@ class LoopRefBodyMany(WorkflowRule):
             bad=workflow(step(), _named("inspect", count=8, maxIterations=8), step("inspect")),
             good=workflow(step(), _named("inspect", count=3, maxIterations=3), step("inspect")),
         )
-
-
-RULES: tuple[type[WorkflowRule], ...] = (
-    LoopBodyEmpty,
-    LoopNested,
-    LoopBodyRefRunCondition,
-    LoopBodyRefVirtual,
-    LoopBodyRefSynthesis,
-    LoopBodyAllConditional,
-    LoopRefBodyMany,
-    LoopGuardExceeded,
-)

@@ -7,15 +7,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from workrail_lint.base import js
-from workrail_lint.base.wording import counted
+from workrail_lint.base.wording import counted, quoted
 from workrail_lint.documents.operations import Insert, Remove, Replace
 from workrail_lint.documents.pointer import resolve
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example
 from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL
-from workrail_lint.systems.workrail.compiler.nodes import one_line
-from workrail_lint.systems.workrail.rules.base import WorkflowRule
+from workrail_lint.systems.workrail.rules.base import LoopRule
 from workrail_lint.systems.workrail.rules.loop_facts import artifact_source, number, settings
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, loop, workflow
 
@@ -38,7 +37,7 @@ _OWNERS = {
 }
 
 
-class LoopTypeInvalid(WorkflowRule):
+class LoopTypeInvalid(LoopRule):
     code = "LP001"
     name = "loop-type-invalid"
     severity = Severity.ERROR
@@ -50,7 +49,7 @@ class LoopTypeInvalid(WorkflowRule):
         yield Example(bad=workflow(loop(type="repeat")), good=workflow(loop(type="for")))
 
 
-class LoopMaxIterationsMissing(WorkflowRule):
+class LoopMaxIterationsMissing(LoopRule):
     code = "LP002"
     name = "loop-max-iterations-missing"
     severity = Severity.ERROR
@@ -62,7 +61,7 @@ class LoopMaxIterationsMissing(WorkflowRule):
         yield Example(bad=workflow(loop(maxIterations=...)), good=workflow(loop(maxIterations=2)))
 
 
-class LoopMaxIterationsRange(WorkflowRule):
+class LoopMaxIterationsRange(LoopRule):
     code = "LP003"
     name = "loop-max-iterations-range"
     severity = Severity.ERROR
@@ -74,7 +73,7 @@ class LoopMaxIterationsRange(WorkflowRule):
         yield Example(bad=workflow(loop(maxIterations=5000)), good=workflow(loop(maxIterations=50)))
 
 
-class LoopMaxIterationsFraction(WorkflowRule):
+class LoopMaxIterationsFraction(LoopRule):
     code = "LP004"
     name = "loop-max-iterations-fraction"
     severity = Severity.ERROR
@@ -91,7 +90,7 @@ class LoopMaxIterationsFraction(WorkflowRule):
         whole, pointer = math.floor(limit), loop.at("loop", "maxIterations")
         report(
             pointer,
-            f"Loop {one_line(loop.id)}: maxIterations is {js.number_text(limit)}, and a run fails on entering the "
+            f"Loop {quoted(loop.id)}: maxIterations is {js.number_text(limit)}, and a run fails on entering the "
             f"loop; use a whole number such as {whole}",
             fix=unsafe(f"round down to {whole}", Replace(pointer, whole)),
         )
@@ -101,7 +100,7 @@ class LoopMaxIterationsFraction(WorkflowRule):
         yield Example(bad=workflow(loop(maxIterations=2.5)), good=good, fixed=good)
 
 
-class LoopMaxIterationsHigh(WorkflowRule):
+class LoopMaxIterationsHigh(LoopRule):
     code = "LP005"
     name = "loop-max-iterations-high"
     severity = Severity.WARNING
@@ -117,7 +116,7 @@ class LoopMaxIterationsHigh(WorkflowRule):
         if limit is not None and _MANY < limit <= _LIMIT:
             report(
                 loop.at("loop", "maxIterations"),
-                f"Loop {one_line(loop.id)}: may run {js.number_text(limit)} rounds; "
+                f"Loop {quoted(loop.id)}: may run {js.number_text(limit)} rounds; "
                 f"lower maxIterations to {_MANY} or less, or work through the list in chunks",
             )
 
@@ -125,7 +124,7 @@ class LoopMaxIterationsHigh(WorkflowRule):
         yield Example(bad=workflow(loop(maxIterations=200)), good=workflow(loop(maxIterations=100)))
 
 
-class LoopConditionMissing(WorkflowRule):
+class LoopConditionMissing(LoopRule):
     code = "LP006"
     name = "loop-condition-missing"
     severity = Severity.ERROR
@@ -164,7 +163,7 @@ class LoopConditionMissing(WorkflowRule):
         yield Example(bad=workflow(controlled_loop(conditionSource=...)), good=good, fixed=good)
 
 
-class LoopCountMissing(WorkflowRule):
+class LoopCountMissing(LoopRule):
     code = "LP007"
     name = "loop-count-missing"
     severity = Severity.ERROR
@@ -178,7 +177,7 @@ class LoopCountMissing(WorkflowRule):
         yield Example(bad=workflow(loop(count=...)), good=workflow(loop(count=2)))
 
 
-class LoopCountNotPositive(WorkflowRule):
+class LoopCountNotPositive(LoopRule):
     code = "LP008"
     name = "loop-count-not-positive"
     severity = Severity.ERROR
@@ -190,7 +189,7 @@ class LoopCountNotPositive(WorkflowRule):
         yield Example(bad=workflow(loop(count=0)), good=workflow(loop(count=1)))
 
 
-class LoopCountFraction(WorkflowRule):
+class LoopCountFraction(LoopRule):
     code = "LP009"
     name = "loop-count-fraction"
     severity = Severity.WARNING
@@ -203,7 +202,7 @@ class LoopCountFraction(WorkflowRule):
         if settings(loop).get("type") == "for" and isinstance(count, float) and not count.is_integer() and count > 0:
             report(
                 loop.at("loop", "count"),
-                f"Loop {one_line(loop.id)}: a count of {js.number_text(count)} runs "
+                f"Loop {quoted(loop.id)}: a count of {js.number_text(count)} runs "
                 f"{counted(math.ceil(count), 'round')}; write the whole number that is meant",
             )
 
@@ -211,7 +210,7 @@ class LoopCountFraction(WorkflowRule):
         yield Example(bad=workflow(loop(count=1.5)), good=workflow(loop(count=2)))
 
 
-class LoopCountExceedsMax(WorkflowRule):
+class LoopCountExceedsMax(LoopRule):
     code = "LP010"
     name = "loop-count-exceeds-max"
     severity = Severity.WARNING
@@ -231,7 +230,7 @@ class LoopCountExceedsMax(WorkflowRule):
         raised = unsafe(f"raise maxIterations to {wanted}", Replace(pointer, wanted)) if wanted <= _LIMIT else None
         report(
             loop.at("loop", "count"),
-            f"Loop {one_line(loop.id)}: counts to {js.number_text(count)}, but maxIterations ends it after {limit}; "
+            f"Loop {quoted(loop.id)}: counts to {js.number_text(count)}, but maxIterations ends it after {limit}; "
             "make the two agree",
             fix=raised,
         )
@@ -244,7 +243,7 @@ class LoopCountExceedsMax(WorkflowRule):
         )
 
 
-class LoopItemsMissing(WorkflowRule):
+class LoopItemsMissing(LoopRule):
     code = "LP011"
     name = "loop-items-missing"
     severity = Severity.ERROR
@@ -258,7 +257,7 @@ class LoopItemsMissing(WorkflowRule):
         yield Example(bad=workflow(loop(type="forEach", count=..., items="")), good=good)
 
 
-class LoopVariableName(WorkflowRule):
+class LoopVariableName(LoopRule):
     code = "LP017"
     name = "loop-variable-name"
     severity = Severity.ERROR
@@ -276,7 +275,7 @@ class LoopVariableName(WorkflowRule):
         )
 
 
-class LoopMemberIgnored(WorkflowRule):
+class LoopMemberIgnored(LoopRule):
     code = "LP030"
     name = "loop-member-ignored"
     severity = Severity.WARNING
@@ -295,7 +294,7 @@ class LoopMemberIgnored(WorkflowRule):
                 pointer = loop.at("loop", member)
                 report(
                     pointer,
-                    f"Loop {one_line(loop.id)}: {member} has no effect in a loop of type {kind}, only in "
+                    f"Loop {quoted(loop.id)}: {member} has no effect in a loop of type {kind}, only in "
                     f"{' and '.join(owners)}; remove it or change the type",
                     on_name=True,
                     fix=unsafe(f"remove {member}", Remove(pointer)),
@@ -306,20 +305,3 @@ class LoopMemberIgnored(WorkflowRule):
         yield Example(bad=workflow(loop(items="files")), good=good, fixed=good)
         decided = workflow(controlled_loop())
         yield Example(bad=workflow(controlled_loop(count=3)), good=decided, fixed=decided)
-
-
-RULES: tuple[type[WorkflowRule], ...] = (
-    LoopTypeInvalid,
-    LoopMaxIterationsMissing,
-    LoopMaxIterationsRange,
-    LoopMaxIterationsFraction,
-    LoopMaxIterationsHigh,
-    LoopConditionMissing,
-    LoopCountMissing,
-    LoopCountNotPositive,
-    LoopCountFraction,
-    LoopCountExceedsMax,
-    LoopItemsMissing,
-    LoopVariableName,
-    LoopMemberIgnored,
-)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Remove
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example
 from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL
-from workrail_lint.systems.workrail.compiler.nodes import one_line
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
 from workrail_lint.systems.workrail.rules.loop_facts import decisions, label, settings, source, synthesis_contract
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, step, workflow
@@ -39,7 +39,7 @@ class LoopNoExitStep(WorkflowRule):
         if not decisions(loop, workflow):
             report(
                 loop.at("loop", "conditionSource"),
-                f"Loop {one_line(loop.id)}: no step of the body has the contract {LOOP_CONTROL}, so nobody is asked to "
+                f"Loop {quoted(loop.id)}: no step of the body has the contract {LOOP_CONTROL}, so nobody is asked to "
                 "end it; add it to the last step",
             )
 
@@ -62,7 +62,7 @@ class LoopExitStepNotLast(WorkflowRule):
             last = found[-1]
             report(
                 last.contract,
-                f"{label(last.step)}: decides before {one_line(body[-1].id)} runs, and a stop skips what follows; "
+                f"{label(last.step)}: decides before {quoted(body[-1].id)} runs, and a stop skips what follows; "
                 "move it to the end of the body",
             )
 
@@ -89,7 +89,7 @@ class LoopMultipleExitSteps(WorkflowRule):
         for again in always[1:]:
             report(
                 again.contract,
-                f"{label(again.step)}: decides the loop, as {one_line(always[0].step.id)} does in the same round; "
+                f"{label(again.step)}: decides the loop, as {quoted(always[0].step.id)} does in the same round; "
                 "keep one of them, or give each a runCondition",
             )
 
@@ -171,7 +171,7 @@ class LoopControlOutsideLoop(WorkflowRule):
         by = "the context" if decided is not None else _DECIDED_BY.get(settings(loop).get("type"), "nothing")
         report(
             pointer,
-            f"{label(step)}: loop {one_line(loop.id)} is decided by {by} and never reads this decision; remove the "
+            f"{label(step)}: loop {quoted(loop.id)} is decided by {by} and never reads this decision; remove the "
             "contract, or let the artifact decide the loop",
             fix=fix,
         )
@@ -190,12 +190,3 @@ def _named_by_any_loop(step: Step, workflow: Workflow) -> bool:
     """Also by a loop that has no view because something else is wrong with it."""
     steps = workflow.definition.get("steps") or ()
     return any(isinstance(item, dict) and item.get("type") == "loop" and item.get("body") == step.id for item in steps)
-
-
-RULES: tuple[type[WorkflowRule], ...] = (
-    LoopNoExitStep,
-    LoopExitStepNotLast,
-    LoopMultipleExitSteps,
-    LoopExitOptional,
-    LoopControlOutsideLoop,
-)

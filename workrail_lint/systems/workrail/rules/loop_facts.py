@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Remove, Replace
 from workrail_lint.findings.fix import Fix, unsafe
 from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL, condition_source
-from workrail_lint.systems.workrail.compiler.nodes import Node, one_line, step_name
+from workrail_lint.systems.workrail.compiler.nodes import Node, step_name
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.catalog.routine import Routine
@@ -129,7 +130,7 @@ def move_inline(loop: Step, workflow: Workflow) -> Fix | None:
     if not isinstance(body, str) or len(named) != 1 or named[0].kind == "loop" or not only_user(loop, workflow):
         return None
     return unsafe(
-        f"move step {one_line(body)} into the body of loop {one_line(loop.id)}",
+        f"move step {quoted(body)} into the body of loop {quoted(loop.id)}",
         Replace(loop.at("body"), [named[0].step]),
         Remove(named[0].pointer),
     )
@@ -137,5 +138,5 @@ def move_inline(loop: Step, workflow: Workflow) -> Fix | None:
 
 def label(step: Step) -> str:
     """How a message starts: the step, and the loop when it stands in one."""
-    inside = f" (in loop {one_line(step.loop.id)})" if step.loop else ""
+    inside = f" (in loop {quoted(step.loop.id)})" if step.loop else ""
     return f"{'Loop' if step.kind == 'loop' else 'Step'} {step_name(step.id, step.pointer)}{inside}"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Insert, Operation, Remove, Rename, Replace
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import Fix, unsafe
 from workrail_lint.rules.base import Example
 from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL
-from workrail_lint.systems.workrail.compiler.nodes import one_line
-from workrail_lint.systems.workrail.rules.base import WorkflowRule
+from workrail_lint.systems.workrail.rules.base import LoopRule
 from workrail_lint.systems.workrail.rules.loop_facts import (
     artifact_source,
     from_named_condition,
@@ -36,7 +36,7 @@ def _authored_artifact(loop: Step) -> dict[str, Any] | None:
     return written if isinstance(written, dict) and written.get("kind") == "artifact_contract" else None
 
 
-class LoopContextControlled(WorkflowRule):
+class LoopContextControlled(LoopRule):
     code = "LP018"
     name = "loop-context-controlled"
     severity = Severity.WARNING
@@ -56,7 +56,7 @@ class LoopContextControlled(WorkflowRule):
         member = "conditionSource" if "conditionSource" in settings(loop) else "condition"
         report(
             loop.at("loop", member),
-            f"Loop {one_line(loop.id)}: the context decides when it ends, and nothing checks what an agent puts there; "
+            f"Loop {quoted(loop.id)}: the context decides when it ends, and nothing checks what an agent puts there; "
             f"end the body with a step that has the contract {LOOP_CONTROL}",
             fix=self._fix(loop, member, workflow),
         )
@@ -87,7 +87,7 @@ class LoopContextControlled(WorkflowRule):
         yield Example(bad=workflow(written), good=good, fixed=good)
 
 
-class LoopConditionShadowed(WorkflowRule):
+class LoopConditionShadowed(LoopRule):
     code = "LP019"
     name = "loop-condition-shadowed"
     severity = Severity.WARNING
@@ -109,13 +109,13 @@ class LoopConditionShadowed(WorkflowRule):
         if isinstance(config.get("conditionSource"), dict):
             report(
                 pointer,
-                f"Loop {one_line(loop.id)}: condition is ignored beside conditionSource; remove it",
+                f"Loop {quoted(loop.id)}: condition is ignored beside conditionSource; remove it",
                 fix=unsafe("remove the condition", Remove(pointer)),
             )
         elif decided.get("kind") == "artifact_contract":
             report(
                 pointer,
-                f"Loop {one_line(loop.id)}: condition is ignored, because a step of the body has the contract "
+                f"Loop {quoted(loop.id)}: condition is ignored, because a step of the body has the contract "
                 f"{LOOP_CONTROL}; replace it by a conditionSource of kind artifact_contract",
                 fix=unsafe(
                     "replace the condition by the source that decides",
@@ -130,7 +130,7 @@ class LoopConditionShadowed(WorkflowRule):
         yield Example(bad=workflow(controlled_loop(condition=_AGAIN)), good=good, fixed=good)
 
 
-class LoopUntilArtifact(WorkflowRule):
+class LoopUntilArtifact(LoopRule):
     code = "LP020"
     name = "loop-until-artifact"
     severity = Severity.WARNING
@@ -151,7 +151,7 @@ class LoopUntilArtifact(WorkflowRule):
             pointer = loop.at("loop", "type")
             report(
                 pointer,
-                f"Loop {one_line(loop.id)}: until does not turn an artifact's decision round, it goes on with continue "
+                f"Loop {quoted(loop.id)}: until does not turn an artifact's decision round, it goes on with continue "
                 "like while; write while",
                 fix=unsafe("change until to while", Replace(pointer, "while")),
             )
@@ -161,7 +161,7 @@ class LoopUntilArtifact(WorkflowRule):
         yield Example(bad=workflow(controlled_loop(type="until")), good=good, fixed=good)
 
 
-class LoopSourceContractIgnored(WorkflowRule):
+class LoopSourceContractIgnored(LoopRule):
     code = "LP021"
     name = "loop-source-contract-ignored"
     severity = Severity.WARNING
@@ -180,7 +180,7 @@ class LoopSourceContractIgnored(WorkflowRule):
         pointer = loop.at("loop", "conditionSource", "contractRef")
         report(
             pointer,
-            f"Loop {one_line(loop.id)}: artifacts of {one_line(written['contractRef'])} decide no loop, only those of "
+            f"Loop {quoted(loop.id)}: artifacts of {quoted(written['contractRef'])} decide no loop, only those of "
             f"{LOOP_CONTROL} do",
             fix=unsafe(f"name {LOOP_CONTROL}", Replace(pointer, LOOP_CONTROL)),
         )
@@ -191,7 +191,7 @@ class LoopSourceContractIgnored(WorkflowRule):
         yield Example(bad=workflow(controlled_loop(conditionSource=other)), good=good, fixed=good)
 
 
-class LoopSourceLoopIdMismatch(WorkflowRule):
+class LoopSourceLoopIdMismatch(LoopRule):
     code = "LP022"
     name = "loop-source-loopid-mismatch"
     severity = Severity.WARNING
@@ -209,21 +209,21 @@ class LoopSourceLoopIdMismatch(WorkflowRule):
         if written is None or written.get("loopId") == loop.id or not loop.id:
             return
         container, pointer = loop.at("loop", "conditionSource"), loop.at("loop", "conditionSource", "loopId")
-        title = f"set loopId to {one_line(loop.id)}"
+        title = f"set loopId to {quoted(loop.id)}"
         if "loopId" not in written:
             report(
                 container,
-                f"Loop {one_line(loop.id)}: conditionSource names no loop; add loopId {one_line(loop.id)}",
+                f"Loop {quoted(loop.id)}: conditionSource names no loop; add loopId {quoted(loop.id)}",
                 severity=Severity.INFO,
                 fix=unsafe(title, Insert(container, "loopId", None, loop.id)),
             )
             return
         other = str(written["loopId"])
         told = next((inner for inner in workflow.body_of(loop) if mentions(inner.prompt, other)), None)
-        also = f", also in the prompt of step {one_line(told.id)}" if told else ""
+        also = f", also in the prompt of step {quoted(told.id)}" if told else ""
         report(
             pointer,
-            f"Loop {one_line(loop.id)}: conditionSource names {one_line(other)}; use {one_line(loop.id)}{also}",
+            f"Loop {quoted(loop.id)}: conditionSource names {quoted(other)}; use {quoted(loop.id)}{also}",
             severity=Severity.WARNING if told else Severity.INFO,
             fix=unsafe(title, Replace(pointer, loop.id)),
         )
@@ -242,12 +242,3 @@ class LoopSourceLoopIdMismatch(WorkflowRule):
         )
         unnamed = {member: value for member, value in named.items() if member != "loopId"}
         yield Example(bad=workflow(controlled_loop(conditionSource=unnamed)), good=good, fixed=good)
-
-
-RULES: tuple[type[WorkflowRule], ...] = (
-    LoopContextControlled,
-    LoopConditionShadowed,
-    LoopUntilArtifact,
-    LoopSourceContractIgnored,
-    LoopSourceLoopIdMismatch,
-)

@@ -8,9 +8,9 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base import js
+from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
-from workrail_lint.systems.workrail.compiler.nodes import one_line
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
 from workrail_lint.systems.workrail.rules.loop_facts import label, settings
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
@@ -327,7 +327,7 @@ class LoopManualIteration(WorkflowRule):
             if words is not None:
                 texts = (text.pointer for text in found.prompt_texts if _manual_rounds(text.text))
                 place = next(texts, found.pointer)
-                report(place, f"{label(found)}: {one_line(words)} asks for rounds that nothing counts; use a loop step")
+                report(place, f"{label(found)}: {quoted(words)} asks for rounds that nothing counts; use a loop step")
 
     def examples(self) -> Iterable[Example]:
         yield Example(
@@ -338,15 +338,3 @@ class LoopManualIteration(WorkflowRule):
             bad=workflow(step(prompt="Fix one finding. Repeat this until none is left.")),
             good=workflow(step(prompt="For each finding, write one sentence about its cause.")),
         )
-
-
-RULES: tuple[type[WorkflowRule], ...] = (
-    LoopPromptLong,
-    LoopPromptVeryLong,
-    LoopConditionalContent,
-    LoopTernaryNested,
-    LoopTernaryComplex,
-    LoopPatternProgressive,
-    LoopPatternMultiConditional,
-    LoopManualIteration,
-)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint.base import js
 from workrail_lint.base.suggest import nearest
+from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.documents.operations import ReplaceText
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example
-from workrail_lint.systems.workrail.compiler.nodes import listed, one_line
-from workrail_lint.systems.workrail.rules.base import WorkflowRule
+from workrail_lint.systems.workrail.rules.base import LoopRule
 from workrail_lint.systems.workrail.rules.context_tokens import SUBSTITUTED_FIELDS
 from workrail_lint.systems.workrail.rules.loop_facts import label, settings, variables
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
@@ -66,7 +66,7 @@ def _uses(loop: Step, workflow: Workflow, fields: tuple[str, ...]) -> Iterator[_
                 yield _Use(inner, text.field, text.pointer, named)
 
 
-class LoopVariableUndefined(WorkflowRule):
+class LoopVariableUndefined(LoopRule):
     code = "LP037"
     name = "loop-variable-undefined"
     severity = Severity.WARNING
@@ -82,10 +82,10 @@ class LoopVariableUndefined(WorkflowRule):
                 if name in known or self._is_set(name, use.step, workflow):
                     continue
                 meant = nearest(name, own)
-                hint = f"did you mean {one_line(meant)}?" if meant else f"the loop's own are {listed(own)}"
+                hint = f"did you mean {quoted(meant)}?" if meant else f"the loop's own are {name_list(own)}"
                 report(
                     use.pointer,
-                    f"{label(use.step)}: {one_line(name)} in its {use.field} is set by nothing before it; {hint}",
+                    f"{label(use.step)}: {quoted(name)} in its {use.field} is set by nothing before it; {hint}",
                 )
 
     def _is_set(self, name: str, step: Step, workflow: Workflow) -> bool:
@@ -102,7 +102,7 @@ class LoopVariableUndefined(WorkflowRule):
         )
 
 
-class LoopVariableDocName(WorkflowRule):
+class LoopVariableDocName(LoopRule):
     code = "LP038"
     name = "loop-variable-doc-name"
     severity = Severity.WARNING
@@ -124,10 +124,10 @@ class LoopVariableDocName(WorkflowRule):
                 if name not in old or origins_of(workflow).known_at(f"`{name}`", use.step):
                     continue
                 actual = getattr(own, _DOCUMENTED[name])
-                instead = f"use {one_line(actual)}" if actual else "only forEach loops have it"
+                instead = f"use {quoted(actual)}" if actual else "only forEach loops have it"
                 report(
                     use.pointer,
-                    f"{label(use.step)}: this loop sets no {one_line(name)}; {instead}",
+                    f"{label(use.step)}: this loop sets no {quoted(name)}; {instead}",
                     fix=self._fix(use.pointer, name, actual, written) if actual else None,
                 )
 
@@ -135,7 +135,7 @@ class LoopVariableDocName(WorkflowRule):
     def _fix(pointer: str, name: str, actual: str, written: list[str]) -> Fix | None:
         spellings = dict.fromkeys(expression for expression in written if expression.startswith(name))
         changes = [ReplaceText(pointer, f"{{{{{old}}}}}", f"{{{{{actual}{old[len(name) :]}}}}}") for old in spellings]
-        return unsafe(f"use {one_line(actual)[1:-1]}", *changes) if changes else None
+        return unsafe(f"use {quoted(actual)[1:-1]}", *changes) if changes else None
 
     def examples(self) -> Iterable[Example]:
         def each(prompt: str) -> dict[str, Any]:
@@ -148,7 +148,7 @@ class LoopVariableDocName(WorkflowRule):
         yield Example(bad=bad, good=counted, fixed=counted)
 
 
-class LoopForEachItemShape(WorkflowRule):
+class LoopForEachItemShape(LoopRule):
     code = "LP042"
     name = "loop-foreach-item-shape"
     severity = Severity.INFO
@@ -170,7 +170,7 @@ class LoopForEachItemShape(WorkflowRule):
                     items = settings(loop).get("items")
                     report(
                         text.pointer,
-                        f"{label(inner)}: reads members of {one_line(item)}, so the run fails unless {one_line(items)} "
+                        f"{label(inner)}: reads members of {quoted(item)}, so the run fails unless {quoted(items)} "
                         "is a list of objects; say so where the list is made",
                     )
                     return
@@ -180,6 +180,3 @@ class LoopForEachItemShape(WorkflowRule):
             return loop(step("inner-step", prompt), type="forEach", count=..., items="files")
 
         yield Example(bad=workflow(each("Read {{currentItem.path}}.")), good=workflow(each("Read {{currentItem}}.")))
-
-
-RULES: tuple[type[WorkflowRule], ...] = (LoopVariableUndefined, LoopVariableDocName, LoopForEachItemShape)

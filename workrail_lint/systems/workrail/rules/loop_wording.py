@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
 from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL
-from workrail_lint.systems.workrail.compiler.nodes import one_line
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
 from workrail_lint.systems.workrail.rules.loop_facts import label, synthesis_contract
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, step, workflow
@@ -33,7 +33,13 @@ def _example() -> re.Pattern[str]:
     )
 
 
-class LoopDecisionOneSided(WorkflowRule):
+class LoopTextRule(WorkflowRule):
+    """A rule about what is said around loops."""
+
+    needs = frozenset({"loop", "body", "outputContract"})
+
+
+class LoopDecisionOneSided(LoopTextRule):
     code = "LP028"
     name = "loop-decision-one-sided"
     severity = Severity.WARNING
@@ -140,7 +146,7 @@ def _measurable() -> re.Pattern[str]:
     )
 
 
-class LoopVagueExit(WorkflowRule):
+class LoopVagueExit(LoopTextRule):
     code = "LP029"
     name = "loop-vague-exit"
     severity = Severity.WARNING
@@ -170,7 +176,7 @@ class LoopVagueExit(WorkflowRule):
             if found.start() < end:
                 report(
                     text.pointer,
-                    f"Loop {one_line(loop.id)}: {one_line(found[0])} leaves the end to a feeling; name something to "
+                    f"Loop {quoted(loop.id)}: {quoted(found[0])} leaves the end to a feeling; name something to "
                     "count or check, such as the number of open findings",
                 )
                 return
@@ -214,6 +220,3 @@ def _sentence(text: str, start: int, end: int) -> str:
     first = before + 1 if before >= 0 else max(0, start - _NEARBY)
     after = [place for mark in _SENTENCE_ENDS if (place := text.find(mark, end, end + _NEARBY)) >= 0]
     return text[first : min(after, default=end + _NEARBY)]
-
-
-RULES: tuple[type[WorkflowRule], ...] = (LoopDecisionOneSided, LoopVagueExit)

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from functools import cache
 
+from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.compiler.nodes import one_line
 from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
@@ -36,7 +36,7 @@ class MetricsProfileMissing(WorkflowRule):
             if profile is not None:
                 report(
                     "",
-                    f"Step {one_line(found.id)} delivers something that is counted; set metricsProfile, probably to "
+                    f"Step {quoted(found.id)} delivers something that is counted; set metricsProfile, probably to "
                     f"{profile} (none says that nothing is)",
                 )
                 return
@@ -84,7 +84,7 @@ class MetricsKeyPartial(WorkflowRule):
         if step is not None and _SHAS in text.text and not _wholeness().search(text.text):
             report(
                 text.pointer,
-                f"Step {one_line(step.id)}: ask for the full, accumulated list in {_SHAS}; each report replaces the "
+                f"Step {quoted(step.id)}: ask for the full, accumulated list in {_SHAS}; each report replaces the "
                 "one before",
             )
 
@@ -121,7 +121,7 @@ class MetricsOutcomeEarly(WorkflowRule):
             return
         for text in step.prompt_texts:
             if _OUTCOME in text.text:
-                report(text.pointer, f"Step {one_line(step.id)}: ask for {_OUTCOME} in the last step, not here")
+                report(text.pointer, f"Step {quoted(step.id)}: ask for {_OUTCOME} in the last step, not here")
 
     def examples(self) -> Iterator[Example]:
         asking, last = step(prompt="Set metrics_outcome to how it went."), step("wrap-up", "Sum up the work.")
@@ -146,8 +146,8 @@ class ModelIdHardcoded(WorkflowRule):
     def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
         match = _models().search(text.text)
         if match is not None:
-            label = f"Step {one_line(step.id)}" if step is not None else text.field
-            report(text.pointer, f"{label}: names the model {one_line(match[0])}; say what is needed with modelTier")
+            label = f"Step {quoted(step.id)}" if step is not None else text.field
+            report(text.pointer, f"{label}: names the model {quoted(match[0])}; say what is needed with modelTier")
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -171,11 +171,3 @@ def _models() -> re.Pattern[str]:
         r"o[134]-mini",
     )
     return re.compile(rf"(?<![\w./-])(?:{'|'.join(families)})(?:[\w.:-]*\w)?", re.IGNORECASE)
-
-
-RULES: tuple[type[WorkflowRule], ...] = (
-    MetricsProfileMissing,
-    MetricsKeyPartial,
-    MetricsOutcomeEarly,
-    ModelIdHardcoded,
-)

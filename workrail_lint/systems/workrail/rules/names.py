@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from workrail_lint.base.wording import quoted
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.compiler.nodes import one_line
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Condition, Step, Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import step_members
@@ -47,7 +47,7 @@ class LoopVarCollision(WorkflowRule):
                 place = member if member in config else seen[name]
                 report(
                     loop.at("loop", place),
-                    f"Loop {one_line(loop.id)}: {seen[name]} and {member} are both called {one_line(name)}; "
+                    f"Loop {quoted(loop.id)}: {seen[name]} and {member} are both called {quoted(name)}; "
                     "give each a name of its own",
                 )
             seen.setdefault(name, member)
@@ -86,7 +86,7 @@ class ReservedObjectKey(WorkflowRule):
             if name in RESERVED_KEYS:
                 report(
                     pointer,
-                    f"Step {one_line(step.id)}: {one_line(name)} can't be {what}; choose another",
+                    f"Step {quoted(step.id)}: {quoted(name)} can't be {what}; choose another",
                     on_name=is_key,
                 )
 
@@ -95,7 +95,7 @@ class ReservedObjectKey(WorkflowRule):
         if name in RESERVED_KEYS:
             report(
                 child(condition.pointer, "var"),
-                f"Step {one_line(condition.step.id)}: {one_line(name)} can't be a context variable; choose another",
+                f"Step {quoted(condition.step.id)}: {quoted(name)} can't be a context variable; choose another",
             )
 
     def examples(self) -> Iterator[Example]:
@@ -146,7 +146,7 @@ class IdConfusable(WorkflowRule):
             for ident, pointer in ids:
                 other = seen.setdefault(ident.replace("_", "-").replace("0", "o").replace("1", "l"), ident)
                 if other != ident:
-                    message = f"the {what} {one_line(ident)} is easily taken for {one_line(other)}; rename one of them"
+                    message = f"the {what} {quoted(ident)} is easily taken for {quoted(other)}; rename one of them"
                     report(pointer, message)
 
     def examples(self) -> Iterator[Example]:
@@ -186,6 +186,3 @@ def _list(value: object) -> list[Any]:
 
 def _object(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
-
-
-RULES: tuple[type[WorkflowRule], ...] = (LoopVarCollision, ReservedObjectKey, IdConfusable)

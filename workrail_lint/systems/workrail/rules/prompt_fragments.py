@@ -14,7 +14,7 @@ from workrail_lint.systems.workrail.catalog.routine import PLACEHOLDER
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.prompt_shape import MAX_PROMPT
-from workrail_lint.systems.workrail.rules.prose import is_text, label, quoted, step_members
+from workrail_lint.systems.workrail.rules.prose import excerpt, is_text, label, step_members
 
 _WHEN = {"var": "mode", "equals": "deep"}
 
@@ -24,7 +24,13 @@ def _fragments(step: Step) -> list[dict[str, Any]]:
     return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
-class FragmentBlank(WorkflowRule):
+class FragmentRule(WorkflowRule):
+    """A rule about texts beside the prompt."""
+
+    needs = frozenset({"promptFragments", "guidance", "metaGuidance", "clarificationPrompts"})
+
+
+class FragmentBlank(FragmentRule):
     code = "PR010"
     name = "fragment-blank"
     severity = Severity.ERROR
@@ -51,7 +57,7 @@ class FragmentBlank(WorkflowRule):
         yield Example(fragment(" "), fragment("Look at the tests as well."))
 
 
-class FragmentUnconditional(WorkflowRule):
+class FragmentUnconditional(FragmentRule):
     code = "PR011"
     name = "fragment-unconditional"
     severity = Severity.INFO
@@ -69,7 +75,7 @@ class FragmentUnconditional(WorkflowRule):
             if "when" not in item:
                 report(
                     step.at("promptFragments", index),
-                    f"{label(step)}: fragment {quoted(str(item.get('id', '')))} is always added; "
+                    f"{label(step)}: fragment {excerpt(str(item.get('id', '')))} is always added; "
                     "give it a condition or move its text into the prompt",
                 )
 
@@ -81,7 +87,7 @@ class FragmentUnconditional(WorkflowRule):
         )
 
 
-class FragmentOnTemplateCall(WorkflowRule):
+class FragmentOnTemplateCall(FragmentRule):
     code = "PR012"
     name = "fragment-on-template-call"
     severity = Severity.WARNING
@@ -109,7 +115,7 @@ class FragmentOnTemplateCall(WorkflowRule):
         yield Example(samples.workflow(samples.step(), bad), samples.workflow(samples.step(), good))
 
 
-class GuidanceBlank(WorkflowRule):
+class GuidanceBlank(FragmentRule):
     code = "PR028"
     name = "guidance-blank"
     severity = Severity.WARNING
@@ -138,7 +144,7 @@ class GuidanceBlank(WorkflowRule):
         yield Example(samples.workflow(samples.step(guidance=["Prefer evidence.", ""])), good, good)
 
 
-class GuidanceNotDelivered(WorkflowRule):
+class GuidanceNotDelivered(FragmentRule):
     code = "PR036"
     name = "guidance-not-delivered"
     severity = Severity.INFO
@@ -207,12 +213,3 @@ def _moved(step: Step, items: list[str], workflow: Workflow) -> Fix | None:
     elif items:
         return None
     return unsafe("move it into the prompt", *operations, Remove(step.at("guidance")))
-
-
-RULES: tuple[type[WorkflowRule], ...] = (
-    FragmentBlank,
-    FragmentUnconditional,
-    FragmentOnTemplateCall,
-    GuidanceBlank,
-    GuidanceNotDelivered,
-)

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from workrail_lint.base import js
+from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.compiler.nodes import one_line
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import label, listing, prompts, quoted, step_members
+from workrail_lint.systems.workrail.rules.prose import excerpt, label, listing, prompts, step_members
 
 _LONG = 60
 _OFTEN = 3
@@ -48,7 +48,7 @@ class PromptBoundaryBoilerplate(WorkflowRule):
             more = f" and {len(shared) - 1} more" if len(shared) > 1 else ""
             report(
                 users[shared[0]][names[0]],
-                f"The sentence {quoted(shared[0])}{more} can be read in {len(names)} prompts ({listing(names)}); "
+                f"The sentence {excerpt(shared[0])}{more} can be read in {len(names)} prompts ({listing(names)}); "
                 "say it once, or in words of the step's own",
             )
 
@@ -83,7 +83,7 @@ class PromptVariantDuplication(WorkflowRule):
             for first, second in _variants([step for step in steps if _is_variant(step)]):
                 report(
                     second.at("runCondition"),
-                    f"{label(second)}: says almost the same as step {one_line(first.id)} under another condition; "
+                    f"{label(second)}: says almost the same as step {quoted(first.id)} under another condition; "
                     "make it one step with promptFragments for the difference",
                     on_name=True,
                 )
@@ -132,6 +132,3 @@ def _same_otherwise(one: dict[str, Any], other: dict[str, Any]) -> bool:
     return not js.deep_equal(one["runCondition"], other["runCondition"]) and all(
         js.deep_equal(one[name], other[name]) for name in one if name not in _VARIABLE
     )
-
-
-RULES: tuple[type[WorkflowRule], ...] = (PromptBoundaryBoilerplate, PromptVariantDuplication)

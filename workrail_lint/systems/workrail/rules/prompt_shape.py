@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from workrail_lint.base import js
+from workrail_lint.base.wording import quoted
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.compiler.blocks import LIST_SECTIONS
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
-from workrail_lint.systems.workrail.compiler.nodes import Node, one_line, step_label, walk
+from workrail_lint.systems.workrail.compiler.nodes import Node, step_label, walk
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import label, step_members
@@ -121,7 +122,7 @@ def _named_values(blocks: dict[str, Any], pointer: str) -> Iterator[tuple[object
             yield item, f"{pointer}/{section}/{index}", f"item {index + 1} of {section}"
     output = blocks.get("outputRequired")
     for name, value in output.items() if isinstance(output, dict) else ():
-        yield value, child(f"{pointer}/outputRequired", name), f"the output {one_line(name)}"
+        yield value, child(f"{pointer}/outputRequired", name), f"the output {quoted(name)}"
 
 
 def _is_blank(value: object) -> bool:
@@ -216,14 +217,3 @@ class PromptNearLimit(WorkflowRule):
         yield Example(
             samples.workflow(samples.step(prompt=sentence * 130)), samples.workflow(samples.step(prompt=sentence * 10))
         )
-
-
-RULES: tuple[type[WorkflowRule], ...] = (
-    PromptSourceMissing,
-    PromptSourceMultiple,
-    PromptBlocksEmpty,
-    PromptBlockBlank,
-    PromptTooLarge,
-    PromptRefsBudget,
-    PromptNearLimit,
-)

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from workrail_lint.base import js
+from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Replace, ReplaceText
 from workrail_lint.documents.pointer import parent
 from workrail_lint.findings import Finding, Fix, Severity
 from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.compiler.bindings import TOKEN
-from workrail_lint.systems.workrail.compiler.nodes import one_line
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import Pattern, has_braces, is_reported, label, value_at
@@ -162,7 +162,7 @@ class TokenMalformed(WorkflowRule):
             shown = whole[0] if whole else match[0] + "…"
             report(
                 text.pointer,
-                f"{label(step)}: the token {one_line(shown)} {problem}; as it is the agent reads it raw",
+                f"{label(step)}: the token {quoted(shown)} {problem}; as it is the agent reads it raw",
                 fix=_respelled(text.pointer, value, workflow),
             )
             return
@@ -204,12 +204,3 @@ class FragmentWrToken(WorkflowRule):
             samples.workflow(samples.loop(inside), extensionPoints=SLOTS),
             samples.workflow(samples.loop({**good, "id": "inner-step"}), extensionPoints=SLOTS),
         )
-
-
-RULES: tuple[type[WorkflowRule], ...] = (
-    TokenUnresolved,
-    TokenInPart,
-    TokenUnsupportedField,
-    TokenMalformed,
-    FragmentWrToken,
-)

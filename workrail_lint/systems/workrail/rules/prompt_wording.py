@@ -6,18 +6,18 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.compiler.nodes import one_line
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import (
     Hit,
     Pattern,
     Search,
+    excerpt,
     label,
     prompts,
-    quoted,
     sentence_at,
     step_members,
 )
@@ -72,7 +72,7 @@ class PromptLazyWording(WorkflowRule):
             if not found:
                 continue
             hits = sorted(found.values(), key=lambda hit: hit.start)
-            shown = ", ".join(one_line(hit.phrase) for hit in hits)
+            shown = ", ".join(quoted(hit.phrase) for hit in hits)
             report(
                 pointer,
                 f"{label(hits[0].step)}: {shown} lets the agent do next to nothing; say what must be done at least",
@@ -119,7 +119,7 @@ class PromptEngineVoice(WorkflowRule):
         if start[:1] in _VOICE_STARTS and start.lower().startswith(_VOICES):
             report(
                 opening.pointer,
-                f"{label(step)}: the prompt opens with {quoted(start)}; tell the agent directly what to do",
+                f"{label(step)}: the prompt opens with {excerpt(start)}; tell the agent directly what to do",
             )
 
     def examples(self) -> Iterable[Example]:
@@ -167,7 +167,7 @@ class PromptSelfCertify(WorkflowRule):
             seen.add(text.pointer)
             report(
                 text.pointer,
-                f"{label(step)}: {quoted(hit.phrase)} asks the agent to certify itself; "
+                f"{label(step)}: {excerpt(hit.phrase)} asks the agent to certify itself; "
                 "list at least two dimensions to score and derive the flag from them",
             )
 
@@ -295,7 +295,7 @@ class PromptDelegationAmbiguous(WorkflowRule):
             ]
             if missing:
                 report(
-                    text.pointer, f"{label(step)}: {quoted(hit.phrase)} leaves open {' and '.join(missing)}; name it"
+                    text.pointer, f"{label(step)}: {excerpt(hit.phrase)} leaves open {' and '.join(missing)}; name it"
                 )
 
     def examples(self) -> Iterable[Example]:
@@ -327,7 +327,7 @@ class MetaGuidancePseudoCode(WorkflowRule):
             if match is not None:
                 report(
                     f"/metaGuidance/{index}",
-                    f"The item holds code ({quoted(match[0])}), which nothing runs; say it as a rule",
+                    f"The item holds code ({excerpt(match[0])}), which nothing runs; say it as a rule",
                 )
 
     def examples(self) -> Iterable[Example]:
@@ -363,14 +363,3 @@ class ClarificationHeavy(WorkflowRule):
         yield Example(
             samples.workflow(clarificationPrompts=questions), samples.workflow(clarificationPrompts=questions[:3])
         )
-
-
-RULES: tuple[type[WorkflowRule], ...] = (
-    PromptLazyWording,
-    PromptEngineVoice,
-    PromptSelfCertify,
-    PromptProtocolMissing,
-    PromptDelegationAmbiguous,
-    MetaGuidancePseudoCode,
-    ClarificationHeavy,
-)

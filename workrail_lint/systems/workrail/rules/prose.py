@@ -13,10 +13,11 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from workrail_lint.base import js
+from workrail_lint.base.wording import quoted
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.operations import Replace
 from workrail_lint.findings.fix import unsafe
-from workrail_lint.systems.workrail.compiler.nodes import one_line, step_name
+from workrail_lint.systems.workrail.compiler.nodes import step_name
 
 if TYPE_CHECKING:
     from workrail_lint.findings import Finding, Fix
@@ -197,20 +198,20 @@ def sentence_at(text: str, position: int) -> str:
     return text[start : min([stop, *(at for end in _ENDS if (at := text.find(end, position, stop)) >= 0)])]
 
 
-def quoted(text: str) -> str:
+def excerpt(text: str) -> str:
     """Author text for a message: on one line, and not longer than a glance."""
     flat = " ".join(text.split())
-    return one_line(flat if len(flat) <= _SHOWN else f"{flat[: _SHOWN - 1]}…")
+    return quoted(flat, _SHOWN)
 
 
 def listing(names: Iterable[object]) -> str:
     """Names that an author chose, in a message."""
-    return ", ".join(map(one_line, names)) or "(none)"
+    return ", ".join(map(quoted, names)) or "(none)"
 
 
 def label(step: Step) -> str:
     """How a message about a step starts."""
-    inside = f" (in loop {one_line(step.loop.id)})" if step.loop is not None else ""
+    inside = f" (in loop {quoted(step.loop.id)})" if step.loop is not None else ""
     return f"Step {step_name(step.id, step.pointer)}{inside}"
 
 
@@ -236,7 +237,7 @@ def use_suggestion(finding: Finding, workflow: Workflow) -> Fix | None:
     authored = value_at(workflow.definition, finding.pointer)
     if not isinstance(suggestion, str) or not isinstance(authored, str) or authored == suggestion:
         return None
-    return unsafe(f"use {one_line(suggestion)}", Replace(finding.pointer, suggestion))
+    return unsafe(f"use {quoted(suggestion)}", Replace(finding.pointer, suggestion))
 
 
 def is_text(value: object) -> bool:

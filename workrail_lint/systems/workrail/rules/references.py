@@ -8,11 +8,11 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Remove, Replace
 from workrail_lint.findings import Fix, Severity
 from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.compiler.nodes import one_line
 from workrail_lint.systems.workrail.references import inside
 from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
@@ -45,7 +45,7 @@ class LoopBodyMissingStep(WorkflowRule):
 
     def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
         ident = finding.details.get("suggestion")
-        return unsafe(f"name {one_line(ident)}", Replace(finding.pointer, ident)) if isinstance(ident, str) else None
+        return unsafe(f"name {quoted(ident)}", Replace(finding.pointer, ident)) if isinstance(ident, str) else None
 
     def examples(self) -> Iterator[Example]:
         good = workflow(step("collect"), {**loop(), "body": "collect"})
@@ -118,7 +118,7 @@ class ReferenceMissingFile(WorkflowRule):
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         for pointer, source, path in _workspace_files(workflow):
             if not os.path.lexists(path):
-                report(f"{pointer}/source", f"the referenced file {one_line(source)} does not exist in the workspace")
+                report(f"{pointer}/source", f"the referenced file {quoted(source)} does not exist in the workspace")
 
     def examples(self) -> Iterator[Example]:
         files: dict[str, Any] = {"docs/api.md": "The interface.\n"}
@@ -144,7 +144,7 @@ class ReferenceIsDirectory(WorkflowRule):
         for pointer, source, path in _workspace_files(workflow):
             if os.path.lexists(path) and not os.path.isfile(path):
                 what = "is a folder" if os.path.isdir(path) else "is no regular file"
-                report(f"{pointer}/source", f"the reference {one_line(source)} {what}; name a file")
+                report(f"{pointer}/source", f"the reference {quoted(source)} {what}; name a file")
 
     def examples(self) -> Iterator[Example]:
         files: dict[str, Any] = {"docs/api.md": "The interface.\n"}
@@ -199,14 +199,14 @@ class ReferencePackageScope(WorkflowRule):
             if not bundled:
                 report(
                     f"{pointer}/resolveFrom",
-                    f"the reference {one_line(source)} is looked up in the engine's package, not in the workspace; "
+                    f"the reference {quoted(source)} is looked up in the engine's package, not in the workspace; "
                     "only bundled workflows can rely on that",
                     fix=unsafe("remove resolveFrom", Remove(f"{pointer}/resolveFrom")),
                 )
             elif not _is_published(source):
                 report(
                     f"{pointer}/source",
-                    f"{one_line(source)} is not part of the published package, which has {', '.join(PUBLISHED_ROOTS)}",
+                    f"{quoted(source)} is not part of the published package, which has {', '.join(PUBLISHED_ROOTS)}",
                     severity=Severity.ERROR,
                 )
 
@@ -246,7 +246,7 @@ class ReferenceAuthoringOnly(WorkflowRule):
             if isinstance(source, str) and re.search(_AUTHORING_FILE, source.rpartition("/")[2], re.IGNORECASE):
                 report(
                     f"{pointer}/source",
-                    f"{one_line(source)} is for authors of workflows; leave it out unless the agent needs it to do the "
+                    f"{quoted(source)} is for authors of workflows; leave it out unless the agent needs it to do the "
                     "work",
                 )
 
@@ -319,18 +319,3 @@ def _others(target: str | None = None) -> dict[str, Any]:
 
 def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-RULES: tuple[type[WorkflowRule], ...] = (
-    LoopBodyMissingStep,
-    LoopBodyRefIsLoop,
-    LoopBodyRefTemplate,
-    ReferenceIdDuplicate,
-    ReferenceMissingFile,
-    ReferenceIsDirectory,
-    ReferencePackageScope,
-    ReferenceAuthoringOnly,
-    DelegationSelf,
-    DelegationUnknown,
-    DelegationCycle,
-)

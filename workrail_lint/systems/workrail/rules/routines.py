@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from workrail_lint.base import js
+from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.catalog.routine import PLACEHOLDER
-from workrail_lint.systems.workrail.compiler.nodes import one_line
 from workrail_lint.systems.workrail.rules import samples
-from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import Pattern, label, quoted
+from workrail_lint.systems.workrail.rules.base import ROUTINE, Step, Text, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.prose import Pattern, excerpt, label
 
 _PATH = "workflows/routines/check.json"
 _LITERAL = Pattern(r"[\"':,\n]")
@@ -24,7 +24,13 @@ def routine(*steps: dict[str, Any], **members: Any) -> dict[str, Any]:
     return samples.workflow(*steps, **{"id": "wr.routine-check", "name": "Check routine", **members})
 
 
-class _RoutineRule(WorkflowRule):
+class RoutineRule(WorkflowRule):
+    """A rule about routine files."""
+
+    needs = frozenset({ROUTINE})
+
+
+class _RoutineRule(RoutineRule):
     """A rule about a routine's own file; what goes wrong at a call is found by compiling the caller."""
 
     def applies(self, workflow: Workflow) -> bool:
@@ -99,7 +105,7 @@ class RoutineLiteralBraces(_RoutineRule):
         if literal:
             report(
                 text.pointer,
-                f"{label(step)}: {quoted(literal[0])} is taken for an argument name; describe the members in words",
+                f"{label(step)}: {excerpt(literal[0])} is taken for an argument name; describe the members in words",
             )
 
     def examples(self) -> Iterable[Example]:
@@ -124,7 +130,7 @@ class RoutinePlaceholderUnsupported(_RoutineRule):
         names = [match[0] for match in _NAME().finditer(text.text)]
         if names:
             where = f"{label(step)}: " if step else ""
-            report(text.pointer, f"{where}{quoted(names[0])} is not filled in {text.field}; only prompt and title are")
+            report(text.pointer, f"{where}{excerpt(names[0])} is not filled in {text.field}; only prompt and title are")
 
     def examples(self) -> Iterable[Example]:
         yield Example(
@@ -134,7 +140,7 @@ class RoutinePlaceholderUnsupported(_RoutineRule):
         )
 
 
-class RoutineTemplateCollision(WorkflowRule):
+class RoutineTemplateCollision(RoutineRule):
     code = "TP012"
     name = "routine-template-collision"
     severity = Severity.ERROR
@@ -166,7 +172,7 @@ class RoutineFeatureIgnored(_RoutineRule):
             if workflow.definition.get(member):
                 report(
                     f"/{member}",
-                    f"The {member} of routine {one_line(workflow.id)} are ignored when a template call injects it",
+                    f"The {member} of routine {quoted(workflow.id)} are ignored when a template call injects it",
                     on_name=True,
                 )
 
@@ -174,13 +180,3 @@ class RoutineFeatureIgnored(_RoutineRule):
         yield Example(
             routine(samples.step(), features=["wr.features.capabilities"]), routine(samples.step()), path=_PATH
         )
-
-
-RULES: tuple[type[WorkflowRule], ...] = (
-    RoutineRecursive,
-    RoutineStepNoPrompt,
-    RoutineLiteralBraces,
-    RoutinePlaceholderUnsupported,
-    RoutineTemplateCollision,
-    RoutineFeatureIgnored,
-)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from workrail_lint.rules.example_files import COMMON
+
 
 def workflow(*steps: dict[str, Any], **members: Any) -> dict[str, Any]:
     """A workflow with the given steps (one plain step when there are none) and top-level members.
@@ -12,12 +14,7 @@ def workflow(*steps: dict[str, Any], **members: Any) -> dict[str, Any]:
     """
     document: dict[str, Any] = {
         "id": "demo.example",
-        "name": "Example workflow",
-        "description": "Shows what a rule is about.",
-        "version": "1.0.0",
-        "validatedAgainstSpecVersion": 3,
-        "about": "An example that is as small as it can be.",
-        "examples": ["Show me what this rule finds"],
+        **COMMON,
         **members,
         "steps": list(steps) or [step()],
     }

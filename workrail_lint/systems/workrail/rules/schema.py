@@ -308,25 +308,3 @@ def _value(root: object, pointer: str) -> object:
         return pointers.resolve(root, pointer)
     except KeyError:
         return None
-
-
-RULES: tuple[type[WorkflowRule], ...] = (
-    SchemaUnknownMember,
-    SchemaMissingMember,
-    SchemaType,
-    SchemaEnum,
-    SchemaPattern,
-    SchemaTooShort,
-    SchemaTooLong,
-    SchemaTooFew,
-    SchemaTooMany,
-    SchemaNotUnique,
-    SchemaRange,
-    SchemaOneOfCriteria,
-    StepTypeUnknown,
-    StepMemberWrongShape,
-    VersionNotSemver,
-    StepsEmpty,
-    ConditionSourceShape,
-    CriteriaBareRule,
-)

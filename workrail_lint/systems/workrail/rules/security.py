@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.wording import quoted
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.compiler.nodes import one_line
 from workrail_lint.systems.workrail.compiler.usage import builtin_uses
 from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.criteria_facts import all_criteria
-from workrail_lint.systems.workrail.rules.prose import label, quoted
+from workrail_lint.systems.workrail.rules.prose import excerpt, label
 from workrail_lint.systems.workrail.rules.samples import parallel, step, workflow
 
 
@@ -31,7 +31,7 @@ class IdNullByte(WorkflowRule):
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         for ident, pointer in _looked_up(workflow):
             if "\x00" in ident:
-                report(pointer, f"{one_line(ident)} holds the character U+0000 and can't be looked up; remove it")
+                report(pointer, f"{quoted(ident)} holds the character U+0000 and can't be looked up; remove it")
 
     def examples(self) -> Iterable[Example]:
         def delegating(target: str) -> dict[str, Any]:
@@ -96,7 +96,7 @@ def _report_slow(pattern: str, pointer: str, step: Step, report: Report, is_name
 
     reason = why_slow(pattern)
     if reason is not None:
-        message = f"{label(step)}: the pattern {quoted(pattern)} can take very long: {reason}"
+        message = f"{label(step)}: the pattern {excerpt(pattern)} can take very long: {reason}"
         report(pointer, message, on_name=is_name)
 
 
@@ -174,7 +174,7 @@ class ShellCommandDangerous(_CommandRule):
     def check_command(self, command: str, pointer: str, step: Step, report: Report) -> None:
         meaning = next((meaning for shape, meaning in _DANGEROUS if shape.search(command)), None)
         if meaning is not None:
-            report(pointer, f"{label(step)}: the command {quoted(command)} {meaning}")
+            report(pointer, f"{label(step)}: the command {excerpt(command)} {meaning}")
 
     def examples(self) -> Iterable[Example]:
         good = _verified("rm -rf build && make test")
@@ -197,7 +197,7 @@ class ShellCommandContextToken(_CommandRule):
         if "{{" in command:
             report(
                 pointer,
-                f"{label(step)}: the command {quoted(command)} takes in a context value unquoted; write it out, or "
+                f"{label(step)}: the command {excerpt(command)} takes in a context value unquoted; write it out, or "
                 "let a script read the value",
             )
 
@@ -231,12 +231,3 @@ class AllowedToolsHint(WorkflowRule):
             return workflow(step(), parallel(parallelDelegations=[{"workflowId": "demo.left", **members}]))
 
         yield Example(delegating(allowedTools=["bash"]), delegating())
-
-
-RULES: tuple[type[WorkflowRule], ...] = (
-    IdNullByte,
-    RegexDos,
-    ShellCommandDangerous,
-    ShellCommandContextToken,
-    AllowedToolsHint,
-)

@@ -9,11 +9,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Replace
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.compiler.nodes import one_line
 from workrail_lint.systems.workrail.references import inside
 from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.samples import workflow
@@ -27,7 +27,13 @@ def _reference(source: str, **members: Any) -> dict[str, Any]:
     return workflow(references=[{**made, **members}])
 
 
-class _ReferenceRule(WorkflowRule):
+class ReferenceRule(WorkflowRule):
+    """A rule about the files that a workflow refers to."""
+
+    needs = frozenset({"references"})
+
+
+class _ReferenceRule(ReferenceRule):
     """A rule about the source of a reference."""
 
     def applies(self, workflow: Workflow) -> bool:
@@ -67,7 +73,7 @@ class ReferencePathEscape(_ReferenceRule):
         if _is_relative(source):
             path = posixpath.normpath(source.replace("\\", "/"))
             if path == ".." or path.startswith("../"):
-                report(pointer, f"the reference {one_line(source)} leaves its base; name a file below it")
+                report(pointer, f"the reference {quoted(source)} leaves its base; name a file below it")
 
     def examples(self) -> Iterable[Example]:
         yield Example(_reference("../../secret.md"), _reference("docs/guide.md"))
@@ -85,7 +91,7 @@ class ReferenceAbsolutePath(_ReferenceRule):
         self, source: str, pointer: str, reference: dict[str, Any], workflow: Workflow, report: Report
     ) -> None:
         if _ABSOLUTE.match(source):
-            report(pointer, f"the reference {one_line(source)} is no path relative to the workspace")
+            report(pointer, f"the reference {quoted(source)} is no path relative to the workspace")
 
     def examples(self) -> Iterable[Example]:
         good = _reference("docs/guide.md")
@@ -105,9 +111,7 @@ class ReferenceUrl(_ReferenceRule):
         self, source: str, pointer: str, reference: dict[str, Any], workflow: Workflow, report: Report
     ) -> None:
         if _SCHEME.match(source):
-            report(
-                pointer, f"the reference {one_line(source)} is an address; keep a copy in the workspace and name that"
-            )
+            report(pointer, f"the reference {quoted(source)} is an address; keep a copy in the workspace and name that")
 
     def examples(self) -> Iterable[Example]:
         yield Example(_reference("https://example.org/guide.md"), _reference("docs/guide.md"))
@@ -140,7 +144,7 @@ class ReferenceSymlinkEscape(_ReferenceRule):
         except ValueError:  # half a character: no file has such a name
             return
         if real != root and not real.startswith(root.rstrip(os.sep) + os.sep):
-            report(pointer, f"the reference {one_line(source)} leads out of the workspace through a symbolic link")
+            report(pointer, f"the reference {quoted(source)} leads out of the workspace through a symbolic link")
 
     def examples(self) -> Iterable[Example]:
         files: dict[str, Any] = {"docs/guide.md": "How it is done.\n"}
@@ -168,19 +172,10 @@ class PathBackslash(_ReferenceRule):
         if "\\" in source and _is_relative(source):
             report(
                 pointer,
-                f"the reference {one_line(source)} has backslashes; write / between folders",
+                f"the reference {quoted(source)} has backslashes; write / between folders",
                 fix=unsafe("write /", Replace(pointer, source.replace("\\", "/"))),
             )
 
     def examples(self) -> Iterable[Example]:
         good = _reference("docs/guide.md")
         yield Example(_reference("docs\\guide.md"), good, good)
-
-
-RULES: tuple[type[WorkflowRule], ...] = (
-    ReferencePathEscape,
-    ReferenceAbsolutePath,
-    ReferenceUrl,
-    ReferenceSymlinkEscape,
-    PathBackslash,
-)

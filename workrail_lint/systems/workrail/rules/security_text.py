@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.wording import quoted
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.compiler.nodes import one_line
 from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import Search, label, prompts, quoted
+from workrail_lint.systems.workrail.rules.prose import Search, excerpt, label, prompts
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
 # ------------------------------------------------------------------------------------------- credentials
@@ -176,7 +176,7 @@ class SecretLiteral(WorkflowRule):
         for kind, start in found:
             report(
                 pointer,
-                f"the text holds what looks like {kind} ({one_line(start + '…')}); remove it and revoke it",
+                f"the text holds what looks like {kind} ({quoted(start + '…')}); remove it and revoke it",
                 on_name=is_name,
             )
 
@@ -218,7 +218,7 @@ class PrivatePathLiteral(WorkflowRule):
         if match is not None:
             report(
                 pointer,
-                f"{one_line(match[0])} is a folder of one person's machine; write paths relative to the workspace",
+                f"{quoted(match[0])} is a folder of one person's machine; write paths relative to the workspace",
                 on_name=is_name,
             )
 
@@ -309,7 +309,4 @@ _HOLDERS = ("agentRole", "guidance", "verification", "audit", "synthesis", "para
 
 def _report_override(text: Text, owner: Step | None, phrase: str, report: Report) -> None:
     start = f"{label(owner)}: " if owner is not None else ""
-    report(text.pointer, f"{start}{quoted(phrase)} sends the agent past the protocol; say what to do instead")
-
-
-RULES: tuple[type[WorkflowRule], ...] = (SecretLiteral, PrivatePathLiteral, PromptProtocolOverride)
+    report(text.pointer, f"{start}{excerpt(phrase)} sends the agent past the protocol; say what to do instead")

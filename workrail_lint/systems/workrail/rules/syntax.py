@@ -278,22 +278,3 @@ def loses_precision(number: NumberLexeme) -> bool:
 def _shown(number: NumberLexeme) -> str:
     lexeme = number.lexeme
     return lexeme if len(lexeme) <= _LONGEST_SHOWN else f"{lexeme[: _LONGEST_SHOWN - 1]}…"
-
-
-RULES: tuple[type[WorkflowRule], ...] = (
-    FileNotReadable,
-    FileTooLarge,
-    FileEmpty,
-    JsonSyntax,
-    JsonBom,
-    JsonInvalidUtf8,
-    JsonComment,
-    JsonTrailingComma,
-    JsonNonFiniteLiteral,
-    JsonDuplicateKey,
-    JsonTooDeep,
-    JsonRootNotObject,
-    NumberPrecisionLoss,
-    NumberNotFinite,
-    NumberNoncanonical,
-)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base import js
 from workrail_lint.base.suggest import nearest
+from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Insert, Remove, Rename
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding, Fix, Severity
 from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.compiler.nodes import one_line
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import is_reported, label, listing, step_members
@@ -43,12 +43,18 @@ def called_routine(step: Step, workflow: Workflow) -> Routine | None:
     return workflow.catalog.templates.get(template) if isinstance(template, str) else None
 
 
-class _CallRule(WorkflowRule):
+class TemplateRule(WorkflowRule):
+    """A rule about template calls."""
+
+    needs = frozenset({"templateCall"})
+
+
+class _CallRule(TemplateRule):
     def applies(self, workflow: Workflow) -> bool:
         return "templateCall" in step_members(workflow)
 
 
-class TemplateArgMissing(WorkflowRule):
+class TemplateArgMissing(TemplateRule):
     code = "TP001"
     name = "template-arg-missing"
     severity = Severity.ERROR
@@ -61,7 +67,7 @@ class TemplateArgMissing(WorkflowRule):
         yield Example(calling(_IDEATION, args={"quantity": 3}), calling(_IDEATION, args=args))
 
 
-class TemplateArgType(WorkflowRule):
+class TemplateArgType(TemplateRule):
     code = "TP002"
     name = "template-arg-type"
     severity = Severity.ERROR
@@ -95,14 +101,14 @@ class TemplateArgUnused(_CallRule):
             if name in used:
                 continue
             found = nearest(name, [known for known in used if known not in args])
-            hint = f" Did you mean {one_line(found)}?" if found else ""
+            hint = f" Did you mean {quoted(found)}?" if found else ""
             pointer = child(step.at("templateCall", "args"), name)
             report(
                 pointer,
-                f"{label(step)}: template {one_line(routine.template_id)} does not use the argument "
-                f"{one_line(name)}.{hint} It uses: {listing(used)}",
+                f"{label(step)}: template {quoted(routine.template_id)} does not use the argument "
+                f"{quoted(name)}.{hint} It uses: {listing(used)}",
                 fix=(
-                    unsafe(f"rename it to {one_line(found)}", Rename(pointer, found))
+                    unsafe(f"rename it to {quoted(found)}", Rename(pointer, found))
                     if found
                     else unsafe("remove the argument", Remove(pointer))
                 ),
@@ -115,7 +121,7 @@ class TemplateArgUnused(_CallRule):
         yield Example(calling(_IDEATION, args={"deliverable": "options.md", "quantety": 3}), good, good)
 
 
-class TemplateCallFirstStep(WorkflowRule):
+class TemplateCallFirstStep(TemplateRule):
     code = "TP004"
     name = "template-call-first-step"
     severity = Severity.ERROR
@@ -229,7 +235,7 @@ class TemplateIdToken(_CallRule):
         if isinstance(template, str) and "{{" in template and not is_reported(self.name, pointer, workflow):
             report(
                 pointer,
-                f"{label(step)}: a token in the template id {one_line(template)} is never resolved; "
+                f"{label(step)}: a token in the template id {quoted(template)} is never resolved; "
                 "write the id, or choose between two calls by runCondition",
             )
 
@@ -239,14 +245,3 @@ class TemplateIdToken(_CallRule):
             {**calling("{{wr.bindings.checker}}"), "extensionPoints": slots},
             {**calling(_SIMULATION), "extensionPoints": slots},
         )
-
-
-RULES: tuple[type[WorkflowRule], ...] = (
-    TemplateArgMissing,
-    TemplateArgType,
-    TemplateArgUnused,
-    TemplateCallFirstStep,
-    TemplateCallMemberIgnored,
-    TemplateCallRunCondition,
-    TemplateIdToken,
-)

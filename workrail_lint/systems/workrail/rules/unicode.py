@@ -331,12 +331,3 @@ class UnicodeLoneSurrogate(CharacterRule):
 
     def examples(self) -> Iterable[Example]:
         yield Example(_escaped("Be happy \ud83d today."), _escaped("Be happy \U0001f600 today."))
-
-
-RULES: tuple[type[WorkflowRule], ...] = (
-    UnicodeBidiControl,
-    UnicodeInvisible,
-    UnicodeTagChars,
-    UnicodeControl,
-    UnicodeLoneSurrogate,
-)

@@ -7,10 +7,10 @@ from functools import lru_cache
 from typing import Any
 
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.wording import quoted
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.compiler.nodes import one_line
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import has_braces, label
@@ -116,7 +116,7 @@ class UnicodeNotNfc(WorkflowRule):
             if composed != name:
                 report(
                     pointer,
-                    f"the name {one_line(name)} is written with separate accents; compare it in its composed form",
+                    f"the name {quoted(name)} is written with separate accents; compare it in its composed form",
                     fix=respelled("compose it", composed, pointer, is_key, workflow),
                     on_name=is_key,
                 )
@@ -147,7 +147,7 @@ class UnicodeMixedScript(WorkflowRule):
             if others and _LATIN.search(name):
                 report(
                     pointer,
-                    f"the name {one_line(name)} mixes Latin letters with {code_points(''.join(others))}; "
+                    f"the name {quoted(name)} mixes Latin letters with {code_points(''.join(others))}; "
                     "write it in one alphabet",
                     on_name=is_key,
                 )
@@ -177,7 +177,7 @@ class UnicodeNonAsciiToken(WorkflowRule):
         bad = [expression for expression in expressions(text.text) if not expression.isascii()]
         if bad:
             where = f"{label(step)}: " if step is not None else ""
-            shown = ", ".join(one_line(f"{{{{{expression}}}}}") for expression in dict.fromkeys(bad))
+            shown = ", ".join(quoted(f"{{{{{expression}}}}}") for expression in dict.fromkeys(bad))
             odd = "".join(char for expression in bad for char in expression if not char.isascii())
             report(text.pointer, f"{where}{shown} holds {code_points(odd)}; tokens are ASCII only")
 
@@ -186,6 +186,3 @@ class UnicodeNonAsciiToken(WorkflowRule):
             workflow(samples.step(prompt="Greet {{us\u0435r}} by name.")),
             workflow(samples.step(prompt="Greet {{user}} with \u201chello\u201d.")),
         )
-
-
-RULES: tuple[type[WorkflowRule], ...] = (UnicodeNotNfc, UnicodeMixedScript, UnicodeNonAsciiToken)

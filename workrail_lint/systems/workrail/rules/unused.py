@@ -10,12 +10,12 @@ from typing import Any
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.suggest import nearest
+from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Remove
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.compiler.bindings import PREFIX, TOKEN
-from workrail_lint.systems.workrail.compiler.nodes import one_line
 from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import author_text, step_members
 from workrail_lint.systems.workrail.rules.samples import step, workflow
@@ -43,7 +43,7 @@ class AssessmentUnused(WorkflowRule):
             if isinstance(ident, str) and ident not in used:
                 report(
                     f"/assessments/{index}/id",
-                    f"no step refers to the assessment {one_line(ident)}; add it to assessmentRefs or remove it",
+                    f"no step refers to the assessment {quoted(ident)}; add it to assessmentRefs or remove it",
                 )
 
     def examples(self) -> Iterator[Example]:
@@ -81,7 +81,7 @@ class FunctionUnused(WorkflowRule):
         mentions = Counter(word for _, _, body in definitions for word in _words(body)) if unused else Counter()
         for name, pointer, body in definitions:
             if name in unused and mentions[name] == (name in _words(body)):
-                report(pointer, f"nothing uses the function {one_line(name)}; call it or remove it")
+                report(pointer, f"nothing uses the function {quoted(name)}; call it or remove it")
 
     def examples(self) -> Iterator[Example]:
         functions = [{"name": "score", "definition": "Rate it from 1 to 5."}]
@@ -178,10 +178,10 @@ class ExtensionPointUnused(WorkflowRule):
             # The last one takes the whole member with it: an empty list would only be left over.
             place = "/extensionPoints" if len(points) == 1 else f"/extensionPoints/{index}"
             meant = ill_spelled.get(slot) or (nearest(slot, strays) if len(strays) <= _FEW else None)
-            hint = f"; did a prompt mean it by {one_line(meant)}?" if meant else ""
+            hint = f"; did a prompt mean it by {quoted(meant)}?" if meant else ""
             report(
                 f"/extensionPoints/{index}/slotId",
-                f"no prompt uses the slot {one_line(slot)}, as {{{{wr.bindings.{one_line(slot)[1:-1]}}}}} would{hint}",
+                f"no prompt uses the slot {quoted(slot)}, as {{{{wr.bindings.{quoted(slot)[1:-1]}}}}} would{hint}",
                 # It is the token that wants mending where one means the slot, and that needs the declaration.
                 fix=unsafe("remove the extension point", Remove(place))
                 if all_understood and not strays and not meant
@@ -204,6 +204,3 @@ def _list(value: object) -> list[Any]:
 
 def _strings(value: object) -> list[str]:
     return [item for item in _list(value) if isinstance(item, str)]
-
-
-RULES: tuple[type[WorkflowRule], ...] = (AssessmentUnused, FunctionUnused, ExtensionPointUnused)

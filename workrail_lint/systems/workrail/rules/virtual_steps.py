@@ -18,7 +18,7 @@ from workrail_lint.systems.workrail.compiler.virtual import expand_virtual
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.prompt_shape import MAX_PROMPT
-from workrail_lint.systems.workrail.rules.prose import Pattern, is_text, label, quoted, step_members, value_at
+from workrail_lint.systems.workrail.rules.prose import Pattern, excerpt, is_text, label, step_members, value_at
 
 _MAX_CONFIG_PROMPT = 4096
 _MAX_ID = 64
@@ -35,7 +35,13 @@ def _config(step: Step, block: str) -> dict[str, Any] | None:
     return config if isinstance(config, dict) and step.kind == fitting and not step.calls_template else None
 
 
-class AuditConfigEmpty(WorkflowRule):
+class VirtualStepRule(WorkflowRule):
+    """A rule about steps that the compiler makes."""
+
+    needs = frozenset({"verification", "audit", "synthesis", "guidance", "metaGuidance", "parallelDelegations"})
+
+
+class AuditConfigEmpty(VirtualStepRule):
     code = "PR029"
     name = "audit-config-empty"
     severity = Severity.ERROR
@@ -50,7 +56,7 @@ class AuditConfigEmpty(WorkflowRule):
         )
 
 
-class AuditRubricBlank(WorkflowRule):
+class AuditRubricBlank(VirtualStepRule):
     code = "PR030"
     name = "audit-rubric-blank"
     severity = Severity.ERROR
@@ -75,7 +81,7 @@ class AuditRubricBlank(WorkflowRule):
         yield Example(samples.workflow(samples.step(audit={"rubric": ["Every claim has a source.", " "]})), good, good)
 
 
-class AuditRubricIgnored(WorkflowRule):
+class AuditRubricIgnored(VirtualStepRule):
     code = "PR031"
     name = "audit-rubric-ignored"
     severity = Severity.WARNING
@@ -125,7 +131,7 @@ def _rubric_appended(step: Step, audit: dict[str, Any]) -> Fix | None:
     )
 
 
-class VerificationCommandBlank(WorkflowRule):
+class VerificationCommandBlank(VirtualStepRule):
     code = "PR032"
     name = "verification-command-blank"
     severity = Severity.ERROR
@@ -140,7 +146,7 @@ class VerificationCommandBlank(WorkflowRule):
         )
 
 
-class VerificationCommandIgnored(WorkflowRule):
+class VerificationCommandIgnored(VirtualStepRule):
     code = "PR033"
     name = "verification-command-ignored"
     severity = Severity.WARNING
@@ -162,7 +168,7 @@ class VerificationCommandIgnored(WorkflowRule):
         shown = unsafe("append the command to the prompt", Replace(step.at("verification", "prompt"), text))
         report(
             step.at("verification", "command"),
-            f"{label(step)}: the command {quoted(command)} is not shown, because the verification has a prompt of "
+            f"{label(step)}: the command {excerpt(command)} is not shown, because the verification has a prompt of "
             "its own; put the command into the prompt",
             fix=shown if len(text) <= _MAX_CONFIG_PROMPT else None,
         )
@@ -184,7 +190,7 @@ def _hidden_command(step: Step) -> str | None:
     return None if command in prompt else command
 
 
-class SynthesisConfigEmpty(WorkflowRule):
+class SynthesisConfigEmpty(VirtualStepRule):
     code = "PR034"
     name = "synthesis-config-empty"
     severity = Severity.ERROR
@@ -199,7 +205,7 @@ class SynthesisConfigEmpty(WorkflowRule):
         )
 
 
-class VirtualStepNotRenderable(WorkflowRule):
+class VirtualStepNotRenderable(VirtualStepRule):
     code = "PR035"
     name = "virtual-step-not-renderable"
     severity = Severity.ERROR
@@ -262,7 +268,7 @@ def _explicit(step: Step, workflow: Workflow, blocks: list[str]) -> Fix | None:
     return unsafe("write explicit steps", *operations)
 
 
-class ParallelNoSynthesis(WorkflowRule):
+class ParallelNoSynthesis(VirtualStepRule):
     code = "PR037"
     name = "parallel-no-synthesis"
     severity = Severity.WARNING
@@ -299,15 +305,3 @@ def _merged_next(step: Step, workflow: Workflow) -> bool:
     return following is not None and any(
         _MERGES().search(text.text) for text in following.texts if text.field != "agentRole"
     )
-
-
-RULES: tuple[type[WorkflowRule], ...] = (
-    AuditConfigEmpty,
-    AuditRubricBlank,
-    AuditRubricIgnored,
-    VerificationCommandBlank,
-    VerificationCommandIgnored,
-    SynthesisConfigEmpty,
-    VirtualStepNotRenderable,
-    ParallelNoSynthesis,
-)

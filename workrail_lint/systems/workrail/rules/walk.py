@@ -1,28 +1,19 @@
-"""The one walk over a workflow: builds the views, then calls the hooks of every rule that has them."""
+"""The one walk over a workflow: builds the views, and calls the hooks of every rule that has them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from workrail_lint.documents.pointer import child
-from workrail_lint.findings import Finding, Fix, Severity
-from workrail_lint.systems.workrail.rules.base import Condition, Step, Workflow, WorkflowRule
-from workrail_lint.systems.workrail.rules.registry import BINDINGS, MODULES, NEEDED_FOR, ROUTINE, rules_of
+from workrail_lint.rules.ruleset import RuleSet
+from workrail_lint.systems.workrail.rules.base import BINDINGS, ROUTINE, Condition, Step, Workflow, WorkflowRule
 
 if TYPE_CHECKING:
     from workrail_lint.documents.structure import Violation
+    from workrail_lint.findings import Finding
 
-_HOOKS = (
-    "check_workflow",
-    "check_step",
-    "check_loop",
-    "check_condition",
-    "check_text",
-    "check_string",
-    "check_compiled",
-)
 # Members with conditions, apart from runCondition.
 _FURTHER_HOLDERS = (
     "requireConfirmation",
@@ -36,113 +27,41 @@ _LOGIC = ("and", "or", "not")
 _WRONG_TYPE = ("type", "anyOf", "oneOf")
 
 
-class _Reporter:
-    """What a rule calls to report; one for each rule. All rules of a set report into one list."""
-
-    __slots__ = ("applies", "rule", "sink")
-
-    def __init__(self, rule: WorkflowRule, sink: list[Finding]) -> None:
-        self.rule = rule
-        self.sink = sink
-        self.applies = True  # to the document at hand
-
-    def __call__(
-        self,
-        pointer: str,
-        message: str,
-        *,
-        fix: Fix | None = None,
-        on_name: bool = False,
-        severity: Severity | None = None,
-        original: bool = False,
-    ) -> None:
-        rule = self.rule
-        finding = Finding(rule.code, rule.name, severity or rule.severity, message, pointer, fix=fix, on_name=on_name)
-        if original:
-            finding.details["original"] = True
-        self.sink.append(finding)
-
-
-class RuleSet:
-    """Rules sorted by the hooks they have, so that a hook costs only the rules that use it."""
-
-    def __init__(self, rules: list[WorkflowRule]) -> None:
-        self.rules = rules
-        self._found: list[Finding] = []
-        reporters = [_Reporter(rule, self._found) for rule in rules if any(_overrides(rule, hook) for hook in _HOOKS)]
-        # Only rules that can answer no are asked whether they apply.
-        self._asked = [(r.rule.applies, r) for r in reporters if _overrides(r.rule, "applies")]
-        self._hooks: dict[str, list[tuple[Callable[..., None], _Reporter]]] = {
-            hook: [(getattr(r.rule, hook), r) for r in reporters if _overrides(r.rule, hook)] for hook in _HOOKS
-        }
-
-    def run(self, workflow: Workflow) -> list[Finding]:
-        """The findings of every rule that applies to the document, in no particular order."""
-        self._found.clear()
-        for applies, reporter in self._asked:
-            reporter.applies = applies(workflow)
-        self._call_hooks(workflow)
-        return self._found.copy()
-
-    def _call_hooks(self, workflow: Workflow) -> None:
-        def hooked(hook: str) -> list[tuple[Callable[..., None], _Reporter]]:
-            return [entry for entry in self._hooks[hook] if entry[1].applies]
-
-        for check, report in hooked("check_workflow"):
-            check(workflow, report)
-        steps, loops = hooked("check_step"), hooked("check_loop")
-        for step in workflow.all_steps:
-            for check, report in steps:
+def run_rules(rules: RuleSet[WorkflowRule], workflow: Workflow) -> list[Finding]:
+    """The findings of every rule that applies to the document, in no particular order."""
+    rules.collector.begin()
+    rules.ask(lambda rule: rule.applies(workflow))
+    for check, report in rules.calls("check_workflow"):
+        check(workflow, report)
+    steps, loops = rules.calls("check_step"), rules.calls("check_loop")
+    for step in workflow.all_steps:
+        for check, report in steps:
+            check(step, workflow, report)
+        if step.kind == "loop":
+            for check, report in loops:
                 check(step, workflow, report)
-            if step.kind == "loop":
-                for check, report in loops:
-                    check(step, workflow, report)
-        if conditions := hooked("check_condition"):
-            for condition in conditions_of(workflow):
-                for check, report in conditions:
-                    check(condition, workflow, report)
-        if texts := hooked("check_text"):
-            for check, report in texts:
-                for text in workflow.top_texts:
-                    check(text, None, workflow, report)
-                for step in workflow.all_steps:
-                    for text in step.texts:
-                        check(text, step, workflow, report)
-        if strings := hooked("check_string"):
-            for value, pointer, is_name in strings_of(workflow.document.value):
-                for check, report in strings:
-                    check(value, pointer, is_name, workflow, report)
-        if workflow.compiled is not None:
-            for check, report in hooked("check_compiled"):
-                check(workflow.compiled, workflow, report)
+    if conditions := rules.calls("check_condition"):
+        for condition in conditions_of(workflow):
+            for check, report in conditions:
+                check(condition, workflow, report)
+    for check, report in rules.calls("check_text"):
+        for text in workflow.top_texts:
+            check(text, None, workflow, report)
+        for step in workflow.all_steps:
+            for text in step.texts:
+                check(text, step, workflow, report)
+    if strings := rules.calls("check_string"):
+        for value, pointer, is_name in strings_of(workflow.document.value):
+            for check, report in strings:
+                check(value, pointer, is_name, workflow, report)
+    if workflow.compiled is not None:
+        for check, report in rules.calls("check_compiled"):
+            check(workflow.compiled, workflow, report)
+    return rules.collector.taken()
 
 
-def _overrides(rule: WorkflowRule, hook: str) -> bool:
-    return getattr(type(rule), hook) is not getattr(WorkflowRule, hook)
-
-
-class LazyRuleSet:
-    """Rules whose modules are loaded when a document comes along that they can concern."""
-
-    def __init__(self, active: set[str] | None, further: tuple[WorkflowRule, ...] = ()) -> None:
-        self._active = active  # names of the rules that are on; None: all that are on by default
-        self._rules: dict[str, tuple[WorkflowRule, ...]] = {"": tuple(filter(self._is_active, further))}
-        self._set: RuleSet | None = None
-
-    def run(self, workflow: Workflow) -> list[Finding]:
-        missing = [module for module in modules_for(workflow) if module not in self._rules]
-        for module in missing:
-            self._rules[module] = tuple(filter(self._is_active, rules_of(module)))
-        if missing or self._set is None:
-            self._set = RuleSet([rule for rules in self._rules.values() for rule in rules])
-        return self._set.run(workflow)
-
-    def _is_active(self, rule: WorkflowRule) -> bool:
-        return rule.default_on if self._active is None else rule.name in self._active
-
-
-def modules_for(workflow: Workflow) -> list[str]:
-    """The rule modules that can have something to say about a document."""
+def members_of(workflow: Workflow) -> set[str]:
+    """The members of the document and its steps, by which rules say that it can concern them."""
     present = set(workflow.definition)
     for step in workflow.all_steps:
         present |= step.step.keys()
@@ -150,9 +69,7 @@ def modules_for(workflow: Workflow) -> list[str]:
         present.add(ROUTINE)
     if workflow.bindings is not None:
         present.add(BINDINGS)
-    return [
-        module for module in MODULES if (needed := NEEDED_FOR.get(module)) is None or not needed.isdisjoint(present)
-    ]
+    return present
 
 
 def build_steps(definition: dict[str, Any], damaged: set[str]) -> list[Step]:

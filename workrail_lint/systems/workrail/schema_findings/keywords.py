@@ -7,8 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, NamedTuple
 
 from workrail_lint.base import js
-from workrail_lint.base.wording import counted
-from workrail_lint.systems.workrail.compiler.nodes import one_line
+from workrail_lint.base.wording import counted, quoted
 from workrail_lint.systems.workrail.schema_findings.members import elsewhere, nearest_member
 from workrail_lint.systems.workrail.schema_findings.places import Place, shown, typed
 
@@ -29,7 +28,7 @@ class Told(NamedTuple):
 
 
 def did_you_mean(suggestion: str | None) -> str:
-    return f". Did you mean {one_line(suggestion)}?" if suggestion else ""
+    return f". Did you mean {quoted(suggestion)}?" if suggestion else ""
 
 
 def wrong_type(violation: Violation, place: Place) -> Told:
@@ -42,7 +41,7 @@ def wrong_type(violation: Violation, place: Place) -> Told:
 
 def missing(violation: Violation, place: Place) -> Told:
     inside = f" in {place.path}" if place.path else ""
-    return Told("schema-missing-member", f"the required member {one_line(violation.expected)} is missing{inside}")
+    return Told("schema-missing-member", f"the required member {quoted(violation.expected)} is missing{inside}")
 
 
 def unknown(violation: Violation, place: Place) -> Told:
@@ -58,7 +57,7 @@ def unknown(violation: Violation, place: Place) -> Told:
     elif suggestion is not None:
         text += did_you_mean(suggestion)
     elif (there := nearest_member(name, violation.expected)) is not None:
-        text += f". Did you mean {one_line(there)}, which is there already?"
+        text += f". Did you mean {quoted(there)}, which is there already?"
     elif len(violation.expected) <= _LISTED:
         text += f"; known members are {', '.join(violation.expected)}"
     return Told("schema-unknown-member", text, suggestion, on_name=True)

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
+from workrail_lint.base.wording import quoted
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.systems.workrail import identity
-from workrail_lint.systems.workrail.compiler.nodes import one_line
 from workrail_lint.systems.workrail.schema_findings.keywords import Told, did_you_mean, general, outside_set
 from workrail_lint.systems.workrail.schema_findings.members import (
     EVALUATOR_ONLY,
@@ -119,7 +119,7 @@ def _workflow_id(ident: str) -> Told:
         return Told("workflow-id-dots", f"{said} has {ident.count('.')} dots; a namespace and a name have one between")
     segments = ident.split(".")
     if len(segments) == 2 and 1 in map(len, segments) and identity.parse(ident) is not None:
-        short = one_line(next(segment for segment in segments if len(segment) == 1))
+        short = quoted(next(segment for segment in segments if len(segment) == 1))
         return Told(
             "workflow-id-segment-short", f"{said}: {short} is too short; the parts before and after the dot need two"
         )
@@ -189,7 +189,7 @@ def _step_type(violation: Violation, place: Place) -> Told | None:
         return None
     if violation.shape == "BodyStep" and violation.value == "loop":
         return Told("loop-nested", "a loop can't stand in the body of another loop; move it to the top level")
-    kinds = " or ".join(one_line(kind) for kind in violation.expected)
+    kinds = " or ".join(quoted(kind) for kind in violation.expected)
     meant = nearest_member(violation.value, violation.expected) if isinstance(violation.value, str) else None
     return Told(
         "step-type-unknown",

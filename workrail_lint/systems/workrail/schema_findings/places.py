@@ -6,8 +6,8 @@ import math
 from typing import Any
 
 from workrail_lint.base import js
+from workrail_lint.base.wording import quoted
 from workrail_lint.documents import pointer as pointers
-from workrail_lint.systems.workrail.compiler.nodes import one_line
 
 _MAX_SHOWN = 60
 _TYPES = {
@@ -112,7 +112,7 @@ def typed(types: tuple[str, ...]) -> str:
 def shown(value: object) -> str:
     """A value as part of a sentence, never longer than a line."""
     if isinstance(value, str):
-        return one_line(value if len(value) <= _MAX_SHOWN else value[: _MAX_SHOWN - 1] + "…")
+        return quoted(value if len(value) <= _MAX_SHOWN else value[: _MAX_SHOWN - 1] + "…")
     if isinstance(value, dict):
         return "an object" if value else "an empty object"
     if isinstance(value, list):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.checks import assessment_problems, declared_levels
-from workrail_lint.systems.workrail.compiler.nodes import Nodes, one_line
+from workrail_lint.systems.workrail.compiler.nodes import Nodes
 from workrail_lint.systems.workrail.structural.common import (
     Definition,
     finding,
@@ -24,14 +25,14 @@ _LEFT_TO_OTHERS = ("CONSEQUENCE_UNSUPPORTED_EFFECT", "CONSEQUENCE_DUPLICATE_TRIG
 def check_assessments(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
     declared = [members_of(item) for item in items_of(definition.get("assessments"))]
     for ident, pointer, number in repeated((item.get("id"), f"/assessments/{i}/id") for i, item in enumerate(declared)):
-        message = f"Assessment id {one_line(ident)} is already that of assessment number {number}"
+        message = f"Assessment id {quoted(ident)} is already that of assessment number {number}"
         yield finding("assessment-id-duplicate", pointer, message)
     for i, item in enumerate(declared):
         dimensions = items_of(item.get("dimensions"))
         pairs = ((members_of(d).get("id"), f"/assessments/{i}/dimensions/{j}/id") for j, d in enumerate(dimensions))
         for ident, pointer, number in repeated(pairs):
             message = (
-                f"Assessment {one_line(item.get('id'))}: dimension id {one_line(ident)} is already that of dimension "
+                f"Assessment {quoted(item.get('id'))}: dimension id {quoted(ident)} is already that of dimension "
                 f"number {number}"
             )
             yield finding("assessment-dimension-duplicate", pointer, message)

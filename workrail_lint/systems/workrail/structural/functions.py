@@ -8,9 +8,10 @@ from typing import Any
 
 from workrail_lint.base import js
 from workrail_lint.base.suggest import nearest
+from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding, Severity
-from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, listed, one_line, step_label
+from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, step_label
 from workrail_lint.systems.workrail.structural.common import Definition, finding, items_of, members_of
 
 Functions = dict[str, dict[str, Any]]
@@ -49,11 +50,11 @@ def _check_step(node: Node, outer: Functions) -> Iterator[Finding]:
         pointer = f"{node.pointer}/functionCalls/{index}"
         if name not in visible:
             suggestion = nearest(name, visible)
-            hint = f" Did you mean {one_line(suggestion)}?" if suggestion else ""
+            hint = f" Did you mean {quoted(suggestion)}?" if suggestion else ""
             yield finding(
                 "function-unknown",
                 f"{pointer}/name",
-                f"{step_label(node)}: unknown function {one_line(name)}.{hint} Visible functions: {listed(visible)}",
+                f"{step_label(node)}: unknown function {quoted(name)}.{hint} Visible functions: {name_list(visible)}",
                 suggestion=suggestion,
             )
             continue
@@ -66,25 +67,25 @@ def _check_arguments(
     parameters = [members_of(item) for item in items_of(function.get("parameters"))]
     if not parameters:
         return
-    label = f"{step_label(node)}: function {one_line(name)}"
+    label = f"{step_label(node)}: function {quoted(name)}"
     first: dict[str, dict[str, Any]] = {}
     for parameter in parameters:
         ident = parameter.get("name")
         if not isinstance(ident, str):
             continue
         if parameter.get("required") is True and ident not in args:
-            yield finding("function-arg-missing", pointer, f"{label} needs the argument {one_line(ident)}")
+            yield finding("function-arg-missing", pointer, f"{label} needs the argument {quoted(ident)}")
         first.setdefault(ident, parameter)
     for ident, value in args.items():
         place = child(pointer, ident)
         known = first.get(ident)
         if known is None:
             suggestion = nearest(ident, first)
-            hint = f" Did you mean {one_line(suggestion)}?" if suggestion else ""
+            hint = f" Did you mean {quoted(suggestion)}?" if suggestion else ""
             yield finding(
                 "function-arg-unknown",
                 place,
-                f"{label} declares no parameter {one_line(ident)}.{hint} Parameters: {listed(first)}",
+                f"{label} declares no parameter {quoted(ident)}.{hint} Parameters: {name_list(first)}",
                 engine=False,
                 severity=Severity.WARNING,
                 suggestion=suggestion,
@@ -95,13 +96,11 @@ def _check_arguments(
             yield finding(
                 "function-arg-type",
                 place,
-                f"{label}: the argument {one_line(ident)} must be of type {known.get('type')}",
+                f"{label}: the argument {quoted(ident)} must be of type {known.get('type')}",
             )
         elif isinstance(known.get("enum"), list) and not any(js.strict_equal(value, x) for x in known["enum"]):
-            allowed = ", ".join(one_line(js.text(item)) for item in known["enum"])
-            yield finding(
-                "function-arg-enum", place, f"{label}: the argument {one_line(ident)} must be one of {allowed}"
-            )
+            allowed = ", ".join(quoted(js.text(item)) for item in known["enum"])
+            yield finding("function-arg-enum", place, f"{label}: the argument {quoted(ident)} must be one of {allowed}")
 
 
 def has_type(value: object, kind: object) -> bool:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from workrail_lint.base import js
 from workrail_lint.base.suggest import nearest
+from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Finding
-from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, one_line
+from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes
 from workrail_lint.systems.workrail.structural.common import Definition, finding, members_of
 
 
@@ -29,7 +30,7 @@ def check_loops(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
             yield finding(
                 "loop-body-ref-run-condition",
                 f"{node.pointer}/runCondition",
-                f"Step {one_line(node.id)}: is the body of a loop and can't have a runCondition of its own; "
+                f"Step {quoted(node.id)}: is the body of a loop and can't have a runCondition of its own; "
                 "put the step inline in the loop's body",
             )
 
@@ -42,13 +43,13 @@ def _source(loop: Node) -> Iterator[Finding]:
         yield finding(
             "loop-count-not-positive",
             f"{pointer}/count",
-            f"Loop {one_line(loop.id)}: count must be greater than 0 or name a context variable",
+            f"Loop {quoted(loop.id)}: count must be greater than 0 or name a context variable",
         )
     if config.get("type") == "forEach" and config.get("items") == "":
         yield finding(
             "loop-items-missing",
             f"{pointer}/items",
-            f"Loop {one_line(loop.id)}: items must name a context variable",
+            f"Loop {quoted(loop.id)}: items must name a context variable",
         )
 
 
@@ -56,23 +57,23 @@ def _referenced_body(loop: Node, by_id: dict[str, Node], fitting: set[str]) -> I
     body_id: str = loop.step["body"]
     pointer = f"{loop.pointer}/body"
     if body_id == "":
-        yield finding("loop-body-empty", pointer, f"Loop {one_line(loop.id)}: the body is empty; name a step")
+        yield finding("loop-body-empty", pointer, f"Loop {quoted(loop.id)}: the body is empty; name a step")
         return
     target = by_id.get(body_id)
     if target is None:
         suggestion = nearest(body_id, fitting)
-        hint = f" Did you mean {one_line(suggestion)}?" if suggestion else ""
+        hint = f" Did you mean {quoted(suggestion)}?" if suggestion else ""
         yield finding(
             "loop-body-missing-step",
             pointer,
-            f"Loop {one_line(loop.id)}: the body names the step {one_line(body_id)}, which does not exist.{hint}",
+            f"Loop {quoted(loop.id)}: the body names the step {quoted(body_id)}, which does not exist.{hint}",
             suggestion=suggestion,
         )
     elif target.is_loop:
         yield finding(
             "loop-body-ref-is-loop",
             pointer,
-            f"Loop {one_line(loop.id)}: the body names the loop {one_line(body_id)}; loops can't be nested",
+            f"Loop {quoted(loop.id)}: the body names the loop {quoted(body_id)}; loops can't be nested",
         )
     elif target.step.get("type") != "parallel":
         for block in ("verification", "audit"):
@@ -80,6 +81,6 @@ def _referenced_body(loop: Node, by_id: dict[str, Node], fitting: set[str]) -> I
                 yield finding(
                     "loop-body-ref-virtual",
                     f"{target.pointer}/{block}",
-                    f"Step {one_line(body_id)}: is the body of loop {one_line(loop.id)} by reference and can't have "
+                    f"Step {quoted(body_id)}: is the body of loop {quoted(loop.id)} by reference and can't have "
                     f"{block}; put the step inline in the loop's body",
                 )

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from workrail_lint.base.suggest import nearest
+from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.bindings import PREFIX, TOKEN, declared_slots, uses_bindings
-from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, listed, one_line, step_label
+from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, step_label
 from workrail_lint.systems.workrail.structural.common import (
     Definition,
     finding,
@@ -23,7 +24,7 @@ def check_slots(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
     points = items_of(definition.get("extensionPoints"))
     pairs = ((members_of(point).get("slotId"), f"/extensionPoints/{i}/slotId") for i, point in enumerate(points))
     for slot, pointer, number in repeated(pairs):
-        message = f"Slot {one_line(slot)} is already declared by extension point number {number}"
+        message = f"Slot {quoted(slot)} is already declared by extension point number {number}"
         yield finding("extension-slot-duplicate", pointer, message)
     declared = declared_slots(points)
     for node in steps_of(nodes):
@@ -46,11 +47,11 @@ def _check_text(node: Node, text: str, pointer: str, declared: dict[str, str], h
     for slot in dict.fromkeys(match[1] for match in TOKEN.finditer(text)):
         if slot not in declared:
             suggestion = nearest(slot, declared)
-            hint = f" Did you mean {one_line(suggestion)}?" if suggestion else ""
+            hint = f" Did you mean {quoted(suggestion)}?" if suggestion else ""
             yield finding(
                 "binding-slot-undeclared",
                 pointer,
-                f"{step_label(node)}: unknown binding slot {one_line(slot)}.{hint} Declared slots: {listed(declared)}",
+                f"{step_label(node)}: unknown binding slot {quoted(slot)}.{hint} Declared slots: {name_list(declared)}",
                 suggestion=suggestion,
             )
 

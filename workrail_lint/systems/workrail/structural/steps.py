@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from workrail_lint.base import js
+from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Finding
-from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, one_line, step_label
+from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, step_label
 from workrail_lint.systems.workrail.structural.common import (
     Definition,
     finding,
@@ -24,15 +25,15 @@ _VIRTUAL = ("verification", "audit", "synthesis")
 
 def check_ids(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
     for ident, pointer, number in _shared(nodes):
-        message = f"Step id {one_line(ident)} is also used by step number {number}; give each an id of its own"
+        message = f"Step id {quoted(ident)} is also used by step number {number}; give each an id of its own"
         yield finding("step-id-duplicate", pointer, message)
     for loop in nodes:
         for ident, pointer, number in _shared(loop.body or ()):
             yield finding(
                 "step-id-duplicate-body",
                 pointer,
-                f"Step id {one_line(ident)} is also used by step number {number} of the body of loop "
-                f"{one_line(loop.id)}; give each an id of its own",
+                f"Step id {quoted(ident)} is also used by step number {number} of the body of loop "
+                f"{quoted(loop.id)}; give each an id of its own",
             )
 
 
@@ -52,7 +53,7 @@ def check_references(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
     references = items_of(definition.get("references"))
     pairs = ((members_of(item).get("id"), f"/references/{i}/id") for i, item in enumerate(references))
     for ident, pointer, number in repeated(pairs):
-        message = f"Reference id {one_line(ident)} is already that of reference number {number}"
+        message = f"Reference id {quoted(ident)} is already that of reference number {number}"
         yield finding("reference-id-duplicate", pointer, message)
 
 
@@ -96,7 +97,7 @@ def _fragments(node: Node) -> Iterator[Finding]:
     engine = node.loop_id is None
     pairs = ((members_of(item).get("id"), f"{base}/{i}/id") for i, item in enumerate(fragments))
     for ident, pointer, number in repeated(pairs):
-        message = f"{step_label(node)}: fragment id {one_line(ident)} is already that of fragment number {number}"
+        message = f"{step_label(node)}: fragment id {quoted(ident)} is already that of fragment number {number}"
         yield finding("fragment-id-duplicate", pointer, message, engine=engine)
     for index, item in enumerate(fragments):
         text = members_of(item).get("text")

@@ -12,7 +12,6 @@ from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Rule, Status
 
 FAMILY = "AU"
-TITLE = "Authoring rules that no program can check"
 
 
 class _Text(NamedTuple):
@@ -152,14 +151,11 @@ _PLANNED = (
 )
 
 
-def _made(texts: tuple[_Text, ...], first: int, **facts: object) -> list[Rule]:
+def _made(texts: tuple[_Text, ...], first: int, **facts: object) -> list[type[Rule]]:
     return [
-        type(text.name, (Guideline,), {"code": f"{FAMILY}{number:03}", **text._asdict(), **facts})()
+        type(text.name, (Guideline,), {"code": f"{FAMILY}{number:03}", **text._asdict(), **facts})
         for number, text in enumerate(texts, first)
     ]
 
 
-GUIDELINES: tuple[Rule, ...] = (
-    *_made(_KEPT, 1),
-    *_made(_PLANNED, 101, origin="planned", status=Status.PLANNED),
-)
+RULES = (*_made(_KEPT, 1), *_made(_PLANNED, 101, origin="planned", status=Status.PLANNED))

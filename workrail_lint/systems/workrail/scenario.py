@@ -9,8 +9,9 @@ from typing_extensions import TypeAliasType
 
 from workrail_lint.documents.models.base import Closed
 from workrail_lint.documents.models.scalars import AnyText, Array, FilledText, Listed, Maybe, Number, OneOf, Text
+from workrail_lint.documents.models.scenario import LockId, Name
 from workrail_lint.documents.models.unions import ByMember, ByPresence, ByType
-from workrail_lint.systems.scenario.vocabulary import (
+from workrail_lint.systems.workrail.scenario_words import (
     AgentKind,
     AnswerKind,
     Behaviour,
@@ -30,9 +31,6 @@ from workrail_lint.systems.scenario.vocabulary import (
 )
 
 Count = Annotated[int, Number(1, whole=True)]
-# A colon or a bracket would be taken for a part of a test id.
-Name = Annotated[str, Text(1, 100, r"^[^:\[\]\u0000-\u001f]+$")]
-LockId = Annotated[str, Text(1, 128, r"^[a-z0-9]+(-[a-z0-9]+)*$")]
 Context = dict[str, Any]
 
 

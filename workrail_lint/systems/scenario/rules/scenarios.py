@@ -3,20 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import cache
 from typing import Any
 
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Rule
-from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
-
-FAMILY = "SN"
-TITLE = "Scenarios"
+from workrail_lint.rules.example_files import COMMON
 
 _PATH = "scenarios/example.scenario.json"
 _WORKFLOW = "../workflows/example.json"
-_FILES: dict[str, Any] = {"workflows/example.json": workflow()}
+_STEP = {"id": "first-step", "title": "A step", "prompt": "Describe what you see."}
+_LOOP = {
+    "id": "again",
+    "type": "loop",
+    "title": "A loop",
+    "loop": {"type": "for", "count": 2, "maxIterations": 2},
+    "body": [{"id": "inner-step", "title": "A step", "prompt": "Describe what you see."}],
+}
+_BLOCKS = {
+    "id": "login",
+    "metadata": {
+        "name": "Login page",
+        "version": "1.0.0",
+        "createdAt": "2026-03-01T09:00:00Z",
+        "updatedAt": "2026-03-01T09:00:00Z",
+        "tags": [],
+    },
+    "nodes": [
+        {
+            "id": "plan",
+            "type": "planner",
+            "label": "Plan",
+            "config": {"systemPrompt": "Plan the login page."},
+            "inputs": [],
+            "outputs": [],
+            "position": {"x": 0, "y": 0},
+        }
+    ],
+    "transitions": [],
+    "gates": [],
+    "variables": [],
+}
 _ORIGIN = "product"
+
+
+def _workflow(*steps: dict[str, Any]) -> dict[str, Any]:
+    return {"id": "demo.example", **COMMON, "steps": list(steps)}
+
+
+_FILES: dict[str, Any] = {"workflows/example.json": _workflow(_STEP)}
 
 
 def _scenario(**members: Any) -> dict[str, Any]:
@@ -53,7 +87,7 @@ class WorkflowInvalid(ScenarioRule):
     why = "Only a compiled workflow can be run; the findings of the workflow file say what is wrong with it."
 
     def examples(self) -> Iterable[Example]:
-        files: dict[str, Any] = {**_FILES, "workflows/broken.json": workflow(step("a"))}
+        files: dict[str, Any] = {**_FILES, "workflows/broken.json": _workflow({**_STEP, "id": "a"})}
         yield Example(_scenario(workflow="../workflows/broken.json"), _scenario(), path=_PATH, files=files)
 
 
@@ -68,7 +102,7 @@ class StepUnknown(ScenarioRule):
         good = _agent({"step": "first-step", "does": "missing_notes"})
         bad = _agent({"step": "frist-step", "does": "missing_notes"})
         yield Example(_scenario(agent=bad), _scenario(agent=good), path=_PATH, files=_FILES)
-        files: dict[str, Any] = {"workflows/example.json": workflow(step(), loop())}
+        files: dict[str, Any] = {"workflows/example.json": _workflow(_STEP, _LOOP)}
         expected = {"steps": ["first-step", "inner-step", "inner-step"]}
         yield Example(
             _scenario(expect={"steps": ["first-step", "again"]}), _scenario(expect=expected), path=_PATH, files=files
@@ -186,35 +220,9 @@ class PathOutside(ScenarioRule):
     )
 
     def examples(self) -> Iterable[Example]:
-        from workrail_lint.systems.blocks.rules import samples
-
         def block(path: str) -> dict[str, Any]:
             replies = {"plan": {"write": {path: "done\n"}}}
             return {"block": {"workflow": "run.workflow.json", "replies": replies}, "expect": {"blockers": []}}
 
-        files: dict[str, Any] = {"scenarios/run.workflow.json": samples.workflow(samples.node("plan", "planner"))}
+        files: dict[str, Any] = {"scenarios/run.workflow.json": _BLOCKS}
         yield Example(block("../notes.txt"), block("notes.txt"), path=_PATH, files=files)
-
-
-RULES = (
-    WorkflowMissing,
-    WorkflowInvalid,
-    StepUnknown,
-    ChoiceMismatch,
-    DeclaresUnheard,
-    TurnShadowed,
-    ChecksLittle,
-    MemberIgnored,
-    PathOutside,
-)
-
-
-@cache
-def all_rules() -> tuple[Rule, ...]:
-    """One instance of every rule, by code."""
-    return tuple(cls() for cls in RULES)
-
-
-@cache
-def by_name() -> dict[str, Rule]:
-    return {rule.name: rule for rule in all_rules()}

@@ -1,0 +1,85 @@
+"""Writes the metadata tables of the rules: `python -m tools.rule_tables [--check]`.
+
+One `table.json` in each package of rules, one line for each rule, by code.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pkgutil
+import sys
+from importlib import import_module
+
+from workrail_lint.base.files import write_atomically
+from workrail_lint.rules.base import Rule
+from workrail_lint.rules.ruleset import overrides
+from workrail_lint.rules.table import TABLE_FILE, RuleInfo, info_of, row_of, rule_classes
+
+# Each package of rules, and the class whose hooks they override.
+PACKAGES: dict[str, type[Rule] | str] = {
+    "workrail_lint.rules": Rule,
+    "workrail_lint.systems.workrail.rules": "base:WorkflowRule",
+    "workrail_lint.systems.team.rules": "base:TeamRule",
+    "workrail_lint.systems.blocks.rules": "base:BlockRule",
+    "workrail_lint.systems.scenario.rules": Rule,
+}
+
+
+def infos(package: str) -> list[RuleInfo]:
+    """The metadata of the rules of a package, read from their classes."""
+    base = _base(package)
+    hooks = [name for name in vars(base) if name.startswith("check_")]
+    found = []
+    for module in pkgutil.iter_modules(import_module(package).__path__):
+        members = vars(import_module(f"{package}.{module.name}"))
+        for cls in rule_classes(members, f"{package}.{module.name}"):
+            rule = cls()
+            runs = any(overrides(rule, base, hook) for hook in hooks)
+            found.append(info_of(rule, module.name, runs, overrides(rule, base, "fix_for")))
+    return sorted(found, key=lambda info: info.code)
+
+
+def _base(package: str) -> type[Rule]:
+    base = PACKAGES[package]
+    if not isinstance(base, str):
+        return base
+    module, _, name = base.partition(":")
+    cls: type[Rule] = getattr(import_module(f"{package}.{module}"), name)
+    return cls
+
+
+def files() -> dict[str, str]:
+    """Every table and its text."""
+    return {os.path.join(_folder(package), TABLE_FILE): _text(infos(package)) for package in PACKAGES}
+
+
+def _folder(package: str) -> str:
+    return os.path.dirname(str(import_module(package).__file__))
+
+
+def _text(rows: list[RuleInfo]) -> str:
+    return "[\n" + ",\n".join(json.dumps(row_of(row), ensure_ascii=False) for row in rows) + "\n]\n"
+
+
+def main(arguments: list[str]) -> int:
+    """Bring the tables up to date; with `--check` only say which are not."""
+    stale = {path: text for path, text in files().items() if _read(path) != text}
+    for path, text in stale.items():
+        if arguments == ["--check"]:
+            sys.stderr.write(f"{os.path.relpath(path)} is out of date\n")
+        else:
+            write_atomically(path, text.encode())
+    return 1 if stale and arguments == ["--check"] else 0
+
+
+def _read(path: str) -> str | None:
+    try:
+        with open(path, encoding="utf-8", newline="") as file:
+            return file.read()
+    except FileNotFoundError:
+        return None
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

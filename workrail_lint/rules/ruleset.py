@@ -1,0 +1,197 @@
+"""The one way rules are run: sorted by their hooks, reporting into one collector."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+
+from workrail_lint.findings import Finding, Fix, Phase, Severity
+from workrail_lint.rules.base import Rule
+
+if TYPE_CHECKING:
+    from workrail_lint.documents.text import SourceText
+    from workrail_lint.rules.table import RuleInfo, RuleTable
+
+R = TypeVar("R", bound=Rule)
+Levels = Callable[["Rule | RuleInfo", Severity], Severity]
+# A document that breaks one rule more often than this is broken as a whole.
+MOST_OF_A_RULE = 100
+
+
+class RuleChoice(Protocol):
+    """Which rules a run asks for."""
+
+    @property
+    def is_default(self) -> bool: ...
+
+    @property
+    def active(self) -> set[str]: ...
+
+
+class Collector:
+    """Where rules report to: severities by profile, and of one rule about one file no more than a person can use."""
+
+    __slots__ = ("_counts", "_last", "_most", "findings", "levels", "phase", "source", "tidy")
+
+    def __init__(self, most: int | None = None) -> None:
+        self._most = most
+        self.begin()
+
+    def begin(
+        self,
+        *,
+        levels: Levels | None = None,
+        tidy: Callable[[str], str] | None = None,
+        source: SourceText | None = None,
+        phase: Phase = Phase.LINT,
+    ) -> None:
+        """Start anew: how severities are adjusted, how messages are cleaned, which text it is, and which phase."""
+        self.findings: list[Finding] = []
+        self.levels = levels
+        self.tidy = tidy
+        self.source = source
+        self.phase = phase
+        self._counts: dict[tuple[str, str], int] = {}
+        self._last: dict[tuple[str, str], Finding] = {}
+
+    def add(
+        self,
+        rule: Rule | RuleInfo,
+        pointer: str,
+        message: str,
+        *,
+        fix: Fix | None = None,
+        on_name: bool = False,
+        severity: Severity | None = None,
+        path: str = "",
+    ) -> Finding | None:
+        """Keep a finding; None when there were too many of its kind already."""
+        level = severity or rule.severity
+        if self.levels is not None:
+            level = self.levels(rule, level)
+        text = message if self.tidy is None else self.tidy(message)
+        finding = Finding(
+            rule.code, rule.name, level, text, pointer, phase=self.phase, path=path, fix=fix, on_name=on_name
+        )
+        if self._most is not None:
+            key = rule.code, path
+            count = self._counts[key] = self._counts.get(key, 0) + 1
+            if count > self._most:
+                return None
+            self._last[key] = finding
+        self.findings.append(finding)
+        return finding
+
+    def taken(self) -> list[Finding]:
+        """What was reported; where there was more, the last finding of its rule says how many."""
+        for key, count in self._counts.items():
+            if self._most is not None and count > self._most:
+                self._last[key].message += f" (and {count - self._most} more like this)"
+        found = self.findings
+        self.begin()
+        return found
+
+
+class Reporter:
+    """What a rule calls to report; one for each rule. All rules of a set report into one collector."""
+
+    __slots__ = ("applies", "collector", "rule")
+
+    def __init__(self, rule: Rule, collector: Collector) -> None:
+        self.rule = rule
+        self.collector = collector
+        self.applies = True  # to the document at hand
+
+    def __call__(
+        self,
+        pointer: str,
+        message: str,
+        *,
+        fix: Fix | None = None,
+        on_name: bool = False,
+        severity: Severity | None = None,
+        original: bool = False,
+        at: tuple[int, int] | None = None,
+        path: str | None = None,
+    ) -> None:
+        collector = self.collector
+        finding = collector.add(
+            self.rule, pointer, message, fix=fix, on_name=on_name, severity=severity, path=path or ""
+        )
+        if finding is None:
+            return
+        if original:
+            finding.details["original"] = True
+        if at is not None and collector.source is not None:
+            finding.span = collector.source.span(*at)
+
+
+class RuleSet(Generic[R]):
+    """Rules sorted by the hooks they have, so that a hook costs only the rules that use it."""
+
+    def __init__(self, rules: Iterable[R], base: type[R], most: int | None = None) -> None:
+        self.collector = Collector(most)
+        hooks = [name for name in vars(base) if name.startswith("check_")]
+        self._reporters = [
+            (rule, Reporter(rule, self.collector))
+            for rule in rules
+            if any(overrides(rule, base, hook) for hook in hooks)
+        ]
+        self._hooks = {
+            hook: [(getattr(rule, hook), report) for rule, report in self._reporters if overrides(rule, base, hook)]
+            for hook in hooks
+        }
+        # Only rules that can answer no are asked whether they apply.
+        self._asked = [(rule, report) for rule, report in self._reporters if overrides(rule, base, "applies")]
+
+    def ask(self, applies: Callable[[R], bool]) -> None:
+        """Leave out, until asked again, the rules that do not apply to the document at hand."""
+        for rule, report in self._asked:
+            report.applies = applies(rule)
+
+    def calls(self, hook: str) -> list[tuple[Callable[..., object], Reporter]]:
+        """What is to be called for a hook, each with the reporter to hand to it."""
+        return [call for call in self._hooks[hook] if call[1].applies]
+
+
+def overrides(rule: Rule, base: type[Rule], member: str) -> bool:
+    """Whether a rule has a method of its own where its base has an empty one."""
+    return getattr(type(rule), member, None) is not getattr(base, member, None)
+
+
+class LazyRules(Generic[R]):
+    """The rules a run asks for, whose modules are imported when a document comes along that they can concern."""
+
+    def __init__(
+        self,
+        table: RuleTable[R],
+        base: type[R],
+        choice: RuleChoice | None = None,
+        extra: tuple[R, ...] = (),
+        most: int | None = None,
+    ) -> None:
+        active = None if choice is None or choice.is_default else choice.active
+        self._table = table
+        self._base = base
+        self._most = most
+        self._waiting = [info for info in table.infos if info.runs and _is_active(info, active)]
+        self._rules: list[R] = [rule for rule in extra if _is_active(rule, active)]
+        self._set: RuleSet[R] | None = None
+
+    def for_members(self, present: set[str] | None = None) -> RuleSet[R]:
+        """The rules for a document with some members; None for all rules."""
+        wanted = [
+            info
+            for info in self._waiting
+            if present is None or info.needs is None or not info.needs.isdisjoint(present)
+        ]
+        if wanted or self._set is None:
+            names = {info.name for info in wanted}
+            self._waiting = [info for info in self._waiting if info.name not in names]
+            self._rules += self._table.rules(wanted)
+            self._set = RuleSet(self._rules, self._base, self._most)
+        return self._set
+
+
+def _is_active(rule: Rule | RuleInfo, active: set[str] | None) -> bool:
+    return rule.default_on if active is None else rule.name in active
