@@ -120,8 +120,8 @@ def _table(shown: list[Rule], titles: dict[str, str], style: Style) -> str:
 
 
 def _explained(rule: Rule, titles: dict[str, str], style: Style) -> str:
-    from workrail_lint.report.rule_docs import fix_line, origin_line, state
-    from workrail_lint.rules.example_files import as_shown, essentials, has_file, remarks, shown_files
+    from workrail_lint.report.rule_docs import fix_line, origin_line, shortened, state
+    from workrail_lint.rules.example_files import as_shown, has_file, remarks, shown_files
 
     level = style(rule.severity.value, _COLOURS[rule.severity], "bold")
     off = "" if rule.default_on else f", {state(rule)}"
@@ -142,7 +142,7 @@ def _explained(rule: Rule, titles: dict[str, str], style: Style) -> str:
     first = next(iter(rule.examples()), None)
     if first is None:
         return "\n".join(lines)
-    example = essentials(first)
+    example = shortened(first)
     good = example.options.get("good_path") or example.path
     if has_file(example):
         lines += ["", style(f"Example ({example.path})", "bold"), *_source(as_shown(example.bad))]

@@ -96,7 +96,7 @@ def _sections(rule: Rule, examples: list[Example]) -> Iterator[tuple[str, str]]:
     checked = rule.status is Status.CHECKED
     yield "What it finds" if checked else "What it asks for", rule.summary
     yield "Why it is bad" if checked else "Why", rule.why
-    short = list(map(essentials, examples))
+    short = list(map(shortened, examples))
     if short:
         yield "Example", "\n\n".join(map(_shown_bad, short))
         yield "Use instead", "\n\n".join(dict.fromkeys(map(_shown_good, short)))
@@ -153,6 +153,13 @@ def origin_line(rule: Rule) -> str:
         meaning = "; ".join(_ORIGINS[word] for word in words)
         return f"`{rule.origin}`: {meaning}."
     return f"{rule.origin[:1].upper()}{rule.origin[1:]}."
+
+
+def shortened(example: Example) -> Example:
+    """The example as a page shows it: members that every workflow has and that make no difference are left out."""
+    from workrail_lint.systems.workrail.rules.samples import workflow
+
+    return essentials(example, workflow())
 
 
 def _shown_bad(example: Example) -> str:

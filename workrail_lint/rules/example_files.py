@@ -47,14 +47,11 @@ def _laid_out(value: Any, indent: str, used: int, *, top: bool = False) -> str:
     return f"{opening}\n{deeper}" + f",\n{deeper}".join(parts) + f"\n{indent}{closing}"
 
 
-def essentials(example: Example) -> Example:
-    """The example without the members that any workflow has and that do not matter here, for a page to show."""
-    from workrail_lint.systems.workrail.rules.samples import workflow
-
+def essentials(example: Example, common: dict[str, Any]) -> Example:
+    """The example without members that are as in the common workflow and do not matter here, for a page to show."""
     versions = [value for value in (example.bad, example.good, example.fixed) if value is not None]
     if not all(isinstance(value, dict) and "steps" in value for value in versions):
         return example
-    common = workflow()
     idle = [
         name
         for name in _COMMON
