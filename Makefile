@@ -29,6 +29,7 @@ demo: $(STAMP) ## compile, hash, pin and diff the shipped fixtures
 lint: $(STAMP) ## ruff: style and formatting; import-linter: rooms import only lower rooms
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	@told=$$($(BIN)/lint-imports --no-logo 2>&1) || { echo "$$told"; exit 1; }
 
 types: $(STAMP) ## mypy --strict
 	$(BIN)/mypy

@@ -26,9 +26,11 @@ from workrail_lint.report import FORMATS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-PAGES = [path for path in (ROOT / "README.md", *sorted(DOCS.glob("*.md"))) if path.exists()]
+PAGES = [*(ROOT / f"{name}.md" for name in ("README", "CONTRIBUTING", "SECURITY")), *sorted(DOCS.glob("*.md"))]
 LANGUAGES = {"console", "sh", "python", "json", "toml", "yaml", "text", ""}
-each_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+each_page = pytest.mark.parametrize(
+    "page", PAGES, ids=lambda page: "index" if page == DOCS / "README.md" else page.stem
+)
 
 
 @pytest.fixture
@@ -135,8 +137,49 @@ def test_a_page_works_from_top_to_bottom(page: Path, folder: Path) -> None:
 @each_page
 def test_links_lead_somewhere(page: Path) -> None:
     text = re.sub(r"^```[\s\S]*?^```$", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE)
-    for target in re.findall(r"\]\(([^)#]+)", text):
-        assert target.startswith("https://") or (page.parent / target).exists(), target
+    for target, heading in re.findall(r"\]\(([^)#]*)(?:#([^)]+))?\)", text):
+        aim = page.parent / target if target else page
+        assert aim.exists(), target
+        assert not heading or heading in anchors(aim), f"{target}#{heading}"
+
+
+def anchors(page: Path) -> set[str]:
+    """What the headings of a page can be called by."""
+    text = page.read_text(encoding="utf-8")
+    headings = re.findall("^#+ (.*)$", text, re.MULTILINE)
+    by_heading = {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    return by_heading | set(re.findall(r'<a id="([^"]+)"></a>', text))
+
+
+@each_page
+def test_no_address_is_made_up(page: Path) -> None:
+    """There is no address that we can promise: a reader is told which one to put in."""
+    assert re.findall(r"https?://[^\s`)>\"']+|git@\S+", page.read_text(encoding="utf-8")) == []
+
+
+@each_page
+def test_paths_of_this_repository_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    named = re.findall(r"`((?:workrail_lint|pytest_workrail|tools|scripts|fixtures)/[\w./-]*)`", text)
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def test_the_index_has_every_page() -> None:
+    linked = re.findall(r"\]\(([\w-]+\.md)", page("README"))
+    assert {path.name for path in DOCS.glob("*.md")} - {"README.md"} == set(linked)
+
+
+def test_our_own_workflow_tests_what_is_supported() -> None:
+    path = ROOT / ".github" / "workflows" / "ci.yml"
+    workflow = yaml.safe_load(path.read_text(encoding="utf-8"))
+    (job,) = workflow["jobs"].values()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    versions = {line.rpartition(" ")[2] for line in project["classifiers"] if re.search(r":: 3\.\d+$", line)}
+    assert set(job["strategy"]["matrix"]["python"]) == versions
+    used = {step["uses"].partition("@")[0] for step in job["steps"] if "uses" in step}
+    assert used == {"actions/checkout", "actions/setup-python"}
+    assert [step["run"] for step in job["steps"] if "run" in step] == ["make test PYTHON=python"]
+    run(f"check-jsonschema --builtin-schema vendor.github-workflows {path}", ROOT, 0, [], path.name)
 
 
 @each_page

@@ -57,6 +57,11 @@ class Hooks:
         run = [sys.executable, "-m", "pre_commit", "run", "--color=never", *arguments]
         return command(*run, cwd=folder, home=self.home, check=False)
 
+    def pip(self, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run pip of this environment, which has what a build needs."""
+        run = [sys.executable, "-m", "pip", "--disable-pip-version-check", *arguments, "--no-build-isolation"]
+        return command(*run, cwd=folder, home=self.home, check=False)
+
 
 def clone(target: Path, home: Path) -> str:
     """Clone the repository, bring in what is not committed yet, and commit that in the clone."""

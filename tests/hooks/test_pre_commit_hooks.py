@@ -126,6 +126,36 @@ def test_a_good_file_passes_and_a_bad_one_fails_with_our_message(hooks: Hooks, t
     assert "\x1b" not in done.stdout
 
 
+def guide(name: str) -> str:
+    return (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+
+
+def test_the_configuration_of_the_guide_works(hooks: Hooks, tmp_path: Path) -> None:
+    """With the address and a revision of this repository in the places that the guide names."""
+    project = hooks.project(tmp_path / "project")
+    block = r"^```yaml file=\.pre-commit-config\.yaml\n([\s\S]*?)^```$"
+    (text,) = re.findall(block, guide("pre-commit"), re.MULTILINE)
+    assert (text.count("ADDRESS"), text.count("REVISION")) == (1, 1)
+    filled = text.replace("ADDRESS", str(hooks.repository)).replace("REVISION", hooks.revision)
+    save(project, ".pre-commit-config.yaml", filled)
+    save(project, "workflows/example.json", bad())
+    done = hooks.run(project, "workrail-lint")
+    assert done.returncode == 1
+    assert "error[LP002 loop-max-iterations-missing]" in done.stdout
+
+
+def test_pip_installs_from_the_address_of_the_guide(hooks: Hooks, tmp_path: Path) -> None:
+    """The requirement that CI jobs install, with the address of this repository and a commit in the variable."""
+    requirements = re.findall(r'pip install ("git\+\$.*")', guide("continuous-integration"))
+    assert len(requirements) == 2
+    variable = re.compile(r"\$\{\{ vars\.WORKRAIL_LINT \}\}|\$WORKRAIL_LINT\b")
+    address = f"{hooks.repository.as_uri()}@{hooks.revision}"
+    (requirement,) = {variable.sub(address, quoted).strip('"') for quoted in requirements}
+    done = hooks.pip(tmp_path, "install", "--dry-run", "--ignore-installed", "--no-deps", requirement)
+    assert done.returncode == 0, done.stderr
+    assert "Would install workrail-lint-" in done.stdout
+
+
 def test_documents_of_all_systems_are_checked(hooks: Hooks, tmp_path: Path) -> None:
     project = hooks.project(tmp_path / "project", "workrail-lint")
     for name in ("team", "blocks"):

@@ -14,7 +14,7 @@ from tools import broken_files, rule_pages
 from tools.broken_files import PICKED, broken_stem, picked_files
 from workrail_lint.report import rule_docs as docs
 from workrail_lint.rules.base import Rule, Status
-from workrail_lint.rules.example_files import as_bytes, as_shown, essentials, shown_files
+from workrail_lint.rules.example_files import as_bytes, as_shown, shown_files
 
 ROOT = Path(__file__).resolve().parents[2]
 HEADINGS = ["What it finds", "Why it is bad", "Example", "Use instead", "Fix", "Origin"]
@@ -66,8 +66,8 @@ def test_further_examples_are_a_command_away() -> None:
     assert len(others) == 1
     section = docs.section(rule)
     assert section.endswith("1 more example: `workrail-lint rule LP012 --output-format markdown`.")
-    assert as_shown(essentials(first).bad).decode() in section
-    assert as_shown(essentials(others[0]).bad).decode() in docs.page(rule)
+    assert as_shown(docs.essentials(first).bad).decode() in section
+    assert as_shown(docs.essentials(others[0]).bad).decode() in docs.page(rule)
 
 
 @each_rule
@@ -116,7 +116,7 @@ def test_picked_files_are_few_and_each_shows_a_rule() -> None:
 def test_essentials_keep_what_differs() -> None:
     for rule in RULES:
         for example in rule.examples():
-            short = essentials(example)
+            short = docs.essentials(example)
             assert (short.bad == short.good) == (example.bad == example.good)
             assert (short.fixed == short.good) == (example.fixed == example.good)
 

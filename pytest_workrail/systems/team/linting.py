@@ -38,7 +38,11 @@ class Judge:
     def _settings(self) -> Any:
         asked = machine.decisions_of(self._store.status() or {})
         others = [entry.get("decision_id") for entry in asked if not topic_of(entry.get("question")).is_from_security]
-        options: dict[str, object] = {"team-simulated": True, "team-mode": self.mode.value, "team-not-from-security": others}
+        options: dict[str, object] = {
+            "team-simulated": True,
+            "team-mode": self.mode.value,
+            "team-not-from-security": others,
+        }
         return RunSettings(options=options, workspace=os.fspath(self._store.root))
 
     def _checked(self, name: str, data: bytes, kind: TeamKind) -> list[Finding]:
