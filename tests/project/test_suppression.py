@@ -103,13 +103,15 @@ def test_the_first_of_several_entries_gives_the_reason_and_none_of_them_is_idle(
 def test_an_entry_that_covers_nothing_is_told_where_its_file_was_looked_at(tmp_path: Path) -> None:
     (tmp_path / "a.json").touch()
     (tmp_path / "b.json").touch()
-    entries = at(tmp_path, entry(), entry("b.json"), entry("gone.json"), entry("none-*.json"), entry("old/b.json"))
+    entries = at(
+        tmp_path, entry(), entry("b.json#/steps/plan"), entry("EXTRA.json"), entry("none-*.json"), entry("old/b.json")
+    )
     (remark, *others) = entries.remarks(["a.json", str(tmp_path / "c.json")], selection())
     assert (remark.code, remark.name, remark.severity) == ("CF001", "suppression-unused", Severity.WARNING)
     assert (remark.path, remark.pointer) == ("workrail-lint.toml", "")
     assert "a.json#/steps/plan" in remark.message
     # A file that is gone can't be looked at; one that is there and was not asked for may still need its entry.
-    assert ["gone.json" in others[0].message, "old/b.json" in others[1].message] == [True, True]
+    assert ["EXTRA.json" in others[0].message, "old/b.json" in others[1].message] == [True, True]
     assert len(others) == 2
     assert entries.remarks(None, selection()) == []
 
