@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Callable
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,16 @@ def test_selection(run: Run, write: Any) -> None:
     assert run("check").code == 2
 
 
+def test_a_configuration_can_not_make_less_of_schema_errors(run: Run, write: Any) -> None:
+    write("workflows/example.json", BROKEN)
+    for pattern in ("ALL", "schema-unknown-member"):
+        write("workrail-lint.toml", f'[severity]\n{pattern} = "info"\n')
+        ran = run("check", "--output-format", "json")
+        assert ran.code == 1
+        found = json.loads(ran.out)["findings"]
+        assert {item["severity"] for item in found if item["name"] == "schema-unknown-member"} == {"error"}
+
+
 def test_syntax_errors_can_not_be_ignored(run: Run, write: Any) -> None:
     write("workflows/example.json", '{"steps": [}')
     assert run("check", "--select", "LP").code == 1
@@ -136,6 +147,20 @@ def test_suppression_by_ids_with_reason_and_expiry(run: Run, write: Any) -> None
     write("workrail-lint.toml", entry + 'reason = "r"\n')
     assert codes(run("check", "--output-format", "json").out) == ["suppression-unused"]
     assert codes(run("check", "--output-format", "json", "workflows/example.json").out) == []
+
+
+@pytest.mark.parametrize(("days", "is_over"), [(-1, True), (0, False), (1, False)])
+def test_a_suppression_holds_on_the_day_it_expires(run: Run, write: Any, days: int, is_over: bool) -> None:
+    write("workflows/example.json", WARNED)
+    while True:  # unless midnight passes meanwhile, once
+        today = date.today()
+        entry = 'place = "workflows/example.json"\ncodes = ["loop-context-controlled"]\nreason = "meant"\n'
+        write("workrail-lint.toml", f'[[suppress]]\n{entry}expires = "{today + timedelta(days)}"\n')
+        names = codes(run("check", "--output-format", "json").out)
+        if date.today() == today:
+            break
+    assert ("loop-context-controlled" in names) is is_over
+    assert ("suppression-expired" in names) is is_over
 
 
 def test_baseline_survives_reformatting_and_moves(run: Run, write: Any) -> None:

@@ -79,6 +79,20 @@ def test_check_names_a_changed_id(run: Run, write: Any, two: Any) -> None:
     assert ran.out == 'workflows/a.json: changed\n  workflow: workflowId changed: "demo.aa" -> "demo.zz"\n'
 
 
+def test_check_tells_a_changed_engine_hash_from_changed_metadata(run: Run, two: Any, tmp_path: Any) -> None:
+    run("lock", "--update")
+    pinned = json.loads((tmp_path / LOCK).read_text())
+    for member, told in (("engineHash", "only the engine's hash"), ("hash", "provenance or warnings")):
+        changed = json.loads(json.dumps(pinned))
+        changed["workflows"]["workflows/a.json"][member] = f"sha256:{0:064}"
+        (tmp_path / LOCK).write_text(json.dumps(changed))
+        ran = run("lock", "--check")
+        assert ran.code == 1
+        (line,) = ran.out.splitlines()
+        assert line.startswith("workflows/a.json: ")
+        assert told in line
+
+
 def test_formatting_is_no_change(run: Run, write: Any, two: Any) -> None:
     run("lock", "--update")
     write("workflows/a.json", json.dumps(dict(reversed(two["workflows/a.json"].items()))))

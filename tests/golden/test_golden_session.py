@@ -110,6 +110,49 @@ def test_two_tests_that_claim_one_file_on_two_workers_are_an_error(folder: Path)
     assert _goldens(folder) == {}
 
 
+@pytest.mark.parametrize("mode", ["check", "update"])
+def test_two_tests_whose_goldens_differ_by_letter_case_only_are_told_apart_at_once(folder: Path, mode: str) -> None:
+    """On a file system that knows no case they would overwrite each other."""
+    for nodeid in ("test_a.py::test_b", "test_a.py::test_c"):
+        written = _session(folder)
+        written.match(nodeid, made_up("One."))
+        written.test_finished(nodeid, True, False)
+        written.finish(OK, False)
+    session = _session(folder, mode)
+    session.match("test_a.py::test_b", made_up("One."))
+    session.match("test_a.py::test_c", made_up("One."))
+    with pytest.raises(GoldenMismatch) as refused:
+        session.match("test_a.py::test_B", made_up("One."))
+    message = str(refused.value)
+    assert message.startswith("golden claimed twice: __goldens__/test_a/test_B.golden.json")
+    assert "test_a.py::test_b as __goldens__/test_a/test_b.golden.json" in message
+
+
+def test_names_that_differ_by_letter_case_only_are_two_claims_to_one_golden(folder: Path) -> None:
+    session = _session(folder)
+    session.match("test_a.py::test_b", made_up("One."), "late")
+    with pytest.raises(GoldenMismatch, match="claimed twice"):
+        session.match("test_a.py::test_b", made_up("One."), "Late")
+
+
+def test_goldens_of_two_workers_that_differ_by_letter_case_only_are_nobodys(folder: Path) -> None:
+    """Both tests passed and neither is written, in whatever order the workers tell; the others are."""
+    told = []
+    for nodeid in ("t/test_a.py::test_b[x]", "T/test_a.py::test_b[X]", "t/test_a.py::test_c"):
+        worker = _session(folder)
+        worker.match(nodeid, made_up(nodeid))
+        worker.test_finished(nodeid, True, False)
+        told.append(worker.worker_state())
+    for states in (told, told[::-1]):
+        controller = _session(folder)
+        for state in states:
+            controller.merge(json.loads(json.dumps(state)))
+        controller.finish(OK, False)
+        (error,) = controller.errors
+        assert "T/test_a.py::test_b[X] and t/test_a.py::test_b[x]" in error
+        assert set(_goldens(folder)) == {"test_c.golden.json"}
+
+
 def test_a_folder_in_the_way_is_told(folder: Path) -> None:
     (folder / "__goldens__" / "test_a" / "test_b.golden.json").mkdir(parents=True)
     with pytest.raises(GoldenMismatch, match=r"golden can't be read: .*test_b\.golden\.json: "):

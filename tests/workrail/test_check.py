@@ -49,6 +49,19 @@ def test_what_two_phases_notice_is_told_once() -> None:
     assert len(told(document, "assessment-ref-none-declared")) == 1
 
 
+def test_what_a_later_phase_knows_of_the_engine_is_kept_when_the_earlier_one_tells() -> None:
+    """In a body only the compiler knows that the engine refuses prompt and promptBlocks side by side."""
+    call = {"templateId": "wr.templates.routine.plan-generation"}
+    blocks = {"goal": "Describe what you see."}
+    inner = {"id": "inner", "title": "Inner", "prompt": "Go.", "templateCall": call, "promptBlocks": blocks}
+    (finding,) = told(workflow(loop(inner)), "prompt-source-multiple", engine_parity=True)
+    assert (finding.pointer, finding.severity) == ("/steps/0/body/0/promptBlocks", Severity.ERROR)
+    # Without it the engine takes one of the two, and under parity only what it refuses is an error.
+    del inner["prompt"]
+    (finding,) = told(workflow(loop(inner)), "prompt-source-multiple", engine_parity=True)
+    assert (finding.pointer, finding.severity) == ("/steps/0/body/0/promptBlocks", Severity.WARNING)
+
+
 def test_a_step_without_an_id_is_named_by_its_number() -> None:
     (finding,) = told(workflow(step(), {"title": "Second"}), "prompt-source-missing")
     assert finding.message.startswith("Step number 2: ")

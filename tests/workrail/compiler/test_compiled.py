@@ -308,3 +308,12 @@ def test_the_bytes_that_are_hashed_are_those_of_the_ir() -> None:
     for document in (FULL, workflow(), workflow(controlled_loop())):
         result = compiled(document)
         assert result.ir_bytes == canonical_bytes(result.ir)
+
+
+def test_warnings_are_in_the_order_of_steps_by_number() -> None:
+    """They are part of the IR, so their order decides about its hash."""
+    steps = [step(f"part-{number}") for number in range(12)]
+    for number in (10, 2, 11, 9):
+        steps[number]["validationCriteria"] = [{"type": "contains", "value": "Risk"}]
+    ir = compiled(workflow(*steps)).ir
+    assert [item["pointer"].split("/")[2] for item in ir["warnings"]] == ["2", "9", "10", "11"]

@@ -1,0 +1,229 @@
+"""The cache: what comes back is what was put in, and what can't be trusted is not used."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workrail_lint.base.files import CACHE_FOLDER
+from workrail_lint.documents.operations import Cut, Insert, Operation, Remove, Rename, Replace, ReplaceText, Respell
+from workrail_lint.findings import Finding, Fix, Phase, Position, Safety, Severity, Span
+from workrail_lint.project.cache import Cache, content_key
+from workrail_lint.systems.base import FileResult
+
+KEY = "0123456789" * 4
+PLAIN = Finding("AA001", "alpha", Severity.WARNING, "message", path="a.json")
+
+
+def fixed(*operations: Operation, safety: Safety = Safety.SAFE) -> Finding:
+    return Finding("AA001", "alpha", Severity.WARNING, "message", path="a.json", fix=Fix("mend it", safety, operations))
+
+
+def saved(folder: Path, result: FileResult, **options: Any) -> Path:
+    """Put one result into a cache and write it; where it was written."""
+    cache = Cache(str(folder), KEY)
+    cache.put("a.json", "content", result, **options)
+    cache.save()
+    assert cache.path is not None
+    return Path(cache.path)
+
+
+def loaded(folder: Path, content: str = "content") -> FileResult | None:
+    return Cache(str(folder), KEY).get("a.json", content)
+
+
+def test_a_finding_comes_back_with_all_that_it_says(tmp_path: Path) -> None:
+    finding = Finding(
+        "AA001",
+        "alpha",
+        Severity.INFO,
+        "Zwölf «Dinge»",
+        "/steps/0",
+        phase=Phase.SCHEMA,
+        path="a.json",
+        span=Span(Position(1, 2, 3, 4), Position(5, 6, 7, 8)),
+        fix=Fix("mend it", Safety.UNSAFE, (Remove("/steps/0"),)),
+        help="https://example.invalid",
+        details={"engine": True, "number": 3, "place": "/steps/plan"},
+        on_name=True,
+    )
+    saved(tmp_path, FileResult([finding, PLAIN], {"workflowId": "a"}), system=2)
+    assert loaded(tmp_path) == FileResult([finding, PLAIN], {"workflowId": "a"})
+    assert Cache(str(tmp_path), KEY).system_of("a.json") == 2
+    saved(tmp_path, FileResult([PLAIN]))
+    assert Cache(str(tmp_path), KEY).system_of("a.json") == 0
+
+
+@pytest.mark.parametrize(
+    "operation",
+    [
+        Cut(1, 2),
+        Insert("/steps", None, 3, {"a": [1]}),
+        Insert("/steps", "name", None, None),
+        Remove("/steps/0"),
+        Rename("/steps/0", "other"),
+        Replace("/steps/0", 1.5),
+        ReplaceText("/steps/0", "old", "new"),
+        Respell(1, 2, "text"),
+    ],
+    ids=lambda operation: type(operation).__name__,
+)
+def test_every_kind_of_fix_comes_back(tmp_path: Path, operation: Operation) -> None:
+    saved(tmp_path, FileResult([fixed(operation, Cut(8, 9))]))
+    assert loaded(tmp_path) == FileResult([fixed(operation, Cut(8, 9))])
+
+
+def test_details_that_are_no_plain_values_are_left_out(tmp_path: Path) -> None:
+    finding = Finding("AA001", "alpha", Severity.WARNING, "m", details={"kept": "x", "list": [1], "none": None})
+    saved(tmp_path, FileResult([finding]))
+    result = loaded(tmp_path)
+    assert result is not None
+    assert result.findings[0].details == {"kept": "x"}
+
+
+def test_a_result_holds_for_one_path_and_one_content(tmp_path: Path) -> None:
+    saved(tmp_path, FileResult([PLAIN]))
+    assert loaded(tmp_path) is not None
+    assert loaded(tmp_path, "other content") is None
+    assert Cache(str(tmp_path), KEY).get("b.json", "content") is None
+    assert content_key(b"a") != content_key(b"b")
+    assert content_key(b"") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+
+def test_one_way_of_looking_does_not_see_the_results_of_another(tmp_path: Path) -> None:
+    path = saved(tmp_path, FileResult([PLAIN]))
+    assert path == tmp_path / CACHE_FOLDER / f"{KEY[:32]}.json"
+    assert Cache(str(tmp_path), "1" + KEY).get("a.json", "content") is None
+    assert loaded(tmp_path) is not None
+
+
+def test_a_result_that_depends_on_more_than_its_file_is_not_kept(tmp_path: Path) -> None:
+    assert not saved(tmp_path, FileResult([PLAIN], cacheable=False)).exists()
+
+
+def test_a_fix_that_holds_most_of_the_file_is_not_kept(tmp_path: Path) -> None:
+    def kept(length: int) -> bool:
+        cache = Cache(str(tmp_path), KEY)
+        cache.put("a.json", "content", FileResult([PLAIN, fixed(Respell(1, 2, "x" * length))]))
+        return "a.json" in cache.entries
+
+    frame = len(json.dumps(["mend it", "safe", [["Respell", 1, 2, ""]]]))
+    assert kept(2_000 - frame)
+    assert not kept(2_001 - frame)
+
+
+def test_without_a_folder_nothing_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    cache = Cache(None, KEY)
+    cache.put("a.json", "content", FileResult([PLAIN]))
+    cache.save()
+    assert (cache.path, cache.entries, list(tmp_path.iterdir())) == (None, {}, [])
+
+
+def test_earlier_results_stay_and_only_what_is_new_is_written(tmp_path: Path) -> None:
+    path = saved(tmp_path, FileResult([PLAIN]))
+    before = path.stat().st_mtime_ns, path.read_bytes()
+    unchanged = Cache(str(tmp_path), KEY)
+    assert not unchanged.changed
+    path.unlink()
+    unchanged.save()
+    assert not path.exists()
+    path.write_bytes(before[1])
+    more = Cache(str(tmp_path), KEY)
+    more.put("b.json", "content", FileResult([]))
+    more.save()
+    assert set(Cache(str(tmp_path), KEY).entries) == {"a.json", "b.json"}
+
+
+def test_git_does_not_see_the_cache(tmp_path: Path) -> None:
+    ignore = saved(tmp_path, FileResult([PLAIN])).parent / ".gitignore"
+    assert ignore.read_bytes() == b"*\n"
+    ignore.write_bytes(b"mine\n")
+    saved(tmp_path, FileResult([PLAIN]))
+    assert ignore.read_bytes() == b"mine\n"
+
+
+def test_a_folder_that_can_not_be_written_is_no_error(tmp_path: Path) -> None:
+    (tmp_path / CACHE_FOLDER).write_text("a file in the way")
+    saved(tmp_path, FileResult([PLAIN]))
+    assert loaded(tmp_path) is None
+
+
+def test_a_result_that_is_no_json_is_not_written(tmp_path: Path) -> None:
+    assert not saved(tmp_path, FileResult([PLAIN], {"made": object()})).exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[",
+        "[]",
+        "{}",
+        '{"format": 4}',
+        '{"format": 4, "entries": []}',
+        "[" * 100_000,
+        b"\xff",
+    ],
+    ids=lambda text: repr(text[:30]),
+)
+def test_a_damaged_file_is_not_used_and_is_replaced(tmp_path: Path, text: str | bytes) -> None:
+    path = saved(tmp_path, FileResult([PLAIN]))
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    assert Cache(str(tmp_path), KEY).entries == {}
+    saved(tmp_path, FileResult([PLAIN]))
+    assert loaded(tmp_path) == FileResult([PLAIN])
+
+
+def test_a_file_of_another_format_is_not_used(tmp_path: Path) -> None:
+    path = saved(tmp_path, FileResult([PLAIN]))
+    document = json.loads(path.read_text())
+    for change in (1, -1):
+        path.write_text(json.dumps({**document, "format": document["format"] + change}))
+        assert loaded(tmp_path) is None
+    path.write_text(json.dumps(document))
+    assert loaded(tmp_path) is not None
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        None,
+        {},
+        [],
+        ["content", [], None],
+        ["content", [], None, 0, 0],
+        ["content", 1, None, 0],
+        ["content", [[]], None, 0],
+        ["content", [["AA001", "alpha", "fatal", "m", "", "lint", None, None, {}, False, None]], None, 0],
+        ["content", [["AA001", "alpha", "info", "m", "", "nap", None, None, {}, False, None]], None, 0],
+        ["content", [["AA001", "alpha", "info", "m", "", "lint", [1], None, {}, False, None]], None, 0],
+        [
+            "content",
+            [["AA001", "alpha", "info", "m", "", "lint", None, None, {}, False, ["t", "safe", [["X"]]]]],
+            None,
+            0,
+        ],
+        ["content", [["AA001", "alpha", "info", "m", "", "lint", None, None, {}, False, ["t", "safe", [[]]]]], None, 0],
+        ["content", [["AA001", "alpha", "info", "m", "", "lint", None, None, {}, False, ["t"]]], None, 0],
+    ],
+    ids=str,
+)
+def test_a_damaged_entry_is_not_used_and_the_others_are(tmp_path: Path, entry: Any) -> None:
+    path = saved(tmp_path, FileResult([PLAIN]))
+    document = json.loads(path.read_text())
+    document["entries"]["b.json"] = entry
+    path.write_text(json.dumps(document))
+    cache = Cache(str(tmp_path), KEY)
+    assert cache.get("b.json", "content") is None
+    assert cache.get("a.json", "content") == FileResult([PLAIN])
+
+
+@pytest.mark.skipif(os.name == "nt", reason="there is more than one root")
+def test_a_folder_of_agents_at_the_root_leaves_the_root() -> None:
+    path = Cache("/.output/shop", KEY).path
+    assert path == f"/{CACHE_FOLDER}/{KEY[:32]}.json"
