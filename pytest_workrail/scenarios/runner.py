@@ -132,7 +132,7 @@ def _expects(turn: Any) -> Expectation | None:
 
 def _does(turn: Any, workflow_id: str) -> Action | Behave:
     match turn:
-        case model.HandIn():
+        case model.SubmitTurn():
             return Submit(turn.notes, tuple(turn.artifacts or ()), turn.context)
         case model.Behaves():
             return Behave(turn.does, turn.context)

@@ -38,7 +38,7 @@ FAILURES: dict[str, dict[str, Any]] = {
 }
 
 
-# Deleting counts as modifying, and clashes like any other edit.
+# Deleting counts as modifying, and path_conflicts like any other edit.
 WORK = st.fixed_dictionaries(
     {"ticks": st.integers(1, 4), "paths": st.sets(st.sampled_from(PATHS), min_size=1), "deletes": st.booleans()}
 )

@@ -92,10 +92,10 @@ def silent_conflict(patch: pytest.MonkeyPatch) -> BlockRun:
 def hasty_copy(patch: pytest.MonkeyPatch) -> BlockRun:
     asked = fan_in._choices
 
-    def choices(bench: Any, group: str, clashes: Any) -> Any:
+    def choices(bench: Any, group: str, path_conflicts: Any) -> Any:
         bench.main.put("p.py", b"a\n")
         bench.copies.append({"n": bench.log.n, "groupId": group, "path": "p.py", "lane": "a"})
-        return asked(bench, group, clashes)
+        return asked(bench, group, path_conflicts)
 
     patch.setattr(fan_in, "_choices", choices)
     return lanes("fail-on-conflict", conflicts={"p.py": "a"})

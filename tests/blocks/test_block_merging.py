@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workrail_lint.systems.blocks.merging import (
-    Clash,
-    clashes,
+    PathConflict,
     completion_order,
     created_collisions,
     givers,
     merge,
+    path_conflicts,
     reported,
 )
 from workrail_lint.systems.blocks.rules.samples import output
@@ -65,7 +65,7 @@ def test_what_is_applied_comes_from_lanes_that_gave_it(
 @given(OUTPUTS)
 def test_the_order_of_lanes_only_decides_contested_paths(outputs: dict[str, Any]) -> None:
     results = [merge(MergeStrategy.WORKSPACE, outputs, order) for order in permutations(NAMES)]
-    contested = {clash.path for clash in (*clashes(outputs, NAMES), *created_collisions(outputs, NAMES))}
+    contested = {clash.path for clash in (*path_conflicts(outputs, NAMES), *created_collisions(outputs, NAMES))}
     for result in results[1:]:
         assert set(result.applied) == set(results[0].applied)
         changed = {path for path in result.applied if result.applied[path] != results[0].applied[path]}
@@ -77,7 +77,7 @@ def test_the_order_of_lanes_only_decides_contested_paths(outputs: dict[str, Any]
 
 @given(OUTPUTS, ORDERS, st.data())
 def test_a_person_decides_every_clash(outputs: dict[str, Any], order: list[str], data: st.DataObject) -> None:
-    found = clashes(outputs, order)
+    found = path_conflicts(outputs, order)
     choices = {clash.path: data.draw(st.sampled_from([*clash.lanes, "manual"])) for clash in found}
     merged = merge(MergeStrategy.FAIL_ON_CONFLICT, outputs, order, choices)
     assert merged.unresolved == ()
@@ -98,12 +98,12 @@ def test_what_is_a_conflict() -> None:
         return {name: output(name, **{"filesModified": [], **given}) for name, given in members.items()}
 
     both = lanes(a={"filesModified": ["p"]}, b={"filesModified": ["./p"]})
-    assert clashes(both, ["b", "a"]) == [Clash("p", ("b", "a"))]
+    assert path_conflicts(both, ["b", "a"]) == [PathConflict("p", ("b", "a"))]
     created = lanes(a={"filesCreated": ["p"]}, b={"filesModified": ["p"]})
-    assert clashes(created, ["a", "b"]) == []
-    assert created_collisions(created, ["a", "b"]) == [Clash("p", ("a", "b"))]
+    assert path_conflicts(created, ["a", "b"]) == []
+    assert created_collisions(created, ["a", "b"]) == [PathConflict("p", ("a", "b"))]
     failed = lanes(a={"filesModified": ["p"]}, b={"filesModified": ["p"], "status": "failed"})
-    assert clashes(failed, ["a", "b"]) == []
+    assert path_conflicts(failed, ["a", "b"]) == []
 
 
 def test_completion_order_keeps_ties_in_lane_order() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workrail_lint.documents.json_format import formatted, layout_slip
+from workrail_lint.documents.json_format import formatted, layout_problem
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8),
@@ -31,27 +31,27 @@ def texts(draw: st.DrawFn) -> str:
 @given(ROOTS)
 def test_what_the_usual_serializers_write_passes(value: object) -> None:
     text = json.dumps(value, indent=2, ensure_ascii=False) + "\n"
-    assert layout_slip(text) is None
+    assert layout_problem(text) is None
     assert formatted(text) == text
 
 
 @given(texts())
 def test_any_layout_becomes_the_right_one_and_only_white_space_changes(text: str) -> None:
     result = formatted(text)
-    assert layout_slip(result) is None
+    assert layout_problem(result) is None
     assert TOKENS.findall(result) == TOKENS.findall(text)
     assert formatted(result) == result
 
 
 @given(texts())
 def test_a_text_that_passes_is_left_as_it_is(text: str) -> None:
-    assert (layout_slip(text) is None) == (formatted(text) == text)
+    assert (layout_problem(text) is None) == (formatted(text) == text)
 
 
 @given(ROOTS)
 def test_line_ends_are_kept_and_not_complained_about(value: object) -> None:
     text = (json.dumps(value, indent=2) + "\n").replace("\n", "\r\n")
-    assert layout_slip(text) is None
+    assert layout_problem(text) is None
     assert formatted(text) == text
 
 
@@ -67,7 +67,7 @@ def test_line_ends_are_kept_and_not_complained_about(value: object) -> None:
     ],
 )
 def test_tidy(text: str) -> None:
-    assert layout_slip(text) is None
+    assert layout_problem(text) is None
     assert formatted(text) == text
 
 
@@ -99,7 +99,7 @@ def test_tidy(text: str) -> None:
 )
 def test_untidy(text: str, line: int) -> None:
     json.loads(text)
-    assert layout_slip(text) == line
+    assert layout_problem(text) == line
 
 
 def test_minified_text_is_opened_up_completely() -> None:

@@ -18,7 +18,7 @@ from workrail_lint.base.result import Err, Ok
 from workrail_lint.cli import main
 from workrail_lint.project.baseline import baseline_text, parse_baseline
 from workrail_lint.report import FORMATS
-from workrail_lint.systems.workrail.compiler.blocks import MAX_INJECTED_BYTES
+from workrail_lint.systems.workrail.compiler.prompt_blocks import MAX_INJECTED_BYTES
 from workrail_lint.systems.workrail.lockfile import Lockfile, parse_lockfile
 
 

@@ -12,10 +12,16 @@ from hypothesis import strategies as st
 
 from workrail_lint import check_text
 from workrail_lint.findings import Finding, Phase, Severity
-from workrail_lint.systems.workrail.registry import Delegation, Entry, entry_of, registry_findings, renamed_apart
 from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
 from workrail_lint.systems.workrail.source_kind import source_kind_of
 from workrail_lint.systems.workrail.vocabulary import SourceKind
+from workrail_lint.systems.workrail.workflow_registry import (
+    Delegation,
+    Entry,
+    entry_of,
+    registry_findings,
+    with_free_ids,
+)
 
 
 def entry(path: str, ident: str, *targets: str, kind: str = "project") -> Entry:
@@ -318,7 +324,7 @@ def test_variants_of_a_workflow_are_renamed_alike_and_a_reserved_id_gives_way() 
     for each in entries:
         report = check_text(json.dumps(workflow(id=each.id)), each.path, select=["ID004", "ID005"])
         found += report.findings
-    told = renamed_apart(found, entries)
+    told = with_free_ids(found, entries)
     expected = ["project.my_flow", "project.my_flow", "project.my_flow_dfda"]
     assert [finding.message.rpartition("rename it to ")[2] for finding in told] == [f"'{ident}'" for ident in expected]
     assert [finding.fix and finding.fix.title for finding in told] == [f"rename it to {ident}" for ident in expected]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from workrail_lint import check_text
-from workrail_lint.documents.text import SourceText
+from workrail_lint.documents.source_text import SourceText
 from workrail_lint.findings import Edit, Finding, Fix, Safety, Severity
 from workrail_lint.report.data import ReportData, Reported
 from workrail_lint.report.rule_docs import rules, shipped

@@ -106,7 +106,7 @@ def generated_steps_stand_anywhere(original):
     return expand
 
 
-@breaks("ir-probe-before-first-step", at="workrail_lint.systems.workrail.compiler.probes:insert_probes")
+@breaks("ir-probe-before-first-step", at="workrail_lint.systems.workrail.compiler.capability_probes:insert_probes")
 def nobody_probes(original):
     """A required capability gets no probe."""
     return lambda nodes, *others: (nodes, [])

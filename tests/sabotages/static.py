@@ -53,13 +53,13 @@ def findings_come_without_advice(original):
     return lambda *arguments, **others: {**original(*arguments, **others), "help": None}
 
 
-@breaks("error-budget-details", at="workrail_lint.systems.workrail.compiler.blocks:_budget_error")
+@breaks("error-budget-details", at="workrail_lint.systems.workrail.compiler.prompt_blocks:_budget_error")
 def budgets_are_not_told(original):
     """That too much text is injected is said without a number."""
     return lambda node, what: original(node, "too much text is injected")
 
 
-@breaks("budget-enforcement", at="workrail_lint.systems.workrail.compiler.blocks:_over_budget")
+@breaks("budget-enforcement", at="workrail_lint.systems.workrail.compiler.prompt_blocks:_over_budget")
 def any_amount_is_injected(original):
     """Nobody measures what is put into a prompt."""
     return lambda node, blocks: None

@@ -9,7 +9,7 @@ from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.team.vocabulary import AgentName, BlockerSlug, DecisionStatus, Mode, WorkflowState
 
 TEAM = "pytest_workrail.systems.team"
-LIMITS = "workrail_lint.systems.team.machine:LIMITS"
+LIMITS = "workrail_lint.systems.team.state_machine:LIMITS"
 
 
 @breaks("team-pending-before-ask", at=f"{TEAM}.user_gate:commit")
@@ -54,7 +54,7 @@ def gates_are_asked_twice(original):
 def a_resumed_gate_has_one_try(original):
     """Questions that were open before count as asked three times already."""
     from pytest_workrail.systems.team import user_gate as asking
-    from workrail_lint.systems.team import machine
+    from workrail_lint.systems.team import state_machine as machine
 
     def ask_gate(stage, ident, question):
         entry = machine.decision(stage.store.status() or {}, ident)

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workrail_lint.systems.team import machine, roles
-from workrail_lint.systems.team.machine import (
+from workrail_lint.systems.team import roles
+from workrail_lint.systems.team import state_machine as machine
+from workrail_lint.systems.team.rules import RULES, samples
+from workrail_lint.systems.team.state_machine import (
     TASK_EDGES,
     TRANSITIONS,
     inferred_mode,
@@ -18,7 +20,6 @@ from workrail_lint.systems.team.machine import (
     rank,
     required_artifacts,
 )
-from workrail_lint.systems.team.rules import RULES, samples
 from workrail_lint.systems.team.vocabulary import AgentName, CorrectionStatus, Mode, Strategy, TaskStatus, WorkflowState
 
 S = WorkflowState

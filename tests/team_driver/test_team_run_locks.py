@@ -26,7 +26,7 @@ from team_plays import (
 
 from pytest_workrail.systems.team import TeamRun
 from pytest_workrail.systems.team.lock_evidence import covered, lock_ids
-from workrail_lint.systems.team.machine import CORE_AGENTS, LEAN_FORBIDDEN
+from workrail_lint.systems.team.state_machine import CORE_AGENTS, LEAN_FORBIDDEN
 
 DESIGN, STRATEGY = "UD-APPROVE-DESIGN", "UD-REVIEW-STRATEGY"
 REQUEST = "changes-requested: smaller"

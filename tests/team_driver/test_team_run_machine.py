@@ -15,7 +15,7 @@ from pytest_workrail.systems.team import run
 from pytest_workrail.systems.team.clock import Recorder
 from workrail_lint import check
 from workrail_lint.documents.json_reader import read_json
-from workrail_lint.systems.team.machine import GATES, LIMITS, decisions_of
+from workrail_lint.systems.team.state_machine import GATES, LIMITS, decisions_of
 from workrail_lint.systems.team.vocabulary import decision_number
 
 SESSION = "2000-01-01_any-thing"

@@ -17,8 +17,8 @@ from pytest_workrail.systems.team import release_states as releasing
 from pytest_workrail.systems.team import run_state as stage
 from pytest_workrail.systems.team import user_gate as asking
 from workrail_lint.base.result import Ok
-from workrail_lint.systems.team.machine import LIMITS
 from workrail_lint.systems.team.rules import RULES
+from workrail_lint.systems.team.state_machine import LIMITS
 from workrail_lint.systems.team.vocabulary import AgentName, FixLoop, WorkflowState
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -14,9 +14,9 @@ from pytest_workrail.systems.team.blockers import TeamBlocker
 from pytest_workrail.systems.team.expectations import unmet
 from pytest_workrail.systems.team.lock_evidence import lock_ids
 from workrail_lint.systems.builtin import scenario_system
-from workrail_lint.systems.team.machine import CORRECTORS, GATES
 from workrail_lint.systems.team.scenario import TeamScenario
 from workrail_lint.systems.team.scenario_words import ReplyFault, WriteFault
+from workrail_lint.systems.team.state_machine import CORRECTORS, GATES
 from workrail_lint.systems.team.trace import EVENTS
 from workrail_lint.systems.team.vocabulary import (
     AgentName,

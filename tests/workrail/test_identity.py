@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tools.models.workrail.workflow import WORKFLOW_ID
 from workrail_lint.documents.schema_dialect import python_pattern
 from workrail_lint.systems.workrail import identity, listing
-from workrail_lint.systems.workrail.identity import IdStatus, Variant, Verdict, WorkflowId
+from workrail_lint.systems.workrail.identity import IdStatus, IdVerdict, Variant, WorkflowId
 from workrail_lint.systems.workrail.listing import ResolutionKind, Staleness
 from workrail_lint.systems.workrail.vocabulary import SourceKind
 
@@ -63,11 +63,11 @@ def test_an_id_is_valid_exactly_when_the_schema_says_so(ident: str) -> None:
 
 
 def test_only_bundled_sources_may_use_the_reserved_namespace() -> None:
-    assert identity.judge("wr.mine", "bundled") is Verdict.OK
-    assert {identity.judge("wr.mine", kind) for kind in OTHERS} == {Verdict.RESERVED}
-    assert identity.judge("team.mine", "project") is Verdict.OK
-    assert identity.judge("mine", "project") is Verdict.LEGACY
-    assert identity.judge("No.No", "project") is Verdict.INVALID
+    assert identity.judge("wr.mine", "bundled") is IdVerdict.OK
+    assert {identity.judge("wr.mine", kind) for kind in OTHERS} == {IdVerdict.RESERVED}
+    assert identity.judge("team.mine", "project") is IdVerdict.OK
+    assert identity.judge("mine", "project") is IdVerdict.LEGACY
+    assert identity.judge("No.No", "project") is IdVerdict.INVALID
 
 
 @pytest.mark.parametrize(
@@ -125,7 +125,7 @@ def test_suggestions_are_valid_ids(ident: str, kind: str, clash: bool) -> None:
     made = identity.suggest(ident, kind, {plain}) if clash else plain
     assert made is not None
     assert identity.is_valid(made)
-    assert identity.judge(made, kind) is Verdict.OK
+    assert identity.judge(made, kind) is IdVerdict.OK
     assert (made == plain) != clash
 
 

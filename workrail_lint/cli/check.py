@@ -16,7 +16,7 @@ from workrail_lint.findings import Finding, Severity
 from workrail_lint.project.config import Config, system_keys
 from workrail_lint.project.plan import Request, document_suffixes, make_plan
 from workrail_lint.project.projects import Project, projects
-from workrail_lint.project.run import Checked, Outcome, Plan, default_jobs, merged, run
+from workrail_lint.project.run import CheckedProject, Outcome, Plan, default_jobs, merged_outcome, run
 from workrail_lint.systems.workrail.kinds import Kind, kind_by_name
 from workrail_lint.systems.workrail.settings import BINDINGS_CHECKED
 
@@ -74,9 +74,9 @@ def _run(args: Namespace) -> int:
 
             result = fix_files(project.discovery, plan, unsafe=args.unsafe_fixes, write=args.fix)
             changed += result.changed
-            checked.append(Checked(result.outcome, plan, _is_strict(args, project.config)))
+            checked.append(CheckedProject(result.outcome, plan, _is_strict(args, project.config)))
         else:
-            checked.append(Checked(run(project.discovery, plan), plan, _is_strict(args, project.config)))
+            checked.append(CheckedProject(run(project.discovery, plan), plan, _is_strict(args, project.config)))
     if args.diff:
         return FINDINGS if changed and not args.exit_zero else OK
     return _conclude(args, checked)
@@ -90,12 +90,12 @@ def _run_stdin(args: Namespace) -> int:
     data = sys.stdin.buffer.read()
     if args.diff:
         return FINDINGS if diff_stdin(args, plan, data) and not args.exit_zero else OK
-    return _conclude(args, [Checked(check_stdin(args, plan, data), plan, _is_strict(args, config))])
+    return _conclude(args, [CheckedProject(check_stdin(args, plan, data), plan, _is_strict(args, config))])
 
 
-def _conclude(args: Namespace, checked: list[Checked]) -> int:
+def _conclude(args: Namespace, checked: list[CheckedProject]) -> int:
     """Report what was found and say how it went."""
-    outcome = merged([each.outcome for each in checked])
+    outcome = merged_outcome([each.outcome for each in checked])
     if not outcome.files and not outcome.findings:
         where = ", ".join(map(printable, args.paths or [os.curdir]))
         err(f"workrail-lint: no document found in {where}; name a file or folder, or start one with workrail-lint init")
@@ -187,7 +187,7 @@ def _write_baseline(path: str, outcome: Outcome) -> int:
     return OK
 
 
-def _report(args: Namespace, outcome: Outcome, checked: list[Checked]) -> None:
+def _report(args: Namespace, outcome: Outcome, checked: list[CheckedProject]) -> None:
     clean = not outcome.findings and not outcome.accepted
     if clean and args.output_format in ("text", "concise") and not args.output_file and not args.statistics:
         if args.output_format == "text":

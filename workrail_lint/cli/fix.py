@@ -12,9 +12,9 @@ from workrail_lint.base.wording import counted
 from workrail_lint.documents.operations import Cut, Respell
 from workrail_lint.findings import Finding, Phase
 from workrail_lint.project.discovery import Discovery, Found
-from workrail_lint.project.fixing import fix_once, fix_text, is_wanted
-from workrail_lint.project.run import Outcome, Plan, run, settled
-from workrail_lint.systems.workrail.registry import RENAMES
+from workrail_lint.project.fixing import fix_once, fix_text, is_applicable
+from workrail_lint.project.run import Outcome, Plan, reported_outcome, run
+from workrail_lint.systems.workrail.workflow_registry import RENAMES
 
 # A fix that needs several files may open the way for another one, in another file.
 _MAX_ROUNDS = 20
@@ -76,7 +76,7 @@ class _Fixing:
         by_path: dict[str, list[Finding]] = {}
         for finding in outcome.findings:
             together = finding.phase is Phase.REGISTRY or finding.name in RENAMES
-            if together and is_wanted(finding, unsafe=self._unsafe):
+            if together and is_applicable(finding, unsafe=self._unsafe):
                 by_path.setdefault(finding.path, []).append(finding)
         written = False
         for path, findings in by_path.items():
@@ -131,7 +131,7 @@ def _fixed(file: Found, data: bytes, plan: Plan, *, unsafe: bool, alone: bool = 
 
     def findings_of(current: str) -> list[Finding]:
         result = system.check(file.path, current.encode("utf-8", "surrogatepass"), kind, plan.settings)
-        findings = settled(result.findings, [], plan).findings
+        findings = reported_outcome(result.findings, [], plan).findings
         return findings if alone else [finding for finding in findings if finding.name not in RENAMES]
 
     plan.settings.options["fixing"] = True

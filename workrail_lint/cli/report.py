@@ -8,7 +8,7 @@ import sys
 from workrail_lint.base.terminal import out, printable
 from workrail_lint.base.version import VERSION
 from workrail_lint.cli import UsageError
-from workrail_lint.project.run import Checked, Outcome
+from workrail_lint.project.run import CheckedProject, Outcome
 from workrail_lint.project.selection import KnownRules
 from workrail_lint.report import render, render_statistics
 from workrail_lint.report.data import ReportData
@@ -18,7 +18,7 @@ from workrail_lint.rules.base import Rule
 from workrail_lint.rules.table import RuleInfo
 
 
-def write_report(args: argparse.Namespace, outcome: Outcome, checked: list[Checked]) -> None:
+def write_report(args: argparse.Namespace, outcome: Outcome, checked: list[CheckedProject]) -> None:
     text = (render_statistics if args.statistics else render)(args.output_format, report_data(args, outcome, checked))
     if args.output_file is None:
         out(text, end="")
@@ -31,7 +31,7 @@ def write_report(args: argparse.Namespace, outcome: Outcome, checked: list[Check
         raise UsageError(f"{printable(args.output_file)} can't be written ({error.strerror})") from None
 
 
-def report_data(args: argparse.Namespace, outcome: Outcome, checked: list[Checked]) -> ReportData:
+def report_data(args: argparse.Namespace, outcome: Outcome, checked: list[CheckedProject]) -> ReportData:
     terminal = terminal_of(None if args.output_file is not None else sys.stdout)
     sources = _sources(args)
     known = [each.plan.selection.known for each in checked]

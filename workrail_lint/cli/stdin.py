@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from workrail_lint.project.run import Outcome, Plan, settled
+from workrail_lint.project.run import Outcome, Plan, reported_outcome
 
 
 def check_stdin(args: argparse.Namespace, plan: Plan, data: bytes) -> Outcome:
@@ -15,7 +15,7 @@ def check_stdin(args: argparse.Namespace, plan: Plan, data: bytes) -> Outcome:
         kind = system.claims(name, data, True)
         if kind is not None:
             result = system.check_data(name, data, kind, plan.settings)
-            return settled(result.findings, [name], plan)
+            return reported_outcome(result.findings, [name], plan)
     return Outcome([], [], [], [])
 
 

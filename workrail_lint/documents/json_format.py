@@ -16,7 +16,7 @@ _STRING_ENDS = ('"', '",')
 _OPENERS = ('": {', '": [')
 
 
-def layout_slip(text: str) -> int | None:
+def layout_problem(text: str) -> int | None:
     """The first line (from 1) of a valid JSON text that is not laid out this way; None when all are.
 
     What ends the lines is not looked at. This runs for every document, so the lines that nearly all lines are

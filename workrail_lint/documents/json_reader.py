@@ -15,14 +15,14 @@ from workrail_lint.base import js
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.problems import Problem
 from workrail_lint.documents.scanner import read_string, skip_value
-from workrail_lint.documents.text import SourceText, Span
+from workrail_lint.documents.source_text import SourceText, Span
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 200
 # For so many places of a text each is looked for by itself.
 _FEW_PLACES = 16
 # After this many slips a text is probably no JSON at all and more messages are noise; to mend it, more are worth it.
-FEW_SLIPS, MANY_SLIPS = 50, 10_000
+FEW_PROBLEMS, MANY_PROBLEMS = 50, 10_000
 # The engine's own stack ends somewhere between 4,000 and 4,500 levels; up to here it certainly reads on.
 PARITY_DEPTH = 2_000
 
@@ -122,7 +122,7 @@ class JsonDocument:
 
 
 def read_json(
-    data: bytes | str, *, parity: bool = False, max_bytes: int | None = MAX_BYTES, most_slips: int = FEW_SLIPS
+    data: bytes | str, *, parity: bool = False, max_bytes: int | None = MAX_BYTES, most_problems: int = FEW_PROBLEMS
 ) -> JsonDocument:
     """Read a JSON text. Never raises on bad input: what is wrong stands in `problems`.
 
@@ -152,11 +152,11 @@ def read_json(
                 blocking=False,
             )
         )
-    _read_into(document, PARITY_DEPTH if parity else MAX_DEPTH, most_slips)
+    _read_into(document, PARITY_DEPTH if parity else MAX_DEPTH, most_problems)
     return document
 
 
-def _read_into(document: JsonDocument, max_depth: int, most_slips: int) -> None:
+def _read_into(document: JsonDocument, max_depth: int, most_problems: int) -> None:
     text = document.text
     if text.startswith("\ufeff"):
         document.problems.append(
@@ -168,7 +168,7 @@ def _read_into(document: JsonDocument, max_depth: int, most_slips: int) -> None:
         return
     from workrail_lint.documents.json_recovery import parse
 
-    parsed = parse(text, max_depth, most_slips)
+    parsed = parse(text, max_depth, most_problems)
     document.value = parsed.value
     document.readable = parsed.complete
     document.problems.extend(parsed.problems)

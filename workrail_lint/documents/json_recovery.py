@@ -12,11 +12,11 @@ from bisect import bisect_right
 from json.decoder import JSONDecodeError
 
 from workrail_lint.base import js
-from workrail_lint.documents.json_reader import FEW_SLIPS, MAX_DEPTH, NodeSpan, NumberLexeme
+from workrail_lint.documents.json_reader import FEW_PROBLEMS, MAX_DEPTH, NodeSpan, NumberLexeme
 from workrail_lint.documents.pointer import child
 from workrail_lint.documents.problems import Problem
 from workrail_lint.documents.scanner import read_string
-from workrail_lint.documents.text import SourceText
+from workrail_lint.documents.source_text import SourceText
 
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
 _NUMBER_LIKE = re.compile(r"[+-]?[\w.][\w.+-]*", re.ASCII)
@@ -66,9 +66,9 @@ class Parsed:
         self.numbers: list[NumberLexeme] = []
 
 
-def parse(text: str, max_depth: int, most_slips: int = FEW_SLIPS) -> Parsed:
+def parse(text: str, max_depth: int, most_problems: int = FEW_PROBLEMS) -> Parsed:
     """Read a text, going on after slips, up to `most_slips`. Nesting beyond `max_depth` ends the reading at once."""
-    parser = _Parser(text, max_depth, most_slips)
+    parser = _Parser(text, max_depth, most_problems)
     try:
         parser.run()
         parser.out.complete = True
@@ -80,11 +80,11 @@ def parse(text: str, max_depth: int, most_slips: int = FEW_SLIPS) -> Parsed:
 
 
 class _Parser:
-    def __init__(self, text: str, max_depth: int, most_slips: int) -> None:
+    def __init__(self, text: str, max_depth: int, most_problems: int) -> None:
         self.text = text
         self.source = SourceText(text)
         self.max_depth = max_depth
-        self.most_slips = most_slips
+        self.most_problems = most_problems
         self.at = 0
         self.out = Parsed()
         self.frames: list[_Frame] = []
@@ -295,7 +295,7 @@ class _Parser:
         inside = pointer or (self.frames[-1].pointer if self.frames else "")
         removes = ((start, end),) if cut else ()
         self.out.problems.append(Problem(name, message, start, end, pointer=inside, removes=removes))
-        if len(self.out.problems) > self.most_slips:
+        if len(self.out.problems) > self.most_problems:
             raise _GiveUp
 
     def syntax(self, message: str, start: int, end: int, *, once: bool = False) -> None:
@@ -340,7 +340,7 @@ class _Parser:
             last = found[-1][0]
             winner = self.source.position(last)
             for loser, end in found[:-1]:
-                if len(self.out.problems) >= self.most_slips:
+                if len(self.out.problems) >= self.most_problems:
                     return  # the rest is told once these are mended
                 where = self.source.position(loser)
                 following = starts[bisect_right(starts, loser)]

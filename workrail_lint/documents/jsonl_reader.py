@@ -9,7 +9,7 @@ from workrail_lint.base import js
 from workrail_lint.documents.decoding import decoded
 from workrail_lint.documents.json_reader import MAX_BYTES, read_json
 from workrail_lint.documents.problems import Problem
-from workrail_lint.documents.text import SourceText, Span
+from workrail_lint.documents.source_text import SourceText, Span
 
 # A name that stands twice is a slip that leaves a value; after any other there is only a guess.
 _REPEATED = "json-duplicate-key"

@@ -14,7 +14,7 @@ from workrail_lint.base.patterns import Pattern
 from workrail_lint.documents.decoding import decoded
 from workrail_lint.documents.json_reader import MAX_BYTES
 from workrail_lint.documents.problems import Problem
-from workrail_lint.documents.text import SourceText, Span
+from workrail_lint.documents.source_text import SourceText, Span
 
 _LINE = Pattern(r"[^\n]*\n|[^\n]+")
 _ATX = Pattern(r" {0,3}(#{1,6})(?:[ \t](.*))?$")

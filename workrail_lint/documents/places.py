@@ -37,7 +37,7 @@ def _id_of(value: object) -> str | None:
     return None
 
 
-def seen_from(root: str, path: str) -> str:
+def relative_to(root: str, path: str) -> str:
     """A path as it is written in a file that stands in `root`, whoever asks from wherever."""
     return os.path.relpath(path, root).replace(os.sep, "/") if path else ""
 

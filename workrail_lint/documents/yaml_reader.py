@@ -16,7 +16,7 @@ from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.decoding import decoded
 from workrail_lint.documents.json_reader import MAX_BYTES, MAX_DEPTH, NodeSpan
 from workrail_lint.documents.problems import Problem
-from workrail_lint.documents.text import SourceText, Span
+from workrail_lint.documents.source_text import SourceText, Span
 from workrail_lint.documents.yaml_scalars import ambiguity, is_non_finite, plain_value
 
 if TYPE_CHECKING:

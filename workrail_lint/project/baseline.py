@@ -15,7 +15,7 @@ from typing import Any
 from workrail_lint.base.canonical import canonical_hash
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.json_reader import read_json
-from workrail_lint.documents.places import seen_from
+from workrail_lint.documents.places import relative_to
 from workrail_lint.findings import Finding
 
 VERSION = 1
@@ -23,7 +23,7 @@ VERSION = 1
 
 def fingerprint(finding: Finding, root: str = os.curdir) -> str:
     """The finding's identity across runs; `details` carries what only the check could know."""
-    parts = [finding.name, seen_from(root, finding.path), finding.details.get("place", finding.pointer)]
+    parts = [finding.name, relative_to(root, finding.path), finding.details.get("place", finding.pointer)]
     value = finding.details.get("valueHash", "") if finding.pointer else ""
     return canonical_hash([*parts, value])[7:39]
 
@@ -58,7 +58,7 @@ def baseline_text(findings: list[Finding], root: str = os.curdir) -> str:
             "fingerprint": fingerprint(finding, root),
             "code": finding.code,
             "name": finding.name,
-            "path": seen_from(root, finding.path),
+            "path": relative_to(root, finding.path),
             "place": finding.details.get("place", finding.pointer),
         }
         for finding in findings

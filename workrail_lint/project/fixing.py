@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from workrail_lint.documents.json_edit import Editor, apply_fixes, renamed
-from workrail_lint.documents.json_reader import MANY_SLIPS, read_json
+from workrail_lint.documents.json_reader import MANY_PROBLEMS, read_json
 from workrail_lint.documents.operations import Insert, Rename
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding, Fix, Safety
@@ -39,10 +39,10 @@ def fix_text(text: str, findings_of: Callable[[str], list[Finding]], *, unsafe: 
 
 def fix_once(text: str, findings: Iterable[Finding], *, unsafe: bool) -> Fixed:
     """Apply the fixes of findings about a text, as far as they do not get in each other's way."""
-    wanted = [finding for finding in findings if is_wanted(finding, unsafe=unsafe)]
+    wanted = [finding for finding in findings if is_applicable(finding, unsafe=unsafe)]
     if not wanted:
         return Fixed(text, [])
-    editor = Editor(read_json(text, parity=True, max_bytes=None, most_slips=MANY_SLIPS))
+    editor = Editor(read_json(text, parity=True, max_bytes=None, most_problems=MANY_PROBLEMS))
     given: set[str] = set()
     possible = [
         (f, edits)
@@ -69,6 +69,6 @@ def _are_new_names(fix: Fix, given: set[str]) -> bool:
     return True
 
 
-def is_wanted(finding: Finding, *, unsafe: bool) -> bool:
+def is_applicable(finding: Finding, *, unsafe: bool) -> bool:
     """Whether a finding has a fix that may be applied."""
     return finding.fix is not None and (unsafe or finding.fix.safety is Safety.SAFE)

@@ -75,10 +75,10 @@ def run(discovery: Discovery, plan: Plan) -> Outcome:
         if records:
             found += system.cross_check(records, plan.settings, plan.complete)
     plan.cache.save()
-    return settled(found, [outcome.path for outcome in ours], plan)
+    return reported_outcome(found, [outcome.path for outcome in ours], plan)
 
 
-def settled(found: list[Finding], files: list[str], plan: Plan) -> Outcome:
+def reported_outcome(found: list[Finding], files: list[str], plan: Plan) -> Outcome:
     """What of the findings is reported, in order: selected, not suppressed, not in the baseline."""
     kept = [plan.selection.adjusted(finding) for finding in found if plan.selection.applies(finding)]
     suppressed: list[tuple[Finding, str]] = []
@@ -94,7 +94,7 @@ def settled(found: list[Finding], files: list[str], plan: Plan) -> Outcome:
     return Outcome(kept, files, accepted, suppressed)
 
 
-class Checked(NamedTuple):
+class CheckedProject(NamedTuple):
     """A project that was looked at: what came out, by which plan, and whether warnings fail it."""
 
     outcome: Outcome
@@ -102,7 +102,7 @@ class Checked(NamedTuple):
     strict: bool
 
 
-def merged(outcomes: list[Outcome]) -> Outcome:
+def merged_outcome(outcomes: list[Outcome]) -> Outcome:
     """What was found in several projects, as one."""
     if len(outcomes) == 1:
         return outcomes[0]

@@ -7,7 +7,7 @@ from typing import Any
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.documents.places import file_matches, place_matches, seen_from
+from workrail_lint.documents.places import file_matches, place_matches, relative_to
 from workrail_lint.findings import Finding
 from workrail_lint.project.selection import Selection, pattern_matches
 from workrail_lint.rules import CONFIGURATION
@@ -80,7 +80,7 @@ class Suppressions:
 
     def reason(self, finding: Finding, pointer: str) -> str | None:
         """Why a finding is not reported; None when no entry covers it."""
-        path = seen_from(self.root, finding.path)
+        path = relative_to(self.root, finding.path)
         covering = [entry for entry in self.live if entry.covers(finding, path, pointer)]
         for entry in covering:
             entry.used = True
@@ -97,7 +97,7 @@ class Suppressions:
         ]
         idle = [entry for entry in self.live if not entry.used] if files is not None else []
         if idle:
-            seen = [seen_from(self.root, path) for path in files or ()]
+            seen = [relative_to(self.root, path) for path in files or ()]
             found += [
                 _remark("suppression-unused", f"the suppression of {entry.place} covers nothing", self.source)
                 for entry in idle

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from workrail_lint.documents.text import SourceText
+from workrail_lint.documents.source_text import SourceText
 from workrail_lint.findings import Edit, Finding, Position, Safety, Severity, Span
 from workrail_lint.rules.base import Rule
 from workrail_lint.rules.table import RuleInfo

@@ -10,7 +10,7 @@ from workrail_lint.report.data import Edits, Reported
 if TYPE_CHECKING:
     from workrail_lint.documents.json_edit import Editor
     from workrail_lint.documents.json_reader import JsonDocument
-    from workrail_lint.documents.text import SourceText
+    from workrail_lint.documents.source_text import SourceText
     from workrail_lint.findings import Finding
 
 # Findings come ordered by file, so that few texts are needed at a time.

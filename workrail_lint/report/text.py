@@ -9,7 +9,7 @@ from workrail_lint.base.terminal import Style
 from workrail_lint.base.wording import counted, listed
 from workrail_lint.findings import Safety, Severity
 from workrail_lint.report.data import ReportData, Reported, Summary
-from workrail_lint.report.frame import Frame, frame
+from workrail_lint.report.source_frame import Frame, frame
 
 COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 _HOW = {Safety.SAFE: "--fix", Safety.UNSAFE: "--fix --unsafe-fixes"}

@@ -10,7 +10,7 @@ from workrail_lint.documents.places import id_pointer
 from workrail_lint.documents.pointer import resolve
 
 if TYPE_CHECKING:
-    from workrail_lint.documents.text import Span
+    from workrail_lint.documents.source_text import Span
     from workrail_lint.findings import Finding
 
 

@@ -10,7 +10,7 @@ from workrail_lint.findings.fix import safe
 
 if TYPE_CHECKING:
     from workrail_lint.documents.problems import Problem
-    from workrail_lint.documents.text import SourceText
+    from workrail_lint.documents.source_text import SourceText
     from workrail_lint.rules.table import RuleInfo
 
 

@@ -9,7 +9,7 @@ from workrail_lint.findings import Finding, Fix, Phase, Severity
 from workrail_lint.rules.base import Rule
 
 if TYPE_CHECKING:
-    from workrail_lint.documents.text import SourceText
+    from workrail_lint.documents.source_text import SourceText
     from workrail_lint.rules.table import RuleInfo, RuleTable
 
 R = TypeVar("R", bound=Rule)

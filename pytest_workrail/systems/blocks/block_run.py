@@ -17,7 +17,7 @@ from pytest_workrail.systems.blocks.lock_evidence import witnessed
 from pytest_workrail.systems.blocks.records import findings_of, trace_of, write_records
 from pytest_workrail.systems.blocks.run_state import WORKSPACE, Bench
 from pytest_workrail.systems.blocks.setup import Setup
-from pytest_workrail.systems.blocks.user_answers import Slip
+from pytest_workrail.systems.blocks.user_answers import ExpressionProblem
 from pytest_workrail.systems.blocks.workspaces import copy_tree, remove_tree
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding
@@ -40,7 +40,7 @@ class BlockRun:
     nodes: dict[str, NodeStatus]
     files: dict[str, str | None]  # the texts of the workspace; None for what is no text
     locks: tuple[str, ...]  # those that the run bears witness to
-    slips: tuple[Slip, ...]
+    slips: tuple[ExpressionProblem, ...]
 
     @property
     def execution_status(self) -> str:
@@ -98,7 +98,7 @@ def play(setup: Setup, scenario: str, keep: Path | None = None) -> BlockRun:
         return BlockRun(trace, golden, tuple(findings), nodes, files, tuple(locks), tuple(slips))
 
 
-def _unused_replies(bench: Bench) -> Iterator[Slip]:
+def _unused_replies(bench: Bench) -> Iterator[ExpressionProblem]:
     for key in bench.script.unused:
         yield child("/replies", key), f"there was no run for the reply {key}"
 

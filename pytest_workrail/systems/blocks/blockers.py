@@ -14,7 +14,7 @@ from pytest_workrail.engine.core.vocabulary import (
 from workrail_lint.findings import Finding
 from workrail_lint.systems.blocks.definition import Definition, Group, Transition
 from workrail_lint.systems.blocks.limits import MAX_REVISIONS
-from workrail_lint.systems.blocks.merging import MANUAL, Clash
+from workrail_lint.systems.blocks.merging import MANUAL, PathConflict
 from workrail_lint.systems.blocks.paths import OUTPUT_FOLDER, output_name
 from workrail_lint.systems.blocks.plan import Cycle
 from workrail_lint.systems.blocks.run_vocabulary import ABORT, CONTINUE, BlockerCode
@@ -82,7 +82,7 @@ def aborted(node: str) -> Blocker:
     return _blocker(BlockerCode.ABORTED, _block(node), f"Block {node} was aborted", "Start the run again")
 
 
-def lane_conflict(group: str, clash: Clash) -> Blocker:
+def lane_conflict(group: str, clash: PathConflict) -> Blocker:
     pointer = {"kind": "lane_file", "groupId": group, "path": clash.path}
     lanes = ", ".join(clash.lanes)
     message = f"{clash.path} was modified by lanes {lanes}"

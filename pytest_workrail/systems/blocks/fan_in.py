@@ -9,7 +9,7 @@ from pytest_workrail.systems.blocks import blockers
 from pytest_workrail.systems.blocks.nodes import Halt
 from pytest_workrail.systems.blocks.run_state import Bench, encoded
 from pytest_workrail.systems.blocks.workspaces import Workspace
-from workrail_lint.systems.blocks.merging import MANUAL, Clash, Merge, merge, reported
+from workrail_lint.systems.blocks.merging import MANUAL, Merge, PathConflict, merge, reported
 from workrail_lint.systems.blocks.paths import is_agents_path
 from workrail_lint.systems.blocks.plan import Lanes
 from workrail_lint.systems.blocks.run_vocabulary import ABORT, EventType
@@ -58,18 +58,18 @@ def fan_in(
     return None
 
 
-def _choices(bench: Bench, group: str, clashes: Sequence[Clash]) -> dict[str, str] | ExecutionStatus:
-    """What a person decides about all clashes at once, or how the run stands without that."""
+def _choices(bench: Bench, group: str, path_conflicts: Sequence[PathConflict]) -> dict[str, str] | ExecutionStatus:
+    """What a person decides about all path_conflicts at once, or how the run stands without that."""
     bench.log.tell(EventType.EXECUTION_PAUSED, cause="conflict")
-    shown = [{"conflictingFile": clash.path, "lanes": list(clash.lanes)} for clash in clashes]
+    shown = [{"conflictingFile": clash.path, "lanes": list(clash.lanes)} for clash in path_conflicts]
     bench.log.tell(EventType.BLOCK_GATE_OPEN, groupId=group, conflicts=shown)
-    choices = bench.people.choices(clashes)
+    choices = bench.people.choices(path_conflicts)
     if choices is None:
-        bench.blockers += [blockers.lane_conflict(group, clash) for clash in clashes]
+        bench.blockers += [blockers.lane_conflict(group, clash) for clash in path_conflicts]
         return ExecutionStatus.PAUSED
     if ABORT in choices.values():
         bench.log.tell(EventType.GATE_DECIDED, selectedOption=ABORT)
-        bench.blockers.append(blockers.aborted(clashes[0].lanes[0]))
+        bench.blockers.append(blockers.aborted(path_conflicts[0].lanes[0]))
         return ExecutionStatus.ABORTED
     bench.log.tell(EventType.GATE_DECIDED, choices=choices)
     bench.log.tell(EventType.EXECUTION_RESUMED, cause="conflict")

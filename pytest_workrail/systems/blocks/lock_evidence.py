@@ -7,7 +7,7 @@ from typing import Any
 
 from workrail_lint.findings import Finding
 from workrail_lint.systems.blocks.environment import NAMES
-from workrail_lint.systems.blocks.merging import clashes, reported
+from workrail_lint.systems.blocks.merging import path_conflicts, reported
 from workrail_lint.systems.blocks.run_vocabulary import CONTINUE
 from workrail_lint.systems.blocks.traces import FanIn, Trace
 from workrail_lint.systems.blocks.vocabulary import MergeStrategy, Resolution
@@ -181,7 +181,7 @@ def _won_by_time(conflict: dict[str, Any], first: str) -> bool:
 
 def _non_clashing(trace: Trace, codes: list[str]) -> bool:
     for fan_in in _merges(trace):
-        found = clashes(fan_in.outputs, fan_in.order)
+        found = path_conflicts(fan_in.outputs, fan_in.order)
         losers = {lane for clash in found for lane in clash.lanes[1:]}
         contested = {clash.path for clash in found}
         others = [lane for path, lane in (fan_in.applied or {}).items() if path not in contested]

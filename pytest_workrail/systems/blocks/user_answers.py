@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pytest_workrail.systems.blocks.setup import Revise
 from workrail_lint.documents.pointer import child
-from workrail_lint.systems.blocks.merging import MANUAL, Clash
+from workrail_lint.systems.blocks.merging import MANUAL, PathConflict
 from workrail_lint.systems.blocks.run_vocabulary import ABORT
 
-Slip = tuple[str, str]
+ExpressionProblem = tuple[str, str]
 """A pointer into the scenario's block, and what is wrong there."""
 
 
@@ -31,7 +31,7 @@ class People:
         self._written: set[str] = set()
         self._pauses = pauses
         self._paused: set[str] = set()
-        self._misfits: list[Slip] = []
+        self._misfits: list[ExpressionProblem] = []
 
     def answer(self, node: str) -> str | Revise | None:
         """The next answer to a question about a node; None when nobody is there to give one."""
@@ -46,10 +46,10 @@ class People:
         pointer = child(child("/gates", node), self._asked[node] - 1)
         self._misfits.append((pointer, f"the gate of {node} takes one of {', '.join(dict.fromkeys(possible))}"))
 
-    def choices(self, clashes: Sequence[Clash]) -> dict[str, str] | None:
+    def choices(self, path_conflicts: Sequence[PathConflict]) -> dict[str, str] | None:
         """Who wins each clash; None when somebody has not made up their mind. One abort is an abort of all."""
         made: dict[str, str] = {}
-        for clash in clashes:
+        for clash in path_conflicts:
             choice, possible = self._conflicts.get(clash.path), (*clash.lanes, MANUAL, ABORT)
             if choice is None:
                 continue
@@ -59,7 +59,7 @@ class People:
             else:
                 text = f"{clash.path} can go to one of {', '.join(possible)}"
                 self._misfits.append((child("/conflicts", clash.path), text))
-        return made if len(made) == len(clashes) or ABORT in made.values() else None
+        return made if len(made) == len(path_conflicts) or ABORT in made.values() else None
 
     def manual_text(self, path: str) -> str:
         self._written.add(path)
@@ -72,7 +72,7 @@ class People:
         self._paused.add(name)
         return self._pauses[name]
 
-    def slips(self) -> Iterator[Slip]:
+    def slips(self) -> Iterator[ExpressionProblem]:
         """Answers that did not fit, and everything that was written down and not asked for."""
         yield from self._misfits
         for node, answers in self._gates.items():

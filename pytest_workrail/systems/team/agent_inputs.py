@@ -6,7 +6,7 @@ from typing import Any
 
 from pytest_workrail.systems.team.run_state import Stage
 from pytest_workrail.systems.team.store import REPO
-from workrail_lint.systems.team import machine
+from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.roles import ROLES, WRITTEN_KEYS
 from workrail_lint.systems.team.vocabulary import (
     APPROVE_DESIGN_ID,

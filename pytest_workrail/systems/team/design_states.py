@@ -12,7 +12,7 @@ from pytest_workrail.systems.team.run_state import Stage
 from pytest_workrail.systems.team.store import TASKS, json_bytes
 from pytest_workrail.systems.team.user_gate import ask, ask_gate, set_correction
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.systems.team import machine
+from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.vocabulary import (
     APPROVE_DESIGN_ID,
     META,

@@ -31,9 +31,9 @@ from pytest_workrail.systems.team.simulated_agents import Call, File, Reaction, 
 from pytest_workrail.systems.team.store import REPO, STATUS, TASKS, json_bytes
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Finding
-from workrail_lint.systems.team.machine import LIMITS, LOOP_OF, decisions_of
 from workrail_lint.systems.team.roles import ROLES, may_write
 from workrail_lint.systems.team.rules import RULES
+from workrail_lint.systems.team.state_machine import LIMITS, LOOP_OF, decisions_of
 from workrail_lint.systems.team.vocabulary import (
     AgentName,
     BlockerSlug,

@@ -14,7 +14,7 @@ from pytest_workrail.systems.team.result import TeamRun
 from workrail_lint.base.suggest import nearest
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity
-from workrail_lint.systems.team import machine
+from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.scenario import Expectations, ExpectedBlocker, TeamScenario
 from workrail_lint.systems.team.vocabulary import DecisionStatus, WorkflowState
 

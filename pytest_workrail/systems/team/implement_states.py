@@ -12,9 +12,9 @@ from pytest_workrail.systems.team.questions import Effect, Question, exhausted, 
 from pytest_workrail.systems.team.run_state import Stage
 from pytest_workrail.systems.team.user_gate import Outcome, ask
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.systems.team import machine
-from workrail_lint.systems.team.machine import LIMITS, LOOP_OF
+from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.roles import review_verdict
+from workrail_lint.systems.team.state_machine import LIMITS, LOOP_OF
 from workrail_lint.systems.team.vocabulary import (
     META,
     AgentName,

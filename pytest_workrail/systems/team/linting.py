@@ -14,7 +14,7 @@ from workrail_lint.project.discovery import discover
 from workrail_lint.project.run import Plan, order, run
 from workrail_lint.project.selection import KnownRules, Selection
 from workrail_lint.systems.base import RunSettings
-from workrail_lint.systems.team import machine
+from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.documents import SUFFIXES, TeamKind, kind_by_name
 from workrail_lint.systems.team.options import team_options
 from workrail_lint.systems.team.rules.walk import run_trace

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from pytest_workrail.locks.registry import shipped_registry
-from workrail_lint.systems.team.machine import CORE_AGENTS, GATES, LEAN_FORBIDDEN, LIMITS, correction_of
+from workrail_lint.systems.team.state_machine import CORE_AGENTS, GATES, LEAN_FORBIDDEN, LIMITS, correction_of
 from workrail_lint.systems.team.vocabulary import (
     META,
     NO_RESPONSE,

@@ -19,8 +19,8 @@ from pytest_workrail.systems.team.release_states import fix_build, integrate, re
 from pytest_workrail.systems.team.resume import resume
 from pytest_workrail.systems.team.run_state import Stage
 from workrail_lint.base.result import Err
-from workrail_lint.systems.team.machine import TERMINAL_STATES
 from workrail_lint.systems.team.scenario import Resume
+from workrail_lint.systems.team.state_machine import TERMINAL_STATES
 from workrail_lint.systems.team.vocabulary import Mode, WorkflowState
 
 S = WorkflowState

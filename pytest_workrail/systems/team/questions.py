@@ -10,7 +10,7 @@ import re
 from enum import Enum
 from typing import NamedTuple
 
-from workrail_lint.systems.team.machine import LIMITS, LOOP_OF
+from workrail_lint.systems.team.state_machine import LIMITS, LOOP_OF
 from workrail_lint.systems.team.vocabulary import META, AgentName, DecisionStatus, FixLoop, task_ids_in
 
 _REF = r"(T-[0-9]{3,}|meta)"

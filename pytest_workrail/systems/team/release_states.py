@@ -11,8 +11,8 @@ from pytest_workrail.systems.team.questions import Effect, exhausted
 from pytest_workrail.systems.team.run_state import Stage
 from pytest_workrail.systems.team.user_gate import Outcome, ask
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.systems.team.machine import LIMITS
 from workrail_lint.systems.team.scenario_words import CheckResult
+from workrail_lint.systems.team.state_machine import LIMITS
 from workrail_lint.systems.team.vocabulary import (
     META,
     AgentName,

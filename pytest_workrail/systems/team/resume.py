@@ -23,9 +23,9 @@ from pytest_workrail.systems.team.run_state import Stage, Status
 from pytest_workrail.systems.team.store import STATUS
 from pytest_workrail.systems.team.user_gate import ask_pending
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.systems.team import machine
-from workrail_lint.systems.team.machine import CORRECTION_EVIDENCE, GATES
+from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.scenario import Resume
+from workrail_lint.systems.team.state_machine import CORRECTION_EVIDENCE, GATES
 from workrail_lint.systems.team.vocabulary import (
     APPROVE_DESIGN_ID,
     META,

@@ -18,7 +18,7 @@ from pytest_workrail.systems.team.simulated_agents import Cast, User
 from pytest_workrail.systems.team.store import FailingWrite, Store
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Finding
-from workrail_lint.systems.team import machine
+from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.scenario import Flags, Request, Team
 from workrail_lint.systems.team.scenario_words import CheckResult, Defaults
 from workrail_lint.systems.team.vocabulary import (

@@ -22,7 +22,7 @@ from workrail_lint.documents.jsonl_reader import read_jsonl
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity
 from workrail_lint.project.run import order
-from workrail_lint.systems.team import machine
+from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.rules import RULES
 from workrail_lint.systems.team.scenario import Resume, Team, TeamScenario
 from workrail_lint.systems.team.scenario_words import DEFAULT_SESSION, CheckResult

@@ -14,9 +14,9 @@ from pytest_workrail.systems.team.run_state import Stage, Status, persistence_fa
 from pytest_workrail.systems.team.simulated_agents import Answer
 from pytest_workrail.systems.team.store import HISTORY, STATUS, json_bytes
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.systems.team import machine
-from workrail_lint.systems.team.machine import GATES, LIMITS
+from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.scenario import Moot, Refusal
+from workrail_lint.systems.team.state_machine import GATES, LIMITS
 from workrail_lint.systems.team.vocabulary import (
     APPROVE_DESIGN_ID,
     NO_RESPONSE,

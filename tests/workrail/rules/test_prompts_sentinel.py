@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from workrail_lint.findings import Finding, Phase
 from workrail_lint.systems.workrail.catalog.catalog import Catalog, load_core
 from workrail_lint.systems.workrail.compiler.pipeline import resolve
-from workrail_lint.systems.workrail.compiler.sentinel import SENTINEL, _first_token, scan_tokens
+from workrail_lint.systems.workrail.compiler.unresolved_tokens import SENTINEL, _first_token, scan_tokens
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
 
 POINTS = [

@@ -13,7 +13,7 @@ from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.systems.workrail.rules import RULES, templates
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
 from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
-from workrail_lint.systems.workrail.startability import start_findings
+from workrail_lint.systems.workrail.start_check import start_findings
 
 SIMULATION = "wr.templates.routine.execution-simulation"
 IDEATION = "wr.templates.routine.ideation"

@@ -11,7 +11,7 @@ from tools.models.team.scalars import Open, Said, SessionName, Shut, TaskRef, Te
 from workrail_lint.documents.models.scalars import AnyText, Array, Maybe, Number, OneOf, Text
 from workrail_lint.documents.models.unions import ByMember
 from workrail_lint.systems.team import vocabulary as words
-from workrail_lint.systems.team.machine import is_approval, is_change_request
+from workrail_lint.systems.team.state_machine import is_approval, is_change_request
 
 DecisionId = Annotated[str, Text(pattern=words.DECISION_ID)]
 

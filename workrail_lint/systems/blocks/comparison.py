@@ -8,7 +8,7 @@ from typing import Any
 
 from workrail_lint.base import js
 from workrail_lint.systems.blocks.definition import texts_of
-from workrail_lint.systems.blocks.merging import CONFLICT_EVENT, clashes, created_collisions
+from workrail_lint.systems.blocks.merging import CONFLICT_EVENT, created_collisions, path_conflicts
 from workrail_lint.systems.blocks.traces import FanIn, Problem, Trace, objects
 from workrail_lint.systems.blocks.wording import shown
 
@@ -93,7 +93,7 @@ def _contested(golden: dict[str, Any]) -> frozenset[str]:
     found: set[str] = set()
     for at, item in objects(golden.get("fanIns")):
         fan_in = FanIn(item, at)
-        for clash in (*clashes(fan_in.outputs, fan_in.order), *created_collisions(fan_in.outputs, fan_in.order)):
+        for clash in (*path_conflicts(fan_in.outputs, fan_in.order), *created_collisions(fan_in.outputs, fan_in.order)):
             found.add(clash.path)
     return frozenset(found)
 

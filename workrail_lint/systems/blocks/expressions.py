@@ -34,7 +34,7 @@ _WORDS: dict[str, Json] = {"true": True, "false": False}
 _LEVELS: tuple[tuple[str, ...], ...] = (("||",), ("&&",), ("==", "!="), ("<", ">", "<=", ">="))
 
 
-class Slip(NamedTuple):
+class ExpressionProblem(NamedTuple):
     """Where a text leaves the language (column from 1), and how."""
 
     column: int
@@ -78,7 +78,7 @@ class Expression:
         return js.truthy(_value(self._root, variables))
 
 
-def parse_expression(text: str) -> Ok[Expression] | Err[Slip]:
+def parse_expression(text: str) -> Ok[Expression] | Err[ExpressionProblem]:
     """Understand a text, or say where it leaves the language."""
     parser = _Parser(text)
     try:
@@ -86,7 +86,7 @@ def parse_expression(text: str) -> Ok[Expression] | Err[Slip]:
         root = parser.binary(0)
         if parser.kind:
             parser.fail(f"expected an operator or the end, found {parser.shown}")
-    except _SlipFound as found:
+    except _ProblemFound as found:
         return Err(found.slip)
     return Ok(Expression(text, root, tuple(dict.fromkeys(parser.variables))))
 
@@ -99,8 +99,8 @@ def holds(text: object, variables: Mapping[str, Json]) -> bool:
     return isinstance(parsed, Ok) and parsed.value.holds(variables)
 
 
-class _SlipFound(Exception):  # noqa: N818 - control flow inside this module
-    def __init__(self, slip: Slip) -> None:
+class _ProblemFound(Exception):  # noqa: N818 - control flow inside this module
+    def __init__(self, slip: ExpressionProblem) -> None:
         self.slip = slip
 
 
@@ -117,7 +117,7 @@ class _Parser:
         return f"'{self.token}'" if self.kind else "the end"
 
     def fail(self, reason: str, start: int | None = None) -> NoReturn:
-        raise _SlipFound(Slip((self.start if start is None else start) + 1, reason))
+        raise _ProblemFound(ExpressionProblem((self.start if start is None else start) + 1, reason))
 
     def read(self) -> None:
         """Go to the next token."""

@@ -19,7 +19,7 @@ MANUAL = "manual"
 Output = Mapping[str, Any]
 
 
-class Clash(NamedTuple):
+class PathConflict(NamedTuple):
     """A path that several lanes touched, and those lanes in completion order."""
 
     path: str
@@ -32,7 +32,9 @@ class Merge(NamedTuple):
     applied: dict[str, str]
     conflicts: list[dict[str, Any]]
     events: list[dict[str, Any]]  # the payloads of the conflict events
-    unresolved: tuple[Clash, ...]  # all clashes, when a person still has to decide one; nothing is applied before
+    unresolved: tuple[
+        PathConflict, ...
+    ]  # all path_conflicts, when a person still has to decide one; nothing is applied before
 
 
 def completion_order(finished: Iterable[tuple[str, Any]]) -> list[str]:
@@ -67,16 +69,16 @@ def givers(outputs: Mapping[str, Output], order: Sequence[str]) -> list[str]:
     return [lane for lane in order if lane in outputs and outputs[lane].get("status") != OutputStatus.FAILED.value]
 
 
-def clashes(outputs: Mapping[str, Output], order: Sequence[str]) -> list[Clash]:
+def path_conflicts(outputs: Mapping[str, Output], order: Sequence[str]) -> list[PathConflict]:
     """The paths that several lanes modified, sorted."""
     touched: dict[str, list[str]] = {}
     for lane in givers(outputs, order):
         for path in modified(outputs[lane]):
             touched.setdefault(path, []).append(lane)
-    return [Clash(path, tuple(lanes)) for path, lanes in sorted(touched.items()) if len(lanes) > 1]
+    return [PathConflict(path, tuple(lanes)) for path, lanes in sorted(touched.items()) if len(lanes) > 1]
 
 
-def created_collisions(outputs: Mapping[str, Output], order: Sequence[str]) -> list[Clash]:
+def created_collisions(outputs: Mapping[str, Output], order: Sequence[str]) -> list[PathConflict]:
     """The paths that one lane created and another one lists too: no conflict by contract, but only one can win."""
     touched: dict[str, list[str]] = {}
     new: set[str] = set()
@@ -84,7 +86,9 @@ def created_collisions(outputs: Mapping[str, Output], order: Sequence[str]) -> l
         new.update(created(outputs[lane]))
         for path in reported(outputs[lane]):
             touched.setdefault(path, []).append(lane)
-    return [Clash(path, tuple(lanes)) for path, lanes in sorted(touched.items()) if len(lanes) > 1 and path in new]
+    return [
+        PathConflict(path, tuple(lanes)) for path, lanes in sorted(touched.items()) if len(lanes) > 1 and path in new
+    ]
 
 
 def merge(
@@ -94,7 +98,7 @@ def merge(
     choices: Mapping[str, str] | None = None,
 ) -> Merge:
     """Plan a fan-in. `choices` are a person's winners by path, for the strategy that asks for them."""
-    found = clashes(outputs, order)
+    found = path_conflicts(outputs, order)
     match strategy:
         case MergeStrategy.CONCATENATE:
             return Merge({}, [], [], ())
@@ -109,7 +113,7 @@ def merge(
             return Merge(_applied(outputs, order, chosen), [user_resolved(c, made[c.path]) for c in found], [], ())
 
 
-def first_wins(clash: Clash) -> dict[str, Any]:
+def first_wins(clash: PathConflict) -> dict[str, Any]:
     """The record of a conflict that the first lane to finish won; the event has the same four members."""
     return {
         "conflictingFile": clash.path,
@@ -119,7 +123,7 @@ def first_wins(clash: Clash) -> dict[str, Any]:
     }
 
 
-def user_resolved(clash: Clash, choice: str) -> dict[str, Any]:
+def user_resolved(clash: PathConflict, choice: str) -> dict[str, Any]:
     """The record of a conflict that a person decided; a text written by hand comes from no lane."""
     record: dict[str, Any] = {
         "conflictingFile": clash.path,

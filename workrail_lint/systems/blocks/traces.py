@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from workrail_lint.base.wording import counted
 from workrail_lint.systems.blocks.definition import texts_of
 from workrail_lint.systems.blocks.limits import MAX_REVISIONS
-from workrail_lint.systems.blocks.merging import CONFLICT_EVENT, MANUAL, Merge, clashes, merge
+from workrail_lint.systems.blocks.merging import CONFLICT_EVENT, MANUAL, Merge, merge, path_conflicts
 from workrail_lint.systems.blocks.paths import output_name
 from workrail_lint.systems.blocks.vocabulary import MergeStrategy, Resolution, is_member
 from workrail_lint.systems.blocks.wording import shown
@@ -311,7 +311,7 @@ def conflict_not_paused(trace: Trace) -> Iterator[Problem]:
     """BC709: files that were applied before a person had decided."""
     decided = [event for event in trace.of_type("gate_decided") if "choices" in event.data]
     for fan_in, start, since, until in _merges(trace):
-        if fan_in.strategy is not MergeStrategy.FAIL_ON_CONFLICT or not clashes(fan_in.outputs, fan_in.order):
+        if fan_in.strategy is not MergeStrategy.FAIL_ON_CONFLICT or not path_conflicts(fan_in.outputs, fan_in.order):
             continue
         choice = next((event.n for event in decided if event.n > start), float("inf"))
         for at, copy in objects(trace.value.get("copies")):

@@ -11,7 +11,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from workrail_lint.documents.json_reader import MAX_BYTES, read_json
-from workrail_lint.systems.team import machine
+from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.documents import MAX_YAML_BYTES, Place, is_session_folder, place_of
 from workrail_lint.systems.team.vocabulary import SESSIONS_FOLDER, Mode, Strategy, items_of
 

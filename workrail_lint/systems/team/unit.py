@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from workrail_lint.documents.pointer import child
-from workrail_lint.systems.team import machine
+from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.documents import TeamKind
 from workrail_lint.systems.team.options import TeamOptions
 from workrail_lint.systems.team.rules.base import Backlog, Document

@@ -10,7 +10,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.result import Ok
-from workrail_lint.documents.json_reader import MANY_SLIPS, JsonDocument, read_json
+from workrail_lint.documents.json_reader import MANY_PROBLEMS, JsonDocument, read_json
 from workrail_lint.documents.structure import Validator, compile_schema
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.rules.reading import reader_finding
@@ -21,10 +21,10 @@ from workrail_lint.systems.workrail.compiler.engine_target import engine_snapsho
 from workrail_lint.systems.workrail.project_bindings import project_overrides
 from workrail_lint.systems.workrail.rules import RULES
 from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
-from workrail_lint.systems.workrail.rules.walk import build_steps, damaged_places, members_of, run_rules, sound_members
+from workrail_lint.systems.workrail.rules.walk import build_steps, damaged_places, members_of, run_rules, valid_members
 from workrail_lint.systems.workrail.schema_findings import MAX_FINDINGS, schema_findings
 from workrail_lint.systems.workrail.settings import REJECT, Settings
-from workrail_lint.systems.workrail.startability import start_findings
+from workrail_lint.systems.workrail.start_check import start_findings
 from workrail_lint.systems.workrail.structural import structural_findings
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ _SAID_BEFORE = {
 _DESIGN_FORM = "design-form-construct"
 
 
-class Checked:
+class CheckedDocument:
     """What is known about a document after all phases."""
 
     __slots__ = ("compiled", "definition", "document", "findings")
@@ -72,21 +72,21 @@ def check_document(
     rules: LazyRules[WorkflowRule] | None,
     *,
     is_routine: bool = False,
-) -> Checked:
+) -> CheckedDocument:
     """Run the phases. Without rules only the errors of reading, schema, structure and compiling are found."""
     document = data if isinstance(data, JsonDocument) else read_json(data, parity=settings.parity)
-    checked = Checked(document)
+    checked = CheckedDocument(document)
     found = [reader_finding(problem, document.source, RULES.by_name[problem.name]) for problem in document.problems]
     if document.readable and isinstance(document.value, dict):
-        found += _judge(checked, document.value, path, settings, rules, is_routine)
+        found += _check_definition(checked, document.value, path, settings, rules, is_routine)
     elif document.readable:
         found.append(_finding("json-root-not-object", "", "the document must be a JSON object", Phase.READ))
-    checked.findings = _settled(found, settings)
+    checked.findings = _with_rule_facts(found, settings)
     return checked
 
 
-def _judge(
-    checked: Checked,
+def _check_definition(
+    checked: CheckedDocument,
     value: dict[str, Any],
     path: str,
     settings: Settings,
@@ -102,19 +102,19 @@ def _judge(
         if not normalized.is_refused(normalized.pointer_map(violation.pointer))
     ]
     # What is told is for people, who can use some of it at a time; what is fixed is not.
-    found = schema_findings(violations, definition, MANY_SLIPS if settings.options.get("fixing") else MAX_FINDINGS)
+    found = schema_findings(violations, definition, MANY_PROBLEMS if settings.options.get("fixing") else MAX_FINDINGS)
     found += structural_findings(definition)
     compiled, errors = _compile(definition, settings, normalized)
     found = _without_repeats(found + errors + start_findings(definition))
     # These speak of the document as it was written. Where the design form is refused outright, the schema does.
     refused = [] if settings.policy == REJECT else list(normalized.errors)
-    if not refused and not any(_stops(finding) for finding in found):
+    if not refused and not any(_prevents_compiling(finding) for finding in found):
         checked.definition, checked.compiled = definition, compiled
     if rules is not None:
         damaged = damaged_places(violations)
         workflow = Workflow(
             checked.document,
-            sound_members(definition, damaged),
+            valid_members(definition, damaged),
             [] if "/steps" in damaged else build_steps(definition, damaged),
             settings.catalog,
             path,
@@ -148,7 +148,7 @@ def source_kind(path: str, settings: Settings) -> str:
     return source_kind_of(path, settings.bundled_ids)
 
 
-def _stops(finding: Finding) -> bool:
+def _prevents_compiling(finding: Finding) -> bool:
     """Whether a finding means that there is no compiled workflow; one that can't be started still is one."""
     return finding.severity is Severity.ERROR and finding.phase is not Phase.START
 
@@ -213,7 +213,7 @@ def _without_repeats(found: list[Finding]) -> list[Finding]:
     return result
 
 
-def _settled(found: list[Finding], settings: Settings) -> list[Finding]:
+def _with_rule_facts(found: list[Finding], settings: Settings) -> list[Finding]:
     """Codes and severities from the rules; under parity an error is what the engine rejects, nothing else."""
     if not found:
         return found
@@ -222,7 +222,7 @@ def _settled(found: list[Finding], settings: Settings) -> list[Finding]:
             finding.details["compat"] = finding.name
             finding.name = _DESIGN_FORM
         if settings.parity and not _engine_rejects(finding):
-            cap(finding)
+            cap_at_warning(finding)
         rule = RULES.by_name.get(finding.name)
         if rule is None and finding.phase is Phase.LINT:
             continue  # a plugin's rule, which spoke for itself
@@ -233,7 +233,7 @@ def _settled(found: list[Finding], settings: Settings) -> list[Finding]:
     return found
 
 
-def cap(finding: Finding) -> None:
+def cap_at_warning(finding: Finding) -> None:
     """Make of a finding a warning at most, whatever a project would like."""
     finding.details["atMost"] = Severity.WARNING.value
     if finding.severity is Severity.ERROR:

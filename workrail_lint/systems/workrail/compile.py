@@ -9,7 +9,7 @@ from typing import Any
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Finding, Phase, Severity, unreadable
-from workrail_lint.systems.workrail.check import Checked, check_document
+from workrail_lint.systems.workrail.check import CheckedDocument, check_document
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.settings import Settings
 from workrail_lint.systems.workrail.sources import resolve_bindings, resolve_catalog
@@ -59,7 +59,7 @@ def compile_source(
     return Err(errors_of(checked, path))
 
 
-def errors_of(checked: Checked, path: str) -> list[Finding]:
+def errors_of(checked: CheckedDocument, path: str) -> list[Finding]:
     """The errors of a checked document, located, under the codes of the compiler where it has one."""
     errors = [
         finding

@@ -51,7 +51,7 @@ POINTS = {
 _FLOORS = (LeafClass.FLOOR, LeafClass.FLOOR_WEAK)
 
 
-class Verdict(str, Enum):
+class EvidenceVerdict(str, Enum):
     """What can be wrong with criteria as a whole; the values are the names of the findings."""
 
     VACUOUS = "criteria-vacuous"
@@ -240,7 +240,7 @@ def _at_least(value: object, low: int) -> bool:
 # -------------------------------------------------------------------------------------------- whole trees
 
 
-class Judgement:
+class EvidenceJudgement:
     """What criteria guarantee: a score, the shortest answer that passes, and what follows from both."""
 
     __slots__ = ("bypass", "cheap", "has_floor", "leaves", "score")
@@ -258,25 +258,25 @@ class Judgement:
         return [leaf for leaf in self.leaves if not leaf.negated]
 
     @property
-    def main(self) -> Verdict | None:
+    def main(self) -> EvidenceVerdict | None:
         """The first of the grave verdicts that applies."""
         counted = self.counted
         if self.leaves and all(leaf.leaf_class is LeafClass.VACUOUS for leaf in counted):
-            return Verdict.VACUOUS
+            return EvidenceVerdict.VACUOUS
         if self.bypass is not None:
-            return Verdict.OR_BYPASS
+            return EvidenceVerdict.OR_BYPASS
         if self.score == 0 and any(leaf.leaf_class is LeafClass.FLAG for leaf in counted):
-            return Verdict.FLAG_ONLY
-        return Verdict.TRIVIAL if self.leaves and self.cheap <= _CHEAP and self.score < 3 else None
+            return EvidenceVerdict.FLAG_ONLY
+        return EvidenceVerdict.TRIVIAL if self.leaves and self.cheap <= _CHEAP and self.score < 3 else None
 
     @property
-    def verdicts(self) -> list[Verdict]:
+    def verdicts(self) -> list[EvidenceVerdict]:
         found = [] if self.main is None else [self.main]
         counted = self.counted
         if len(self.leaves) == 1 and counted and counted[0].leaf_class in (LeafClass.KEYWORD, LeafClass.STRUCTURE):
-            found.append(Verdict.SINGLE_CHECK)
+            found.append(EvidenceVerdict.SINGLE_CHECK)
         if self.score >= 3 and not self.has_floor:
-            found.append(Verdict.NO_FLOOR)
+            found.append(EvidenceVerdict.NO_FLOOR)
         return found
 
 
@@ -309,13 +309,13 @@ class _Node:
         self.is_bypass = False
 
 
-def judge(criteria: object, pointer: str = "") -> Judgement:
+def judge(criteria: object, pointer: str = "") -> EvidenceJudgement:
     """Judge criteria in any form: a list of rules, a composition, or a single rule."""
     nodes = list(_nodes(criteria, pointer))
     for node in reversed(nodes):
         _settle(node)
     root = nodes[0] if nodes else _Node("and", pointer, False)
-    return Judgement(root, nodes)
+    return EvidenceJudgement(root, nodes)
 
 
 def _nodes(criteria: object, pointer: str) -> Iterator[_Node]:

@@ -95,7 +95,7 @@ def lookup_form(text: str) -> str | None:
     return text if _consists_of(text, _LOOKUP_CHARACTERS) else None
 
 
-class Verdict(str, Enum):
+class IdVerdict(str, Enum):
     """What the id policy says to loading or saving a workflow."""
 
     OK = "ok"
@@ -104,16 +104,16 @@ class Verdict(str, Enum):
     INVALID = "invalid"
 
 
-def judge(ident: str, source_kind: str) -> Verdict:
+def judge(ident: str, source_kind: str) -> IdVerdict:
     """The id policy for a workflow from a source."""
     parsed = parse(ident)
     if parsed is None:
-        return Verdict.INVALID
+        return IdVerdict.INVALID
     if parsed.status is IdStatus.LEGACY:
-        return Verdict.LEGACY
+        return IdVerdict.LEGACY
     if parsed.reserved and source_kind != "bundled":
-        return Verdict.RESERVED
-    return Verdict.OK
+        return IdVerdict.RESERVED
+    return IdVerdict.OK
 
 
 def suggest(ident: str, source_kind: str, taken: Collection[str] = (), *, namespace: str | None = None) -> str | None:

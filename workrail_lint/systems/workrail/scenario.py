@@ -54,7 +54,7 @@ class _Turn(Closed):
     expect: Maybe[TurnExpectation] = Field(None, description="What has to come of it.")
 
 
-class HandIn(_Turn):
+class SubmitTurn(_Turn):
     """Hands in the step. Without notes and artifacts, the step is handed in with nothing."""
 
     notes: Maybe[AnyText] = Field(None, description="The notes; an empty text is sent as one.")
@@ -111,7 +111,7 @@ Turn = TypeAliasType(
         Annotated[Behaves, Tag("does")]
         | Annotated[Calls, Tag("call")]
         | Annotated[PersonActs, Tag("person")]
-        | Annotated[HandIn, Tag("hand in")],
+        | Annotated[SubmitTurn, Tag("hand in")],
         Discriminator(
             ByPresence(
                 {"does": "does", "call": "call", "prefers": "person", "provides": "person", "rebinds": "person"},

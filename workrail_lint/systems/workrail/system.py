@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from workrail_lint.documents.json_reader import FEW_SLIPS, MANY_SLIPS, JsonDocument, read_json
+from workrail_lint.documents.json_reader import FEW_PROBLEMS, MANY_PROBLEMS, JsonDocument, read_json
 from workrail_lint.findings import Finding
 from workrail_lint.rules.locate import locate
 from workrail_lint.systems.base import FileResult, RunSettings, System
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from workrail_lint.rules.base import Rule
     from workrail_lint.rules.ruleset import LazyRules
     from workrail_lint.rules.table import RuleInfo
-    from workrail_lint.systems.workrail.registry import Entry
     from workrail_lint.systems.workrail.rules.base import WorkflowRule
+    from workrail_lint.systems.workrail.workflow_registry import Entry
 
 _CHECKED = (Kind.WORKFLOW, Kind.ROUTINE, Kind.BINDINGS, Kind.CATALOG)
 _MAYBE = "workflow?"
@@ -70,20 +70,20 @@ class WorkRailSystem(System):
             return _check_bindings(path, data)
         if kind == Kind.CATALOG.value:
             return _check_catalog(path, data)
-        most = MANY_SLIPS if settings.options.get("fixing") else FEW_SLIPS
-        document = read_json(data, parity=settings.parity, most_slips=most)
+        most = MANY_PROBLEMS if settings.options.get("fixing") else FEW_PROBLEMS
+        document = read_json(data, parity=settings.parity, most_problems=most)
         if kind == _MAYBE and not _is_workflow(path, document):
             return FileResult([], ours=False, cacheable=False)
         result = self._check_workflow(path, document, settings)
         if alone and result.record is not None:
-            for findings in _among_themselves({path: result.record}, settings, complete=False).values():
+            for findings in _registry_findings({path: result.record}, settings, complete=False).values():
                 locate(findings, document, path, value=document.value, fingerprints=settings.fingerprints)
                 result.findings.extend(findings)
         return result
 
     def _check_workflow(self, path: str, document: JsonDocument, settings: Settings) -> FileResult:
         from workrail_lint.systems.workrail.check import check_document, source_kind
-        from workrail_lint.systems.workrail.registry import entry_of
+        from workrail_lint.systems.workrail.workflow_registry import entry_of
 
         checked = check_document(document, path, settings, self._rules(), is_routine=in_routines_folder(path))
         locate(checked.findings, document, path, value=document.value, fingerprints=settings.fingerprints)
@@ -113,22 +113,22 @@ class WorkRailSystem(System):
     def cross_check(self, records: Mapping[str, object], settings: RunSettings, complete: bool) -> list[Finding]:
         """Ids, delegations and bindings over all files; `complete` when a whole project was looked at."""
         workflows = {path: record for path, record in records.items() if isinstance(record, list)}
-        by_path = _among_themselves(workflows, workflow_settings(settings), complete)
+        by_path = _registry_findings(workflows, workflow_settings(settings), complete)
         by_path.update(_bindings_for(workflows, {p: r for p, r in records.items() if isinstance(r, dict)}))
         for path, findings in by_path.items():
             _locate_again(findings, path)
         return [finding for findings in by_path.values() for finding in findings]
 
     def reconsider(self, found: list[Finding], records: Mapping[str, object]) -> list[Finding]:
-        from workrail_lint.systems.workrail.registry import RENAMES, renamed_apart
+        from workrail_lint.systems.workrail.workflow_registry import RENAMES, with_free_ids
 
         if not any(finding.name in RENAMES for finding in found):
             return found
-        return renamed_apart(found, _entries({p: r for p, r in records.items() if isinstance(r, list)}))
+        return with_free_ids(found, _entries({p: r for p, r in records.items() if isinstance(r, list)}))
 
 
 def _entries(records: dict[str, Any]) -> list[Entry]:
-    from workrail_lint.systems.workrail.registry import Delegation, Entry
+    from workrail_lint.systems.workrail.workflow_registry import Delegation, Entry
 
     return [
         Entry(path, ident, kind, tuple(Delegation(*item) for item in delegations))
@@ -136,11 +136,11 @@ def _entries(records: dict[str, Any]) -> list[Entry]:
     ]
 
 
-def _among_themselves(records: dict[str, Any], settings: Settings, complete: bool) -> dict[str, list[Finding]]:
+def _registry_findings(records: dict[str, Any], settings: Settings, complete: bool) -> dict[str, list[Finding]]:
     """What the records of workflows show about each other, by path; the findings have no spans yet."""
     if len(records) <= 1 and all(not d and not i.startswith("wr.") for i, _, d, _ in records.values()):
         return {}  # one workflow that refers to no other has nobody to clash with
-    from workrail_lint.systems.workrail.registry import registry_findings
+    from workrail_lint.systems.workrail.workflow_registry import registry_findings
 
     by_path = registry_findings(_entries(records), bundled_ids=settings.bundled_ids, complete=complete)
     if settings.parity:
@@ -183,11 +183,11 @@ def _locate_again(findings: list[Finding], path: str) -> None:
 
 
 def _cap(findings: list[Finding]) -> None:
-    from workrail_lint.systems.workrail.check import cap
+    from workrail_lint.systems.workrail.check import cap_at_warning
 
     for finding in findings:
         if not finding.details.get("engine"):
-            cap(finding)
+            cap_at_warning(finding)
 
 
 def _is_workflow(path: str, document: JsonDocument) -> bool:
@@ -200,7 +200,7 @@ def _check_bindings(path: str, data: bytes | str) -> FileResult:
     from workrail_lint.systems.workrail.bindings_check import check_bindings_text, sections_of
 
     document, findings = check_bindings_text(data)
-    _settle(findings)
+    _assign_rule_facts(findings)
     locate(findings, document, path, value=document.value)
     return FileResult(findings, {"sections": sections_of(document.value)} if document.readable else None)
 
@@ -213,12 +213,12 @@ def _check_catalog(path: str, data: bytes | str) -> FileResult:
     findings = [reader_finding(problem, document.source, None, cut=False) for problem in document.problems]
     if document.readable:
         findings += check_document(document.value)
-    _settle(findings)
+    _assign_rule_facts(findings)
     locate(findings, document, path, value=document.value)
     return FileResult(findings)
 
 
-def _settle(findings: list[Finding]) -> None:
+def _assign_rule_facts(findings: list[Finding]) -> None:
     """Codes and severities of the rules; what has no rule of its own keeps its name as code."""
     for finding in findings:
         rule = RULES.by_name.get(finding.name)

@@ -187,7 +187,7 @@ class ExpressionMissing(DefinitionRule):
     why = "A missing expression is never true. One on another type is never looked at, though somebody wrote it."
 
     def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
-        # Told below, where a blank expression counts as missing too.
+        # Message below, where a blank expression counts as missing too.
         return violation.keyword == "required" and violation.expected == "expression"
 
     def check_document(self, document: BlockDocument, report: Report) -> None:

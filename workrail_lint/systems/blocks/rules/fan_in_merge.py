@@ -10,13 +10,13 @@ from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.blocks.definition import texts_of
 from workrail_lint.systems.blocks.merging import (
-    Clash,
-    clashes,
+    PathConflict,
     completion_order,
     created,
     created_collisions,
     givers,
     modified,
+    path_conflicts,
     reported,
 )
 from workrail_lint.systems.blocks.paths import normalized
@@ -70,8 +70,8 @@ class Result:
         return completion_order((lane, instant or _NEVER) for lane, instant in self.finished)
 
     @cached_property
-    def clashes(self) -> list[Clash]:
-        return clashes(self.outputs, self.order)
+    def path_conflicts(self) -> list[PathConflict]:
+        return path_conflicts(self.outputs, self.order)
 
     @cached_property
     def conflicts(self) -> list[tuple[str, dict[str, Any], str, list[str]]]:
@@ -102,7 +102,7 @@ class ConflictMissed(FanInRule):
         if result.strategy == _CONCATENATE:
             return
         told = {path: (pointer, names) for pointer, _, path, names in result.conflicts}
-        for clash in result.clashes:
+        for clash in result.path_conflicts:
             pointer, names = told.get(clash.path, ("/conflicts", []))
             missing = [name for name in clash.lanes if name not in names]
             if missing:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from workrail_lint.documents.pointer import child
 from workrail_lint.rules.base import Report as Report
 from workrail_lint.rules.base import Rule
-from workrail_lint.systems.team import machine
+from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.documents import Exchange, Place, TeamKind, exchange_of
 from workrail_lint.systems.team.options import TeamOptions
 from workrail_lint.systems.team.vocabulary import (

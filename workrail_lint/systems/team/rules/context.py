@@ -9,7 +9,7 @@ from workrail_lint.documents.operations import Insert, Replace
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import safe
 from workrail_lint.rules.base import Example
-from workrail_lint.systems.team import machine
+from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.documents import is_artifact_name
 from workrail_lint.systems.team.roles import ROLES
 from workrail_lint.systems.team.rules import samples

@@ -8,10 +8,10 @@ from workrail_lint.documents.operations import Insert, Replace
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import safe
 from workrail_lint.rules.base import Example
-from workrail_lint.systems.team.machine import NOT_RETURNABLE, USER_STATES
 from workrail_lint.systems.team.rules import samples
 from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Decision, Document, Report, TeamRule
 from workrail_lint.systems.team.rules.walk import decisions_of
+from workrail_lint.systems.team.state_machine import NOT_RETURNABLE, USER_STATES
 from workrail_lint.systems.team.vocabulary import (
     DecisionStatus,
     WorkflowState,

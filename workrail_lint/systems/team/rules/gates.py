@@ -9,7 +9,11 @@ from workrail_lint.documents.operations import Insert, Replace
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import Fix, safe
 from workrail_lint.rules.base import Example
-from workrail_lint.systems.team.machine import (
+from workrail_lint.systems.team.rules import samples
+from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Decision, Document, Report, TeamRule
+from workrail_lint.systems.team.rules.status_facts import GATE
+from workrail_lint.systems.team.rules.walk import decisions_of
+from workrail_lint.systems.team.state_machine import (
     GATES,
     OPEN_CORRECTION,
     correction_of,
@@ -17,10 +21,6 @@ from workrail_lint.systems.team.machine import (
     is_change_request,
     normal_strategy,
 )
-from workrail_lint.systems.team.rules import samples
-from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Decision, Document, Report, TeamRule
-from workrail_lint.systems.team.rules.status_facts import GATE
-from workrail_lint.systems.team.rules.walk import decisions_of
 from workrail_lint.systems.team.vocabulary import (
     APPROVE_DESIGN_ID,
     APPROVED,

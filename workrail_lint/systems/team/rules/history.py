@@ -10,10 +10,10 @@ from workrail_lint.documents.operations import Cut, Respell
 from workrail_lint.findings import Fix, Safety, Severity
 from workrail_lint.findings.fix import safe
 from workrail_lint.rules.base import Example
-from workrail_lint.systems.team.machine import is_change_request
 from workrail_lint.systems.team.rules import samples
 from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Document, Report, TeamRule
 from workrail_lint.systems.team.session import read_artifact
+from workrail_lint.systems.team.state_machine import is_change_request
 from workrail_lint.systems.team.vocabulary import APPROVE_DESIGN_ID, CHANGES_REQUESTED, Moment, is_timestamp, moment
 from workrail_lint.systems.team.wording import in_line, shown, type_name
 

@@ -12,10 +12,10 @@ from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import safe, unsafe
 from workrail_lint.rules.base import Example
 from workrail_lint.systems.team.documents import TeamKind
-from workrail_lint.systems.team.machine import FINAL_REVIEW_GOAL
-from workrail_lint.systems.team.places import places
+from workrail_lint.systems.team.pointer_patterns import places
 from workrail_lint.systems.team.rules import samples
 from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Dispatch, ExchangeDocument, Report, TeamRule
+from workrail_lint.systems.team.state_machine import FINAL_REVIEW_GOAL
 from workrail_lint.systems.team.vocabulary import (
     KNOWN_TOOLS,
     META,

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
-from workrail_lint.systems.team.machine import STARTED, done_statuses
 from workrail_lint.systems.team.rules import samples
 from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Backlog, Report, Task, TeamRule
 from workrail_lint.systems.team.rules.tasks import CORE, lacks
+from workrail_lint.systems.team.state_machine import STARTED, done_statuses
 from workrail_lint.systems.team.vocabulary import Mode, Strategy, TaskStatus, is_text, items_of, strings_of
 from workrail_lint.systems.team.wording import shown, type_name
 

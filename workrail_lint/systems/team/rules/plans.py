@@ -7,10 +7,10 @@ from typing import Any
 
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
-from workrail_lint.systems.team.machine import LIMITS, TERMINAL_STATES, USER_STATES, agents_of, is_correction
 from workrail_lint.systems.team.rules import samples
 from workrail_lint.systems.team.rules.base import FIXED, ExchangeDocument, Report, TeamRule
 from workrail_lint.systems.team.rules.inputs import report_members
+from workrail_lint.systems.team.state_machine import LIMITS, TERMINAL_STATES, USER_STATES, agents_of, is_correction
 from workrail_lint.systems.team.vocabulary import (
     AgentName,
     WorkflowState,

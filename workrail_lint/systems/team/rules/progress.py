@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
-from workrail_lint.systems.team import machine
+from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.rules import samples
 from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Report, TeamRule
 from workrail_lint.systems.team.unit import Unit

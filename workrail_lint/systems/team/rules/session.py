@@ -9,7 +9,7 @@ from workrail_lint.base.files import CACHE_FOLDER
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
-from workrail_lint.systems.team import machine
+from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.documents import ARTIFACTS, KEEPERS, SIDE_FOLDERS, TeamKind, kind_by_name
 from workrail_lint.systems.team.rules import samples
 from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Report, TeamRule

@@ -8,11 +8,11 @@ from workrail_lint.documents.operations import Insert, Remove, Replace
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import safe, unsafe
 from workrail_lint.rules.base import Example
-from workrail_lint.systems.team.machine import is_at_or_past, return_state
-from workrail_lint.systems.team.places import places
+from workrail_lint.systems.team.pointer_patterns import places
 from workrail_lint.systems.team.rules import samples
 from workrail_lint.systems.team.rules.base import DECIDED, FIXED, Document, Report, TeamRule
 from workrail_lint.systems.team.rules.status_facts import timestamps
+from workrail_lint.systems.team.state_machine import is_at_or_past, return_state
 from workrail_lint.systems.team.vocabulary import (
     TASK_STATE_KEYS,
     BlockerSlug,

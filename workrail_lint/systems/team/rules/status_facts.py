@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from workrail_lint.systems.team.places import places
+from workrail_lint.systems.team.pointer_patterns import places
 from workrail_lint.systems.team.vocabulary import members_of
 
 GATE = "/gate_tracking/APPROVE_DESIGN"

@@ -7,8 +7,8 @@ from typing import Any
 
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
-from workrail_lint.systems.team.machine import ANSWER_TARGETS, GATES, LIMITS, USER_STATES, may_follow
 from workrail_lint.systems.team.rules.base import FIXED, Report, TeamRule
+from workrail_lint.systems.team.state_machine import ANSWER_TARGETS, GATES, LIMITS, USER_STATES, may_follow
 from workrail_lint.systems.team.trace import Event, Trace
 from workrail_lint.systems.team.vocabulary import (
     APPROVE_DESIGN_ID,

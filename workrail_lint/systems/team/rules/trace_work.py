@@ -7,9 +7,9 @@ from typing import Any
 
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
-from workrail_lint.systems.team.machine import CORE_AGENTS, LEAN_FORBIDDEN, MESSAGE_PARTS
 from workrail_lint.systems.team.rules.base import FIXED, Report, TeamRule
 from workrail_lint.systems.team.rules.trace_states import TRACE, at, enter, trace
+from workrail_lint.systems.team.state_machine import CORE_AGENTS, LEAN_FORBIDDEN, MESSAGE_PARTS
 from workrail_lint.systems.team.trace import Event, Trace
 from workrail_lint.systems.team.vocabulary import (
     META,

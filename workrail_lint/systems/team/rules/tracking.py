@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
-from workrail_lint.systems.team.machine import CORRECTORS, LIMITS
-from workrail_lint.systems.team.places import places
+from workrail_lint.systems.team.pointer_patterns import places
 from workrail_lint.systems.team.rules import samples
 from workrail_lint.systems.team.rules.base import FIXED, Document, Report, TeamRule
 from workrail_lint.systems.team.rules.status_facts import GATE, gate_of
+from workrail_lint.systems.team.state_machine import CORRECTORS, LIMITS
 from workrail_lint.systems.team.vocabulary import (
     META,
     CorrectionStatus,

@@ -12,7 +12,7 @@ from workrail_lint.rules.ruleset import RuleSet
 from workrail_lint.rules.table import RuleInfo
 from workrail_lint.systems.team.documents import MARKDOWN, TeamKind
 from workrail_lint.systems.team.options import TeamOptions
-from workrail_lint.systems.team.places import places
+from workrail_lint.systems.team.pointer_patterns import places
 from workrail_lint.systems.team.rules.base import (
     DECIDED,
     Backlog,
@@ -27,7 +27,7 @@ from workrail_lint.systems.team.vocabulary import AgentName, Profile, is_member,
 from workrail_lint.systems.team.wording import tidy_message
 
 if TYPE_CHECKING:
-    from workrail_lint.documents.text import SourceText
+    from workrail_lint.documents.source_text import SourceText
     from workrail_lint.findings import Finding
     from workrail_lint.systems.team.trace import Trace
     from workrail_lint.systems.team.unit import Unit

@@ -99,7 +99,7 @@ def dash_id(draft: Draft, frame: Frame) -> None:
     if draft.rejects(ID_UNDERSCORE, pointer):
         return
     if frame.clash is not None:
-        refuse_clash(draft, frame, old, pointer)
+        reject_clash(draft, frame, old, pointer)
     elif draft.allows(ID_UNDERSCORE, pointer, "id", old, frame.final_id, step=frame.pointer):
         draft.own(frame.path)["id"] = frame.final_id
 
@@ -130,7 +130,7 @@ def _dash_source(draft: Draft, frame: Frame) -> None:
         draft.own((*frame.path, *tokens))["loopId"] = frame.final_id
 
 
-def refuse_clash(draft: Draft, frame: Frame, old: str, pointer: str) -> None:
+def reject_clash(draft: Draft, frame: Frame, old: str, pointer: str) -> None:
     draft.refuse(
         ID_UNDERSCORE.name,
         pointer,

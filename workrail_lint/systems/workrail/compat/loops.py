@@ -9,7 +9,7 @@ from workrail_lint.systems.workrail.compat.codes import BODY_OBJECT, LOOP_ID
 from workrail_lint.systems.workrail.compat.conditions import NamedConditions, condition_reference, is_reference
 from workrail_lint.systems.workrail.compat.draft import Draft, lead_with
 from workrail_lint.systems.workrail.compat.frames import Frame, Shape
-from workrail_lint.systems.workrail.compat.ids import dashed, humanized, refuse_clash
+from workrail_lint.systems.workrail.compat.ids import dashed, humanized, reject_clash
 
 
 def loop_shape(draft: Draft, frame: Frame) -> None:
@@ -46,7 +46,7 @@ def _agrees(draft: Draft, frame: Frame, loop_id: str) -> bool:
     pointer = pointers.child(frame.origin, "loopId")
     if "id" not in frame.step:
         if frame.clash is not None:
-            refuse_clash(draft, frame, loop_id, pointer)
+            reject_clash(draft, frame, loop_id, pointer)
         return True
     if frame.final_id is not None and frame.final_id in (loop_id, dashed(loop_id)):
         return True

@@ -154,7 +154,7 @@ def compile_definition(
     if normalized:
         resolved = Resolved(_mark_normalized(resolved.nodes, normalized), resolved.bound)
     if side is not None and side.capabilities:
-        from workrail_lint.systems.workrail.compiler.probes import insert_probes
+        from workrail_lint.systems.workrail.compiler.capability_probes import insert_probes
 
         authored = authored_nodes(definition.get("steps"))
         nodes, found = insert_probes(resolved.nodes, authored, side.capabilities, catalog)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Finding
+from workrail_lint.systems.workrail.compiler.builtin_uses import design_only_errors
 from workrail_lint.systems.workrail.compiler.nodes import rendered_steps
 from workrail_lint.systems.workrail.compiler.pipeline import distinct, index_steps, resolve
-from workrail_lint.systems.workrail.compiler.usage import design_only_errors
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.catalog.catalog import Catalog

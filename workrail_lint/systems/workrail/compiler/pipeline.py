@@ -6,12 +6,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.bindings import Bound, resolve_bindings
-from workrail_lint.systems.workrail.compiler.blocks import apply_features, feature_ids, render_blocks, resolve_refs
 from workrail_lint.systems.workrail.compiler.checks import check_assessments, check_contracts
 from workrail_lint.systems.workrail.compiler.loops import LoopIndex, resolve_loops
 from workrail_lint.systems.workrail.compiler.nodes import Nodes, authored_nodes
-from workrail_lint.systems.workrail.compiler.sentinel import scan_tokens
+from workrail_lint.systems.workrail.compiler.prompt_blocks import (
+    apply_features,
+    feature_ids,
+    render_blocks,
+    resolve_refs,
+)
 from workrail_lint.systems.workrail.compiler.templates import expand_templates
+from workrail_lint.systems.workrail.compiler.unresolved_tokens import scan_tokens
 from workrail_lint.systems.workrail.compiler.virtual import expand_virtual
 
 if TYPE_CHECKING:

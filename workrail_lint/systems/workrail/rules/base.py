@@ -101,7 +101,7 @@ def _step_texts(step: dict[str, Any], pointer: str) -> list[Text]:
             found.append(_tuple(Text, (value, f"{pointer}/{field}", field)))
     if "promptBlocks" in step and isinstance(step["promptBlocks"], dict):
         _add_block_texts(step["promptBlocks"], f"{pointer}/promptBlocks", found)
-    if step.keys().isdisjoint(_FURTHER_HOLDERS):
+    if step.keys().isdisjoint(_OTHER_HOLDERS):
         return found
     _add_strings(step.get("guidance"), f"{pointer}/guidance", "guidance", found)
     for index, item in enumerate(_list(step.get("promptFragments"))):
@@ -113,7 +113,7 @@ def _step_texts(step: dict[str, Any], pointer: str) -> list[Text]:
 
 _PLAIN_FIELDS = ("title", "agentRole", "prompt")
 _LIST_SECTIONS = ("constraints", "procedure", "verify")
-_FURTHER_HOLDERS = ("guidance", "promptFragments", "verification", "audit", "synthesis", "parallelDelegations")
+_OTHER_HOLDERS = ("guidance", "promptFragments", "verification", "audit", "synthesis", "parallelDelegations")
 _CONFIGS = (
     ("verification", (("prompt", "verification"), ("command", "command"))),
     ("audit", (("prompt", "audit"),)),

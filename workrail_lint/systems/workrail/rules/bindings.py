@@ -14,7 +14,7 @@ from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.compiler.bindings import TOKEN
 from workrail_lint.systems.workrail.compiler.ir import workflow_kind
-from workrail_lint.systems.workrail.compiler.sentinel import SENTINEL
+from workrail_lint.systems.workrail.compiler.unresolved_tokens import SENTINEL
 from workrail_lint.systems.workrail.project_bindings import FILE, project_overrides
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import BINDINGS, Step, Text, Workflow, WorkflowRule

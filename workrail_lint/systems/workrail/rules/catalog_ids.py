@@ -13,8 +13,8 @@ from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding, Fix, Severity
 from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.compiler.builtin_uses import builtin_uses
 from workrail_lint.systems.workrail.compiler.nodes import did_you_mean
-from workrail_lint.systems.workrail.compiler.usage import builtin_uses
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import label, step_members, use_suggestion, value_at

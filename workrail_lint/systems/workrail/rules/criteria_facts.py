@@ -11,7 +11,7 @@ from workrail_lint.systems.workrail.rules.prose import step_members
 from workrail_lint.systems.workrail.rules.walk import criteria_rules
 
 if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.evidence_score import Judgement
+    from workrail_lint.systems.workrail.evidence_score import EvidenceJudgement
     from workrail_lint.systems.workrail.rules.base import Step, Workflow
 
 # What each kind of rule looks at, besides its type, message and condition.
@@ -37,7 +37,7 @@ class Criteria:
         self.value: Any = step.step["validationCriteria"]
         self.pointer = step.at("validationCriteria")
         self.rules = [(rule, place) for rule, place in criteria_rules(self.value, self.pointer) if _kind(rule)]
-        self._judgement: Judgement | None = None
+        self._judgement: EvidenceJudgement | None = None
         self._verdicts: list[str] | None = None
 
     @property
@@ -46,7 +46,7 @@ class Criteria:
         return "outputContract" not in self.step.step and "assessmentRefs" not in self.step.step
 
     @property
-    def judgement(self) -> Judgement:
+    def judgement(self) -> EvidenceJudgement:
         if self._judgement is None:
             from workrail_lint.systems.workrail.evidence_score import judge
 

@@ -15,7 +15,7 @@ from workrail_lint.systems.workrail.rules.prose import label
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
 if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.evidence_score import Judgement
+    from workrail_lint.systems.workrail.evidence_score import EvidenceJudgement
 
 _PRINCIPLE = (
     "The agent sees the checks, so a check that one line satisfies gets one line. "
@@ -73,19 +73,19 @@ class _EvidenceRule(WorkflowRule):
                     severity=Severity.ERROR if strict else None,
                 )
 
-    def says(self, judgement: Judgement) -> str:
+    def says(self, judgement: EvidenceJudgement) -> str:
         """What is wrong, in the words of the verdict."""
         raise NotImplementedError
 
 
-def _measured(judgement: Judgement) -> str:
+def _measured(judgement: EvidenceJudgement) -> str:
     shown = [f"{leaf.rule['type']} {leaf.leaf_class.value}" for leaf in judgement.leaves]
     if len(shown) > _SHOWN_LEAVES:  # there are few kinds, however many rules
         shown = [f"{count} times {kind}" if count > 1 else kind for kind, count in Counter(shown).items()]
     return f"{', '.join(shown)}; score {judgement.score}, {judgement.cheap} characters can be enough"
 
 
-def _improvement(criteria: Criteria, judgement: Judgement, workflow: Workflow) -> str:
+def _improvement(criteria: Criteria, judgement: EvidenceJudgement, workflow: Workflow) -> str:
     """One thing to do: a contract made for such a step, evidence to ask for, or a length."""
     title = str(criteria.step.step.get("title", "")).lower()
     contract = _fitting_contract(title, workflow)
@@ -124,7 +124,7 @@ class CriteriaFlagOnly(_EvidenceRule):
     why = f"Writing that something is complete costs nothing and proves nothing. {_PRINCIPLE}"
     raised = True
 
-    def says(self, judgement: Judgement) -> str:
+    def says(self, judgement: EvidenceJudgement) -> str:
         return "it is enough to say that the work is done"
 
     def examples(self) -> Iterable[Example]:
@@ -140,7 +140,7 @@ class CriteriaTriviallySatisfiable(_EvidenceRule):
     summary = "The criteria are met by a line of at most 40 characters."
     why = f"A few words that happen to be in an answer say little about the work behind it. {_PRINCIPLE}"
 
-    def says(self, judgement: Judgement) -> str:
+    def says(self, judgement: EvidenceJudgement) -> str:
         return "one short line passes"
 
     def examples(self) -> Iterable[Example]:
@@ -156,7 +156,7 @@ class CriteriaVacuous(_EvidenceRule):
     why = f"There seems to be a check, and there is none. {_PRINCIPLE}"
     raised = True
 
-    def says(self, judgement: Judgement) -> str:
+    def says(self, judgement: EvidenceJudgement) -> str:
         return "almost any answer passes"
 
     def examples(self) -> Iterable[Example]:
@@ -172,7 +172,7 @@ class CriteriaOrBypass(_EvidenceRule):
     summary = "One branch of an `or` asks for evidence and another lets anything pass."
     why = f"Any branch is enough, so the weakest one is the check. {_PRINCIPLE}"
 
-    def says(self, judgement: Judgement) -> str:
+    def says(self, judgement: EvidenceJudgement) -> str:
         return "a branch of this `or` proves nothing and makes the others pointless"
 
     def examples(self) -> Iterable[Example]:
@@ -188,7 +188,7 @@ class CriteriaSingleCheck(_EvidenceRule):
     summary = "The criteria are one rule that looks for a word or a heading."
     why = f"A single word is found in good and in empty answers alike. {_PRINCIPLE}"
 
-    def says(self, judgement: Judgement) -> str:
+    def says(self, judgement: EvidenceJudgement) -> str:
         return "one rule for one word is the whole check"
 
     def examples(self) -> Iterable[Example]:
@@ -203,7 +203,7 @@ class CriteriaNoSubstanceFloor(_EvidenceRule):
     summary = "The criteria ask for evidence but not for a length."
     why = f"One line of the right form passes; what it should say about the work can be left out. {_PRINCIPLE}"
 
-    def says(self, judgement: Judgement) -> str:
+    def says(self, judgement: EvidenceJudgement) -> str:
         return "no length is demanded"
 
     def examples(self) -> Iterable[Example]:

@@ -13,8 +13,8 @@ from workrail_lint.documents.operations import Insert, Replace
 from workrail_lint.findings import Fix, Severity
 from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.compiler.blocks import LIST_SECTIONS
-from workrail_lint.systems.workrail.compiler.usage import builtin_uses
+from workrail_lint.systems.workrail.compiler.builtin_uses import builtin_uses
+from workrail_lint.systems.workrail.compiler.prompt_blocks import LIST_SECTIONS
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import Search, excerpt, label, listing, prompts, step_members

@@ -13,7 +13,7 @@ from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail import identity
 from workrail_lint.systems.workrail.compiler.nodes import walk
-from workrail_lint.systems.workrail.identity import Verdict
+from workrail_lint.systems.workrail.identity import IdVerdict
 from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import step_members
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
@@ -85,7 +85,7 @@ class WorkflowIdReserved(WorkflowRule):
         return workflow.source_kind != "bundled" and workflow.id.startswith("wr.")
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
-        if identity.judge(workflow.id, workflow.source_kind) is not Verdict.RESERVED:
+        if identity.judge(workflow.id, workflow.source_kind) is not IdVerdict.RESERVED:
             return
         suggestion = identity.suggest(workflow.id.partition(".")[2], workflow.source_kind)
         message = f"the id {quoted(workflow.id)} is reserved: the namespace wr is for bundled workflows only"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from workrail_lint.documents.json_format import formatted, layout_slip
+from workrail_lint.documents.json_format import formatted, layout_problem
 from workrail_lint.documents.operations import Respell
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import safe
@@ -57,7 +57,7 @@ class FormatNoncanonical(WorkflowRule):
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         text = workflow.document.text
-        line = layout_slip(text)
+        line = layout_problem(text)
         if line is not None:
             fix = safe("lay the text out anew", Respell(0, len(text), formatted(text)))
             report("", _complaint(text, line), fix=fix)

@@ -10,7 +10,7 @@ from workrail_lint.base.wording import quoted
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
-from workrail_lint.systems.workrail.compiler.usage import builtin_uses
+from workrail_lint.systems.workrail.compiler.builtin_uses import builtin_uses
 from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.criteria_facts import all_criteria
 from workrail_lint.systems.workrail.rules.prose import excerpt, label

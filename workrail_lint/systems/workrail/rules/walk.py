@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from workrail_lint.findings import Finding
 
 # Members with conditions, apart from runCondition.
-_FURTHER_HOLDERS = (
+_OTHER_HOLDERS = (
     "requireConfirmation",
     "loop",
     "promptFragments",
@@ -109,7 +109,7 @@ def damaged_places(violations: list[Violation]) -> set[str]:
     return places
 
 
-def sound_members(definition: dict[str, Any], damaged: set[str]) -> dict[str, Any]:
+def valid_members(definition: dict[str, Any], damaged: set[str]) -> dict[str, Any]:
     """The definition without the top-level members of a wrong type."""
     if not any(child("", name) in damaged for name in definition):
         return definition
@@ -124,13 +124,13 @@ def conditions_of(workflow: Workflow) -> list[Condition]:
         data = step.step
         if "runCondition" in data:
             found += nested_conditions(data["runCondition"], f"{step.pointer}/runCondition", "run", step)
-        if not data.keys().isdisjoint(_FURTHER_HOLDERS):
-            for value, pointer, role in _further_roots(step):
+        if not data.keys().isdisjoint(_OTHER_HOLDERS):
+            for value, pointer, role in _other_roots(step):
                 found += nested_conditions(value, pointer, role, step)
     return found
 
 
-def _further_roots(step: Step) -> Iterator[tuple[Any, str, str]]:
+def _other_roots(step: Step) -> Iterator[tuple[Any, str, str]]:
     """The conditions in other places than runCondition."""
     data = step.step
     rule = data.get("requireConfirmation")

@@ -1,4 +1,4 @@
-"""What breaks the schema, told in the author's words.
+"""What breaks the schema, messages in the author's words.
 
 The validator reports keywords; an author wants to know which member of which step, what would be right, and
 what was probably meant. Every violation becomes a finding under the most specific name there is for it.
@@ -29,6 +29,6 @@ def schema_findings(
     if not found:
         return []
     # Only a document with errors pays for the words.
-    from workrail_lint.systems.workrail.schema_findings.naming import findings_of
+    from workrail_lint.systems.workrail.schema_findings.specific import findings_of
 
     return findings_of(found, definition)

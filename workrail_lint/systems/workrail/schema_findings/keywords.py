@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _LISTED = 12
 
 
-class Told(NamedTuple):
+class Message(NamedTuple):
     """A violation under its name and in words."""
 
     name: str
@@ -31,20 +31,22 @@ def did_you_mean(suggestion: str | None) -> str:
     return f". Did you mean {quoted(suggestion)}?" if suggestion else ""
 
 
-def wrong_type(violation: Violation, place: Place) -> Told:
+def wrong_type(violation: Violation, place: Place) -> Message:
     wanted, value = typed(violation.expected), violation.value
     if isinstance(value, float) and math.isinf(value):
-        return Told("schema-type", f"{place.subject} must be a number that a double can hold, not one that overflows")
+        return Message(
+            "schema-type", f"{place.subject} must be a number that a double can hold, not one that overflows"
+        )
     hint = "; leave the member out when there is no value" if value is None and not place.member.isdigit() else ""
-    return Told("schema-type", f"{place.subject} must be {wanted}, not {shown(value)}{hint}")
+    return Message("schema-type", f"{place.subject} must be {wanted}, not {shown(value)}{hint}")
 
 
-def missing(violation: Violation, place: Place) -> Told:
+def missing(violation: Violation, place: Place) -> Message:
     inside = f" in {place.path}" if place.path else ""
-    return Told("schema-missing-member", f"the required member {quoted(violation.expected)} is missing{inside}")
+    return Message("schema-missing-member", f"the required member {quoted(violation.expected)} is missing{inside}")
 
 
-def unknown(violation: Violation, place: Place) -> Told:
+def unknown(violation: Violation, place: Place) -> Message:
     """A member that the object does not know, with what was probably meant."""
     name, present = place.member, place.parent or {}
     text = f"unknown member {shown(name)}{place.inside}"
@@ -60,70 +62,70 @@ def unknown(violation: Violation, place: Place) -> Told:
         text += f". Did you mean {quoted(there)}, which is there already?"
     elif len(violation.expected) <= _LISTED:
         text += f"; known members are {', '.join(violation.expected)}"
-    return Told("schema-unknown-member", text, suggestion, on_name=True)
+    return Message("schema-unknown-member", text, suggestion, on_name=True)
 
 
-def outside_set(violation: Violation, place: Place) -> Told:
+def outside_set(violation: Violation, place: Place) -> Message:
     allowed = violation.expected if isinstance(violation.expected, tuple) else (violation.expected,)
     names = [js.text(member) for member in allowed]
     value = violation.value
     suggestion = nearest_member(value, names) if isinstance(value, str) else None
     wanted = f"one of {', '.join(names)}" if len(names) > 1 else names[0]
     text = f"{place.subject} must be {wanted}, not {shown(value)}"
-    return Told("schema-enum", text + did_you_mean(suggestion), suggestion)
+    return Message("schema-enum", text + did_you_mean(suggestion), suggestion)
 
 
-def mismatch(violation: Violation, place: Place) -> Told:
+def mismatch(violation: Violation, place: Place) -> Message:
     text = f"{place.subject} {shown(violation.value)} does not match the pattern {violation.expected}"
-    return Told("schema-pattern", text)
+    return Message("schema-pattern", text)
 
 
-def too_short(violation: Violation, place: Place) -> Told:
+def too_short(violation: Violation, place: Place) -> Message:
     size, low = len(violation.value), violation.expected
     text = f"has {counted(size, 'character')}; it needs at least {low}" if size else _empty(low, "character")
-    return Told("schema-too-short", f"{place.subject} {text}")
+    return Message("schema-too-short", f"{place.subject} {text}")
 
 
-def too_long(violation: Violation, place: Place) -> Told:
+def too_long(violation: Violation, place: Place) -> Message:
     size, high = len(violation.value), violation.expected
-    return Told("schema-too-long", f"{place.subject} has {size:,} characters; at most {high:,} are allowed")
+    return Message("schema-too-long", f"{place.subject} has {size:,} characters; at most {high:,} are allowed")
 
 
-def too_few(violation: Violation, place: Place) -> Told:
+def too_few(violation: Violation, place: Place) -> Message:
     size, low = len(violation.value), violation.expected
     text = f"has {counted(size, 'item')}; it needs at least {low}" if size else _empty(low, "item")
-    return Told("schema-too-few", f"{place.subject} {text}")
+    return Message("schema-too-few", f"{place.subject} {text}")
 
 
-def too_many(violation: Violation, place: Place) -> Told:
+def too_many(violation: Violation, place: Place) -> Message:
     size, high = len(violation.value), violation.expected
-    return Told("schema-too-many", f"{place.subject} has {counted(size, 'item')}; at most {high} are allowed")
+    return Message("schema-too-many", f"{place.subject} has {counted(size, 'item')}; at most {high} are allowed")
 
 
-def repeated(violation: Violation, place: Place) -> Told:
+def repeated(violation: Violation, place: Place) -> Message:
     text = f"{place.subject} repeats item {violation.expected + 1} of the list; every item may stand there once"
-    return Told("schema-not-unique", text)
+    return Message("schema-not-unique", text)
 
 
-def below(violation: Violation, place: Place) -> Told:
-    return Told(
+def below(violation: Violation, place: Place) -> Message:
+    return Message(
         "schema-range", f"{place.subject} must be at least {js.text(violation.expected)}, not {shown(violation.value)}"
     )
 
 
-def above(violation: Violation, place: Place) -> Told:
-    return Told(
+def above(violation: Violation, place: Place) -> Message:
+    return Message(
         "schema-range", f"{place.subject} must be at most {js.text(violation.expected)}, not {shown(violation.value)}"
     )
 
 
-def no_alternative(violation: Violation, place: Place) -> Told:
+def no_alternative(violation: Violation, place: Place) -> Message:
     names = " or ".join(str(name) for name in violation.expected)
-    return Told("schema-missing-member", f"{place.subject} needs {names}")
+    return Message("schema-missing-member", f"{place.subject} needs {names}")
 
 
 # Every keyword that the workflow schema uses.
-GENERAL: dict[str, Callable[[Violation, Place], Told]] = {
+GENERAL: dict[str, Callable[[Violation, Place], Message]] = {
     "type": wrong_type,
     "required": missing,
     "additionalProperties": unknown,
@@ -141,7 +143,7 @@ GENERAL: dict[str, Callable[[Violation, Place], Told]] = {
 }
 
 
-def general(violation: Violation, place: Place) -> Told:
+def general(violation: Violation, place: Place) -> Message:
     return GENERAL[violation.keyword](violation, place)
 
 

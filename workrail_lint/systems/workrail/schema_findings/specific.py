@@ -11,7 +11,7 @@ from workrail_lint.base.wording import quoted
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.systems.workrail import identity
-from workrail_lint.systems.workrail.schema_findings.keywords import Told, did_you_mean, general, outside_set
+from workrail_lint.systems.workrail.schema_findings.keywords import Message, did_you_mean, general, outside_set
 from workrail_lint.systems.workrail.schema_findings.members import (
     EVALUATOR_ONLY,
     INLINE_SCHEMA,
@@ -27,8 +27,8 @@ from workrail_lint.systems.workrail.vocabulary import GateKind, LoopType
 if TYPE_CHECKING:
     from workrail_lint.documents.structure import Violation
 
-_Triple = tuple["Violation", Place, Told]
-_Teller = Callable[["Violation", Place], "Told | None"]
+_Triple = tuple["Violation", Place, Message]
+_Teller = Callable[["Violation", Place], "Message | None"]
 
 _CONNECTIVES = ("and", "or", "not")
 _SOURCE_FORMS = 'write {kind: "artifact_contract", contractRef, loopId} or {kind: "context_variable", condition}'
@@ -36,15 +36,15 @@ _SOURCE_FORMS = 'write {kind: "artifact_contract", contractRef, loopId} or {kind
 
 def findings_of(violations: list[Violation], definition: dict[str, Any]) -> list[Finding]:
     """One finding for each violation, but none for what another finding already covers."""
-    told: list[_Triple] = []
+    messages: list[_Triple] = []
     for violation in violations:
         place = Place(violation.pointer, definition)
-        told.append((violation, place, _told(violation, place)))
-    told = _untyped_steps(told)
-    covered = {(pointers.parent(v.pointer), words.suggestion) for v, _, words in told if words.on_name}
-    compositions = {pointers.parent(v.pointer) for v, place, _ in told if _is_listed_composition(v, place)}
+        messages.append((violation, place, _message_of(violation, place)))
+    messages = _untyped_steps(messages)
+    covered = {(pointers.parent(v.pointer), words.suggestion) for v, _, words in messages if words.on_name}
+    compositions = {pointers.parent(v.pointer) for v, place, _ in messages if _is_listed_composition(v, place)}
     found: list[Finding] = []
-    for violation, place, words in told:
+    for violation, place, words in messages:
         # A misspelt member is missing under its right name, and a composition lacks what only rules have.
         is_covered = (violation.pointer, violation.expected) in covered or violation.pointer in compositions
         if violation.keyword == "required" and is_covered:
@@ -67,11 +67,11 @@ def findings_of(violations: list[Violation], definition: dict[str, Any]) -> list
     return found
 
 
-def _untyped_steps(told: list[_Triple]) -> list[_Triple]:
+def _untyped_steps(messages: list[_Triple]) -> list[_Triple]:
     """What says "this is a loop" or "this is parallel" on a step without a type is one slip of the step."""
     marks = {"loop": ("loop", "body"), "parallel": ("parallelDelegations",)}
     unknown: dict[str, set[str]] = {}
-    for violation, place, _ in told:
+    for violation, place, _ in messages:
         if violation.shape == "StandardStep" and violation.keyword == "additionalProperties":
             unknown.setdefault(pointers.parent(violation.pointer), set()).add(place.member)
     meant = {
@@ -81,7 +81,7 @@ def _untyped_steps(told: list[_Triple]) -> list[_Triple]:
         if found.issuperset(names)
     }
     result: list[_Triple] = []
-    for violation, place, words in told:
+    for violation, place, words in messages:
         step = pointers.parent(violation.pointer)
         kind, names = meant.get(step, ("", ()))
         if place.member not in names:
@@ -89,43 +89,45 @@ def _untyped_steps(told: list[_Triple]) -> list[_Triple]:
         elif place.member == names[0]:
             text = f'{" and ".join(names)} belong to a {kind} step; add "type": "{kind}"'
             above = Place(step, place.definition)
-            result.append((violation._replace(pointer=step), above, Told("step-member-wrong-shape", text)))
+            result.append((violation._replace(pointer=step), above, Message("step-member-wrong-shape", text)))
     return result
 
 
-def _told(violation: Violation, place: Place) -> Told:
+def _message_of(violation: Violation, place: Place) -> Message:
     teller = _TELLERS.get(violation.shape)
-    told = teller(violation, place) if teller is not None else None
-    return told if told is not None else general(violation, place)
+    messages = teller(violation, place) if teller is not None else None
+    return messages if messages is not None else general(violation, place)
 
 
 # ----------------------------------------------------------------------------------------------- identity
 
 
-def _workflow(violation: Violation, place: Place) -> Told | None:
+def _workflow(violation: Violation, place: Place) -> Message | None:
     match violation.keyword, place.path:
         case "pattern", "id":
             return _workflow_id(violation.value)
         case "pattern", "version":
             return _version(violation.value)
         case "minItems", "steps":
-            return Told("steps-empty", "a workflow needs at least one step")
+            return Message("steps-empty", "a workflow needs at least one step")
     return None
 
 
-def _workflow_id(ident: str) -> Told:
+def _workflow_id(ident: str) -> Message:
     said = f"the workflow id {shown(ident)}"
     if ident.count(".") > 1:
-        return Told("workflow-id-dots", f"{said} has {ident.count('.')} dots; a namespace and a name have one between")
+        return Message(
+            "workflow-id-dots", f"{said} has {ident.count('.')} dots; a namespace and a name have one between"
+        )
     segments = ident.split(".")
     if len(segments) == 2 and 1 in map(len, segments) and identity.parse(ident) is not None:
         short = quoted(next(segment for segment in segments if len(segment) == 1))
-        return Told(
+        return Message(
             "workflow-id-segment-short", f"{said}: {short} is too short; the parts before and after the dot need two"
         )
     candidate = re.sub(r"[^a-z0-9_.-]", "_", ident.lower())
     suggestion = candidate if identity.is_valid(candidate) else None
-    return Told(
+    return Message(
         "workflow-id-pattern",
         f"{said} must be namespace.name, each part a lower-case letter followed by a-z, 0-9, _ or -"
         + did_you_mean(suggestion),
@@ -133,18 +135,18 @@ def _workflow_id(ident: str) -> Told:
     )
 
 
-def _version(version: str) -> Told:
+def _version(version: str) -> Message:
     text = f"version {shown(version)} is no semantic version; write MAJOR.MINOR.PATCH, as in 1.0.0"
     if re.fullmatch(r"(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*))?", version):
         padded = version + ".0" * (2 - version.count("."))
-        return Told("version-not-semver", text + did_you_mean(padded), padded)
-    return Told("version-not-semver", text)
+        return Message("version-not-semver", text + did_you_mean(padded), padded)
+    return Message("version-not-semver", text)
 
 
 # -------------------------------------------------------------------------------------------------- steps
 
 
-def _step(violation: Violation, place: Place) -> Told | None:
+def _step(violation: Violation, place: Place) -> Message | None:
     if violation.keyword in ("pattern", "minLength", "maxLength") and place.path == "id":
         return _step_id(violation.value)
     if violation.keyword == "additionalProperties":
@@ -153,30 +155,30 @@ def _step(violation: Violation, place: Place) -> Told | None:
         name = violation.value
         suggestion = f"{name}()" if re.fullmatch(r"[a-zA-Z_][a-zA-Z0-9_]*", name) else None
         text = f"{place.path} must be a function name followed by () ({violation.expected}), not {shown(name)}"
-        return Told("schema-pattern", text + did_you_mean(suggestion), suggestion)
+        return Message("schema-pattern", text + did_you_mean(suggestion), suggestion)
     return None
 
 
-def _step_id(ident: str) -> Told:
+def _step_id(ident: str) -> Message:
     candidate = re.sub(r"[^a-z0-9-]+", "-", ident.lower()).strip("-")
     suggestion = candidate if 3 <= len(candidate) <= 64 and candidate != ident else None
     text = f"the id {shown(ident)} must have 3 to 64 characters out of a-z, 0-9 and -"
-    return Told("step-id-pattern", text + did_you_mean(suggestion), suggestion)
+    return Message("step-id-pattern", text + did_you_mean(suggestion), suggestion)
 
 
-def _step_member(violation: Violation, place: Place) -> Told | None:
+def _step_member(violation: Violation, place: Place) -> Message | None:
     name = place.member
     kinds = other_step_shapes(name, violation.shape)
     if kinds:
         text = f"{shown(name)} belongs to {' or '.join(kinds)}, not to {STEP_SHAPES[violation.shape]}"
-        return Told("step-member-wrong-shape", text, on_name=True)
+        return Message("step-member-wrong-shape", text, on_name=True)
     return _inline_schema(violation, place) if violation.shape == "StandardStep" else None
 
 
-def _inline_schema(violation: Violation, place: Place) -> Told | None:
+def _inline_schema(violation: Violation, place: Place) -> Message | None:
     if violation.keyword != "additionalProperties" or place.member not in INLINE_SCHEMA:
         return None
-    return Told(
+    return Message(
         "contract-inline-schema",
         f"{shown(place.member)} can't give an output schema of its own; name a contract of the catalog in "
         "outputContract.contractRef",
@@ -184,14 +186,14 @@ def _inline_schema(violation: Violation, place: Place) -> Told | None:
     )
 
 
-def _step_type(violation: Violation, place: Place) -> Told | None:
+def _step_type(violation: Violation, place: Place) -> Message | None:
     if violation.keyword != "enum":
         return None
     if violation.shape == "BodyStep" and violation.value == "loop":
-        return Told("loop-nested", "a loop can't stand in the body of another loop; move it to the top level")
+        return Message("loop-nested", "a loop can't stand in the body of another loop; move it to the top level")
     kinds = " or ".join(quoted(kind) for kind in violation.expected)
     meant = nearest_member(violation.value, violation.expected) if isinstance(violation.value, str) else None
-    return Told(
+    return Message(
         "step-type-unknown",
         f"the step type {shown(violation.value)} does not exist; write {kinds}, or no type for a standard step"
         + did_you_mean(meant),
@@ -201,61 +203,63 @@ def _step_type(violation: Violation, place: Place) -> Told | None:
 # -------------------------------------------------------------------------------------------------- loops
 
 
-def _loop_type(violation: Violation, place: Place) -> Told:
+def _loop_type(violation: Violation, place: Place) -> Message:
     return _closed_set(violation, place, LoopType)._replace(name="loop-type-invalid")
 
 
-def _closed_set(violation: Violation, place: Place, closed: type[Enum]) -> Told:
+def _closed_set(violation: Violation, place: Place, closed: type[Enum]) -> Message:
     """The generic words for a value outside a set, also when it is not even a string."""
     allowed = tuple(str(member.value) for member in closed)
     return outside_set(violation._replace(keyword="enum", expected=allowed), place)
 
 
-def _loop_body(violation: Violation, place: Place) -> Told | None:
+def _loop_body(violation: Violation, place: Place) -> Message | None:
     if violation.keyword == "minItems":
-        return Told("loop-body-empty", "the body is empty; a loop needs at least one step to repeat")
+        return Message("loop-body-empty", "the body is empty; a loop needs at least one step to repeat")
     return None
 
 
-def _loop_config(violation: Violation, place: Place) -> Told | None:
+def _loop_config(violation: Violation, place: Place) -> Message | None:
     kind = violation.value.get("type") if isinstance(violation.value, dict) else None
     match violation.keyword, violation.expected, place.member:
         case "required", "maxIterations", _:
-            return Told(
+            return Message(
                 "loop-max-iterations-missing", "loop.maxIterations is missing; there is no default, give 1 to 1000"
             )
         case "required", "count", _:
-            return Told("loop-count-missing", "a for loop needs loop.count: a number, or the name of a variable")
+            return Message("loop-count-missing", "a for loop needs loop.count: a number, or the name of a variable")
         case "required", "items", _:
-            return Told("loop-items-missing", "a forEach loop needs loop.items: the name of the variable with the list")
+            return Message(
+                "loop-items-missing", "a forEach loop needs loop.items: the name of the variable with the list"
+            )
         case "anyOf", _, _:
             article = "an" if kind == "until" else "a"
-            return Told(
+            return Message(
                 "loop-condition-missing",
                 f"{article} {kind} loop needs loop.conditionSource or loop.condition, even when a step of its body "
                 "decides",
             )
         case "minimum" | "maximum", _, "maxIterations":
             text = f"loop.maxIterations must be from 1 to 1000, not {shown(violation.value)}"
-            return Told("loop-max-iterations-range", text)
+            return Message("loop-max-iterations-range", text)
         case "minimum", _, "count" if place.parent.get("type") == "for":
             text = f"loop.count must be greater than 0, not {shown(violation.value)}"
-            return Told("loop-count-not-positive", text)
+            return Message("loop-count-not-positive", text)
         case "pattern", _, "iterationVar" | "itemVar" | "indexVar":
             text = f"{place.path} must be an identifier (letters, digits and _), not {shown(violation.value)}"
-            return Told("loop-variable-name", text)
+            return Message("loop-variable-name", text)
     return None
 
 
-def _condition_source(violation: Violation, place: Place) -> Told:
-    told = general(violation, place)
-    return told._replace(name="condition-source-shape", text=f"{told.text}; {_SOURCE_FORMS}", suggestion=None)
+def _condition_source(violation: Violation, place: Place) -> Message:
+    messages = general(violation, place)
+    return messages._replace(name="condition-source-shape", text=f"{messages.text}; {_SOURCE_FORMS}", suggestion=None)
 
 
 # --------------------------------------------------------------------------------------------- conditions
 
 
-def _condition(violation: Violation, place: Place) -> Told | None:
+def _condition(violation: Violation, place: Place) -> Message | None:
     if violation.keyword != "additionalProperties":
         return None
     name, present = place.member, place.parent or {}
@@ -263,29 +267,29 @@ def _condition(violation: Violation, place: Place) -> Told | None:
     if name in EVALUATOR_ONLY:
         instead = [operator for operator in ("equals", "in", "contains") if operator in violation.expected]
         text = f"the schema does not admit the operator {said}; compare with {' or '.join(instead)}"
-        return Told("condition-operator-evaluator-only", text, on_name=True)
+        return Message("condition-operator-evaluator-only", text, on_name=True)
     if violation.shape == "RuleCondition" and name in members("Condition"):
         text = f"the condition of a validation rule does not know the operator {said}"
-        return Told("condition-rule-operator", text, on_name=True)
+        return Message("condition-rule-operator", text, on_name=True)
     gate = _gate_hint(name, place)
     suggestion = nearest_operator(name, [known for known in violation.expected if known not in present])
     hint = gate or did_you_mean(suggestion) or f"; known are {', '.join(violation.expected)}"
     text = f"unknown condition member {said}{hint}"
-    return Told("condition-operator-unknown", text, None if gate else suggestion, on_name=True)
+    return Message("condition-operator-unknown", text, None if gate else suggestion, on_name=True)
 
 
 def _gate_hint(name: str, place: Place) -> str:
-    """What to say when an object was meant as a gate, which is told from a condition by its `kind`."""
+    """What to say when an object was meant as a gate, which is messages from a condition by its `kind`."""
     if len(place.tokens) < 2 or place.tokens[-2] != "requireConfirmation" or name not in ("condition", "type", "gate"):
         return ""
     return "; a gate says who confirms: add kind with coordinator_eval or human_approval"
 
 
-def _gate_kind(violation: Violation, place: Place) -> Told:
+def _gate_kind(violation: Violation, place: Place) -> Message:
     return _closed_set(violation, place, GateKind)._replace(name="gate-kind-unknown")
 
 
-def _part_kind(violation: Violation, place: Place) -> Told | None:
+def _part_kind(violation: Violation, place: Place) -> Message | None:
     if violation.keyword != "enum":
         return None
     return general(violation, place)._replace(name="prompt-part-kind-unknown", suggestion=None)
@@ -294,20 +298,20 @@ def _part_kind(violation: Violation, place: Place) -> Told | None:
 # --------------------------------------------------------------------------------- criteria, assessments
 
 
-def _composition(violation: Violation, place: Place) -> Told | None:
+def _composition(violation: Violation, place: Place) -> Message | None:
     if violation.keyword == "anyOf":
         if "type" in violation.value:
             text = f"{place.subject} is a single rule; put it into a list"
-            return Told("criteria-bare-rule", text)
+            return Message("criteria-bare-rule", text)
         text = f"{place.subject} must be a list of rules, or an object with exactly one of and, or, not"
-        return Told("schema-one-of-criteria", text)
+        return Message("schema-one-of-criteria", text)
     if violation.keyword != "additionalProperties":
         return None
     if place.member in _CONNECTIVES:
         text = f"{shown(place.member)}{place.inside} stands next to another connective; keep one of and, or, not"
-        return Told("schema-one-of-criteria", text, on_name=True)
+        return Message("schema-one-of-criteria", text, on_name=True)
     text = f"unknown member {shown(place.member)}{place.inside}; a composition is one of and, or, not and nothing else"
-    return Told("schema-unknown-member", text, on_name=True)
+    return Message("schema-unknown-member", text, on_name=True)
 
 
 def _is_listed_composition(violation: Violation, place: Place) -> bool:
@@ -318,20 +322,20 @@ def _is_listed_composition(violation: Violation, place: Place) -> bool:
     )
 
 
-def _rule(violation: Violation, place: Place) -> Told | None:
+def _rule(violation: Violation, place: Place) -> Message | None:
     if not _is_listed_composition(violation, place):
         return None
     text = (
         f"{shown(place.member)}{place.inside}: a list holds plain rules only; make validationCriteria itself the "
         "composition"
     )
-    return Told("schema-unknown-member", text, on_name=True)
+    return Message("schema-unknown-member", text, on_name=True)
 
 
-def _dimension(violation: Violation, place: Place) -> Told | None:
+def _dimension(violation: Violation, place: Place) -> Message | None:
     if violation.keyword != "uniqueItems":
         return None
-    return Told("assessment-level-duplicate", f"{place.path} repeats the level {shown(violation.value)}")
+    return Message("assessment-level-duplicate", f"{place.path} repeats the level {shown(violation.value)}")
 
 
 _TELLERS: dict[str, _Teller] = {

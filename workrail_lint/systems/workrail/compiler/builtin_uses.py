@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Finding
-from workrail_lint.systems.workrail.compiler.blocks import LIST_SECTIONS
 from workrail_lint.systems.workrail.compiler.nodes import Nodes, authored_nodes, compile_error, walk
+from workrail_lint.systems.workrail.compiler.prompt_blocks import LIST_SECTIONS
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.catalog.catalog import Catalog

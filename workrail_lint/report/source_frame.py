@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from workrail_lint.base.neutral import LOG_COMMAND
 from workrail_lint.base.terminal import Style, printable
-from workrail_lint.documents.text import SourceText
+from workrail_lint.documents.source_text import SourceText
 from workrail_lint.findings import Span
 
 _TAB = "    "

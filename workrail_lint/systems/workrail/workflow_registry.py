@@ -120,7 +120,7 @@ def registry_findings(
     return found
 
 
-def renamed_apart(found: list[Finding], entries: Iterable[Entry]) -> list[Finding]:
+def with_free_ids(found: list[Finding], entries: Iterable[Entry]) -> list[Finding]:
     """The findings, with another suggestion where the id to rename a workflow to belongs to somebody else.
 
     Of two workflows that would get the same id the later file has to give way; variants of one keep sharing theirs.
