@@ -40,7 +40,7 @@ def loaded(folder: Path, *arguments: str) -> set[str]:
     shown = subprocess.run(
         [sys.executable, "-c", _SCRIPT, *arguments], cwd=folder, capture_output=True, text=True, check=True
     )
-    code, *modules = shown.stdout.split()
+    code, *modules = shown.stdout.splitlines()[-1].split()  # after the report
     assert code == "0"
     return set(modules)
 
@@ -70,6 +70,17 @@ def test_rules_about_loops_wait_for_a_loop(project: Path) -> None:
     modules = loaded(project, "--no-cache", "workflows/example.json")
     assert "workrail_lint.systems.workrail.rules.loop_config" not in modules
     assert "workrail_lint.systems.workrail.rules.criteria" not in modules
+
+
+def test_one_finding_loads_its_rules_and_no_other_contract(project: Path) -> None:
+    advised = workflow(step("first"), step("second", runCondition={"var": "round", "equals": 1}))
+    (project / "workflows" / "advised.json").write_text(json.dumps(advised, indent=2) + "\n", encoding="utf-8")
+    clean = loaded(project, "--no-cache", "workflows/example.json")
+    found = loaded(project, "--no-cache", "workflows/advised.json")
+    others = ("workrail_lint.systems.team", "workrail_lint.systems.blocks")
+    assert not [name for name in found if name.startswith(others)]
+    assert "workrail_lint.report.text" in found
+    assert len(found - clean) <= 30
 
 
 def test_importing_the_package_costs_nothing() -> None:

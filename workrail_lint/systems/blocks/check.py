@@ -57,6 +57,13 @@ def read_document(path: str, data: bytes | str, kind: BlockKind, options: BlockO
 
 def check_document(document: BlockDocument) -> list[Finding]:
     """Everything that a document alone shows."""
+    found = _document_findings(document)
+    for finding in found:
+        finding.path = document.path
+    return found
+
+
+def _document_findings(document: BlockDocument) -> list[Finding]:
     found = _read_findings(document)
     is_object = document.document.readable and isinstance(document.document.value, dict)
     if not is_object:

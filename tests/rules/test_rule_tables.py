@@ -1,0 +1,48 @@
+"""The metadata tables beside the rules say what the classes say."""
+
+from __future__ import annotations
+
+import pytest
+
+from tools import rule_tables
+from workrail_lint.rules.table import RuleTable, info_of
+from workrail_lint.systems.builtin import known_systems
+
+
+def test_the_tables_are_up_to_date(capsys: pytest.CaptureFixture[str]) -> None:
+    assert rule_tables.main(["--check"]) == 0, capsys.readouterr().err
+
+
+def test_a_stale_table_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(rule_tables, "_text", lambda rows: "[]\n")
+    assert rule_tables.main(["--check"]) == 1
+    assert "workrail_lint/systems/team/rules/table.json is out of date" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("system", known_systems(), ids=lambda system: system.name)
+def test_a_row_is_the_rule(system: object) -> None:
+    rows = system.rules()  # type: ignore[attr-defined]
+    assert [row.code for row in rows] == sorted({row.code for row in rows})
+    for row in rows:
+        rule = system.rule(row.name)  # type: ignore[attr-defined]
+        assert info_of(rule, row.module, row.runs, row.mends) == row
+        assert row.family in system.families  # type: ignore[attr-defined]
+
+
+def test_reading_a_table_imports_no_rule() -> None:
+    import subprocess
+    import sys
+
+    script = (
+        "import sys; from workrail_lint.systems.builtin import known_systems;"
+        "print(sum(len(system.rules()) for system in known_systems()));"
+        "print([name for name in sys.modules if '.rules.' in name and '.systems.' in name])"
+    )
+    said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split("\n")
+    assert int(said[0]) > 600
+    assert said[1] == "[]"
+
+
+def test_a_table_of_a_package_that_has_none_is_missing(tmp_path: object) -> None:
+    with pytest.raises(FileNotFoundError):
+        _ = RuleTable("no.such.package", str(tmp_path)).infos
