@@ -160,9 +160,9 @@ def _compared(old: bytes | None, new: bytes) -> tuple[Verdict, bytes]:
         return Verdict.MISSING, new
     if old == new:
         return Verdict.SAME, b""
-    from pytest_workrail.golden import document
+    from pytest_workrail.golden import encoding
 
-    golden = document.loads(old)
-    if not isinstance(golden, Err) and document.same(golden.value, document.loads(new).value):
+    golden = encoding.loads(old)
+    if not isinstance(golden, Err) and encoding.same(golden.value, encoding.loads(new).value):
         return Verdict.SAME, b""
     return Verdict.DIFFERS, new

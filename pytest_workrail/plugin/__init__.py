@@ -32,8 +32,9 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     name = file_path.name
     if name.endswith(_SCENARIO):
         from pytest_workrail.scenarios.collection import scenario_node
+        from pytest_workrail.systems import DRIVERS
 
-        return scenario_node(file_path, parent)
+        return scenario_node(file_path, parent, DRIVERS)
     if name.endswith(".json") and parent.config.getini("workrail_auto"):
         from pytest_workrail.scenarios.auto_workflows import workflow_file
 

@@ -19,6 +19,7 @@ from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.profiles import ProfileName
 from pytest_workrail.engine.core.vocabulary import Autonomy
 from pytest_workrail.golden.comparison import Comparison
+from pytest_workrail.golden.keys import SCENARIO_ENDING
 from pytest_workrail.golden.plugin import check_golden
 from pytest_workrail.lifecycle import MAX_STEPS, LifecycleResult, compilation_failed, run_lifecycle
 from pytest_workrail.run.project_sources import project_sources
@@ -72,7 +73,7 @@ class Workrail:
         """Run a workflow, or a scenario by its file, under both profiles and see where they part."""
         __tracebackhide__ = True
         found = self._found(workflow)
-        is_scenario = isinstance(found, Path) and found.name.endswith(api.SCENARIO_ENDING)
+        is_scenario = isinstance(found, Path) and found.name.endswith(SCENARIO_ENDING)
         both = api.compare(found if is_scenario else self._compiled(found, options), agent, mode, **options)
         return Comparison(self._kept(both.reference), self._kept(both.locked))
 

@@ -11,57 +11,58 @@ from __future__ import annotations
 import json
 import os
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from pytest_workrail.agents.transcript import Transcript
-    from pytest_workrail.scenarios.contract_run import PackRun
+from pytest_workrail.golden.keys import SCENARIO_ENDING
 
-# The member by which a scenario of another contract is known, and who plays it.
-_PACKS = {"team": "pytest_workrail.systems.team.scenario", "block": "pytest_workrail.systems.blocks.scenario"}
-_AT_FIRST_SIGHT = (b'"name"', b'"skip"', b'"enforces"', *(f'"{pack}"'.encode() for pack in _PACKS))
-_ENDING = ".scenario.json"
+if TYPE_CHECKING:
+    from pytest_workrail.scenarios.drivers import ScenarioDrivers
+
+_READ_AT_COLLECTION = (b'"name"', b'"skip"', b'"enforces"')
 _PIECE = 1 << 16
 _HOOKS = pytest.StashKey[Any]()
 # What a test id uses for itself.
 _NOT_IN_NAMES = frozenset(":[]\n\r\t")
 
 
-def scenario_node(path: Path, parent: pytest.Collector) -> pytest.Collector | pytest.Item:
+def scenario_node(path: Path, parent: pytest.Collector, drivers: ScenarioDrivers) -> pytest.Collector | pytest.Item:
     """What a folder holds where a scenario lies: its item, ready made, with no collector of its own in between.
 
     A file that was asked for by name is a collector instead, because what follows `::` is looked for inside of it.
     """
     if parent.session.isinitpath(path):
-        return ScenarioFile.from_parent(parent, path=path)
+        return ScenarioFile.from_parent(parent, path=path, drivers=drivers)
     # As pytest calls a file: by its path below the root, which itself has no name.
     above, name = parent.nodeid, path.name
-    return _item(parent, path, name if above in ("", ".") else f"{above}/{name}")
+    return _item(parent, path, name if above in ("", ".") else f"{above}/{name}", drivers)
 
 
 class ScenarioFile(pytest.File):
     """A file that holds one scenario."""
 
+    def __init__(self, *, drivers: ScenarioDrivers, **others: Any) -> None:
+        super().__init__(**others)
+        self._drivers = drivers
+
     def collect(self) -> list[pytest.Item]:
-        return [_item(self, self.path, self.nodeid)]
+        return [_item(self, self.path, self.nodeid, self._drivers)]
 
 
-def _item(parent: pytest.Collector, path: Path, file: str) -> ScenarioItem:
+def _item(parent: pytest.Collector, path: Path, file: str, drivers: ScenarioDrivers) -> ScenarioItem:
     seen = _glance(path)
-    stem = file.rpartition("/")[2].removesuffix(_ENDING)
+    stem = file.rpartition("/")[2].removesuffix(SCENARIO_ENDING)
     name = (_name(seen) if seen else None) or stem
-    return ScenarioItem.from_parent(parent, name=name, nodeid=f"{file}::{name}", path=path, seen=seen)
+    return ScenarioItem.from_parent(parent, name=name, nodeid=f"{file}::{name}", path=path, seen=seen, drivers=drivers)
 
 
 def _glance(path: Path) -> dict[str, Any]:
     """What can be seen at first sight; a file that can't be read shows nothing and fails when it is run."""
     try:
         data = _data(path)
-        if not any(member in data for member in _AT_FIRST_SIGHT):
+        if not any(member in data for member in _READ_AT_COLLECTION):
             return {}
         value = json.loads(data)
     except (OSError, ValueError, RecursionError):
@@ -111,12 +112,12 @@ class ScenarioItem(pytest.Item):
     # The same for all files of a folder, and found out once: there are three hooks for each file, and many files.
     ihook = property(lambda self: _hooks(self.parent))
 
-    def __init__(self, *, seen: dict[str, Any], **others: Any) -> None:
+    def __init__(self, *, seen: dict[str, Any], drivers: ScenarioDrivers, **others: Any) -> None:
         super().__init__(**others)
         # What -k can choose by, although no collector has the name of the file.
         self.extra_keyword_matches.add(self.file.rpartition("/")[2])
         self.add_marker(_own_mark())
-        self._pack = next((pack for pack in _PACKS if pack in seen), "")
+        self._drivers = drivers
         if seen:
             self._mark(seen)
 
@@ -133,50 +134,23 @@ class ScenarioItem(pytest.Item):
         return self.nodeid.partition("::")[0]
 
     def runtest(self) -> None:
+        from pytest_workrail.coverage import record_run
         from pytest_workrail.golden.plugin import check_golden
         from pytest_workrail.run.pytest_session import note_assertion
+        from workrail_lint.base.result import Err
 
-        play = _PACKS.get(self._pack)
-        golden = self._workflow_run() if play is None else self._pack_run(play)
+        playing = self._drivers.play(self.path, self.file)
+        if isinstance(playing, Err):
+            raise playing.error
+        played = playing.value
+        if played.transcript is not None:
+            record_run(self.config, self.nodeid, played.transcript)
+        failure = played.failure
+        if failure is not None:
+            raise failure
         note_assertion("expectations")
-        if golden is not None:
-            check_golden(self.config, self.nodeid, golden)
-
-    def _workflow_run(self) -> Transcript | None:
-        """Run a workflow as the scenario says; gives what is to be held against the golden."""
-        from pytest_workrail.coverage import record_run
-        from pytest_workrail.scenarios.expectations import unmet
-        from pytest_workrail.scenarios.failures import Fault, ScenarioFailure, transcript_lines
-        from pytest_workrail.scenarios.loading import load_scenario
-        from pytest_workrail.scenarios.runner import play
-        from workrail_lint.base.result import Err
-
-        loading = load_scenario(self.path, self.file)
-        if isinstance(loading, Err):
-            raise loading.error
-        loaded = loading.value
-        run, turn = play(loaded)
-        record_run(self.config, self.nodeid, run.transcript)
-        if run.ending.kind in ("misplayed", "endless"):
-            fault = Fault(run.ending.why, run.ending.place or "/agent")
-            raise ScenarioFailure(self.file, loaded.document, [fault], transcript_lines(run), run.ending.place or turn)
-        faults = unmet(loaded.scenario, run)
-        if faults:
-            raise ScenarioFailure(self.file, loaded.document, faults, transcript_lines(run), turn)
-        return run.transcript if loaded.scenario.golden is not False else None
-
-    def _pack_run(self, driver: str) -> bytes | None:
-        """Let the driver of another contract play the scenario; gives the bytes of the golden."""
-        from pytest_workrail.scenarios.failures import ScenarioFailure
-        from workrail_lint.base.result import Err
-
-        played = import_module(driver).play(self.path, self.file)
-        if isinstance(played, Err):
-            raise played.error
-        run: PackRun = played.value
-        if run.faults:
-            raise ScenarioFailure(self.file, run.document, run.faults, run.told)
-        return run.golden
+        if played.golden is not None:
+            check_golden(self.config, self.nodeid, played.golden)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """A failure of the scenario in its own words; anything else as pytest shows it."""

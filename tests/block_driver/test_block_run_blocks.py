@@ -9,8 +9,8 @@ import pytest
 from block_runs import chain, codes, data, edge, node, run, types, workflow
 
 from pytest_workrail.engine.core.vocabulary import BlockerCode as CommonBlockerCode
+from pytest_workrail.scenarios.clock import SimulatedClock
 from pytest_workrail.systems.blocks import Killed, Reply, ScenarioInvalid
-from pytest_workrail.systems.blocks.clock import Clock
 from pytest_workrail.systems.blocks.container_pool import Pool
 from pytest_workrail.systems.blocks.workspaces import Workspace
 from workrail_lint.systems.blocks.rules.samples import GATE, control
@@ -75,7 +75,7 @@ def test_what_a_block_wrote_before_its_time_was_up_is_set_aside(tmp_path: Path) 
 
 
 def test_a_warm_container_is_woken_until_its_time_is_up() -> None:
-    clock = Clock()
+    clock = SimulatedClock()
     pool = Pool(clock, warm=True)
     first = pool.acquire()
     assert first is not None
@@ -93,7 +93,7 @@ def test_a_warm_container_is_woken_until_its_time_is_up() -> None:
 
 
 def test_there_are_ten_containers() -> None:
-    pool = Pool(Clock(), warm=False)
+    pool = Pool(SimulatedClock(), warm=False)
     taken = [pool.acquire() for _ in range(10)]
     assert all(taken)
     assert pool.acquire() is None

@@ -202,7 +202,7 @@ def missing_context(error: MissingContext, where: str) -> ToolError:
 
 
 def engine_state(snapshot: ExecutionSnapshot) -> State:
-    """The state of a snapshot in the form the interpreter takes, which knows nothing of blocks."""
+    """The state of a snapshot in the form the interpreter takes, which knows nothing of blocked attempts."""
     state = snapshot.state
     match state:
         case InitState():

@@ -10,8 +10,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from pytest_workrail.scenarios.clock import TICK_MS
 from pytest_workrail.systems.blocks.agent_script import completed_output
-from pytest_workrail.systems.blocks.clock import TICK_MS
 from pytest_workrail.systems.blocks.container_pool import Container
 from pytest_workrail.systems.blocks.run_state import Stage, Step, encoded
 from pytest_workrail.systems.blocks.setup import Agent, Reply, reply_of
@@ -68,7 +68,7 @@ class Attempt:
         self.refused: list[str] = []
         seconds = node.config.get("timeoutSeconds")
         self._limit = time_limit_ms(retry, seconds)
-        self._start = bench.clock.now
+        self._start = bench.clock.elapsed_ms
         self._before: Snapshot | None = None
 
     @property
@@ -150,7 +150,7 @@ class Attempt:
         if reply.raw is not None:
             here.put_output(self.node.id, encoded(reply.raw))
         elif reply.output is not None and not here.has_output(self.node.id):
-            stamp = self.stage.bench.clock.stamp()
+            stamp = self.stage.bench.clock.timestamp
             made = completed_output(self.node.id, self.block_type, reply.output, found, stamp)
             here.put_output(self.node.id, as_bytes(made))
 

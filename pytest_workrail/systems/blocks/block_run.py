@@ -11,8 +11,9 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
+from pytest_workrail.golden.encoding import dumps
 from pytest_workrail.systems.blocks.driver import drive
-from pytest_workrail.systems.blocks.golden import golden_of, golden_text
+from pytest_workrail.systems.blocks.golden import golden_of
 from pytest_workrail.systems.blocks.lock_evidence import witnessed
 from pytest_workrail.systems.blocks.records import findings_of, trace_of, write_records
 from pytest_workrail.systems.blocks.run_state import WORKSPACE, Bench
@@ -72,8 +73,8 @@ class BlockRun:
         return [finding.code for finding in self.findings]
 
     @property
-    def golden_text(self) -> bytes:
-        return golden_text(self.golden)
+    def golden_bytes(self) -> bytes:
+        return dumps(self.golden, sort_keys=True)
 
 
 def play(setup: Setup, scenario: str, keep: Path | None = None) -> BlockRun:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from typing import Any
 
+from pytest_workrail.golden.encoding import map_strings
 from pytest_workrail.systems.blocks.run_state import WORKSPACE
 from workrail_lint.findings import Finding
 from workrail_lint.systems.blocks import paths
@@ -41,13 +41,6 @@ def finding_entry(finding: Finding) -> dict[str, Any]:
         "pointer": finding.pointer,
         "message": finding.message,
     }
-
-
-def golden_text(golden: dict[str, Any]) -> bytes:
-    """The golden as its file holds it: sorted, two blanks, LF, a line end at the end."""
-    text = json.dumps(golden, indent=2, sort_keys=True, ensure_ascii=False)
-    # Half a character has no bytes of its own; inside JSON its escape means the same.
-    return (text + "\n").encode("utf-8", "backslashreplace")
 
 
 def _step(step: dict[str, Any]) -> dict[str, Any]:
@@ -94,11 +87,7 @@ class _Places:
 
     def hidden(self, value: Any) -> Any:
         """A value in which nothing tells the place."""
-        if isinstance(value, dict):
-            return {self._text(name): self.hidden(member) for name, member in value.items()}
-        if isinstance(value, list):
-            return [self.hidden(item) for item in value]
-        return self._text(value) if isinstance(value, str) else value
+        return map_strings(value, lambda text, _: self._text(text), self._text)
 
     def _text(self, text: str) -> str:
         if self._root in text:

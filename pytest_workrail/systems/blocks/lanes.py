@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from pytest_workrail.scenarios.clock import TICK_MS
 from pytest_workrail.systems.blocks.attempts import Attempt
-from pytest_workrail.systems.blocks.clock import TICK_MS
 from pytest_workrail.systems.blocks.container_pool import Container
 from pytest_workrail.systems.blocks.fan_in import fan_in
 from pytest_workrail.systems.blocks.nodes import Halt, is_exhausted, max_retries, may_retry, note_start
@@ -161,7 +161,7 @@ class _Race:
     def _pass_time(self, attempt: Attempt) -> None:
         # Where the order is forced, no two lanes may seem to have finished at the same moment.
         clock = self._bench.clock
-        clock.advance_to(attempt.ends if self._order is None else max(attempt.ends, clock.now + TICK_MS))
+        clock.advance_to(attempt.ends if self._order is None else max(attempt.ends, clock.elapsed_ms + TICK_MS))
 
     def _start_waiting(self) -> None:
         """Begin as many lanes as there are containers for."""

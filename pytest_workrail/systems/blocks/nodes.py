@@ -141,7 +141,7 @@ def _abort_unstarted(stage: Stage, node: Node) -> Halt:
         stage.statuses[node.id] = NodeStatus.FAILED
         bench.blockers.append(blockers.aborted(node.id))
         return ExecutionStatus.ABORTED
-    output = synthetic_output(node.id, node.block_type, Synthetic.ABORTED, bench.clock.stamp())
+    output = synthetic_output(node.id, node.block_type, Synthetic.ABORTED, bench.clock.timestamp)
     bench.main.put_output(node.id, as_bytes(output))
     _abort(stage, node)
     return ExecutionStatus.ABORTED

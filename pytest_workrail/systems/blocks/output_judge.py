@@ -135,7 +135,7 @@ def _synthetic(attempt: Attempt, reason: Synthetic, faults: int = 1, first: Find
         node,
         attempt.block_type,
         reason,
-        attempt.stage.bench.clock.stamp(),
+        attempt.stage.bench.clock.timestamp,
         violations=faults,
         exit_code=attempt.reply.exit,
     )

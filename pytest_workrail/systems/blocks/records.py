@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Iterator
 from typing import Any
 
+from pytest_workrail.golden.encoding import dumps
 from pytest_workrail.systems.blocks import blockers
 from pytest_workrail.systems.blocks.output_judge import mount_of, output_path
 from pytest_workrail.systems.blocks.run_state import Bench, Stage, Step
@@ -146,16 +146,16 @@ def _value(path: str, data: bytes) -> Any:
 
 def records(bench: Bench) -> Iterator[tuple[str, bytes]]:
     """The files that are written beside the output folder; blocks of sub-workflows belong to another definition."""
-    yield f"{RUN_FOLDER}/{MOUNT_FILE}", _json(mount_of(bench.setup.repo))
+    yield f"{RUN_FOLDER}/{MOUNT_FILE}", dumps(mount_of(bench.setup.repo))
     last = {step.node: step for step in bench.steps if _is_own(bench.setup.definition, step)}
     for node, step in last.items():
-        yield f"{RUN_FOLDER}/env-{node}.json", _json(step.env)
+        yield f"{RUN_FOLDER}/env-{node}.json", dumps(step.env)
         yield f"{RUN_FOLDER}/prompt-{node}.txt", step.prompt.encode("utf-8", "surrogatepass")
     # Groups of other definitions may have the same names, but not the same nodes.
     groups = {group.id: set(group.lanes) for group in bench.setup.definition.groups}
     for fan_in in bench.fan_ins:
         if groups.get(fan_in["group"], set()) & set(fan_in["completionOrder"]):
-            yield f"{RUN_FOLDER}/fan-in-{fan_in['group']}.json", _json(fan_in["result"])
+            yield f"{RUN_FOLDER}/fan-in-{fan_in['group']}.json", dumps(fan_in["result"])
 
 
 def _is_own(definition: Definition, step: Step) -> bool:
@@ -164,14 +164,10 @@ def _is_own(definition: Definition, step: Step) -> bool:
 
 def write_records(bench: Bench, trace: dict[str, Any]) -> None:
     """Leave a folder behind that the linter reads as one unit: outputs, records, trace and definition."""
-    files = {**dict(records(bench)), f"{RUN_FOLDER}/{TRACE_FILE}": _json(trace)}
-    files[DEFINITION] = _json(bench.setup.definition.value)
+    files = {**dict(records(bench)), f"{RUN_FOLDER}/{TRACE_FILE}": dumps(trace)}
+    files[DEFINITION] = dumps(bench.setup.definition.value)
     for path, data in files.items():
         place = bench.main.place(path)
         os.makedirs(os.path.dirname(place), exist_ok=True)
         with open(place, "wb") as file:
             file.write(data)
-
-
-def _json(value: Any) -> bytes:
-    return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")

@@ -6,9 +6,9 @@ import os
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from pytest_workrail.scenarios.clock import SimulatedClock
 from pytest_workrail.systems.blocks.agent_script import Script
 from pytest_workrail.systems.blocks.blockers import Blocker
-from pytest_workrail.systems.blocks.clock import Clock
 from pytest_workrail.systems.blocks.container_pool import Pool
 from pytest_workrail.systems.blocks.event_log import Log
 from pytest_workrail.systems.blocks.git import Repository
@@ -54,7 +54,7 @@ class Bench:
     def __init__(self, setup: Setup, folder: str) -> None:
         self.setup = setup
         self.folder = folder
-        self.clock = Clock()
+        self.clock = SimulatedClock()
         self.log = Log()
         self.script = Script(setup.replies)
         self.people = People(setup.gates, setup.conflicts, setup.manual, setup.pauses)

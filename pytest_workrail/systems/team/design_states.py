@@ -56,7 +56,7 @@ def intake_lean(stage: Stage) -> Step:
 
 def _bootstrap(stage: Stage) -> Step:
     """The only work of an agent that the Orchestrator may ever take over: four minimal artifacts."""
-    status = minimal.status(stage.store.session, stage.state, stage.clock.now)
+    status = minimal.status(stage.store.session, stage.state, stage.clock.timestamp)
     files = {
         "spec.md": minimal.spec(stage.goal).encode(),
         "acceptance.json": minimal.acceptance(),
@@ -139,7 +139,7 @@ def correct(stage: Stage) -> Ok[None] | Err[Halt]:
 
 def _send_correction(stage: Stage, agent: AgentName) -> Ok[Output] | Err[Halt]:
     """Send a correction out, once: that it was sent is on disk before it is."""
-    sent = {"agent": agent.value, "task_id": META, "at": stage.clock.now}
+    sent = {"agent": agent.value, "task_id": META, "at": stage.clock.timestamp}
     stage.save(lambda status: set_correction(status, CorrectionStatus.DISPATCHED, sent))
     stage.trace.emit("correction", to=CorrectionStatus.DISPATCHED.value, agent=agent.value)
     return dispatch(stage, agent, META, lambda output: _against_correction(stage, agent, output))

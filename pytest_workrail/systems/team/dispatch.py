@@ -150,7 +150,7 @@ class _Sending:
             stage.mode,
             stage.goal,
             research_question(stage),
-            stage.clock.now,
+            stage.clock.timestamp,
             self._obstacle(),
         )
 
@@ -226,7 +226,7 @@ def read_status(stage: Stage) -> Status | None:
     status = stage.store.status()
     if status is not None and "runtime_flags" not in status:
         exists = stage.store.exists(f"{REPO}{CONVENTIONS}")
-        flags = {"copilot_instructions_exists": exists, "copilot_checked_at": stage.clock.now}
+        flags = {"copilot_instructions_exists": exists, "copilot_checked_at": stage.clock.timestamp}
         stage.save(lambda found: found.update(runtime_flags=flags))
         status = stage.store.status()
     return status

@@ -19,17 +19,17 @@ from workrail_lint.systems.team.scenario import Expectations, ExpectedBlocker, T
 from workrail_lint.systems.team.vocabulary import DecisionStatus, WorkflowState
 
 
-def unmet(scenario: TeamScenario, run: TeamRun) -> list[Fault]:
+def unmet(scenario: TeamScenario, run: TeamRun) -> tuple[Fault, ...]:
     """Everything that is not as the scenario says."""
     expected = scenario.expect or Expectations.model_validate({})
-    return [
+    return (
         *_end(expected, run),
         *_lists(expected, run),
         *_decisions(expected, run),
         *_blockers(expected, run),
         *_findings(expected, run),
         *_locks(scenario, run),
-    ]
+    )
 
 
 def _differs(pointer: str, what: str, wanted: Any, found: Any) -> Fault:

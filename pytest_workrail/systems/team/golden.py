@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from pathlib import Path
 from typing import Any
 
-from pytest_workrail.systems.team.clock import FOR_RULES
+from pytest_workrail.golden.encoding import map_strings
+from pytest_workrail.systems.team.event_log import FOR_RULES
 from pytest_workrail.systems.team.store import Store
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.documents.jsonl_reader import read_jsonl
@@ -21,7 +21,6 @@ _TIME = re.compile(rf"(?<![0-9]){TIMESTAMP[1:-1]}(?![0-9:])", re.ASCII)
 _ABSOLUTE = re.compile(r"(?:/|[A-Za-z]:[\\/]|~/)\S.*", re.DOTALL)
 # Pointers into documents begin like absolute paths and are none.
 _POINTERS = ("pointer", "path")
-_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 class Normal:
@@ -36,15 +35,12 @@ class Normal:
             text = text.replace(f"{root}/", "").replace(root, ".")
         return _TIME.sub("«TS»", text).replace(self._session, "«SESSION»")
 
-    def value(self, value: Any, name: str = "") -> Any:
-        if type(value) is str:
-            text = self.text(value)
-            return "«ABS»" if name not in _POINTERS and _ABSOLUTE.fullmatch(text) else text
-        if type(value) is list or type(value) is tuple:
-            return [self.value(item, name) for item in value]
-        if type(value) is dict:
-            return {self.text(str(key)): self.value(item, str(key)) for key, item in value.items()}
-        return value
+    def value(self, value: Any) -> Any:
+        return map_strings(value, self._member, self.text)
+
+    def _member(self, text: str, name: str) -> str:
+        text = self.text(text)
+        return "«ABS»" if name not in _POINTERS and _ABSOLUTE.fullmatch(text) else text
 
 
 def artifacts(store: Store, normal: Normal) -> dict[str, Any]:
@@ -73,9 +69,3 @@ def _digest(text: str, normal: Normal) -> dict[str, str]:
 def event_shown(event: dict[str, Any]) -> dict[str, Any]:
     """An event without what only the rules look at."""
     return {name: value for name, value in event.items() if name not in FOR_RULES}
-
-
-def dumps(value: dict[str, Any]) -> bytes:
-    """Sorted, indented by two, with a line feed at the end: the same bytes for the same run."""
-    text = json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
-    return _SURROGATES.sub(lambda half: f"\\u{ord(half[0]):04x}", text).encode()

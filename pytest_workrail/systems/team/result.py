@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from pytest_workrail.golden.encoding import dumps
 from pytest_workrail.systems.team.blockers import Blocker
-from pytest_workrail.systems.team.golden import PACK, Normal, dumps, event_shown
+from pytest_workrail.systems.team.golden import PACK, Normal, event_shown
 from workrail_lint.findings import Finding
 from workrail_lint.systems.team.vocabulary import Mode, WorkflowState
 
@@ -92,7 +93,7 @@ class TeamRun:
 
     @property
     def golden_bytes(self) -> bytes:
-        return dumps(self.golden)
+        return dumps(self.golden, sort_keys=True)
 
     def told(self) -> list[str]:
         """What happened, a line for each event."""

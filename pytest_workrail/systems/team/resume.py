@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pytest_workrail.scenarios.clock import parse_time
 from pytest_workrail.systems.team.blockers import (
     Halt,
     TeamBlocker,
@@ -13,7 +14,6 @@ from pytest_workrail.systems.team.blockers import (
     missing,
     unscripted,
 )
-from pytest_workrail.systems.team.clock import read_time
 from pytest_workrail.systems.team.design_states import Step, approve_design, correct, move_correction
 from pytest_workrail.systems.team.dispatch import dispatch
 from pytest_workrail.systems.team.implement_states import Verdict, follow_answers
@@ -225,4 +225,4 @@ def _files(stage: Stage, owned: tuple[str, ...]) -> list[str]:
 def _is_evidence(stage: Stage, file: str, at: object) -> bool:
     if moment(at) is None or stage.judge.errors(file):
         return False
-    return stage.store.age(file) > read_time(str(at)).timestamp()
+    return stage.store.age(file) > parse_time(str(at)).timestamp()

@@ -9,8 +9,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from pytest_workrail.scenarios.clock import EPOCH, SimulatedClock, parse_time
 from pytest_workrail.systems.team.blockers import Halt, TeamBlocker, about_state, report, unscripted
-from pytest_workrail.systems.team.clock import EPOCH, Clock, read_time
 from pytest_workrail.systems.team.golden import Normal, artifacts
 from pytest_workrail.systems.team.lock_evidence import Witness, covered, lock_ids
 from pytest_workrail.systems.team.orchestrator import orchestrate
@@ -56,7 +56,7 @@ def _played(model: TeamScenario, folder: Path, root: Path) -> TeamRun:
     session = team.session or started_with.get("session")
     name = session if is_session_name(session) else DEFAULT_SESSION
     mode = team.mode or _mode(team, files, started_with)
-    stage = Stage(root, name, team, mode, Clock(_start(files)))
+    stage = Stage(root, name, team, mode, SimulatedClock(_start(files)))
     halt = _lay_out(stage, team, files) or orchestrate(stage)
     return _result(model, stage, mode, started_with, halt)
 
@@ -102,7 +102,7 @@ def _start(files: Files) -> datetime:
     values: list[Any] = [_status(files)]
     if HISTORY in files:
         values += [line.value for line in read_jsonl(files[HISTORY]).lines]
-    found = [read_time(text) for text in _times(values)]
+    found = [parse_time(text) for text in _times(values)]
     return max([EPOCH, *(each for each in found if each.year < _LAST_YEAR)]).replace(microsecond=0)
 
 
@@ -128,7 +128,7 @@ def _lay_out(stage: Stage, team: Team, files: Files) -> Halt | None:
             stage.store.seed(path, text_bytes(text))
         for file, data in files.items():
             pointer = child("/team/start/mtimes", file)
-            at = read_time(times[file]) if file in times else EPOCH
+            at = parse_time(times[file]) if file in times else EPOCH
             pointer = child("/team/start/resume", file)
             stage.store.put(file, data, at.timestamp())
     except (ValueError, OverflowError, OSError) as problem:

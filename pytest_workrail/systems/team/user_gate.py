@@ -72,7 +72,7 @@ def commit(stage: Stage, wanted: Commit) -> Ok[None] | Err[Halt]:
     before = store.read(STATUS) or b""
     status = copy.deepcopy(store.status() or {})
     wanted.change(status)
-    status["last_update"] = stage.clock.now
+    status["last_update"] = stage.clock.timestamp
     data = json_bytes(status)
     kept = store.read(HISTORY) or b""
     line = b"" if wanted.request is None else json.dumps(wanted.request).encode() + b"\n"
@@ -153,7 +153,7 @@ def ask_gate(stage: Stage, ident: str, question: str) -> Ok[str] | Err[Halt]:
     """The stored answer of a gate. Without one the decision is cancelled and the session blocked."""
     stored = machine.decision(stage.store.status() or {}, ident)
     if stored is None or stored.get("status") != D.PENDING:
-        entry = _entry(ident, question, GATES[ident], stage.clock.now)
+        entry = _entry(ident, question, GATES[ident], stage.clock.timestamp)
         written = commit(stage, Commit(lambda status: _put_entry(status, entry), [f"{ident}=pending"]))
         if isinstance(written, Err):
             return written
@@ -190,7 +190,7 @@ def _asked(stage: Stage, idents: list[str]) -> Ok[dict[str, Answer]] | Err[Halt]
 
 
 def _accept(stage: Stage, ident: str, answer: str) -> Ok[str] | Err[Halt]:
-    now = stage.clock.now
+    now = stage.clock.timestamp
     outcome = Outcome(ident, Topic(Kind.INFO), D.ANSWERED, answer, None)
     is_request = ident == APPROVE_DESIGN_ID and machine.is_change_request(answer)
     labels = [f"{ident}=answered", *(["correction=queued"] if is_request else [])]
@@ -209,7 +209,7 @@ def _accept(stage: Stage, ident: str, answer: str) -> Ok[str] | Err[Halt]:
 
 
 def _give_up(stage: Stage, ident: str, reason: str, why: str) -> Err[Halt]:
-    now = stage.clock.now
+    now = stage.clock.timestamp
     outcome = Outcome(ident, Topic(Kind.INFO), D.CANCELLED, None, reason)
     written = commit(stage, Commit(lambda status: _closed(status, outcome, now), [f"{ident}=cancelled"], None, reason))
     if isinstance(written, Err):
@@ -237,7 +237,7 @@ def set_correction(status: Status, to: CorrectionStatus, dispatch: dict[str, str
 def ask(stage: Stage, questions: list[Question]) -> Ok[list[Outcome]] | Err[Halt]:
     """Interrupt the state for questions. Leaving ASK_USER again is up to whoever asked."""
     context = stage.state
-    now = stage.clock.now
+    now = stage.clock.timestamp
     first = 1 + max(
         (decision_number(entry.get("decision_id")) or 0 for entry in machine.decisions_of(stage.store.status() or {})),
         default=0,
@@ -312,7 +312,7 @@ def _outcome(ident: str, topic: Topic, reply: Answer) -> Outcome | None:
 
 
 def _store(stage: Stage, outcomes: list[Outcome]) -> Ok[None] | Err[Halt]:
-    now = stage.clock.now
+    now = stage.clock.timestamp
 
     def change(status: Status) -> None:
         issues = items_of(status.setdefault("known_issues", []))
