@@ -52,13 +52,15 @@ class ScenarioFile(pytest.File):
 
 
 def _item(parent: pytest.Collector, path: Path, file: str, drivers: ScenarioDrivers) -> ScenarioItem:
-    seen = _glance(path)
+    header = _read_header(path)
     stem = file.rpartition("/")[2].removesuffix(SCENARIO_ENDING)
-    name = (_name(seen) if seen else None) or stem
-    return ScenarioItem.from_parent(parent, name=name, nodeid=f"{file}::{name}", path=path, seen=seen, drivers=drivers)
+    name = (_name(header) if header else None) or stem
+    return ScenarioItem.from_parent(
+        parent, name=name, nodeid=f"{file}::{name}", path=path, header=header, drivers=drivers
+    )
 
 
-def _glance(path: Path) -> dict[str, Any]:
+def _read_header(path: Path) -> dict[str, Any]:
     """What can be seen at first sight; a file that can't be read shows nothing and fails when it is run."""
     try:
         data = _data(path)
@@ -84,9 +86,9 @@ def _data(path: Path) -> bytes:
         os.close(number)
 
 
-def _name(seen: dict[str, Any]) -> str | None:
+def _name(header: dict[str, Any]) -> str | None:
     """The name that the scenario gives itself, unless a test can't be called that."""
-    name = seen.get("name")
+    name = header.get("name")
     if not isinstance(name, str) or not name or set(name) & _NOT_IN_NAMES:
         return None
     # JSON can hold half a character; reports, the environment and other processes can't.
@@ -112,17 +114,17 @@ class ScenarioItem(pytest.Item):
     # The same for all files of a folder, and found out once: there are three hooks for each file, and many files.
     ihook = property(lambda self: _hooks(self.parent))
 
-    def __init__(self, *, seen: dict[str, Any], drivers: ScenarioDrivers, **others: Any) -> None:
+    def __init__(self, *, header: dict[str, Any], drivers: ScenarioDrivers, **others: Any) -> None:
         super().__init__(**others)
         # What -k can choose by, although no collector has the name of the file.
         self.extra_keyword_matches.add(self.file.rpartition("/")[2])
         self.add_marker(_own_mark())
         self._drivers = drivers
-        if seen:
-            self._mark(seen)
+        if header:
+            self._mark(header)
 
-    def _mark(self, seen: dict[str, Any]) -> None:
-        locks, reason = seen.get("enforces"), seen.get("skip")
+    def _mark(self, header: dict[str, Any]) -> None:
+        locks, reason = header.get("enforces"), header.get("skip")
         if isinstance(locks, list) and locks:
             self.add_marker(pytest.mark.enforces(*map(str, locks)))
         if isinstance(reason, str) and reason:

@@ -12,10 +12,10 @@ from pytest_workrail.agents.actions import (
     Action,
     Call,
     Checkpoint,
-    Look,
     Prefer,
     Provide,
     Rebind,
+    Rehydrate,
     Resend,
     Restart,
     Rewind,
@@ -193,7 +193,7 @@ def _turns(turns: Sequence[Any], workflow_id: str) -> list[Turn]:
     return [
         Turn(
             turn.step,
-            _does(turn, workflow_id),
+            _action_of(turn, workflow_id),
             turn.visit,
             bool(turn.repeats),
             child(_TURNS, index),
@@ -207,7 +207,7 @@ def _expects(turn: Any) -> Expectation | None:
     return None if turn.expect is None else turn_expectation(turn.expect)
 
 
-def _does(turn: Any, workflow_id: str) -> Action | Behave:
+def _action_of(turn: Any, workflow_id: str) -> Action | Behave:
     match turn:
         case model.HandIn():
             return Submit(turn.notes, tuple(turn.artifacts or ()), turn.context)
@@ -236,7 +236,7 @@ def _preferences(mode: Mode, risk: Risk | None) -> Preferences:
 def _call(turn: model.Calls, workflow_id: str) -> Action:
     match turn.call:
         case CallName.REHYDRATE:
-            return Look()
+            return Rehydrate()
         case CallName.REWIND:
             return Rewind(turn.to)
         case CallName.CHECKPOINT:

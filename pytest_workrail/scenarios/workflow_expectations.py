@@ -131,7 +131,7 @@ def _error(code: str, run: Run) -> Iterator[Fault]:
 def turn_expectation(expected: model.TurnExpectation) -> Expectation:
     """What has to come of one turn, as the agent that plays it can ask."""
 
-    def wrong(exchange: Exchange) -> str | None:
+    def mismatch(exchange: Exchange) -> str | None:
         kind = _kind(exchange)
         if expected.answer is not None and expected.answer.value != kind:
             return f"the answer is {kind}, not {expected.answer.value}"
@@ -145,7 +145,7 @@ def turn_expectation(expected: model.TurnExpectation) -> Expectation:
             return f"the pending step is {_pending(exchange) or 'none'}, not {expected.pending}"
         return None
 
-    return wrong
+    return mismatch
 
 
 def _kind(exchange: Exchange) -> str:

@@ -17,7 +17,7 @@ from team_plays import DECIDED, SESSION, SINGLE, blockers, codes, events, full, 
 
 from pytest_workrail.golden.encoding import dumps
 from pytest_workrail.systems.team import TeamRun, questions
-from pytest_workrail.systems.team.golden import Normal
+from pytest_workrail.systems.team.golden import Normalizer
 from pytest_workrail.systems.team.questions import Effect, Kind, effect, topic_of
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.systems.team.roles import review_verdict
@@ -339,7 +339,7 @@ def test_line_endings_and_trailing_blanks_do_not_show() -> None:
 
 
 def test_what_is_of_one_machine_is_replaced(tmp_path: Path) -> None:
-    normal = Normal(tmp_path, SESSION)
+    normalizer = Normalizer(tmp_path, SESSION)
     value = {
         "at": "2026-03-01T10:00:00.5+01:00",
         "file": f"{tmp_path}/src/a.py",
@@ -350,7 +350,7 @@ def test_what_is_of_one_machine_is_replaced(tmp_path: Path) -> None:
         "none": None,
         SESSION: 1,
     }
-    assert normal.value(value) == {
+    assert normalizer.value(value) == {
         "at": "«TS»",
         "file": "src/a.py",
         "other": "«ABS»",

@@ -164,7 +164,7 @@ class Sessions(RuleBasedStateMachine):
         EventLog.emit = emit  # type: ignore[method-assign]
         try:
             found = run({name: value for name, value in team.items() if value is not None}, keep=root)
-            note("\n".join(found.told()))
+            note("\n".join(found.event_lines()))
             broken = [finding for finding in found.findings if finding.code.startswith("TC8")]
             assert broken == [], [finding.message for finding in broken]
         except Killed:

@@ -19,12 +19,12 @@ _CONTRACT_BROKEN = "BC7"
 
 def unmet(value: Mapping[str, Any], run: BlockRun) -> Iterator[Fault]:
     """Mistakes of the scenario first, then everything that is not as expected."""
-    for pointer, message in run.slips:
+    for pointer, message in run.problems:
         yield Fault(message, f"/block{pointer}")
     expected: Mapping[str, Any] = value.get("expect", {})
     status, completed = expected.get("executionStatus"), ExecutionStatus.COMPLETED.value
     yield from status_faults(run.execution_status, status, completed, "/expect/executionStatus")
-    yield from _unwitnessed(value, run)
+    yield from _unshown_locks(value, run)
     if "findings" not in expected:
         yield from _broken(run)
     for member, actual in _lists(run).items():
@@ -36,7 +36,7 @@ def unmet(value: Mapping[str, Any], run: BlockRun) -> Iterator[Fault]:
             yield from _map(expected[member], found, f"/expect/{member}", whole=whole)
 
 
-def _unwitnessed(value: Mapping[str, Any], run: BlockRun) -> Iterator[Fault]:
+def _unshown_locks(value: Mapping[str, Any], run: BlockRun) -> Iterator[Fault]:
     for at, lock in enumerate(value.get("enforces", ())):
         if lock not in run.locks:
             yield Fault(f"nothing in this run bears witness to {lock}", child("/enforces", at))

@@ -7,7 +7,7 @@ from pytest_workrail.scenarios.drivers import PlayedScenario
 from pytest_workrail.scenarios.failures import ScenarioFailure
 from pytest_workrail.scenarios.loading import ScenarioDocument
 from pytest_workrail.systems.blocks.block_run import play as play_setup
-from pytest_workrail.systems.blocks.event_log import told
+from pytest_workrail.systems.blocks.event_log import event_lines
 from pytest_workrail.systems.blocks.expectations import unmet
 from pytest_workrail.systems.blocks.loading import checked_setup
 from workrail_lint.base.result import Err, Ok
@@ -23,4 +23,4 @@ def play(scenario: ScenarioDocument) -> Ok[PlayedScenario] | Err[ScenarioFailure
     faults = tuple(unmet(scenario.value, run))
     locks = tuple(lock for lock in run.golden["locks"] if lock in scenario.locks)
     golden = dumps({**run.golden, "locks": locks}, sort_keys=True) if scenario.wants_golden and not faults else None
-    return Ok(PlayedScenario(scenario, faults, told(run.events), golden, locks))
+    return Ok(PlayedScenario(scenario, faults, event_lines(run.events), golden, locks))

@@ -115,13 +115,13 @@ def _findings(expected: Expectations, run: TeamRun) -> Iterator[Fault]:
     found = [finding.code for finding in run.findings]
     if expected.findings is not None:
         if list(expected.findings) != found:
-            told = [f"{each.code} in {each.path}: {each.message}" for each in run.findings]
-            yield _differs("/expect/findings", "the findings", expected.findings, told)
+            shown = [f"{each.code} in {each.path}: {each.message}" for each in run.findings]
+            yield _differs("/expect/findings", "the findings", expected.findings, shown)
         return
     for finding in run.findings:
         if finding.severity is Severity.ERROR:
             place = f"{finding.path}{finding.pointer and ' at '}{finding.pointer}"
-            yield Fault(f"{finding.code} in {place}: {run.normal.text(finding.message)}", "/team")
+            yield Fault(f"{finding.code} in {place}: {run.normalizer.text(finding.message)}", "/team")
 
 
 def _locks(scenario: TeamScenario, run: TeamRun) -> Iterator[Fault]:

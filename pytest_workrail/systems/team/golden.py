@@ -23,7 +23,7 @@ _ABSOLUTE = re.compile(r"(?:/|[A-Za-z]:[\\/]|~/)\S.*", re.DOTALL)
 _POINTERS = ("pointer", "path")
 
 
-class Normal:
+class Normalizer:
     """Values with whatever differs from run to run replaced."""
 
     def __init__(self, root: Path, session: str) -> None:
@@ -43,26 +43,26 @@ class Normal:
         return "«ABS»" if name not in _POINTERS and _ABSOLUTE.fullmatch(text) else text
 
 
-def artifacts(store: Store, normal: Normal) -> dict[str, Any]:
+def artifacts(store: Store, normalizer: Normalizer) -> dict[str, Any]:
     """The files of the session by what they say; Markdown by its headings and a digest."""
-    return {normal.text(file): _artifact(file, store.read(file) or b"", normal) for file in store.files()}
+    return {normalizer.text(file): _artifact(file, store.read(file) or b"", normalizer) for file in store.files()}
 
 
-def _artifact(file: str, data: bytes, normal: Normal) -> Any:
+def _artifact(file: str, data: bytes, normalizer: Normalizer) -> Any:
     text = data.decode("utf-8", "replace")
     if file.endswith((".json", ".yaml")):
         document: Any = read_json(data) if file.endswith(".json") else read_yaml(data)
-        return normal.value(document.value) if document.readable else _digest(text, normal)
+        return normalizer.value(document.value) if document.readable else _digest(text, normalizer)
     if file.endswith(".jsonl"):
-        return [normal.value(line.value) for line in read_jsonl(data).lines]
+        return [normalizer.value(line.value) for line in read_jsonl(data).lines]
     if file.endswith(".md"):
-        headings = [normal.text(heading.title) for heading in read_markdown(data).headings]
-        return {**_digest(text, normal), "headings": headings}
-    return _digest(text, normal)
+        headings = [normalizer.text(heading.title) for heading in read_markdown(data).headings]
+        return {**_digest(text, normalizer), "headings": headings}
+    return _digest(text, normalizer)
 
 
-def _digest(text: str, normal: Normal) -> dict[str, str]:
-    lines = [line.rstrip() for line in normal.text(text.replace("\r\n", "\n").replace("\r", "\n")).split("\n")]
+def _digest(text: str, normalizer: Normalizer) -> dict[str, str]:
+    lines = [line.rstrip() for line in normalizer.text(text.replace("\r\n", "\n").replace("\r", "\n")).split("\n")]
     return {"sha256": hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()}
 
 

@@ -13,9 +13,9 @@ from typing import Any
 from pytest_workrail.scenarios.clock import SimulatedClock
 from pytest_workrail.systems.team.blockers import Blocker, Halt, TeamBlocker, about_artifact, about_state, blocked
 from pytest_workrail.systems.team.event_log import EventLog
-from pytest_workrail.systems.team.linting import Judge
+from pytest_workrail.systems.team.linting import SessionLinter
 from pytest_workrail.systems.team.minimal_outputs import status as first_status
-from pytest_workrail.systems.team.simulated_agents import Cast, User
+from pytest_workrail.systems.team.simulated_agents import SimulatedAgents, SimulatedUser
 from pytest_workrail.systems.team.store import FailingWrite, Store
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Finding
@@ -66,10 +66,10 @@ class Stage:
         self.store = Store(root, session, clock, faults)
         self.clock = clock
         self.trace = EventLog(clock, S.INTAKE_LEAN if mode is Mode.LEAN else S.INTAKE)
-        self.judge = Judge(self.store)
-        self.judge.mode = mode
-        self.cast = Cast(self.store, team.replies or {}, team.defaults or Defaults.MINIMAL_OK)
-        self.user = User(team.user or {})
+        self.linter = SessionLinter(self.store)
+        self.linter.mode = mode
+        self.agents = SimulatedAgents(self.store, team.replies or {}, team.defaults or Defaults.MINIMAL_OK)
+        self.user = SimulatedUser(team.user or {})
         self.memory = Memory()
         self.findings: list[Finding] = []  # about what the agents were given and gave back
         self.blockers: list[Blocker] = []
@@ -78,11 +78,11 @@ class Stage:
 
     @property
     def mode(self) -> Mode:
-        return self.judge.mode
+        return self.linter.mode
 
     @mode.setter
     def mode(self, mode: Mode) -> None:
-        self.judge.mode = mode
+        self.linter.mode = mode
 
     @property
     def state(self) -> WorkflowState:

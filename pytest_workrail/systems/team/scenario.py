@@ -22,4 +22,4 @@ def play(scenario: ScenarioDocument) -> Ok[PlayedScenario] | Err[ScenarioFailure
     faults = tuple(Fault(problem.message, problem.pointer) for problem in played.problems) or unmet(model, played)
     golden = played.golden_bytes if scenario.wants_golden and not faults else None
     locks = tuple(lock for lock, is_shown in played.locks.items() if is_shown)
-    return Ok(PlayedScenario(scenario, faults, played.told(), golden, locks))
+    return Ok(PlayedScenario(scenario, faults, played.event_lines(), golden, locks))
