@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from benchmarks.measure import Figure, best
 from pytest_workrail.engine.core.interpreter import Interpreter
 from pytest_workrail.engine.protocol.engine import Engine
-from pytest_workrail.engine.protocol.memory_library import MemoryShelf
+from pytest_workrail.engine.protocol.memory_library import MemoryLibrary
 from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.home import in_memory
 from workrail_lint import compile_workflow
@@ -88,9 +88,9 @@ def _least_costs() -> _Session:
 
 
 def _session(steps: int) -> _Session:
-    shelf = MemoryShelf()
-    shelf.put_ir(_IR)
-    engine = Engine(in_memory(FixedClock(), SeededEntropy("bench")), shelf)
+    library = MemoryLibrary()
+    library.put_ir(_IR)
+    engine = Engine(in_memory(FixedClock(), SeededEntropy("bench")), library)
     answer = engine.start_workflow({"workflowId": "linear", "workspacePath": "/work", "goal": "measure"})
     costs: list[float] = []
     gc.collect()

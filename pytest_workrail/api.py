@@ -15,6 +15,7 @@ from pytest_workrail.agents.agent import Agent
 from pytest_workrail.agents.lossy import Fault
 from pytest_workrail.engine.core.vocabulary import Autonomy
 from pytest_workrail.golden.comparison import Comparison, both_profiles
+from pytest_workrail.golden.keys import SCENARIO_ENDING
 from pytest_workrail.run.bench import Declared
 from pytest_workrail.run.result import Run
 from pytest_workrail.run.start import (
@@ -58,9 +59,6 @@ __all__ = [
 ]
 
 
-SCENARIO_ENDING = ".scenario.json"
-
-
 def compare(
     workflow: Source, agent: Agent | Script | None = None, mode: Autonomy = "guided", **options: Unpack[Options]
 ) -> Comparison:
@@ -76,10 +74,11 @@ def compare(
 
 
 def _compared_scenario(path: Path) -> Comparison:
-    from pytest_workrail.scenarios.loading import load_scenario
-    from pytest_workrail.scenarios.runner import play_both
+    from pytest_workrail.scenarios.loading import open_scenario
+    from pytest_workrail.scenarios.workflow_driver import load, run_both
 
-    loaded = load_scenario(path, path.as_posix())
+    opened = open_scenario(path, path.as_posix())
+    loaded = opened if isinstance(opened, Err) else load(opened.value)
     if isinstance(loaded, Err):
         raise loaded.error
-    return play_both(loaded.value)
+    return run_both(loaded.value)

@@ -31,7 +31,7 @@ class Submit:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Rehydrate:
     """Rehydrate the node the run stands at, as an agent does that lost its memory."""
 
 
@@ -104,5 +104,5 @@ class Problem:
 
 
 Action: TypeAlias = (
-    Submit | Look | Rewind | Checkpoint | Resend | Restart | Call | Prefer | Provide | Rebind | Stop | Problem
+    Submit | Rehydrate | Rewind | Checkpoint | Resend | Restart | Call | Prefer | Provide | Rebind | Stop | Problem
 )

@@ -26,7 +26,7 @@ Refusal: TypeAlias = Literal["blocked", "terminal", "gated", "error"]
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
+class StartView:
     """A run that is about to start. `context` is what it would start with."""
 
     program: Program
@@ -34,14 +34,14 @@ class Opening:
     preferences: Preferences
     context: Mapping[str, Any]
 
-    def foresee(self, added: Mapping[str, Json]) -> Ok[Selection] | Err[InterpreterError]:
+    def predict(self, added: Mapping[str, Json]) -> Ok[Selection] | Err[InterpreterError]:
         """The first step, if the run started with this added to its context and stopped at whatever is wrong."""
         interpreter = self.program.interpreter
         return interpreter.next(interpreter.start(), merged(self.context, added), never_stop=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class StepView:
     """A pending step. `visit` counts arrivals at this step id, `attempt` what was handed in since the last one.
 
     `earlier` are the artifacts of steps before this one in the same loop iteration, where they decide about it.
@@ -81,10 +81,10 @@ class Moment:
     def reasons(self, answer: Submit) -> tuple[Reason, ...]:
         """What the step itself would have against an answer."""
         submission = Submission(answer.notes, answer.artifacts)
-        judge = self.program.judge
-        return judge.judge(self.step, self.instance.loop_path, submission, self.merged(answer.context)).reasons()
+        validator = self.program.validator
+        return validator.check(self.step, self.instance.loop_path, submission, self.merged(answer.context)).reasons()
 
-    def foresee(self, answer: Submit, never_stop: bool = False) -> Ok[Selection] | Err[InterpreterError]:
+    def predict(self, answer: Submit, never_stop: bool = False) -> Ok[Selection] | Err[InterpreterError]:
         """What would come next if the answer were accepted, in a run that stops at whatever is wrong, or does not."""
         interpreter = self.program.interpreter
         done = interpreter.complete(self.state, self.instance)
@@ -97,15 +97,15 @@ class Moment:
 class Agent(ABC):
     """The base of all agents. One object may play several runs, one after the other: `begin` starts it anew."""
 
-    def begin(self, opening: Opening) -> dict[str, Json]:
+    def begin(self, start: StartView) -> dict[str, Json]:
         """What to add to the context that the run starts with."""
         return {}
 
     @abstractmethod
-    def act(self, moment: Moment) -> Action:
+    def act(self, view: StepView) -> Action:
         """What to do about the pending step."""
 
-    def hear(self, answer: Exchange) -> None:  # noqa: B027 - most agents need not listen
+    def receive(self, answer: Exchange) -> None:  # noqa: B027 - most agents need not listen
         """What came of the last action, for those that made a call."""
 
     def place(self) -> str:

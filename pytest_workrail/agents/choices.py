@@ -26,6 +26,6 @@ def member_of(kind: type[_Member], what: str, name: str) -> _Member:
     return kind(one_of(what, name, [member.value for member in kind]))
 
 
-def no_step(step_id: str, known: Collection[str]) -> str:
+def unknown_step_message(step_id: str, known: Collection[str]) -> str:
     """What is said about a step that a workflow does not have."""
     return f"The workflow has no step '{step_id}'{hint(step_id, known, 'steps')}"

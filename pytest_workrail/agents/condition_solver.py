@@ -17,7 +17,7 @@ _MAX_TRIES = 20_000
 _OTHER = "other"
 
 
-def settle(
+def solve(
     condition: object, wanted: bool, context: Mapping[str, Any], shadowed: Mapping[str, Any], kept: Collection[str] = ()
 ) -> dict[str, Json] | None:
     """A change to the context after which the condition comes out as wanted; None when none was found.
@@ -25,10 +25,10 @@ def settle(
     `shadowed` are values that lie on top of the context whatever is set in it, such as a loop's own variables;
     `kept` are variables that must stay as they are. A change to null removes a variable.
     """
-    return settle_all([(condition, wanted)], context, shadowed, kept)
+    return solve_all([(condition, wanted)], context, shadowed, kept)
 
 
-def settle_all(
+def solve_all(
     wishes: Sequence[tuple[object, bool]],
     context: Mapping[str, Any],
     shadowed: Mapping[str, Any],
@@ -37,7 +37,7 @@ def settle_all(
     """A change to the context after which every one of these conditions comes out as wanted."""
     candidates = {
         name: _acceptable(name, values)
-        for name, values in telling_values([condition for condition, _ in wishes]).items()
+        for name, values in distinguishing_values([condition for condition, _ in wishes]).items()
         if name and name not in shadowed and name not in kept
     }
     changes = (
@@ -64,12 +64,12 @@ def _acceptable(name: str, values: list[Json]) -> list[Json]:
 
 def is_settleable(wishes: Sequence[tuple[object, bool]], shadowed: Mapping[str, Any]) -> bool:
     """Whether conditions can come out as wanted in some context. Where there are too many to try, they well may."""
-    values = telling_values([condition for condition, _ in wishes])
+    values = distinguishing_values([condition for condition, _ in wishes])
     ways = math.prod(1 + len(values[name]) for name in values if name not in shadowed)
-    return ways > _MAX_TRIES or settle_all(wishes, {}, shadowed) is not None
+    return ways > _MAX_TRIES or solve_all(wishes, {}, shadowed) is not None
 
 
-def telling_values(condition: object) -> dict[str, list[Json]]:
+def distinguishing_values(condition: object) -> dict[str, list[Json]]:
     """The variables of conditions, each with values that make a difference to it."""
     found: dict[str, list[Json]] = {}
     stack = [condition]
@@ -79,13 +79,13 @@ def telling_values(condition: object) -> dict[str, list[Json]]:
             stack.extend(reversed(node))
         elif isinstance(node, dict) and "var" in node:
             values = found.setdefault(js.text(node["var"]), [])
-            values.extend(value for value in _telling(node) if not any(_same(value, known) for known in values))
+            values.extend(value for value in _distinguishing(node) if not any(_same(value, known) for known in values))
         elif isinstance(node, dict):
             stack.extend(node.get(name) for name in ("not", "or", "and"))
     return found
 
 
-def _telling(comparison: dict[str, Any]) -> Iterator[Json]:
+def _distinguishing(comparison: dict[str, Any]) -> Iterator[Json]:
     """Values on both sides of one comparison, the plainest first; null takes the variable away."""
     for operator, operand in comparison.items():
         match operator:

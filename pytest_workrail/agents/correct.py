@@ -1,6 +1,6 @@
 """The right answer to a step: the smallest one that it accepts and that lets the run come to an end.
 
-Made from the IR alone. Everything is checked with the engine's own judge before it is handed in, and the
+Made from the IR alone. Everything is checked with the engine's own validator before it is handed in, and the
 interpreter is asked what would come next, so that the variables a loop needs are there in time.
 """
 
@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_workrail.agents.actions import Submit
-from pytest_workrail.agents.agent import Moment
-from pytest_workrail.agents.condition_solver import settle
+from pytest_workrail.agents.agent import StepView
+from pytest_workrail.agents.condition_solver import solve
 from pytest_workrail.agents.notes import fitting_notes
 from pytest_workrail.agents.schema_values import smallest
 from pytest_workrail.engine.core.capabilities import probe_capability
@@ -44,55 +44,55 @@ from workrail_lint.systems.workrail.catalog.contracts import validate_artifact
 MAX_ROUNDS = 50
 
 
-def right_answer(moment: Moment) -> Submit:
-    """The smallest answer to the pending step that its judge accepts."""
-    answer = with_foresight(moment, Submit(notes_of(moment), artifacts_of(moment)))
+def correct_answer(view: StepView) -> Submit:
+    """The smallest answer to the pending step that the engine accepts."""
+    answer = with_next_step_needs(view, Submit(notes_of(view), artifacts_of(view)))
     # What was set for a loop can decide which of the criteria apply.
-    return replace(answer, notes=notes_of(moment, answer.context)) if answer.context else answer
+    return replace(answer, notes=notes_of(view, answer.context)) if answer.context else answer
 
 
-def notes_of(moment: Moment, context: Mapping[str, Json] | None = None) -> str | None:
+def notes_of(view: StepView, context: Mapping[str, Json] | None = None) -> str | None:
     """Notes where they are asked for, and none elsewhere. `context` is what is handed in with them."""
-    step = moment.step
+    step = view.step
     output: dict[str, Any] = step.get("output", {})
-    plain = f"Done: {moment.step_id}."
+    plain = f"Done: {view.step_id}."
     if "contract" in output:
         return None
     if "criteria" not in output:
         return plain if requires_notes(step) else None
-    fitting = fitting_notes(output["criteria"], moment.merged(context), plain)
+    fitting = fitting_notes(output["criteria"], view.merged(context), plain)
     if fitting is not None or "assessments" not in output:
         return fitting or plain
     # Beside assessments the criteria decide nothing; only notes that are missing would.
     return plain if requires_notes(step) else None
 
 
-def artifacts_of(moment: Moment) -> tuple[Json, ...]:
+def artifacts_of(view: StepView) -> tuple[Json, ...]:
     """What the step must hand in besides notes: one artifact for its contract, or one for each assessment."""
-    output: dict[str, Any] = moment.step.get("output", {})
+    output: dict[str, Any] = view.step.get("output", {})
     if "contract" in output:
         if not output["contract"]["required"]:
             return ()
-        artifact = contract_artifact(moment, output["contract"]["ref"])
+        artifact = contract_artifact(view, output["contract"]["ref"])
         return () if artifact is None else (artifact,)
     if "assessments" in output:
-        return tuple(assessment_artifacts(moment))
+        return tuple(assessment_artifacts(view))
     return ()
 
 
-def contract_artifact(moment: Moment, ref: str) -> dict[str, Json] | None:
+def contract_artifact(view: StepView, ref: str) -> dict[str, Json] | None:
     """The smallest artifact that meets a contract at this step; None when the IR has no such pack."""
-    pack = moment.program.index.packs.get(ref)
+    pack = view.program.index.packs.get(ref)
     if pack is None:
         return None
     # Two contracts are about more than their form: a loop has to end, and a capability to be there.
-    telling: dict[str, Json] | None = None
-    if ref == LOOP_CONTROL and moment.loop is not None:
-        telling = loop_decision(moment.profile, moment.loop, "stop")
+    specific: dict[str, Json] | None = None
+    if ref == LOOP_CONTROL and view.loop is not None:
+        specific = loop_decision(view.profile, view.loop, "stop")
     elif ref == CAPABILITY_OBSERVATION:
-        capability = probe_capability(moment.step)
-        telling = observation(capability or "web_browsing", "available", _proof(capability))
-    return telling if telling is not None and not pack.issues(telling) else smallest_artifact(pack)
+        capability = probe_capability(view.step)
+        specific = observation(capability or "web_browsing", "available", _proof(capability))
+    return specific if specific is not None and not pack.issues(specific) else smallest_artifact(pack)
 
 
 def smallest_artifact(pack: ContractPack) -> dict[str, Json] | None:
@@ -130,13 +130,13 @@ def _proof(probed: str | None) -> dict[str, Json]:
     return {"kind": "attempted_use" if probed is None else "probe_step", "result": "success"}
 
 
-def assessment_artifacts(moment: Moment, choose: Mapping[str, str] | None = None) -> Iterator[dict[str, Json]]:
+def assessment_artifacts(view: StepView, choose: Mapping[str, str] | None = None) -> Iterator[dict[str, Json]]:
     """An artifact for each assessment of the step, at levels that set nothing off.
 
     `choose` gives levels by dimension, to be taken as they are.
     """
-    asked = moment.step["output"]["assessments"]
-    declared = {assessment["id"]: assessment for assessment in moment.program.ir["assessments"]}
+    asked = view.step["output"]["assessments"]
+    declared = {assessment["id"]: assessment for assessment in view.program.ir["assessments"]}
     for ref in asked["refs"]:
         alarms = {
             consequence["when"]["anyEqualsLevel"]
@@ -146,7 +146,7 @@ def assessment_artifacts(moment: Moment, choose: Mapping[str, str] | None = None
         required = [each for each in declared[ref]["dimensions"] if each.get("required", True)]
         # An assessment without any dimension is no valid one, so one that may be left out is answered then.
         levels: dict[str, Json] = {
-            each["id"]: (choose or {}).get(each["id"]) or _calm_level(each["levels"], alarms)
+            each["id"]: (choose or {}).get(each["id"]) or _harmless_level(each["levels"], alarms)
             for each in required or declared[ref]["dimensions"][:1]
         }
         yield {
@@ -156,55 +156,55 @@ def assessment_artifacts(moment: Moment, choose: Mapping[str, str] | None = None
         }
 
 
-def _calm_level(levels: list[str], alarms: set[str]) -> str:
+def _harmless_level(levels: list[str], alarms: set[str]) -> str:
     return next((level for level in levels if level not in alarms), levels[0])
 
 
 # --------------------------------------------------------------------------------------------------- what comes next
 
 
-def with_foresight(moment: Moment, answer: Submit) -> Submit:
+def with_next_step_needs(view: StepView, answer: Submit) -> Submit:
     """The answer, with what the next selection needs: variables of loops, and decisions that end them."""
     for _ in range(MAX_ROUNDS):
-        mended = _mended(moment, answer)
+        mended = _improved(view, answer)
         if mended is None:
             return answer
         answer = mended
     return answer
 
 
-def _mended(moment: Moment, answer: Submit) -> Submit | None:
+def _improved(view: StepView, answer: Submit) -> Submit | None:
     """A better answer, or None when this one will do or nothing helps."""
-    match moment.foresee(answer):
+    match view.predict(answer):
         case Err(error):
-            mended = _after_error(moment, answer, error)
-            if mended is not None or not moment.preferences.never_stops:
+            mended = _after_error(view, answer, error)
+            if mended is not None or not view.preferences.never_stops:
                 return mended
             # Such a run goes past what can't be helped, and may lack something behind it.
-            passed = moment.foresee(answer, never_stop=True)
-            return _after_error(moment, answer, passed.error) if isinstance(passed, Err) else None
-        case Ok(selection) if moment.loop is not None and _goes_round(moment, selection):
-            return _ended(moment, answer, moment.loop, moment.instance.loop_path[-1].iteration + 1)
+            passed = view.predict(answer, never_stop=True)
+            return _after_error(view, answer, passed.error) if isinstance(passed, Err) else None
+        case Ok(selection) if view.loop is not None and _repeats_loop(view, selection):
+            return _ended(view, answer, view.loop, view.instance.loop_path[-1].iteration + 1)
         case _:
             return None
 
 
-def _goes_round(moment: Moment, selection: Selection) -> bool:
+def _repeats_loop(view: StepView, selection: Selection) -> bool:
     """Whether the loop the step stands in would start another iteration."""
-    if selection.step is None or not moment.instance.loop_path or not selection.step.loop_path:
+    if selection.step is None or not view.instance.loop_path or not selection.step.loop_path:
         return False
-    here, there = moment.instance.loop_path[-1], selection.step.loop_path[-1]
+    here, there = view.instance.loop_path[-1], selection.step.loop_path[-1]
     return here.loop_id == there.loop_id and there.iteration > here.iteration
 
 
-def _after_error(moment: Moment, answer: Submit, error: InterpreterError) -> Submit | None:
+def _after_error(view: StepView, answer: Submit, error: InterpreterError) -> Submit | None:
     match error:
         case MissingContext(loop_id=loop_id):
-            return _changed(answer, needed_variables(moment.program.index, loop_id))
+            return _changed(answer, needed_variables(view.program.index, loop_id))
         case MaxIterationsExceeded(loop_id=loop_id, iteration=iteration):
-            return _ended(moment, answer, moment.program.index.loops[loop_id], iteration)
+            return _ended(view, answer, view.program.index.loops[loop_id], iteration)
         case MissingLoopControl(loop_id=loop_id) | InvalidLoopControl(loop_id=loop_id):
-            return _stopped(moment, answer, moment.program.index.loops[loop_id])
+            return _stopped(view, answer, view.program.index.loops[loop_id])
         case _:
             return None
 
@@ -216,17 +216,17 @@ def _changed(answer: Submit, change: Mapping[str, Json] | None) -> Submit | None
     return None if mended == answer else mended
 
 
-def _ended(moment: Moment, answer: Submit, loop: dict[str, Any], iteration: int) -> Submit | None:
+def _ended(view: StepView, answer: Submit, loop: dict[str, Any], iteration: int) -> Submit | None:
     """The answer with whatever keeps a loop from starting an iteration; a fixed count can't be helped."""
     source = loop["loop"]["source"]
-    context = moment.merged(answer.context)
+    context = view.merged(answer.context)
     match source["kind"]:
         case "artifact":
-            return _stopped(moment, answer, loop)
+            return _stopped(view, answer, loop)
         case "condition":
             wanted = loop["loop"]["kind"] == "until"
             variables = loop_variables(loop, iteration, context)
-            return _changed(answer, settle(source["condition"], wanted, context, variables))
+            return _changed(answer, solve(source["condition"], wanted, context, variables))
         case "count" if "variable" in source and iteration >= loop["loop"]["maxIterations"]:
             return _changed(answer, {source["variable"]: iteration})
         case "items" if iteration >= loop["loop"]["maxIterations"]:
@@ -235,9 +235,9 @@ def _ended(moment: Moment, answer: Submit, loop: dict[str, Any], iteration: int)
             return None
 
 
-def _stopped(moment: Moment, answer: Submit, loop: dict[str, Any]) -> Submit | None:
+def _stopped(view: StepView, answer: Submit, loop: dict[str, Any]) -> Submit | None:
     """The answer with a decision to stop; None when it has one."""
-    decision = loop_decision(moment.profile, loop, "stop")
+    decision = loop_decision(view.profile, loop, "stop")
     return None if decision in answer.artifacts else replace(answer, artifacts=(*answer.artifacts, decision))
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from pytest_workrail.agents.agent import Opening
-from pytest_workrail.agents.condition_solver import settle_all
+from pytest_workrail.agents.agent import StartView
+from pytest_workrail.agents.condition_solver import solve_all
 from pytest_workrail.agents.correct import MAX_ROUNDS, needed_variables
 from pytest_workrail.engine.core.errors import LoopReportError, MissingContext
 from pytest_workrail.engine.core.loops import loop_variables
@@ -15,26 +15,26 @@ from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
 
-def opening_context(opening: Opening) -> dict[str, Json]:
+def start_context(start: StartView) -> dict[str, Json]:
     """What has to be added to the context so that the run can start at all."""
     added: dict[str, Json] = {}
     for _ in range(MAX_ROUNDS):
-        match opening.foresee(added):
+        match start.predict(added):
             case Err(MissingContext(loop_id=loop_id)):
-                added |= needed_variables(opening.program.index, loop_id)
+                added |= needed_variables(start.program.index, loop_id)
                 continue
             case Err(error) if not isinstance(error, LoopReportError):
                 return added
             case Ok(selection) if not selection.is_complete:
                 return added
-        change = _reaching_some_step(opening, added)
+        change = _context_for_any_step(start, added)
         if not change:
             return added
         added |= change
     return added
 
 
-class _Way(NamedTuple):
+class _Route(NamedTuple):
     """Conditions that have to come out in a certain way, and what to set besides."""
 
     wishes: list[tuple[object, bool]]
@@ -42,61 +42,61 @@ class _Way(NamedTuple):
     shadowed: dict[str, Json]
 
 
-def _reaching_some_step(opening: Opening, added: dict[str, Json]) -> dict[str, Json] | None:
+def _context_for_any_step(start: StartView, added: dict[str, Json]) -> dict[str, Json] | None:
     """Where no step can run: what makes the first of them run whose conditions can be met."""
-    for way in _ways(opening, added):
-        context = merged(opening.context, {**added, **way.variables})
-        change = settle_all(way.wishes, context, way.shadowed, kept=("goal",))
+    for way in _routes(start, added):
+        context = merged(start.context, {**added, **way.variables})
+        change = solve_all(way.wishes, context, way.shadowed, kept=("goal",))
         if change is not None:
             change = {**way.variables, **change}
-            if change and _starts(opening, {**added, **change}):
+            if change and _starts(start, {**added, **change}):
                 return change
     return None
 
 
-def _ways(opening: Opening, added: dict[str, Json]) -> Iterator[_Way]:
+def _routes(start: StartView, added: dict[str, Json]) -> Iterator[_Route]:
     """To each step of the top level and into each loop; then the same, past the loops before it."""
-    context = merged(opening.context, added)
+    context = merged(start.context, added)
     for passes in (False, True):
         past: list[tuple[object, bool]] = []
-        for step in opening.program.ir["steps"]:
+        for step in start.program.ir["steps"]:
             wishes = [*past, (step.get("runCondition"), True)]
             if step["type"] != "loop":
-                yield _Way(wishes, {}, {})
+                yield _Route(wishes, {}, {})
                 continue
-            yield from _into(step, wishes, opening, context)
+            yield from _routes_into(step, wishes, start, context)
             if passes:
-                past += _past(step)
+                past += _skip_conditions(step)
 
 
-def _into(
-    loop: dict[str, Any], wishes: list[tuple[object, bool]], opening: Opening, context: dict[str, Any]
-) -> Iterator[_Way]:
+def _routes_into(
+    loop: dict[str, Any], wishes: list[tuple[object, bool]], start: StartView, context: dict[str, Any]
+) -> Iterator[_Route]:
     source = loop["loop"]["source"]
     variables: dict[str, Json] = {}
     if source["kind"] == "condition":
-        wishes = [*wishes, _goes_on(loop, True)]
+        wishes = [*wishes, _continue_condition(loop, True)]
     elif "variable" in source:
-        variables = needed_variables(opening.program.index, loop["id"])
+        variables = needed_variables(start.program.index, loop["id"])
     shadowed = loop_variables(loop, 0, {**context, **variables})
     for step in loop["body"]:
-        yield _Way([*wishes, (step.get("runCondition"), True)], variables, shadowed)
+        yield _Route([*wishes, (step.get("runCondition"), True)], variables, shadowed)
 
 
-def _past(loop: dict[str, Any]) -> list[tuple[object, bool]]:
+def _skip_conditions(loop: dict[str, Any]) -> list[tuple[object, bool]]:
     """What keeps a loop from being entered."""
     if "runCondition" in loop:
         return [(loop["runCondition"], False)]
-    return [_goes_on(loop, False)] if loop["loop"]["source"]["kind"] == "condition" else []
+    return [_continue_condition(loop, False)] if loop["loop"]["source"]["kind"] == "condition" else []
 
 
-def _goes_on(loop: dict[str, Any], wanted: bool) -> tuple[object, bool]:
+def _continue_condition(loop: dict[str, Any], wanted: bool) -> tuple[object, bool]:
     """How the condition of a loop has to come out so that it starts an iteration, or does not."""
     return loop["loop"]["source"]["condition"], wanted is (loop["loop"]["kind"] != "until")
 
 
-def _starts(opening: Opening, added: dict[str, Json]) -> bool:
-    match opening.foresee(added):
+def _starts(start: StartView, added: dict[str, Json]) -> bool:
+    match start.predict(added):
         case Ok(selection):
             return not selection.is_complete
         case Err(error):

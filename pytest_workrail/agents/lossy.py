@@ -9,8 +9,8 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pytest_workrail.agents.actions import Action, Call, Look, Problem, Resend, Restart, Submit
-from pytest_workrail.agents.agent import Agent, Moment, Opening
+from pytest_workrail.agents.actions import Action, Call, Problem, Rehydrate, Resend, Restart, Submit
+from pytest_workrail.agents.agent import Agent, StartView, StepView
 from pytest_workrail.agents.seeded import fraction
 from pytest_workrail.agents.transcript import Exchange
 from workrail_lint.base.js import Json
@@ -28,7 +28,7 @@ class Fault:
 
 
 _BEFORE: dict[FaultKind, Action] = {
-    FaultKind.LOSE_MEMORY: Look(),
+    FaultKind.LOSE_MEMORY: Rehydrate(),
     FaultKind.GARBLE_TOKEN: Call("continue_workflow", {"continueToken": "$garbled", "intent": "advance"}),
     FaultKind.STALE_TOKEN: Call("continue_workflow", {"continueToken": "$previous", "intent": "advance"}),
     FaultKind.WRONG_TOKEN: Call("continue_workflow", {"continueToken": "$checkpoint", "intent": "advance"}),
@@ -48,34 +48,34 @@ class Lossy(Agent):
         self._has_advanced = False
         self._is_inner = False
 
-    def begin(self, opening: Opening) -> dict[str, Json]:
+    def begin(self, start: StartView) -> dict[str, Json]:
         self._happened.clear()
         self._waiting.clear()
         self._has_advanced = self._is_inner = False
-        return self._inner.begin(opening)
+        return self._inner.begin(start)
 
-    def act(self, moment: Moment) -> Action:
+    def act(self, view: StepView) -> Action:
         if not self._waiting:
-            self._waiting.extend(_BEFORE[kind] for kind in self._now(moment) if kind in _BEFORE)
+            self._waiting.extend(_BEFORE[kind] for kind in self._now(view) if kind in _BEFORE)
         if self._waiting:
             self._is_inner = False
             return self._waiting.popleft()
-        action = self._inner.act(moment)
+        action = self._inner.act(view)
         self._is_inner = True
         if isinstance(action, Submit):
             self._has_advanced = True
-            if FaultKind.LOSE_ANSWER in self._now(moment, after=True):
+            if FaultKind.LOSE_ANSWER in self._now(view, after=True):
                 self._waiting.append(Resend())
         return action
 
-    def _now(self, moment: Moment, *, after: bool = False) -> list[FaultKind]:
+    def _now(self, view: StepView, *, after: bool = False) -> list[FaultKind]:
         """The faults that happen here, now that they are asked for."""
         kinds: list[FaultKind] = []
         for number, fault in enumerate(self._faults):
-            key = (number, moment.step_id, moment.visit)
+            key = (number, view.step_id, view.visit)
             is_meant = (
-                fault.step_id in (None, moment.step_id)
-                and fault.visit in (None, moment.visit)
+                fault.step_id in (None, view.step_id)
+                and fault.visit in (None, view.visit)
                 and (fault.kind is FaultKind.LOSE_ANSWER) is after
                 and (fault.kind is not FaultKind.STALE_TOKEN or self._has_advanced)
             )
@@ -84,10 +84,10 @@ class Lossy(Agent):
                 kinds.append(fault.kind)
         return kinds
 
-    def hear(self, answer: Exchange) -> None:
+    def receive(self, answer: Exchange) -> None:
         if self._is_inner:
             self._is_inner = False
-            self._inner.hear(answer)
+            self._inner.receive(answer)
 
     def place(self) -> str:
         return self._inner.place()

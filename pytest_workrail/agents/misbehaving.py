@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from pytest_workrail.agents.actions import Action, Problem, Rewind, Stop
-from pytest_workrail.agents.agent import Agent, Moment, Opening
+from pytest_workrail.agents.agent import Agent, StartView, StepView
 from pytest_workrail.agents.auto import Auto
 from pytest_workrail.agents.behaviours import behave, possible
-from pytest_workrail.agents.choices import no_step
-from pytest_workrail.agents.correct import right_answer
-from pytest_workrail.agents.initial_context import opening_context
+from pytest_workrail.agents.choices import unknown_step_message
+from pytest_workrail.agents.correct import correct_answer
+from pytest_workrail.agents.initial_context import start_context
 from pytest_workrail.agents.seeded import fraction
 from pytest_workrail.engine.core.state import StepInstance
 from workrail_lint.base.js import Json
@@ -30,21 +30,21 @@ class Stubborn(Agent):
         self._auto = Auto()
         self._fault: Problem | None = None
 
-    def begin(self, opening: Opening) -> dict[str, Json]:
-        known = opening.program.index.step_ids
+    def begin(self, start: StartView) -> dict[str, Json]:
+        known = start.program.index.step_ids
         unknown = [step_id for step_id in self._steps or () if step_id not in known]
-        self._fault = Problem(no_step(unknown[0], known)) if unknown else None
-        return self._auto.begin(opening)
+        self._fault = Problem(unknown_step_message(unknown[0], known)) if unknown else None
+        return self._auto.begin(start)
 
-    def act(self, moment: Moment) -> Action:
+    def act(self, view: StepView) -> Action:
         if self._fault is not None:
             return self._fault
-        if self._steps is None or moment.step_id in self._steps:
-            answer = behave(self._behaviour, moment)
+        if self._steps is None or view.step_id in self._steps:
+            answer = behave(self._behaviour, view)
             if isinstance(answer, Ok):
-                is_over = moment.refusal in ("terminal", "gated", "error")
+                is_over = view.refusal in ("terminal", "gated", "error")
                 return Stop("The engine takes no further attempt.") if is_over else answer.value
-        return self._auto.act(moment)
+        return self._auto.act(view)
 
 
 class Erratic(Agent):
@@ -59,21 +59,21 @@ class Erratic(Agent):
         self._patience = patience
         self._done_right: set[StepInstance] = set()
 
-    def begin(self, opening: Opening) -> dict[str, Json]:
+    def begin(self, start: StartView) -> dict[str, Json]:
         self._done_right = set()
-        return opening_context(opening)
+        return start_context(start)
 
-    def act(self, moment: Moment) -> Action:
-        if moment.refusal == "gated":
+    def act(self, view: StepView) -> Action:
+        if view.refusal == "gated":
             return Stop("A gate is opened by somebody else.")
-        if moment.refusal is not None and moment.instance in self._done_right:
+        if view.refusal is not None and view.instance in self._done_right:
             return Stop("The right answer was refused.")
-        if moment.refusal == "terminal":
+        if view.refusal == "terminal":
             return Rewind()
-        if moment.attempt > self._patience or moment.refusal == "error":
-            self._done_right.add(moment.instance)
-            return right_answer(moment)
-        choices = possible(moment)
-        at = fraction(self._seed, moment.step_id, moment.visit, moment.attempt)
-        answer = behave(choices[int(at * len(choices))], moment)
-        return answer.value if isinstance(answer, Ok) else right_answer(moment)
+        if view.attempt > self._patience or view.refusal == "error":
+            self._done_right.add(view.instance)
+            return correct_answer(view)
+        choices = possible(view)
+        at = fraction(self._seed, view.step_id, view.visit, view.attempt)
+        answer = behave(choices[int(at * len(choices))], view)
+        return answer.value if isinstance(answer, Ok) else correct_answer(view)

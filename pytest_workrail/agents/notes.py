@@ -55,13 +55,13 @@ def failing_notes(criteria: object, context: Context) -> str | None:
 
 
 def _accepted(criteria: object, text: str, context: Context) -> bool:
-    verdict = evaluate_criteria(criteria, text, context, _SECONDS)
-    return not js.is_blank(text) and isinstance(verdict, Ok) and verdict.value.valid
+    validation = evaluate_criteria(criteria, text, context, _SECONDS)
+    return not js.is_blank(text) and isinstance(validation, Ok) and validation.value.valid
 
 
 def _refused(criteria: object, text: str, context: Context) -> bool:
-    verdict = evaluate_criteria(criteria, text, context, _SECONDS)
-    return isinstance(verdict, Ok) and not verdict.value.valid
+    validation = evaluate_criteria(criteria, text, context, _SECONDS)
+    return isinstance(validation, Ok) and not validation.value.valid
 
 
 def _plans(node: object, holds: bool, context: Context) -> Iterator[list[_Demand]]:

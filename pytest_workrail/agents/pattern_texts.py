@@ -55,12 +55,12 @@ def matching_texts(pattern: str, flags: str = "") -> tuple[str, ...]:
 def _found(pattern: Pattern, program: Program) -> Iterator[str]:
     refers = any(isinstance(operation, Reference) for operation in program.operations)
     for back, choices in product(range(_MOST_WORDS_BACK if refers else 1), _CHOICES):
-        text = _written(program, choices._replace(back=back))
+        text = _generate(program, choices._replace(back=back))
         if text is not None and pattern.search(text, _SECONDS) == Ok(True):
             yield text
 
 
-def _written(program: Program, choices: _Choices) -> str | None:
+def _generate(program: Program, choices: _Choices) -> str | None:
     """A text that walks once through the pattern; None when it would get too long."""
     stack: list[str] = []
     for operation in program.operations:

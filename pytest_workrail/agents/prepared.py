@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from pytest_workrail.agents.actions import Action, Stop, Submit
-from pytest_workrail.agents.agent import Agent, Moment, Opening
+from pytest_workrail.agents.agent import Agent, StartView, StepView
 from workrail_lint.base.js import Json, deep_equal
 from workrail_lint.base.suggest import hint
 
@@ -35,33 +35,33 @@ class Prepared(Agent):
         self._last: Submit | None = None
         self.lacks: str | None = None  # the step for which nothing was prepared
 
-    def begin(self, opening: Opening) -> dict[str, Json]:
+    def begin(self, start: StartView) -> dict[str, Json]:
         """Start from the first of each list."""
         self._asked.clear()
         self._last = self.lacks = None
         return {}
 
-    def act(self, moment: Moment) -> Action:
+    def act(self, view: StepView) -> Action:
         """Hand in what is prepared, unless nothing is, or nothing that would help."""
-        if moment.refusal in ("terminal", "gated", "error"):
+        if view.refusal in ("terminal", "gated", "error"):
             return Stop("Nothing that could be handed in would change anything.")
-        found = self._prepared(moment)
+        found = self._prepared(view)
         if found is None:
-            self.lacks = moment.step_id
-            return Stop(f"Nothing is prepared for step '{moment.step_id}'.")
-        answer = _submission(found, moment.step_id)
-        if moment.refusal == "blocked" and _is_same(answer, self._last):
+            self.lacks = view.step_id
+            return Stop(f"Nothing is prepared for step '{view.step_id}'.")
+        answer = _submission(found, view.step_id)
+        if view.refusal == "blocked" and _is_same(answer, self._last):
             return Stop("The same was refused already.")
         self._last = answer
         return answer
 
-    def _prepared(self, moment: Moment) -> StepOutput | None:
+    def _prepared(self, view: StepView) -> StepOutput | None:
         """An attempt after a refusal takes the next output, so it counts as a visit."""
-        step_id = moment.step_id
+        step_id = view.step_id
         self._asked[step_id] += 1
         visit = self._asked[step_id]
         if callable(self._fixtures):
-            path: list[Json] = [{"loopId": at.loop_id, "iteration": at.iteration} for at in moment.instance.loop_path]
+            path: list[Json] = [{"loopId": at.loop_id, "iteration": at.iteration} for at in view.instance.loop_path]
             return self._fixtures(step_id, {"loopPath": path, "visit": visit})
         given = self._fixtures.get(step_id)
         if given is None or isinstance(given, Mapping):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from pytest_workrail.agents.actions import Action, Stop, Submit
-from pytest_workrail.agents.agent import Agent, Moment, Opening
+from pytest_workrail.agents.agent import Agent, StartView, StepView
 from pytest_workrail.agents.transcript import Transcript
 from workrail_lint.base.js import Json
 
@@ -23,11 +23,11 @@ class Recorded(Agent):
         ]
         self._played = 0
 
-    def begin(self, opening: Opening) -> dict[str, Json]:
+    def begin(self, start: StartView) -> dict[str, Json]:
         self._played = 0
         return dict(self._context)
 
-    def act(self, moment: Moment) -> Action:
+    def act(self, view: StepView) -> Action:
         if self._played == len(self._answers):
             return Stop("The recording ends here.")
         self._played += 1

@@ -1,7 +1,7 @@
 """The smallest value that fits a JSON Schema: required members only, as few elements and characters as allowed.
 
 Written for the schemas inside an IR: those of contract packs and those that authors put into criteria. Where
-a schema leaves alternatives, each is tried until one fits; who asks brings the judge.
+a schema leaves alternatives, each is tried until one fits; the caller brings the check.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ _NAMED = ("definitions", "$defs")
 
 def smallest(schema: dict[str, Any], fits: Fits, name: str = "text") -> Json | None:
     """The first candidate that fits; None when none does. `name` is what a free text is made of."""
-    return _Maker(schema, fits).first(schema, name, 0)
+    return _ValueBuilder(schema, fits).first(schema, name, 0)
 
 
-class _Maker:
+class _ValueBuilder:
     """Makes values for one schema and the schemas inside it."""
 
     def __init__(self, root: dict[str, Any], fits: Fits) -> None:
@@ -122,7 +122,7 @@ class _Maker:
         while len(wanted) < schema.get("minProperties", 0):
             wanted.append(self._free_name(schema, wanted, depth))
         for name in wanted:  # which grows by what a member brings along
-            wanted += [other for other in _brought_along(schema, name) if other not in wanted]
+            wanted += [other for other in _dependent_members(schema, name) if other not in wanted]
             inner = _member(schema, name)
             value = self.first(inner, name, depth + 1)
             if value is None and not self._takes_null(inner):
@@ -177,7 +177,7 @@ def _member(schema: dict[str, Any], name: str) -> Schema:
     return others if isinstance(others, dict) else True
 
 
-def _brought_along(schema: dict[str, Any], name: str) -> list[str]:
+def _dependent_members(schema: dict[str, Any], name: str) -> list[str]:
     """The members that have to be there because of another."""
     found = [schema.get(word, {}).get(name) for word in ("dependencies", "dependentRequired")]
     return [other for names in found if isinstance(names, list) for other in names]

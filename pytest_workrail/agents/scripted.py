@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from pytest_workrail.agents.actions import Action, Problem, Stop, Submit
-from pytest_workrail.agents.agent import Agent, Moment, Opening
+from pytest_workrail.agents.agent import Agent, StartView, StepView
 from pytest_workrail.agents.behaviours import behave
-from pytest_workrail.agents.choices import member_of, no_step
+from pytest_workrail.agents.choices import member_of, unknown_step_message
 from pytest_workrail.agents.transcript import Exchange
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
@@ -64,65 +64,65 @@ class Scripted(Agent):
         """Where the turn that was played last is written down."""
         return "" if self._last is None else self._last.place
 
-    def begin(self, opening: Opening) -> dict[str, Json]:
+    def begin(self, start: StartView) -> dict[str, Json]:
         self._waiting = {}
         self._used = set()
         self._current = self._last = None
-        self._fault = self._unknown_step(opening)
+        self._fault = self._unknown_step(start)
         for turn in self._turns:
             self._waiting.setdefault((turn.step_id, turn.visit), deque()).append(turn)
-        return {} if self._otherwise is None else self._otherwise.begin(opening)
+        return {} if self._otherwise is None else self._otherwise.begin(start)
 
-    def _unknown_step(self, opening: Opening) -> Problem | None:
-        known = opening.program.index.step_ids
+    def _unknown_step(self, start: StartView) -> Problem | None:
+        known = start.program.index.step_ids
         for turn in self._turns:
             if turn.step_id not in known:
-                return Problem(no_step(turn.step_id, known), turn.place)
+                return Problem(unknown_step_message(turn.step_id, known), turn.place)
         return None
 
-    def act(self, moment: Moment) -> Action:
+    def act(self, view: StepView) -> Action:
         if self._fault is not None:
             return self._fault
-        turn = self._next(moment)
+        turn = self._next(view)
         self._current = turn
         if turn is not None:
             self._used.add(id(turn))
             self._last = turn
-            return self._done(turn, moment)
+            return self._done(turn, view)
         if self._otherwise is not None:
-            return self._otherwise.act(moment)
-        if moment.refusal is not None:
-            return Stop(f"The script has no further turn for step '{moment.step_id}'.")
-        visit = "" if moment.visit == 1 else f" on visit {moment.visit}"
-        return Problem(f"The script has no answer for step '{moment.step_id}'{visit}.")
+            return self._otherwise.act(view)
+        if view.refusal is not None:
+            return Stop(f"The script has no further turn for step '{view.step_id}'.")
+        visit = "" if view.visit == 1 else f" on visit {view.visit}"
+        return Problem(f"The script has no answer for step '{view.step_id}'{visit}.")
 
-    def _next(self, moment: Moment) -> Turn | None:
+    def _next(self, view: StepView) -> Turn | None:
         """The turn for this visit, else the next one for the step, else one that serves every visit."""
-        for visit in (moment.visit, None):
-            waiting = self._waiting.get((moment.step_id, visit))
+        for visit in (view.visit, None):
+            waiting = self._waiting.get((view.step_id, visit))
             if waiting:
                 turn = waiting[0]
                 if not turn.repeats:
                     return waiting.popleft()
                 # What has just failed would fail for ever.
-                return None if moment.refusal == "error" and turn is self._last else turn
+                return None if view.refusal == "error" and turn is self._last else turn
         return None
 
-    def _done(self, turn: Turn, moment: Moment) -> Action:
+    def _done(self, turn: Turn, view: StepView) -> Action:
         if not isinstance(turn.does, Behave):
             return turn.does
-        answer = behave(turn.does.behaviour, moment)
+        answer = behave(turn.does.behaviour, view)
         if isinstance(answer, Err):
             return Problem(f"The turn can't be played: {answer.error}.", turn.place)
         if turn.does.context is None:
             return answer.value
         return replace(answer.value, context={**(answer.value.context or {}), **turn.does.context})
 
-    def hear(self, answer: Exchange) -> None:
+    def receive(self, answer: Exchange) -> None:
         turn, self._current = self._current, None
         if turn is None:
             if self._otherwise is not None:
-                self._otherwise.hear(answer)
+                self._otherwise.receive(answer)
             return
         wrong = None if turn.expects is None else turn.expects(answer)
         if wrong is not None:

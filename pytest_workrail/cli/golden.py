@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from pytest_workrail.golden import diff, document, files, pending
+from pytest_workrail.golden import diff, encoding, files, pending
 from pytest_workrail.golden import failure_text as messages
 from pytest_workrail.golden.keys import ENDING, PENDING, SCENARIO_ENDING, is_source, source_base
 from pytest_workrail.golden.modes import in_ci
@@ -134,7 +134,7 @@ def _diff(offered: list[Proposal], as_json: bool) -> int:
 
 
 def _differences(each: Proposal) -> list[dict[str, Any]]:
-    old = document.loads(each.old or b"")
+    old = encoding.loads(each.old or b"")
     if isinstance(old, Err) or each.pending is None:
         return []
     return [difference.to_json() for difference in diff.compare(old.value, each.pending.golden)]

@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_workrail.agents.condition_solver import telling_values
-from pytest_workrail.coverage.reachability import Scene, keeps_going
+from pytest_workrail.agents.condition_solver import distinguishing_values
+from pytest_workrail.coverage.reachability import ConditionScope, continuing_value
 from pytest_workrail.engine.core.profiles import LoopLimit, Profile
 
 ZERO, ONE, MANY, LIMIT = "zero", "one", "many", "limit"
@@ -30,7 +30,7 @@ def iteration_count(source: dict[str, Any], context: Mapping[str, Any]) -> int |
             return None
 
 
-def loop_exits(loop_step: dict[str, Any], profile: Profile, scene: Scene) -> list[str]:
+def loop_exits(loop_step: dict[str, Any], profile: Profile, scope: ConditionScope) -> list[str]:
     """The ways in which a loop can end, where `scene` is what holds when it is entered; none if it can't be run.
 
     Where nobody is asked any more after the last iteration that the limit allows, that one counts as the limit.
@@ -42,17 +42,17 @@ def loop_exits(loop_step: dict[str, Any], profile: Profile, scene: Scene) -> lis
         return [LIMIT if source["count"] > limit else natural_exit(math.ceil(source["count"]))]
     is_asked_to_the_end = profile.loop_limit is LoopLimit.REPORT or source["kind"] in ("count", "items")
     last = int(limit) if is_asked_to_the_end else int(limit) - 1
-    return _Decisions(loop_step, scene).exits(last)
+    return _Decisions(loop_step, scope).exits(last)
 
 
 class _Decisions:
     """What can be decided about a loop each time it is asked whether to go on with an iteration."""
 
-    def __init__(self, loop_step: dict[str, Any], scene: Scene) -> None:
+    def __init__(self, loop_step: dict[str, Any], scope: ConditionScope) -> None:
         self._loop = loop_step
-        self._scene = scene
+        self._scene = scope
         self._source: dict[str, Any] = loop_step["loop"]["source"]
-        counts = loop_step["loop"]["variables"]["iteration"] in telling_values(self._source.get("condition"))
+        counts = loop_step["loop"]["variables"]["iteration"] in distinguishing_values(self._source.get("condition"))
         # Where no condition looks at the number of the iteration, the second stands for all that follow.
         self._same_from = math.inf if counts else 1
         self._known: dict[tuple[int, bool], bool] = {}
@@ -77,9 +77,9 @@ class _Decisions:
         match self._source["kind"]:
             case "condition":
                 # Only when it is entered does the loop look at the same variables as its own run condition.
-                scene = self._scene if iteration == 0 else Scene()
-                wish = (self._source["condition"], goes_on is keeps_going(self._loop))
-                return scene.allows_at(iteration, self._loop, wish)
+                scope = self._scene if iteration == 0 else ConditionScope()
+                wish = (self._source["condition"], goes_on is continuing_value(self._loop))
+                return scope.allows_at(iteration, self._loop, wish)
             case "artifact":
                 # A decision is handed in inside the loop, so such a loop always has a first iteration.
                 return goes_on or iteration > 0

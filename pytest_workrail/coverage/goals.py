@@ -17,7 +17,7 @@ from pytest_workrail.coverage.points import (
     place_of,
     truth_case,
 )
-from pytest_workrail.coverage.reachability import Scene
+from pytest_workrail.coverage.reachability import ConditionScope
 from pytest_workrail.coverage.reasons import APPROVAL, GAP_OF_BLOCKER, loop_blockers, step_blockers
 from pytest_workrail.engine.core.packs import ASSESSMENT, contract_packs
 from pytest_workrail.engine.core.profiles import Profile
@@ -39,39 +39,39 @@ class _Goals:
 
     def points(self) -> Iterator[Point]:
         for step in self._ir["steps"]:
-            yield from self._step_or_loop(step, step["id"], Scene())
+            yield from self._step_or_loop(step, step["id"], ConditionScope())
 
-    def _step_or_loop(self, step: dict[str, Any], place: str, scene: Scene) -> Iterator[Point]:
+    def _step_or_loop(self, step: dict[str, Any], place: str, scope: ConditionScope) -> Iterator[Point]:
         if "runCondition" in step:
             for holds in (True, False):
-                if scene.allows((step["runCondition"], holds)):
+                if scope.allows((step["runCondition"], holds)):
                     yield Point(Kind.CONDITION, place, truth_case(holds))
-            scene = scene.where((step["runCondition"], True))
-        if not scene.allows():
+            scope = scope.where((step["runCondition"], True))
+        if not scope.allows():
             return
         if step["type"] == "loop":
-            yield from self._loop(step, scene)
+            yield from self._loop(step, scope)
         else:
-            yield from self._step(step, place, scene)
+            yield from self._step(step, place, scope)
 
-    def _loop(self, loop_step: dict[str, Any], scene: Scene) -> Iterator[Point]:
+    def _loop(self, loop_step: dict[str, Any], scope: ConditionScope) -> Iterator[Point]:
         loop_id = loop_step["id"]
-        exits = loop_exits(loop_step, self._profile, scene)
+        exits = loop_exits(loop_step, self._profile, scope)
         for case in exits:
             yield Point(Kind.LOOP, loop_id, case)
         if exits in ([], [ZERO]):
             return
         for step in loop_step["body"]:
-            yield from self._step_or_loop(step, place_of(step["id"], ((loop_id, 0),)), Scene.inside(loop_step))
+            yield from self._step_or_loop(step, place_of(step["id"], ((loop_id, 0),)), ConditionScope.inside(loop_step))
         yield from _blockers(loop_id, loop_blockers(loop_step, self._profile, LIMIT in exits))
 
-    def _step(self, step: dict[str, Any], place: str, scene: Scene) -> Iterator[Point]:
+    def _step(self, step: dict[str, Any], place: str, scope: ConditionScope) -> Iterator[Point]:
         yield Point(Kind.STEP, place, "done")
         for fragment in step.get("fragments", ()):
             for case, shown in (("shown", True), ("hidden", False)):
-                if scene.allows((fragment.get("when"), shown)):
+                if scope.allows((fragment.get("when"), shown)):
                     yield Point(Kind.FRAGMENT, fragment_place(place, fragment["id"]), case)
-        gate = list(_gate_cases(step, scene))
+        gate = list(_gate_cases(step, scope))
         for case in gate:
             yield Point(Kind.GATE, place, case)
         yield from self._assessed(step, place)
@@ -96,16 +96,16 @@ class _Goals:
             yield Point(Kind.CONSEQUENCE, consequence_place(place, when.get("forAssessment")), when["anyEqualsLevel"])
 
 
-def _gate_cases(step: dict[str, Any], scene: Scene) -> Iterator[str]:
+def _gate_cases(step: dict[str, Any], scope: ConditionScope) -> Iterator[str]:
     confirmation = step["confirmation"]
     match confirmation["kind"]:
         case "always":
             yield ASKED
         case "when":
-            if scene.allows((confirmation["condition"], True)):
+            if scope.allows((confirmation["condition"], True)):
                 yield ASKED
             # The agent is never told to wait for a parallel step, so nothing shows that it need not.
-            if step["type"] != "parallel" and scene.allows((confirmation["condition"], False)):
+            if step["type"] != "parallel" and scope.allows((confirmation["condition"], False)):
                 yield FREE
 
 

@@ -28,10 +28,10 @@ def observe(transcript: Transcript) -> frozenset[Point]:
     profile = PROFILES[transcript.profile]  # type: ignore[index]
     steps = _steps(transcript.ir)
     found: set[Point] = set()
-    for choice, stand, seen in Walk(transcript.ir, profile).follow(transcript.choices):
+    for choice, state, seen in Walk(transcript.ir, profile).follow(transcript.choices):
         found |= seen
-        if stand.chosen is not None:
-            place = place_of(stand.chosen.step_id, stand.chosen.loop_path)
+        if state.chosen is not None:
+            place = place_of(state.chosen.step_id, state.chosen.loop_path)
             found.update(_gate_points(choice, place, steps[place], profile))
     for visit in transcript.visits:
         place = place_of(visit.step_id, visit.loop_path)

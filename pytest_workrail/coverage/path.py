@@ -24,7 +24,7 @@ from pytest_workrail.engine.core.values import LoopPosition, step_key
 _UNTOLD = TraceEntry("selected_next_step", "", ())
 
 
-class Stand(NamedTuple):
+class PathState(NamedTuple):
     """Where a run is: what is done, the loop it is in, and the step that was chosen, None at the end."""
 
     completed: CompletedKeys = CompletedKeys()
@@ -37,16 +37,16 @@ class Walk:
 
     def __init__(self, ir: dict[str, Any], profile: Profile) -> None:
         self._plan = _Plan(ir, profile)
-        self._stands: dict[str | None, Stand] = {None: Stand()}
+        self._states: dict[str | None, PathState] = {None: PathState()}
 
-    def follow(self, choices: Iterable[Choice]) -> Iterator[tuple[Choice, Stand, set[Point]]]:
+    def follow(self, choices: Iterable[Choice]) -> Iterator[tuple[Choice, PathState, set[Point]]]:
         """Each choice with where it led, and what could be seen on the way."""
         for choice in choices:
             search = _Search(self._plan, choice)
-            stand = search.run(self._stands[choice.origin])
+            state = search.run(self._states[choice.origin])
             if choice.target is not None:
-                self._stands[choice.target] = stand
-            yield choice, stand, search.seen
+                self._states[choice.target] = state
+            yield choice, state, search.seen
 
 
 class _Plan:
@@ -78,7 +78,7 @@ class _Search:
         self._choice = choice
         self._completed = CompletedKeys()
 
-    def run(self, start: Stand) -> Stand:
+    def run(self, start: PathState) -> PathState:
         """Where the search ends that starts when a step was done, or before the first one."""
         self._completed = start.completed if start.chosen is None else start.completed.with_key(start.chosen.key)
         frame = start.frame
@@ -86,11 +86,11 @@ class _Search:
             if frame is None:
                 step = self._next_at_top()
                 if step is None or step["type"] != "loop":
-                    return Stand(self._completed, None, None if step is None else StepInstance(step["id"]))
+                    return PathState(self._completed, None, None if step is None else StepInstance(step["id"]))
                 frame = LoopFrame(step["id"], 0, 0)
             chosen, frame = self._next_in_loop(frame)
             if chosen is not None:
-                return Stand(self._completed, frame, chosen)
+                return PathState(self._completed, frame, chosen)
 
     def _next_at_top(self) -> dict[str, Any] | None:
         """The first open step whose condition holds, if there is one."""
@@ -113,17 +113,17 @@ class _Search:
         still_open = [at for at in range(index, len(done)) if not done[at]]
         match self._move(loop, frame, [loop.body[at].step_id for at in still_open]):
             case Execute(chosen):
-                self._looked_at(loop, [at for at in still_open if at <= chosen], chosen)
+                self._note_conditions(loop, [at for at in still_open if at <= chosen], chosen)
                 return StepInstance(loop.body[chosen].step_id, path), LoopFrame(loop_id, iteration, chosen)
             case Advance(following):
-                self._looked_at(loop, still_open)
+                self._note_conditions(loop, still_open)
                 return None, LoopFrame(loop_id, following, 0)
             case Exit(reported):
                 entered = isinstance(
                     self._move(self._plan.bare_loops[loop_id], frame._replace(body_index=0), [""]), Execute
                 )
                 if entered:
-                    self._looked_at(loop, still_open)
+                    self._note_conditions(loop, still_open)
                 iterations = iteration + (entered or any(done))
                 at_limit = isinstance(reported, MaxIterationsExceeded) or (entered and self._is_cut(loop, iterations))
                 self.seen.add(Point(Kind.LOOP, loop_id, "limit" if at_limit else natural_exit(iterations)))
@@ -136,7 +136,7 @@ class _Search:
         kernel = LoopKernel(loop, self._plan.profile, self._choice.context, self._choice.artifacts, Tracer())
         return kernel.move(frame, lambda step_id: step_id not in still_open)
 
-    def _looked_at(self, loop: LoopPlan, indexes: list[int], chosen: int | None = None) -> None:
+    def _note_conditions(self, loop: LoopPlan, indexes: list[int], chosen: int | None = None) -> None:
         for at in indexes:
             step = loop.body[at]
             if step.condition is not None:

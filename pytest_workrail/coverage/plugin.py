@@ -9,7 +9,7 @@ import pytest
 
 from pytest_workrail.coverage.report import document, table
 from pytest_workrail.coverage.session import CoverageSession
-from pytest_workrail.run.pytest_session import Ending, Outcomes
+from pytest_workrail.run.pytest_session import ItemOutcome, Outcomes
 from workrail_lint.base.files import write_atomically
 
 _WORKER_KEY = "workrail_coverage"
@@ -27,7 +27,7 @@ class CoveragePlugin:
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         ending = self._outcomes.add(report)
         if ending is not None:
-            self.session.test_finished(report.nodeid, ending is Ending.PASSED)
+            self.session.test_finished(report.nodeid, ending is ItemOutcome.PASSED)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:

@@ -10,14 +10,14 @@ from __future__ import annotations
 import math
 from typing import Any, TypeAlias
 
-from pytest_workrail.agents.condition_solver import is_settleable, telling_values
+from pytest_workrail.agents.condition_solver import distinguishing_values, is_settleable
 from workrail_lint.base import js
 
 # A condition, and whether it is to hold.
 Wish: TypeAlias = tuple[object, bool]
 
 
-class Scene:
+class ConditionScope:
     """Where conditions are looked at: at the top level or inside a loop, while certain things hold."""
 
     __slots__ = ("_held", "_last", "_loop")
@@ -30,15 +30,15 @@ class Scene:
         self._last = last_iteration
 
     @classmethod
-    def inside(cls, loop_step: dict[str, Any]) -> Scene:
+    def inside(cls, loop_step: dict[str, Any]) -> ConditionScope:
         """In the body of a loop. The variables may have changed since it was entered, but it still goes on."""
         source = loop_step["loop"]["source"]
-        goes_on = ((source["condition"], keeps_going(loop_step)),) if source["kind"] == "condition" else ()
+        goes_on = ((source["condition"], continuing_value(loop_step)),) if source["kind"] == "condition" else ()
         return cls(loop_step, goes_on, _last_iteration(loop_step, goes_on))
 
-    def where(self, *wishes: Wish) -> Scene:
+    def where(self, *wishes: Wish) -> ConditionScope:
         """The same place, while this holds too."""
-        return Scene(self._loop, (*self._held, *wishes), self._last)
+        return ConditionScope(self._loop, (*self._held, *wishes), self._last)
 
     def allows(self, *wishes: Wish) -> bool:
         """Whether everything can come out as wished at the same time."""
@@ -55,7 +55,7 @@ class Scene:
         """The iterations that make a difference: the first, the last, and those that somebody compares with."""
         assert self._loop is not None
         found = {0, self._last}
-        values = telling_values([condition for condition, _ in wishes])
+        values = distinguishing_values([condition for condition, _ in wishes])
         for name, first in _numbers(self._loop, 0).items():
             numbers = {js.to_number(value) for value in values.get(name, ())}
             found |= {int(number) - first for number in numbers if abs(number) <= js.MAX_SAFE_INTEGER}
@@ -66,13 +66,15 @@ def _last_iteration(loop_step: dict[str, Any], goes_on: tuple[Wish, ...]) -> int
     """The last iteration that a loop can come to: none is left out on the way there."""
     count = loop_step["loop"]["source"].get("count", math.inf)
     last: int = math.ceil(min(count, loop_step["loop"]["maxIterations"])) - 1
-    if loop_step["loop"]["variables"]["iteration"] not in telling_values([condition for condition, _ in goes_on]):
+    if loop_step["loop"]["variables"]["iteration"] not in distinguishing_values(
+        [condition for condition, _ in goes_on]
+    ):
         return last
     ends = (at for at in range(1, last + 1) if not is_settleable(goes_on, _numbers(loop_step, at)))
     return next(ends, last + 1) - 1
 
 
-def keeps_going(loop_step: dict[str, Any]) -> bool:
+def continuing_value(loop_step: dict[str, Any]) -> bool:
     """What the condition of a loop comes out as while the loop goes on."""
     return bool(loop_step["loop"]["kind"] != "until")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pytest_workrail.agents.condition_solver import settle
+from pytest_workrail.agents.condition_solver import solve
 from pytest_workrail.agents.correct import smallest_artifact
 from pytest_workrail.agents.notes import failing_notes
 from pytest_workrail.engine.core.confirmation import needs_person
@@ -55,19 +55,20 @@ def _output_codes(output: dict[str, Any], packs: Mapping[str, ContractPack]) -> 
         if contract["required"]:
             yield "MISSING_REQUIRED_OUTPUT"
         pack = packs.get(contract["ref"])
-        if pack is not None and contract["ref"] != ASSESSMENT and _refuses_some(pack):
+        if pack is not None and contract["ref"] != ASSESSMENT and _can_reject(pack):
             yield "INVALID_REQUIRED_OUTPUT"
     elif "assessments" in output:
         yield "INVALID_REQUIRED_OUTPUT"
     elif "criteria" in output:
         yield "MISSING_REQUIRED_OUTPUT"
         if any(
-            failing_notes(output["criteria"], context) is not None for context in _telling_contexts(output["criteria"])
+            failing_notes(output["criteria"], context) is not None
+            for context in _distinguishing_contexts(output["criteria"])
         ):
             yield "INVALID_REQUIRED_OUTPUT"
 
 
-def _telling_contexts(criteria: object) -> Iterator[dict[str, Json]]:
+def _distinguishing_contexts(criteria: object) -> Iterator[dict[str, Json]]:
     """Contexts in which the rules of criteria apply: those for all, then each that only some contexts call for."""
     yield {}
     stack = [criteria]
@@ -76,13 +77,13 @@ def _telling_contexts(criteria: object) -> Iterator[dict[str, Json]]:
         if isinstance(node, list):
             stack.extend(reversed(node))
         elif isinstance(node, dict):
-            change = settle(node["condition"], True, {}, {}) if "type" in node and "condition" in node else None
+            change = solve(node["condition"], True, {}, {}) if "type" in node and "condition" in node else None
             if change:
                 yield change
             stack.extend(node[name] for name in ("not", "or", "and") if name in node)
 
 
-def _refuses_some(pack: ContractPack) -> bool:
+def _can_reject(pack: ContractPack) -> bool:
     """Whether an artifact of the right kind can fail the schema: one without members, or with odd ones."""
     alone: dict[str, Json] = {"kind": pack.artifact_kind}
     whole: dict[str, Json] = smallest_artifact(pack) or alone

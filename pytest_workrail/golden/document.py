@@ -1,25 +1,19 @@
-"""A transcript as a golden, and a golden as the bytes of a file.
-
-The golden of a workflow names its format; those of the other contracts name their pack and are made by its driver.
-"""
+"""The golden of a workflow run, made from its transcript."""
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pytest_workrail.agents.transcript import Exchange, Transcript
+from pytest_workrail.golden.encoding import FORMAT, dumps
 from pytest_workrail.golden.masking import SlotMask
-from pytest_workrail.golden.symbols import Symbol, Symbols, joined, lines
+from pytest_workrail.golden.symbols import Symbol, Symbols, lines
 from workrail_lint.base.js import Json
-from workrail_lint.base.result import Err, Ok
 
 if TYPE_CHECKING:
     from pytest_workrail.engine.events.kinds import Event
 
-FORMAT = "workrail.golden/1"
 FIX = Symbol("⟪FIX⟫")
 SUGGESTION = Symbol("⟪SUGGESTION⟫")
 # A digest of ids and of our wording, which the state of a refused attempt holds.
@@ -144,54 +138,3 @@ def _candidate(candidate: Json) -> Json:
         return candidate
     hidden = {name: symbol for name, symbol in _CIRCUMSTANCES.items() if candidate.get(name) is not None}
     return {**candidate, **hidden}
-
-
-def dumps(value: Mapping[str, Any]) -> bytes:
-    """JSON that people can read: two spaces, one member a line, a line feed at the end."""
-    import orjson
-
-    try:
-        return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE)
-    except TypeError:
-        # Half a surrogate pair, or a number beyond 64 bits: rare enough to take the long way.
-        text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
-        return re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text).encode()
-
-
-def loads(data: bytes) -> Ok[dict[str, Any]] | Err[str]:
-    """A golden from its file, or why it is none."""
-    try:
-        value = json.loads(data, object_pairs_hook=_unique, parse_constant=_no_number)
-    except (ValueError, RecursionError) as problem:
-        return Err(f"not readable as JSON: {problem}")
-    if isinstance(value, dict) and isinstance(value.get("pack"), str):
-        return Ok(value)
-    if not isinstance(value, dict) or "format" not in value:
-        return Err("not a golden: it has no format")
-    if value["format"] != FORMAT:
-        return Err(f"of format {value['format']!r}; this version reads {FORMAT!r}")
-    return Ok(value)
-
-
-def same(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
-    """True when two goldens say the same; white space and the order of members say nothing."""
-    return plain_text(first) == plain_text(second)
-
-
-def plain_text(value: Mapping[str, Any]) -> str:
-    """What a golden says, and nothing of how it is written down."""
-    # Compared as text, because Python takes `True` for `1` and JSON does not.
-    return json.dumps(joined(value), sort_keys=True)
-
-
-def _no_number(word: str) -> None:
-    raise ValueError(f"{word} is no JSON")
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"{twice!r} is there twice")
-    return members

@@ -26,9 +26,9 @@ def differs(path: str, old: bytes, new: bytes, policy: Policy, *, in_full: bool)
 
 def change(path: str, old: bytes, new: bytes, *, in_full: bool) -> list[str]:
     """What is different about a golden."""
-    from pytest_workrail.golden import diff, document  # here, because most goldens fit
+    from pytest_workrail.golden import diff, encoding  # here, because most goldens fit
 
-    before, after = document.loads(old), document.loads(new).value
+    before, after = encoding.loads(old), encoding.loads(new).value
     most_fields, most_lines = (None, None) if in_full else (20, 80)
     text = diff.text_diff(old, new, path, most_lines)
     if isinstance(before, Err):

@@ -57,7 +57,7 @@ def names_in(folder: Path) -> set[str]:
         return set()
 
 
-def sweep(folder: Path) -> set[str]:
+def remove_leftovers(folder: Path) -> set[str]:
     """Remove the half-made files that a killed run left in a folder. The names of all others."""
     names = names_in(folder)
     left = {name for name in names if name.startswith(".") and f"{ENDING}." in name}

@@ -13,7 +13,7 @@ from pytest_workrail.golden import files
 from pytest_workrail.golden.keys import PENDING
 from pytest_workrail.golden.modes import Mode, Policy
 from pytest_workrail.golden.pending import pending_bytes, pending_of
-from pytest_workrail.golden.test_records import Record, TestRecord, Verdict
+from pytest_workrail.golden.test_records import GoldenRecord, GoldenStatus, TestRecord
 from pytest_workrail.golden.unused import unused_goldens
 from workrail_lint.base.result import Err, Ok
 
@@ -25,10 +25,10 @@ class _Claim(NamedTuple):
 
     nodeid: str
     passed: bool
-    record: Record
+    record: GoldenRecord
 
 
-class Closing:
+class GoldenFinish:
     """Does what the mode allows with what the tests found. Collects what went wrong in `errors`."""
 
     def __init__(self, root: Path, policy: Policy, tests: Mapping[str, TestRecord]) -> None:
@@ -44,36 +44,36 @@ class Closing:
     def has_goldens(self) -> bool:
         return any(test.records for test in self._tests.values())
 
-    def settle(self) -> None:
+    def write_changes(self) -> None:
         """Write goldens and pending changes, each from the tests that may."""
-        written: dict[Verdict, list[str]] = {Verdict.MISSING: [], Verdict.DIFFERS: []}
+        written: dict[GoldenStatus, list[str]] = {GoldenStatus.MISSING: [], GoldenStatus.DIFFERS: []}
         pending: list[str] = []
         claims = self._claims()
         if self._policy.may_write:
             for folder in sorted({posixpath.dirname(claim.record.path) for claim in claims}):
-                self._beside[folder] = files.sweep(self._root / folder)
+                self._beside[folder] = files.remove_leftovers(self._root / folder)
         for claim in claims:
-            path, verdict = claim.record.path, claim.record.verdict
-            if verdict is Verdict.SAME:
+            path, status = claim.record.path, claim.record.status
+            if status is GoldenStatus.SAME:
                 self._counts["match"] += 1
                 self._drop_pending(path)
-            elif self._policy.writes(verdict):
+            elif self._policy.writes(status):
                 if not claim.passed:
                     self._counts["left alone, as the test did not pass"] += 1
                 elif self._write(path, claim.record.new):
-                    written[verdict].append(path)
+                    written[status].append(path)
                     self._drop_pending(path)
-            elif verdict is Verdict.MISSING:
+            elif status is GoldenStatus.MISSING:
                 self._counts["missing"] += 1
             else:
                 self._counts["different"] += 1
                 if self._propose(claim):
                     pending.append(path)
-        self._name("written", written[Verdict.MISSING])
-        self._name("updated", written[Verdict.DIFFERS])
+        self._name("written", written[GoldenStatus.MISSING])
+        self._name("updated", written[GoldenStatus.DIFFERS])
         self._name("pending (look at them with: workrail-golden diff)", pending)
 
-    def sort_out(self, folders: Iterable[Path], skipped: Iterable[str], *, is_green: bool) -> None:
+    def handle_unused(self, folders: Iterable[Path], skipped: Iterable[str], *, is_green: bool) -> None:
         """Name goldens that nobody claims and, if asked to and all went well, remove them."""
         unused = unused_goldens(self._root, folders, skipped, self._tests)
         if self._policy.mode is not Mode.PRUNE:
@@ -85,7 +85,7 @@ class Closing:
         self._name("unused, but kept as their tests passed without looking at any golden", unused.idle)
         self._name("unused, but kept as the file still speaks of their tests", unused.mentioned)
 
-    def refuse_to_prune(self) -> None:
+    def report_no_prune(self) -> None:
         """Goldens of tests that did not run are not unused."""
         self._named.append(("not pruned: only a run of all tests can tell what is unused", []))
 
@@ -118,7 +118,7 @@ class Closing:
         return claims
 
     def _write(self, path: str, data: bytes) -> bool:
-        return self._did(files.write(self._root / path, data), f"{path} can't be written")
+        return self._succeeded(files.write(self._root / path, data), f"{path} can't be written")
 
     def _propose(self, claim: _Claim) -> bool:
         golden = self._root / claim.record.path
@@ -135,18 +135,18 @@ class Closing:
         folder, name = posixpath.split(path)
         if name + PENDING in self._beside.get(folder, ()):
             pending = pending_of(self._root / path)
-            self._did(files.remove(pending), f"{path}: the pending change can't be removed")
+            self._succeeded(files.remove(pending), f"{path}: the pending change can't be removed")
 
     def _remove(self, path: str) -> bool:
         golden = self._root / path
-        if not self._did(files.remove(golden), f"{path} can't be removed"):
+        if not self._succeeded(files.remove(golden), f"{path} can't be removed"):
             return False
         files.remove(pending_of(golden))
         with suppress(OSError):
             golden.parent.rmdir()  # unless there is something in it
         return True
 
-    def _did(self, done: Ok[None] | Err[str], what: str) -> bool:
+    def _succeeded(self, done: Ok[None] | Err[str], what: str) -> bool:
         if isinstance(done, Err):
             self.errors.append(f"{what}: {done.error}")
         return done.is_ok

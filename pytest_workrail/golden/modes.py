@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from pytest_workrail.golden.test_records import Verdict
+from pytest_workrail.golden.test_records import GoldenStatus
 
 if TYPE_CHECKING:
     import pytest
@@ -39,9 +39,9 @@ class Policy:
         """What is done. A run that may not write compares, so that nothing approves itself."""
         return self.asked if self.may_write else Mode.CHECK
 
-    def writes(self, verdict: Verdict) -> bool:
+    def writes(self, status: GoldenStatus) -> bool:
         """True when a run may become the golden it was compared with."""
-        return self.mode is Mode.UPDATE or (self.mode is Mode.NEW and verdict is Verdict.MISSING)
+        return self.mode is Mode.UPDATE or (self.mode is Mode.NEW and status is GoldenStatus.MISSING)
 
     @property
     def is_overruled(self) -> bool:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from pytest_workrail.golden import files
-from pytest_workrail.golden.document import dumps, loads, plain_text
+from pytest_workrail.golden.encoding import dumps, loads, plain_text
 from pytest_workrail.golden.keys import PENDING
 from workrail_lint.base.canonical import digest
 from workrail_lint.base.result import Err, Ok

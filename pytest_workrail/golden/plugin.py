@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from pytest_workrail.golden.session import GoldenSession
-from pytest_workrail.run.pytest_session import DESELECTED, GOLDENS, WORKER_CRASHED, Ending, Outcomes
+from pytest_workrail.run.pytest_session import DESELECTED, GOLDENS, WORKER_CRASHED, ItemOutcome, Outcomes
 
 if TYPE_CHECKING:
     from pytest_workrail.agents.transcript import Transcript
@@ -49,7 +49,7 @@ class Goldens:
         # Under xdist the controller sees the reports too, but the claims are with the worker that ran the test.
         ending = self._outcomes.add(report)
         if ending is not None:
-            self.session.test_finished(report.nodeid, ending is Ending.PASSED, ending is Ending.SKIPPED)
+            self.session.test_finished(report.nodeid, ending is ItemOutcome.PASSED, ending is ItemOutcome.SKIPPED)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
@@ -57,7 +57,7 @@ class Goldens:
             return
         self._lines = self.session.finish(int(exitstatus), is_full_run(session, int(exitstatus)))
         if self._config.stash.get(WORKER_CRASHED, False):
-            self._lines.append("a worker broke down without a word: what its tests saw is not known here")
+            self._lines.append("an xdist worker crashed: what its tests saw is not known")
         if self.session.errors and exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_workrail.golden.keys import GoldenKey
 from pytest_workrail.golden.modes import Mode, Policy, add_options, policy
-from pytest_workrail.golden.test_records import Record, TestRecord, Verdict
+from pytest_workrail.golden.test_records import GoldenRecord, GoldenStatus, TestRecord
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
 
@@ -78,12 +78,12 @@ class GoldenSession:
             old = files.read(path)
         except OSError as problem:
             raise GoldenMismatch(f"golden can't be read: {self._shown(path)}: {problem.strerror}") from None
-        record = Record(key.path, *_compared(old, new))
+        record = GoldenRecord(key.path, *_compared(old, new))
         self._claim(key, record)
-        if record.verdict is Verdict.SAME:
+        if record.status is GoldenStatus.SAME:
             return
         shown = self._shown(path)
-        if self._policy.writes(record.verdict):
+        if self._policy.writes(record.status):
             blocked = files.unwritable(path)
             if blocked is not None:
                 raise GoldenMismatch(messages.unwritable(shown, self._shown(blocked)))
@@ -96,7 +96,7 @@ class GoldenSession:
         """A path as it can be used where pytest was called."""
         return os.path.relpath(path, self._here).replace(os.sep, "/")
 
-    def _claim(self, key: GoldenKey, record: Record) -> None:
+    def _claim(self, key: GoldenKey, record: GoldenRecord) -> None:
         """One golden, one test: two that write the same file would overwrite each other for ever."""
         __tracebackhide__ = True
         # Some file systems make no difference between upper and lower case.
@@ -131,38 +131,38 @@ class GoldenSession:
     def merge(self, state: dict[str, Any]) -> None:
         """Hear what a worker has to tell. A test may have run on several of them."""
         for nodeid, data in state.items():
-            told = TestRecord.from_json(data)
+            reported = TestRecord.from_json(data)
             known = self._tests.get(nodeid)
             if known is not None and known.records:
-                told.passed = told.passed and known.passed and told.records == known.records
-            self._tests[nodeid] = told
+                reported.passed = reported.passed and known.passed and reported.records == known.records
+            self._tests[nodeid] = reported
 
     def finish(self, exitstatus: int, full_run: bool) -> list[str]:
         """Now that all is known: write what is to be written, and say what was done. See `errors` afterwards."""
         if not self._tests and self._policy.mode is not Mode.PRUNE:
             return []
-        from pytest_workrail.golden.finish import Closing
+        from pytest_workrail.golden.finish import GoldenFinish
 
-        closing = Closing(self._root, self._policy, self._tests)
-        closing.settle()
+        changes = GoldenFinish(self._root, self._policy, self._tests)
+        changes.write_changes()
         is_pruning = self._policy.mode is Mode.PRUNE
         if not full_run or not self._folders:
             if is_pruning:
-                closing.refuse_to_prune()
-        elif is_pruning or closing.has_goldens:
-            closing.sort_out(self._folders, self._skipped_folders, is_green=exitstatus == 0)
-        self.errors = tuple(closing.errors)
-        return closing.lines()
+                changes.report_no_prune()
+        elif is_pruning or changes.has_goldens:
+            changes.handle_unused(self._folders, self._skipped_folders, is_green=exitstatus == 0)
+        self.errors = tuple(changes.errors)
+        return changes.lines()
 
 
-def _compared(old: bytes | None, new: bytes) -> tuple[Verdict, bytes]:
+def _compared(old: bytes | None, new: bytes) -> tuple[GoldenStatus, bytes]:
     if old is None:
-        return Verdict.MISSING, new
+        return GoldenStatus.MISSING, new
     if old == new:
-        return Verdict.SAME, b""
-    from pytest_workrail.golden import document
+        return GoldenStatus.SAME, b""
+    from pytest_workrail.golden import encoding
 
-    golden = document.loads(old)
-    if not isinstance(golden, Err) and document.same(golden.value, document.loads(new).value):
-        return Verdict.SAME, b""
-    return Verdict.DIFFERS, new
+    golden = encoding.loads(old)
+    if not isinstance(golden, Err) and encoding.same(golden.value, encoding.loads(new).value):
+        return GoldenStatus.SAME, b""
+    return GoldenStatus.DIFFERS, new

@@ -36,7 +36,7 @@ _LOOK_ALIKE = re.compile(rf"«(?=\\*(?:{_KINDS})[0-9]*(?: [^»]*)?»)|⟪(?=\\*[
 _FOLDER_END = r"(?=[/\\\s\"'`)\]},;:]|\.(?:\s|\Z)|\Z)"
 
 # An altered short token is still recognised by this much of its beginning: the prefix and some of the nonce.
-_TELLING = 11
+_RECOGNISABLE = 11
 _MAX_TEXT = 8192
 _SHOWN_OF_LONG_TEXT = 160
 _MAX_DEPTH = 150
@@ -72,7 +72,7 @@ class Symbols:
         """From now on this folder is called by a symbol, by whichever way it is reached."""
         if not isinstance(path, str) or path in self._workspaces or not os.path.isabs(path):
             return
-        self._workspaces |= _ways_to(path)
+        self._workspaces |= _spellings_of(path)
 
     def value(self, value: Any, *, abbreviate: bool = False, depth: int = 0) -> Any:
         """A JSON value, ready to be written. `abbreviate` is for what did not come from the engine."""
@@ -124,13 +124,13 @@ class Symbols:
     def _original(self, text: str) -> str | None:
         """The token that a damaged one was made from."""
         if _LONG_BEGINNING.match(text) is None:
-            return self._beginnings.get(text[:_TELLING])
+            return self._beginnings.get(text[:_RECOGNISABLE])
         if _is_whole_long_token(text):
             return None
         # Long tokens of one session begin alike; the one it shares most with is the one it was.
         shared = {token: _shared(token, text) for token in self._names if _LONG_BEGINNING.match(token)}
         closest = max(shared, key=lambda token: shared[token], default="")
-        return self._names[closest] if shared.get(closest, 0) >= _TELLING else None
+        return self._names[closest] if shared.get(closest, 0) >= _RECOGNISABLE else None
 
     def _members(self, value: dict[str, Json], abbreviate: bool, depth: int) -> dict[str, Any]:
         shown: dict[str, Any] = {}
@@ -155,12 +155,12 @@ class Symbols:
         name = self._names.get(minted)
         if name is None:
             count = self._counts[kind] = self._counts.get(kind, 0) + 1
-            name = self._names[minted] = self._beginnings[minted[:_TELLING]] = f"«{kind}{count}»"
+            name = self._names[minted] = self._beginnings[minted[:_RECOGNISABLE]] = f"«{kind}{count}»"
         return name
 
 
 @lru_cache(maxsize=64)
-def _ways_to(path: str) -> dict[str, str]:
+def _spellings_of(path: str) -> dict[str, str]:
     """A folder by its given and by its real name, without a slash at the end."""
     return {way: way.rstrip("/\\") for way in (path, os.path.realpath(path))}
 

@@ -9,7 +9,7 @@ from typing import Any
 from workrail_lint.base.js import Json
 
 
-class Verdict(StrEnum):
+class GoldenStatus(StrEnum):
     """How a run compares with its golden."""
 
     SAME = "same"
@@ -18,11 +18,11 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class GoldenRecord:
     """One golden and what a test found. `new` is what it would become; empty where nothing changes."""
 
     path: str
-    verdict: Verdict
+    status: GoldenStatus
     new: bytes = b""
 
 
@@ -33,13 +33,13 @@ class TestRecord:
     __test__ = False  # not a test class, whatever pytest thinks of its name
 
     passed: bool = False
-    records: dict[str, Record] = field(default_factory=dict)
+    records: dict[str, GoldenRecord] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Json]:
-        records: list[Json] = [[each.path, each.verdict.value, each.new.decode()] for each in self.records.values()]
+        records: list[Json] = [[each.path, each.status.value, each.new.decode()] for each in self.records.values()]
         return {"passed": self.passed, "records": records}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> TestRecord:
-        records = (Record(path, Verdict(verdict), new.encode()) for path, verdict, new in data["records"])
+        records = (GoldenRecord(path, GoldenStatus(status), new.encode()) for path, status, new in data["records"])
         return cls(data["passed"], {record.path: record for record in records})

@@ -23,7 +23,7 @@ from pytest_workrail.locks.assert_statements import FileReading
 from pytest_workrail.run.pytest_session import NOTED
 
 
-class Found:
+class AssertionTally:
     """What is known about one test so far."""
 
     __slots__ = ("asserted",)
@@ -59,9 +59,9 @@ class AssertionWatch:
         self._asserts = __debug__ or config.getoption("assertmode") == "rewrite"
 
     @contextmanager
-    def watching(self, item: pytest.Item) -> Iterator[Found]:
+    def watching(self, item: pytest.Item) -> Iterator[AssertionTally]:
         """Watch a test while it is called."""
-        found = Found()
+        found = AssertionTally()
         function = _function(item)
         reading = self._reading(str(item.path))
         noted: list[str] = []
@@ -127,7 +127,7 @@ def _traced(lines: _Lines) -> Iterator[None]:
 class _Lines:
     """Notices when one of the lines that count is executed, and stops looking."""
 
-    def __init__(self, found: Found, lines_of: Callable[[str], Mapping[int, str | None]]) -> None:
+    def __init__(self, found: AssertionTally, lines_of: Callable[[str], Mapping[int, str | None]]) -> None:
         self._found = found
         self._lines_of = lines_of
         self._lines: dict[str, Mapping[int, str | None]] = {}

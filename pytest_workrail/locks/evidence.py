@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_workrail.locks.claims import Claim
-from pytest_workrail.run.pytest_session import Ending
+from pytest_workrail.run.pytest_session import ItemOutcome
 from workrail_lint.base.js import Json
 
 _OWN_DECORATOR = "@pytest.mark.enforces("
@@ -25,18 +25,18 @@ class Evidence:
     place: str
     digest: str
     claims: tuple[Claim, ...]
-    ending: Ending = Ending.UNFINISHED
+    ending: ItemOutcome = ItemOutcome.UNFINISHED
     asserted: bool = False
 
     @property
     def counts(self) -> bool:
         """Whether the test enforced its locks."""
-        return self.ending is Ending.PASSED and self.asserted
+        return self.ending is ItemOutcome.PASSED and self.asserted
 
     @property
     def flaw(self) -> str | None:
         """Why it did not."""
-        if self.ending is not Ending.PASSED:
+        if self.ending is not ItemOutcome.PASSED:
             return str(self.ending.value)
         return None if self.asserted else "asserted nothing"
 
@@ -62,7 +62,7 @@ class Evidence:
 def evidence_from_json(value: list[Any]) -> Evidence:
     """Evidence that another process gathered."""
     test, place, digest, claims, ending, asserted = value
-    return Evidence(test, place, digest, tuple(Claim(*claim) for claim in claims), Ending(ending), asserted)
+    return Evidence(test, place, digest, tuple(Claim(*claim) for claim in claims), ItemOutcome(ending), asserted)
 
 
 def merged(evidence: Iterable[Evidence]) -> dict[str, Evidence]:
@@ -70,15 +70,15 @@ def merged(evidence: Iterable[Evidence]) -> dict[str, Evidence]:
     found: dict[str, Evidence] = {}
     for piece in evidence:
         known = found.get(piece.test)
-        if known is None or known.ending is Ending.UNFINISHED:
+        if known is None or known.ending is ItemOutcome.UNFINISHED:
             found[piece.test] = piece
-        elif piece.ending is not Ending.UNFINISHED:
+        elif piece.ending is not ItemOutcome.UNFINISHED:
             worse = known if not known.counts else piece
             found[piece.test] = replace(worse, asserted=known.asserted and piece.asserted)
     return {test: found[test] for test in sorted(found)}
 
 
-def begun(item: pytest.Item, claims: tuple[Claim, ...]) -> Evidence:
+def not_yet_run(item: pytest.Item, claims: tuple[Claim, ...]) -> Evidence:
     """The evidence of a test that was collected and has not run yet."""
     file, line, _ = item.location
     place = file.replace("\\", "/") + (f":{line + 1}" if line is not None else "")

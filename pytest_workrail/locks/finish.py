@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pytest_workrail.locks.evidence import Evidence
-from pytest_workrail.locks.prover import Finding
-from pytest_workrail.locks.record import Entry, Proof, Record, text_digest
+from pytest_workrail.locks.prover import AttemptResult
+from pytest_workrail.locks.record import LockEntry, LockRecord, Proof, text_digest
 from pytest_workrail.locks.report import reports
 from pytest_workrail.locks.settings import LockSettings
 from pytest_workrail.locks.status import LockCoverage, LockStatus, lock_coverage, rounded
@@ -18,7 +18,7 @@ _SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Closing:
+class LockSummary:
     """What is said at the end, and what makes the run fail."""
 
     lines: tuple[str, ...]
@@ -29,9 +29,9 @@ def close(
     settings: LockSettings,
     evidence: Sequence[Evidence],
     problems: Iterable[str],
-    findings: Sequence[Finding],
+    findings: Sequence[AttemptResult],
     is_green: bool,
-) -> Closing:
+) -> LockSummary:
     """Judge a run. The record and the reports are written only when asked for, the record only by a green run."""
     record = settings.record
     failures: list[str] = []
@@ -49,10 +49,10 @@ def close(
         for name, text in reports(coverage).items():
             path = settings.report_folder / name
             failures += _compare(path, text) if settings.verifies else _save(path, text)
-    return Closing(tuple(_summary(coverage, findings)), tuple(failures))
+    return LockSummary(tuple(_summary(coverage, findings)), tuple(failures))
 
 
-def updated(settings: LockSettings, evidence: Sequence[Evidence], findings: Sequence[Finding]) -> Record:
+def updated(settings: LockSettings, evidence: Sequence[Evidence], findings: Sequence[AttemptResult]) -> LockRecord:
     """The record after a run that proved locks or accepted new texts."""
     coverage = lock_coverage(settings.registry, evidence, settings.record, settings.sabotages)
     tests = {piece.test: (piece.name, piece.digest) for piece in evidence}
@@ -61,28 +61,28 @@ def updated(settings: LockSettings, evidence: Sequence[Evidence], findings: Sequ
         lock, known = status.lock, entries.get(status.lock.id)
         is_written_for_text = settings.proves if known is None else not status.is_suspect
         if status.enforcing and (is_written_for_text or settings.accepts(lock.id)):
-            known = Entry(text_digest(lock), lock.revision, () if known is None else known.proofs)
+            known = LockEntry(text_digest(lock), lock.revision, () if known is None else known.proofs)
         if known is not None:
             entries[lock.id] = replace(known, proofs=_proofs(lock.id, known, settings, tests, findings))
-    return Record(entries)
+    return LockRecord(entries)
 
 
 def _proofs(
     lock_id: str,
-    entry: Entry,
+    entry: LockEntry,
     settings: LockSettings,
     tests: dict[str, tuple[str, str]],
-    findings: Sequence[Finding],
+    findings: Sequence[AttemptResult],
 ) -> tuple[Proof, ...]:
     """What was tried now replaces what was tried before; what was not tried stays, while its sabotage exists."""
     if not settings.proves:
         return entry.proofs
-    tried = {finding.sabotage: finding for finding in findings if finding.lock_id == lock_id}
+    try_sabotage = {finding.sabotage: finding for finding in findings if finding.lock_id == lock_id}
     existing = {sabotage.name: sabotage.digest for sabotage in settings.sabotages if lock_id in sabotage.locks}
-    kept = [proof for proof in entry.proofs if proof.sabotage in existing.keys() - tried.keys()]
+    kept = [proof for proof in entry.proofs if proof.sabotage in existing.keys() - try_sabotage.keys()]
     found = [
         Proof(finding.sabotage, existing[finding.sabotage], *tests[finding.test])
-        for finding in tried.values()
+        for finding in try_sabotage.values()
         if finding.test is not None
     ]
     return tuple(sorted((*kept, *found)))
@@ -107,12 +107,12 @@ def _shortfall(what: str, coverage: LockCoverage, part: Sequence[LockStatus], pe
     yield f"{len(part)} of {len(coverage.locks)} locks are {what}, less than the required {percent:g}%."
     lacking = [status for status in coverage.locks if status not in part]
     for status in lacking[:_SHOWN]:
-        yield f"  {status.lock.id}: {_why_not(status)}"
+        yield f"  {status.lock.id}: {_shortcoming(status)}"
     if len(lacking) > _SHOWN:
         yield f"  and {len(lacking) - _SHOWN} more"
 
 
-def _why_not(status: LockStatus) -> str:
+def _shortcoming(status: LockStatus) -> str:
     """The shortest answer to why a lock is not enforced, or not proven."""
     if status.is_suspect:
         return "suspect, its text is not the one its tests were written for"
@@ -124,7 +124,7 @@ def _why_not(status: LockStatus) -> str:
     return "; ".join(flaws)
 
 
-def _summary(coverage: LockCoverage, findings: Sequence[Finding]) -> Iterator[str]:
+def _summary(coverage: LockCoverage, findings: Sequence[AttemptResult]) -> Iterator[str]:
     enforced, proven = coverage.enforced, coverage.proven
     yield (
         f"{len(enforced)} of {len(coverage.locks)} locks enforced ({rounded(coverage.share(enforced))}%), "

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from pytest_workrail.locks.assertion_watch import AssertionWatch
-from pytest_workrail.locks.finish import Closing, close
-from pytest_workrail.locks.prover import Attempt, Finding, Prover, can_prove
+from pytest_workrail.locks.finish import LockSummary, close
+from pytest_workrail.locks.prover import Attempt, AttemptResult, Prover, can_prove
 from pytest_workrail.locks.session import LockSession
 from pytest_workrail.locks.settings import LockSettings
 from pytest_workrail.run.pytest_session import Outcomes
@@ -26,8 +26,8 @@ class LockPlugin:
         self._session = LockSession()
         self._outcomes = Outcomes()
         self._watch = AssertionWatch(config)
-        self._findings: list[Finding] = []
-        self._closing = Closing((), ())
+        self._findings: list[AttemptResult] = []
+        self._closing = LockSummary((), ())
         if settings.proves and not can_prove():
             raise pytest.UsageError("--workrail-locks-prove needs a platform that can copy a process (os.fork)")
         if settings.proves and config.getoption("numprocesses", None):
@@ -64,7 +64,7 @@ class LockPlugin:
         prover = Prover(session.items, self._settings.sabotages)
         result = yield
         if session.testsfailed:
-            prover.dismiss()
+            prover.skip()
         else:
             self._findings = prover.prove(list(self._attempts(session.items)))
         return result

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pytest
 
 from pytest_workrail.locks.sabotage import Sabotage
-from pytest_workrail.locks.trial import tried
+from pytest_workrail.locks.trial import try_sabotage
 
 TIME_LIMIT_SECONDS = 60.0
 _ENDLESS = "the tests did not come to an end"
@@ -32,7 +32,7 @@ class Attempt(NamedTuple):
     tests: tuple[str, ...]
 
 
-class Finding(NamedTuple):
+class AttemptResult(NamedTuple):
     """What came of an attempt: the test that noticed it, or why none did."""
 
     sabotage: str
@@ -57,7 +57,7 @@ class Prover:
             os.close(asked)
             os.close(answering)
             return
-        with _last_act():
+        with _ending_process():
             os.close(self._asking)
             os.close(self._answers)
             request = _read(asked)
@@ -66,21 +66,21 @@ class Prover:
                 findings = _Pool(items, sabotages).run(attempts)
                 _write(answering, json.dumps(findings).encode())
 
-    def prove(self, attempts: Sequence[Attempt]) -> list[Finding]:
+    def prove(self, attempts: Sequence[Attempt]) -> list[AttemptResult]:
         """Try every sabotage; findings come in the order of the attempts."""
         _write(self._asking, json.dumps(attempts).encode())
         answer = json.loads(_read(self._answers) or b"[]")
         os.waitpid(self._pid, 0)
-        return [Finding(*finding) for finding in answer]
+        return [AttemptResult(*finding) for finding in answer]
 
-    def dismiss(self) -> None:
+    def skip(self) -> None:
         """There is nothing to prove."""
         os.close(self._asking)
         os.close(self._answers)
         os.waitpid(self._pid, 0)
 
 
-class _last_act:  # noqa: N801 - used like a function
+class _ending_process:  # noqa: N801 - used like a function
     """The end of a copied process: whatever happens in this block, nothing comes after it."""
 
     def __enter__(self) -> None:
@@ -108,9 +108,9 @@ class _Child:
     said: bytes = b""
 
     @property
-    def finding(self) -> Finding:
+    def finding(self) -> AttemptResult:
         test, why = json.loads(self.said) if self.said else (None, _ENDLESS)
-        return Finding(self.attempt.sabotage, self.attempt.lock_id, test, why)
+        return AttemptResult(self.attempt.sabotage, self.attempt.lock_id, test, why)
 
 
 class _Pool:
@@ -121,8 +121,8 @@ class _Pool:
         self._sabotages = {sabotage.name: sabotage for sabotage in sabotages}
         self._running = selectors.DefaultSelector()
 
-    def run(self, attempts: Sequence[Attempt]) -> list[Finding]:
-        found: dict[tuple[str, str], Finding] = {}
+    def run(self, attempts: Sequence[Attempt]) -> list[AttemptResult]:
+        found: dict[tuple[str, str], AttemptResult] = {}
         waiting = list(reversed(attempts))
         while waiting or self._running.get_map():
             while waiting and len(self._running.get_map()) < (os.cpu_count() or 1):
@@ -139,12 +139,12 @@ class _Pool:
             child = _Child(attempt, pid, time.monotonic() + TIME_LIMIT_SECONDS)
             self._running.register(reading, selectors.EVENT_READ, child)
             return
-        with _last_act():
+        with _ending_process():
             os.close(reading)
             tests = [self._items[test] for test in attempt.tests]
-            _write(writing, json.dumps(tried(self._sabotages[attempt.sabotage], tests)).encode())
+            _write(writing, json.dumps(try_sabotage(self._sabotages[attempt.sabotage], tests)).encode())
 
-    def _ended(self) -> Iterator[Finding]:
+    def _ended(self) -> Iterator[AttemptResult]:
         ready = {key.fd for key, _ in self._running.select(timeout=0.2)}
         for key in list(self._running.get_map().values()):
             child: _Child = key.data

@@ -39,7 +39,7 @@ class Proof:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LockEntry:
     """What is on record about one lock."""
 
     text: str
@@ -48,10 +48,10 @@ class Entry:
 
 
 @dataclass(slots=True)
-class Record:
+class LockRecord:
     """The entries by lock id."""
 
-    entries: dict[str, Entry] = field(default_factory=dict)
+    entries: dict[str, LockEntry] = field(default_factory=dict)
 
     def to_text(self) -> str:
         locks: dict[str, Json] = {
@@ -70,15 +70,15 @@ def text_digest(lock: Lock) -> str:
     return f"sha256:{hashlib.sha256(lock.summary.encode()).hexdigest()}"
 
 
-def load_record(path: Path) -> Ok[Record] | Err[str]:
+def load_record(path: Path) -> Ok[LockRecord] | Err[str]:
     """A record from its file; an empty one when there is none yet."""
     if not path.exists():
-        return Ok(Record())
+        return Ok(LockRecord())
     try:
         value: Any = json.loads(path.read_bytes())
         if value["lockRecordVersion"] != VERSION:
             return Err(f"{path.name} is a lock record of version {value['lockRecordVersion']}, which is not known here")
-        return Ok(Record({lock_id: _entry(entry) for lock_id, entry in value["locks"].items()}))
+        return Ok(LockRecord({lock_id: _entry(entry) for lock_id, entry in value["locks"].items()}))
     except OSError as problem:
         return Err(f"{path.name} can't be read: {problem.strerror}")
     except ValueError as problem:
@@ -87,14 +87,14 @@ def load_record(path: Path) -> Ok[Record] | Err[str]:
         return Err(f"{path.name} is no lock record, as its members are others. {_WAY_OUT}")
 
 
-def _entry(value: dict[str, Any]) -> Entry:
+def _entry(value: dict[str, Any]) -> LockEntry:
     proofs = tuple(
         Proof(*(_text(proof[name]) for name in ("sabotage", "sabotageDigest", "test", "testDigest")))
         for proof in value["proofs"]
     )
     if not isinstance(value["revision"], int):
         raise TypeError("revision")
-    return Entry(_text(value["text"]), value["revision"], proofs)
+    return LockEntry(_text(value["text"]), value["revision"], proofs)
 
 
 def _text(value: object) -> str:

@@ -113,7 +113,7 @@ def _markdown(coverage: LockCoverage) -> Iterator[str]:
     for category, locks in _by_category(coverage.locks, coverage.registry.categories).items():
         enforced = sum(status.is_enforced for status in locks)
         proven = sum(status.is_proven for status in locks)
-        rows.append((category, str(len(locks)), str(enforced), str(proven), f"{_whole(enforced, len(locks))} %"))
+        rows.append((category, str(len(locks)), str(enforced), str(proven), f"{_percent_of(enforced, len(locks))} %"))
     yield from _table(("category", "locks", "enforced", "proven", "enforced share"), rows)
     if coverage.open:
         yield ""
@@ -177,7 +177,7 @@ def _plan(coverage: LockCoverage) -> Iterator[str]:
         ],
     )
     grouped = _by_category(coverage.open)
-    for category in sorted(grouped, key=_urgency):
+    for category in sorted(grouped, key=_priority):
         yield ""
         yield f"## {category}"
         yield ""
@@ -228,7 +228,7 @@ def _claims(status: LockStatus) -> str:
     return "; ".join(flaws)
 
 
-def _urgency(category: str) -> tuple[int, str]:
+def _priority(category: str) -> tuple[int, str]:
     return (_PRIORITY.index(category) if category in _PRIORITY else len(_PRIORITY), category)
 
 
@@ -242,7 +242,7 @@ def _percent(coverage: LockCoverage, part: list[LockStatus]) -> str:
     return f"{rounded(coverage.share(part))} %"
 
 
-def _whole(part: int, total: int) -> int:
+def _percent_of(part: int, total: int) -> int:
     return (200 * part + total) // (2 * total) if total else 0
 
 

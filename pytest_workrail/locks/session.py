@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from pytest_workrail.locks.claims import ClaimReader
-from pytest_workrail.locks.evidence import Evidence, begun, evidence_from_json, merged
-from pytest_workrail.run.pytest_session import Ending
+from pytest_workrail.locks.evidence import Evidence, evidence_from_json, merged, not_yet_run
+from pytest_workrail.run.pytest_session import ItemOutcome
 from workrail_lint.base.js import Json
 
 
@@ -29,7 +29,7 @@ class LockSession:
         read = self._reader.read(item)
         if not read.claims and not read.problems:
             return False
-        evidence = begun(item, read.claims)
+        evidence = not_yet_run(item, read.claims)
         self._problems.update(f"{evidence.place} {problem}" for problem in read.problems)
         if read.claims:
             self._evidence[item.nodeid] = evidence
@@ -43,7 +43,7 @@ class LockSession:
         """A test has asserted something."""
         self._asserted.add(test)
 
-    def test_finished(self, test: str, ending: Ending) -> None:
+    def test_finished(self, test: str, ending: ItemOutcome) -> None:
         """A test is over. The controller of xdist hears of it too, but only the worker knows whether it asserted."""
         if test in self._collected:
             self._evidence[test] = replace(self._evidence[test], ending=ending, asserted=test in self._asserted)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pytest_workrail.locks.record import Record, load_record
+from pytest_workrail.locks.record import LockRecord, load_record
 from pytest_workrail.locks.registry import Registry, load_registry, missing_sources
 from pytest_workrail.locks.sabotage import Sabotage, load_sabotages
 from workrail_lint.base.result import Err
@@ -18,7 +18,7 @@ class LockSettings:
     """The registry, the record, the sabotages, and what is to be done with them."""
 
     registry: Registry
-    record: Record
+    record: LockRecord
     record_path: Path
     sabotages: tuple[Sabotage, ...]
     problems: tuple[str, ...]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from pytest_workrail.locks.evidence import Evidence
-from pytest_workrail.locks.record import Entry, Proof, Record, text_digest
+from pytest_workrail.locks.record import LockEntry, LockRecord, Proof, text_digest
 from pytest_workrail.locks.registry import Lock, Registry
 from pytest_workrail.locks.sabotage import Sabotage
 from workrail_lint.base.suggest import nearest_id
@@ -82,7 +82,7 @@ def rounded(percent: Fraction) -> int:
 def lock_coverage(
     registry: Registry,
     evidence: Iterable[Evidence],
-    record: Record,
+    record: LockRecord,
     sabotages: Sequence[Sabotage],
     problems: Iterable[str] = (),
 ) -> LockCoverage:
@@ -127,7 +127,7 @@ def _sabotage_flaws(sabotages: Sequence[Sabotage], known: dict[str, Lock]) -> li
     ]
 
 
-def _status(lock: Lock, claims: tuple[Evidence, ...], record: Record, sabotages: Sequence[Sabotage]) -> LockStatus:
+def _status(lock: Lock, claims: tuple[Evidence, ...], record: LockRecord, sabotages: Sequence[Sabotage]) -> LockStatus:
     entry = record.entries.get(lock.id)
     if entry is None:
         return LockStatus(lock, claims, False, (), ())
@@ -143,7 +143,7 @@ def _status(lock: Lock, claims: tuple[Evidence, ...], record: Record, sabotages:
     return LockStatus(lock, claims, is_suspect, () if is_suspect else holding, stale)
 
 
-def _reviewed(lock: Lock, entry: Entry, claims: tuple[Evidence, ...]) -> bool:
+def _reviewed(lock: Lock, entry: LockEntry, claims: tuple[Evidence, ...]) -> bool:
     """Whether an enforcing test names the new revision, and so says that it was written for the new text."""
     pinned = any(
         claim.lock_id == lock.id and claim.revision == lock.revision

@@ -21,7 +21,7 @@ from workrail_lint.base.result import Err
 _UNWRAPPED = inspect.getattr_static(Err, "value").fget.__code__
 
 
-def tried(sabotage: Sabotage, tests: Sequence[pytest.Item]) -> tuple[str | None, str]:
+def try_sabotage(sabotage: Sabotage, tests: Sequence[pytest.Item]) -> tuple[str | None, str]:
     """The test that noticed the sabotage, or why none did. Leaves the process as broken as the sabotage is."""
     config = tests[0].config
     reporter = config.pluginmanager.get_plugin("terminalreporter")
@@ -57,7 +57,7 @@ class _Watch:
         error = call.excinfo.value
         if self._comes_from_sabotage(error):
             self.other = f"the sabotage itself fails in {item.nodeid}"
-        elif call.when == "call" and (_is_assertion(error) or self._lacks_something(error, item)):
+        elif call.when == "call" and (_is_assertion(error) or self._is_missing_attribute(error, item)):
             self.noticed = item.nodeid
         elif not isinstance(error, pytest.skip.Exception):
             self.other = f"{item.nodeid} fails with {type(error).__name__}, which is no failed assertion"
@@ -66,10 +66,10 @@ class _Watch:
         """Whether it was raised by what stands in for the code; a sabotage must not do the noticing itself."""
         return _raised_in(error) == self._sabotage
 
-    def _lacks_something(self, error: BaseException, item: pytest.Item) -> bool:
+    def _is_missing_attribute(self, error: BaseException, item: pytest.Item) -> bool:
         """Whether the test itself reached for something that the result should have had."""
         if isinstance(error, BaseExceptionGroup):
-            return all(self._lacks_something(each, item) or _is_assertion(each) for each in error.exceptions)
+            return all(self._is_missing_attribute(each, item) or _is_assertion(each) for each in error.exceptions)
         place = _origin(error)
         if place is None:
             return False

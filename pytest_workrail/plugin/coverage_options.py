@@ -161,7 +161,7 @@ def configure(config: pytest.Config) -> None:
     if option("collectonly"):
         return  # nothing will run, so there is nothing to measure, to require or to write
     if not option("workrail_locks"):
-        _ask_for_no_locks(config)
+        _require_registry(config)
     if option("workrail_sabotage") or option("workrail_locks_prove"):
         from pytest_workrail.locks.sabotage_mode import prepare
 
@@ -178,7 +178,7 @@ def configure(config: pytest.Config) -> None:
         config.pluginmanager.register(LockPlugin(config, lock_settings(config)), "workrail-locks")
 
 
-def _ask_for_no_locks(config: pytest.Config) -> None:
+def _require_registry(config: pytest.Config) -> None:
     """Without a registry nothing can be said about locks: a threshold that looks at none would always hold."""
     for name in _ABOUT_A_REGISTRY:
         value = config.getoption(name)

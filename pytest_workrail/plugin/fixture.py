@@ -19,6 +19,7 @@ from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.profiles import ProfileName
 from pytest_workrail.engine.core.vocabulary import Autonomy
 from pytest_workrail.golden.comparison import Comparison
+from pytest_workrail.golden.keys import SCENARIO_ENDING
 from pytest_workrail.golden.plugin import check_golden
 from pytest_workrail.lifecycle import MAX_STEPS, LifecycleResult, compilation_failed, run_lifecycle
 from pytest_workrail.run.project_sources import project_sources
@@ -60,7 +61,7 @@ class Workrail:
         """Run a workflow with an agent, by default the automatic one."""
         __tracebackhide__ = True
         made = api.run(self._compiled(workflow, options), agent, mode, profile, **options)
-        return self._kept(made)
+        return self._attached(made)
 
     def compare(
         self,
@@ -72,9 +73,9 @@ class Workrail:
         """Run a workflow, or a scenario by its file, under both profiles and see where they part."""
         __tracebackhide__ = True
         found = self._found(workflow)
-        is_scenario = isinstance(found, Path) and found.name.endswith(api.SCENARIO_ENDING)
+        is_scenario = isinstance(found, Path) and found.name.endswith(SCENARIO_ENDING)
         both = api.compare(found if is_scenario else self._compiled(found, options), agent, mode, **options)
-        return Comparison(self._kept(both.reference), self._kept(both.locked))
+        return Comparison(self._attached(both.reference), self._attached(both.locked))
 
     def lifecycle(
         self,
@@ -100,9 +101,9 @@ class Workrail:
             profile=profile,
             max_steps=max_steps,
         )
-        return made if made.run is None else replace(made, run=self._kept(made.run))
+        return made if made.run is None else replace(made, run=self._attached(made.run))
 
-    def _kept(self, run: Run) -> Run:
+    def _attached(self, run: Run) -> Run:
         """The run, counted for coverage and able to find its golden."""
         record_run(self._config, self._nodeid, run.transcript)
         return replace(run, golden=self._match)

@@ -35,13 +35,13 @@ class Controller:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        told = getattr(node, "workeroutput", {}).get(_KEY)
-        if told is None:
+        reported = getattr(node, "workeroutput", {}).get(_KEY)
+        if reported is None:
             self._config.stash[WORKER_CRASHED] = True
             return
-        if told["goldens"] is not None:
+        if reported["goldens"] is not None:
             from pytest_workrail.golden.plugin import goldens_of
 
-            goldens_of(self._config).session.merge(told["goldens"])
+            goldens_of(self._config).session.merge(reported["goldens"])
         # Every worker collects the same, so the largest number is everybody's.
-        self._config.stash[DESELECTED] = max(self._config.stash.get(DESELECTED, 0), told["deselected"])
+        self._config.stash[DESELECTED] = max(self._config.stash.get(DESELECTED, 0), reported["deselected"])

@@ -19,7 +19,7 @@ from pytest_workrail.engine.core.reasons import (
 )
 from pytest_workrail.engine.core.vocabulary import UserOnlyDependency as DependencyDetail
 from pytest_workrail.engine.protocol.engine import Answer, Engine, Options
-from pytest_workrail.engine.protocol.memory_library import MemoryShelf, NoWorkspace
+from pytest_workrail.engine.protocol.memory_library import MemoryLibrary, NoWorkspace
 from pytest_workrail.engine.protocol.operator import Dependencies
 from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.home import in_memory
@@ -98,15 +98,15 @@ class Bench:
     def __init__(self, setup: Setup) -> None:
         self.home = in_memory(FixedClock(step_ms=1), SeededEntropy(f"run {setup.seed}"))
         self.exchanges: list[Exchange] = []
-        self._shelf = MemoryShelf()
-        self._shelf.put_ir(setup.ir)
+        self._library = MemoryLibrary()
+        self._library.put_ir(setup.ir)
         self._setup = setup
         self._reasons = _DeclaredReasons(setup.declared)
         self._workspace = _BenchWorkspace(setup.ir)
         self.engine = self._engine()
 
     def _engine(self) -> Engine:
-        engine = Engine(self.home, self._shelf, Options(profile=self._setup.profile), self._workspace)
+        engine = Engine(self.home, self._library, Options(profile=self._setup.profile), self._workspace)
         engine.dependencies = self._reasons
         return engine
 

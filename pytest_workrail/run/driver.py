@@ -13,25 +13,25 @@ from pytest_workrail.agents.actions import (
     Action,
     Call,
     Checkpoint,
-    Look,
     Prefer,
     Problem,
     Provide,
     Rebind,
+    Rehydrate,
     Resend,
     Restart,
     Rewind,
     Stop,
     Submit,
 )
-from pytest_workrail.agents.agent import Agent, Moment, Opening, Refusal
+from pytest_workrail.agents.agent import Agent, Refusal, StartView, StepView
 from pytest_workrail.agents.transcript import Exchange, Transcript
 from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES
 from pytest_workrail.engine.core.profiles import profile_of
 from pytest_workrail.engine.protocol.program import Program, frozen
 from pytest_workrail.run.bench import WORKSPACE, Bench, Setup
-from pytest_workrail.run.final_projection import final_projection, nothing
-from pytest_workrail.run.position import Stand, stand_at
+from pytest_workrail.run.final_projection import empty_projection, final_projection
+from pytest_workrail.run.position import Position, position_at
 from pytest_workrail.run.result import Ending, Run
 from pytest_workrail.run.visits import Visits
 from workrail_lint.base.js import Json
@@ -40,10 +40,10 @@ from workrail_lint.base.result import Err
 
 def drive(setup: Setup, agent: Agent) -> Run:
     """A whole run, from its start to wherever the agent leaves it."""
-    return _Drive(setup, agent).run()
+    return _RunDriver(setup, agent).run()
 
 
-class _Drive:
+class _RunDriver:
     """One run under way."""
 
     def __init__(self, setup: Setup, agent: Agent) -> None:
@@ -60,9 +60,9 @@ class _Drive:
         self._tokens: dict[str, str] = {}
         self._step_tokens: dict[str, str] = {}
         self._last_advance: dict[str, Json] | None = None
-        self._stand: Stand | None = None
+        self._position: Position | None = None
         # The node on which the pending step was reached, before anything was handed in there.
-        self._arrived_at: Stand | None = None
+        self._arrived_at: Position | None = None
         self._attempt = 1
         # What the node itself says, and whether the last call failed, which changes nothing about the node.
         self._refusal: Refusal | None = None
@@ -76,13 +76,13 @@ class _Drive:
         unfit = self._agent.end() if ending.kind not in ("misplayed", "refused") else ()
         if unfit:
             ending = Ending("misplayed", unfit[0].message, unfit[0].place)
-        return Run(self._transcript(), ending, log=() if self._stand is None else self._stand.events)
+        return Run(self._transcript(), ending, log=() if self._position is None else self._position.events)
 
     def _start(self) -> Ending | None:
         setup = self._setup
         context = {**setup.context, "goal": setup.goal}
-        opening = Opening(self._program, self._profile, setup.preferences, context)
-        added = self._agent.begin(opening)
+        start = StartView(self._program, self._profile, setup.preferences, context)
+        added = self._agent.begin(start)
         request: dict[str, Json] = {
             "workflowId": self._program.ir["workflowId"],
             "workspacePath": WORKSPACE,
@@ -97,12 +97,12 @@ class _Drive:
             }
         answer = self._bench.call("start_workflow", request)
         if answer.is_error:
-            chosen = opening.foresee(added)
+            chosen = start.predict(added)
             if not isinstance(chosen, Err) and chosen.value.is_complete:
-                self._visits.start(None, opening, added, answer)
+                self._visits.start(None, start, added, answer)
             return Ending("refused", str(answer.response["message"]))
-        self._take_in(answer)
-        self._visits.start(self._standing().place.node_id, opening, added, answer)
+        self._follow_answer(answer)
+        self._visits.start(self._current_position().place.node_id, start, added, answer)
         self._tokens["$first"] = self._tokens["$continue"]
         return None
 
@@ -110,14 +110,14 @@ class _Drive:
         for _ in range(self._setup.max_turns):
             if self._is_complete:
                 return Ending("complete", "The workflow is complete.")
-            action = self._agent.act(self._moment())
+            action = self._agent.act(self._view())
             match action:
                 case Stop(why):
                     return Ending("stopped", why)
                 case Problem():
                     problem: Problem | None = action
                 case _:
-                    problem = self._carry_out(action)
+                    problem = self._try_action(action)
             if problem is not None:
                 return Ending("misplayed", problem.message, problem.place or self._agent.place())
         if self._is_complete:
@@ -126,12 +126,12 @@ class _Drive:
 
     # ------------------------------------------------------------------------------------------------- one action
 
-    def _carry_out(self, action: Action) -> Problem | None:
+    def _try_action(self, action: Action) -> Problem | None:
         """Do it, or say why it can't be done here."""
         match action:
             case Submit():
                 self._submit(action)
-            case Look():
+            case Rehydrate():
                 self._call("continue_workflow", self._rehydration(self._tokens["$continue"]))
             case Rewind(step_id):
                 return self._rewind(step_id)
@@ -146,7 +146,7 @@ class _Drive:
             case Call(tool, request):
                 self._call(tool, self._with_tokens(request))
             case Prefer(preferences):
-                arrived = self._arrived_at or self._standing()
+                arrived = self._arrived_at or self._current_position()
                 written = self._bench.engine.prefer(arrived.place, preferences)
                 assert not isinstance(written, Err), written
             case Provide(step_id, detail):
@@ -177,12 +177,12 @@ class _Drive:
         self._call("continue_workflow", request, is_advance=True)
 
     def _rewind(self, step_id: str | None) -> Problem | None:
-        named = step_id or self._moment().step_id
+        named = step_id or self._view().step_id
         token = self._step_tokens.get(named)
         if token is None:
             return Problem(f"The run has not been at step '{named}', so it can't go back there.")
         answer = self._bench.call("continue_workflow", self._rehydration(token))
-        self._agent.hear(answer)
+        self._agent.receive(answer)
         self._has_failed = answer.is_error
         if not answer.is_error:
             self._move_to(answer)
@@ -197,19 +197,19 @@ class _Drive:
 
     def _call(self, tool: str, request: dict[str, Json], *, is_advance: bool = False) -> None:
         """Make a call, record what it did, and let the agent know."""
-        moment, before = self._moment(), len(self._standing().events)
+        view, before = self._view(), len(self._current_position().events)
         answer = self._bench.call(tool, request)
-        self._agent.hear(answer)
-        self._take_in(answer)
-        added = self._standing().events[before:]
+        self._agent.receive(answer)
+        self._follow_answer(answer)
+        added = self._current_position().events[before:]
         if is_advance or added:
-            self._visits.record(moment, added, answer)
+            self._visits.record(view, added, answer)
         if is_advance:
             self._tokens["$previous"] = str(request["continueToken"])
 
     # ------------------------------------------------------------------------------------------------ one answer
 
-    def _take_in(self, answer: Exchange) -> None:
+    def _follow_answer(self, answer: Exchange) -> None:
         """Where the run stands after an answer. An answer about something that is past changes nothing."""
         response = answer.response
         self._has_failed = answer.is_error
@@ -218,7 +218,7 @@ class _Drive:
         if response.get("kind") == "gate_checkpoint":
             self._tokens["$continue"] = self._tokens["$gate"] = str(response["gateToken"])
             self._refusal = "gated"
-            self._stand = stand_at(self._bench, self._tokens["$gate"])
+            self._position = position_at(self._bench, self._tokens["$gate"])
         elif "resumeToken" in response:
             self._tokens["$resume"] = str(response["resumeToken"])
             self._refresh()
@@ -232,11 +232,11 @@ class _Drive:
             self._advance_to(response)
 
     def _advance_to(self, response: dict[str, Any]) -> None:
-        there, here = stand_at(self._bench, response["continueToken"]), self._stand
+        there, here = position_at(self._bench, response["continueToken"]), self._position
         if here is not None and there.node.created_index < here.node.created_index:
             self._refresh()
             return
-        self._stand = there
+        self._position = there
         self._keep_tokens(response)
         if there.node.kind == "blocked_attempt":
             is_new = here is None or there.node.node_id != here.node.node_id
@@ -248,8 +248,8 @@ class _Drive:
     def _move_to(self, answer: Exchange) -> None:
         """Go on from the node of a rehydrate, even if it lies in the past."""
         response: dict[str, Any] = answer.response
-        there = stand_at(self._bench, response["continueToken"])
-        self._stand = there
+        there = position_at(self._bench, response["continueToken"])
+        self._position = there
         self._keep_tokens(response)
         if self._arrived_at is not None and there.node.node_id == self._arrived_at.node.node_id:
             self._attempt += 1
@@ -257,7 +257,7 @@ class _Drive:
         else:
             self._arrive(there, response["continueToken"])
 
-    def _arrive(self, there: Stand, token: str) -> None:
+    def _arrive(self, there: Position, token: str) -> None:
         assert there.instance is not None
         self._arrived_at = there
         self._arrivals[there.instance.step_id] += 1
@@ -271,27 +271,27 @@ class _Drive:
 
     def _refresh(self) -> None:
         """The log has grown without the run moving."""
-        if self._stand is not None:
-            self._stand = stand_at(self._bench, self._tokens["$continue"])
+        if self._position is not None:
+            self._position = position_at(self._bench, self._tokens["$continue"])
 
-    def _standing(self) -> Stand:
-        assert self._stand is not None, "nothing stands anywhere before the run is started"
-        return self._stand
+    def _current_position(self) -> Position:
+        assert self._position is not None, "nothing stands anywhere before the run is started"
+        return self._position
 
-    def _moment(self) -> Moment:
+    def _view(self) -> StepView:
         # A person may have said something since the last answer.
         self._refresh()
-        stand = self._standing()
-        assert stand.instance is not None
-        return Moment(
+        position = self._current_position()
+        assert position.instance is not None
+        return StepView(
             self._program,
             self._profile,
-            stand.preferences,
-            stand.state,
-            stand.instance,
-            stand.context,
-            stand.earlier,
-            self._arrivals[stand.instance.step_id],
+            position.preferences,
+            position.state,
+            position.instance,
+            position.context,
+            position.earlier,
+            self._arrivals[position.instance.step_id],
             self._attempt,
             # Where nothing an agent does can help, a failed call on top of it makes no difference.
             "error" if self._has_failed and self._refusal not in ("terminal", "gated") else self._refusal,
@@ -302,8 +302,8 @@ class _Drive:
 
     def _transcript(self) -> Transcript:
         exchanges = tuple(self._bench.exchanges)
-        if self._stand is None:
-            final = nothing("error")
+        if self._position is None:
+            final = empty_projection("error")
         else:
             status = "error" if self._has_failed else "gated" if self._refusal == "gated" else None
             last: dict[str, Any] = exchanges[-1].response
@@ -311,7 +311,7 @@ class _Drive:
             blockers: list[Json] = list(report["blockers"]) if isinstance(report, dict) else []
             trace = self._visits.last_trace if self._is_complete else ()
             final = final_projection(
-                self._bench, self._stand.place, blockers, trace, None if self._is_complete else status
+                self._bench, self._position.place, blockers, trace, None if self._is_complete else status
             )
         return Transcript(
             self._program.ir["workflowId"],

@@ -11,31 +11,31 @@ from pytest_workrail.engine.projections.dag import Run
 from pytest_workrail.engine.projections.gaps import project_gaps
 from pytest_workrail.engine.projections.index import of_kind
 from pytest_workrail.engine.protocol.step_response import pending_instance
-from pytest_workrail.engine.tokens.issuer import Place
+from pytest_workrail.engine.tokens.issuer import NodeAddress
 from pytest_workrail.run.bench import Bench
-from pytest_workrail.run.position import Stand, snapshot_of, stand_on
+from pytest_workrail.run.position import Position, position_of, snapshot_of
 from pytest_workrail.run.visits import Trace
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
 
 
-def nothing(status: str) -> dict[str, Json]:
+def empty_projection(status: str) -> dict[str, Json]:
     """The projection of a run that was never opened."""
     return {"status": status, "context": {}, "outputs": [], "gaps": [], "blockers": [], "trace": []}
 
 
 def final_projection(
-    bench: Bench, place: Place, blockers: list[Json], trace: Trace, status: str | None = None
+    bench: Bench, place: NodeAddress, blockers: list[Json], trace: Trace, status: str | None = None
 ) -> dict[str, Json]:
     """How a run stands at its preferred tip. `status` is given where the engine has no word of its own for it."""
-    here = stand_on(bench, place)
+    here = position_of(bench, place)
     tip = here.run.preferred_tip or place.node_id
-    at_tip = stand_on(bench, Place(place.session_id, place.run_id, tip))
-    told = bench.engine.status(place.session_id, place.run_id)
-    if isinstance(told, Err):
-        raise AssertionError(f"the run has no status: {told.error.message}")
+    at_tip = position_of(bench, NodeAddress(place.session_id, place.run_id, tip))
+    derived = bench.engine.status(place.session_id, place.run_id)
+    if isinstance(derived, Err):
+        raise AssertionError(f"the run has no status: {derived.error.message}")
     return {
-        "status": status or told.value,
+        "status": status or derived.value,
         "context": at_tip.context,
         "outputs": _outputs(bench, at_tip, tip),
         "gaps": _gaps(bench, here),
@@ -44,24 +44,24 @@ def final_projection(
     }
 
 
-def _outputs(bench: Bench, stand: Stand, tip: NodeId) -> list[Json]:
+def _outputs(bench: Bench, position: Position, tip: NodeId) -> list[Json]:
     """What each step on the way to the tip handed in, in order; steps that handed in nothing are left out."""
-    path = set(stand.run.lineage(tip))
+    path = set(position.run.lineage(tip))
     appended: dict[NodeId, list[NodeOutputAppended]] = {}
-    for event in of_kind(stand.events, NodeOutputAppended):
+    for event in of_kind(position.events, NodeOutputAppended):
         appended.setdefault(event.scope.node_id, []).append(event)
     found: list[Json] = []
-    for advance in of_kind(stand.events, AdvanceRecorded):
+    for advance in of_kind(position.events, AdvanceRecorded):
         node, outcome = advance.scope.node_id, advance.data.outcome
-        if advance.scope.run_id != stand.run.run_id:
+        if advance.scope.run_id != position.run.run_id:
             continue
         if not isinstance(outcome, AdvancedOutcome) or not {node, outcome.to_node_id} <= path:
             continue
-        if stand.run.nodes[outcome.to_node_id].kind != "step":
+        if position.run.nodes[outcome.to_node_id].kind != "step":
             continue
-        handed_in = _handed_in(appended.get(node, ()), advance.data.attempt_id)
-        if handed_in:
-            found.append({**_step(bench, stand.run, node), **handed_in})
+        submitted = _submitted(appended.get(node, ()), advance.data.attempt_id)
+        if submitted:
+            found.append({**_step(bench, position.run, node), **submitted})
     return found
 
 
@@ -75,7 +75,7 @@ def _step(bench: Bench, run: Run, node: NodeId) -> dict[str, Json]:
     return named
 
 
-def _handed_in(appended: Iterable[NodeOutputAppended], attempt: AttemptId) -> dict[str, Json]:
+def _submitted(appended: Iterable[NodeOutputAppended], attempt: AttemptId) -> dict[str, Json]:
     notes: str | None = None
     artifacts: list[tuple[int, Json]] = []
     for event in appended:
@@ -92,12 +92,12 @@ def _handed_in(appended: Iterable[NodeOutputAppended], attempt: AttemptId) -> di
     return found
 
 
-def _gaps(bench: Bench, stand: Stand) -> list[Json]:
+def _gaps(bench: Bench, position: Position) -> list[Json]:
     found: list[Json] = []
-    for gap in project_gaps(stand.events).of_run(stand.run.run_id):
+    for gap in project_gaps(position.events).of_run(position.run.run_id):
         reason = gap.data.reason
         shown = {
-            **_step(bench, stand.run, gap.node_id),
+            **_step(bench, position.run, gap.node_id),
             "severity": gap.data.severity,
             "category": reason.category,
             "detail": reason.detail,

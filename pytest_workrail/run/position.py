@@ -14,19 +14,19 @@ from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.projections.dag import Node, Run
 from pytest_workrail.engine.projections.lineage import Lineage, node_context
 from pytest_workrail.engine.projections.preferences import effective_preferences
+from pytest_workrail.engine.protocol.advance_outcome import decides_together, engine_state
 from pytest_workrail.engine.protocol.step_response import pending_instance
-from pytest_workrail.engine.protocol.verdicts import decides_together, engine_state
-from pytest_workrail.engine.tokens.issuer import Place
+from pytest_workrail.engine.tokens.issuer import NodeAddress
 from pytest_workrail.run.bench import Bench
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
 
 
 @dataclass(frozen=True, slots=True)
-class Stand:
+class Position:
     """A node of a run that can be looked at."""
 
-    place: Place
+    place: NodeAddress
     events: tuple[Event, ...]
     run: Run
     node: Node
@@ -37,15 +37,15 @@ class Stand:
     earlier: tuple[Json, ...]
 
 
-def stand_at(bench: Bench, token: str) -> Stand:
+def position_at(bench: Bench, token: str) -> Position:
     """The node that a token of this very run speaks of."""
     place = bench.engine.place_of(token)
     if isinstance(place, Err):
         raise AssertionError(f"the engine does not know its own token: {place.error.message}")
-    return stand_on(bench, place.value)
+    return position_of(bench, place.value)
 
 
-def stand_on(bench: Bench, place: Place) -> Stand:
+def position_of(bench: Bench, place: NodeAddress) -> Position:
     """A node of this very run."""
     session = bench.engine.session(place.session_id)
     if isinstance(session, Err):
@@ -57,7 +57,7 @@ def stand_on(bench: Bench, place: Place) -> Stand:
     if isinstance(preferences, Err):
         raise AssertionError(preferences.error.message)
     instance = pending_instance(snapshot)
-    return Stand(
+    return Position(
         place,
         events,
         run,

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.project.config import find_config
+from workrail_lint.systems.builtin import scenario_system
+from workrail_lint.systems.scenario.system import ScenarioSystem
 from workrail_lint.systems.workrail.scenario_check import Sources
 
 
@@ -22,3 +24,18 @@ def project_sources(folder: str) -> Ok[Sources] | Err[str]:
 
 def _file(path: str | None) -> Path | None:
     return None if path is None else Path(path)
+
+
+@lru_cache(maxsize=256)
+def project_scenarios(folder: str) -> Ok[ScenarioSystem] | Err[str]:
+    """The kinds of scenarios that a project can have: ours, and those of the plugins in its configuration."""
+    config = find_config(folder)
+    if isinstance(config, Err):
+        return config
+    plugins = config.value.strings("plugins")
+    if not plugins:
+        return Ok(scenario_system())
+    from workrail_lint.project.plugins import load_plugins
+
+    loaded = load_plugins(plugins)
+    return loaded if isinstance(loaded, Err) else Ok(scenario_system(tuple(loaded.value.systems)))

@@ -32,7 +32,7 @@ class ExpectationFailure(Exception):  # noqa: N818 - reads as what it is in a te
     """Something a test expects is not so. Counts like a failed assertion."""
 
 
-class Ending(Enum):
+class ItemOutcome(Enum):
     """How a test ended, in words that fit behind its name."""
 
     PASSED = "passed"
@@ -50,32 +50,34 @@ class Outcomes:
 
     def __init__(self) -> None:
         self._phases: dict[str, set[str]] = {}
-        self._spoilt: dict[str, Ending] = {}
+        self._failure_of: dict[str, ItemOutcome] = {}
 
-    def add(self, report: pytest.TestReport) -> Ending | None:
+    def add(self, report: pytest.TestReport) -> ItemOutcome | None:
         """Note a report. With the teardown of a test: how it ended. Before: None."""
         test, phase = report.nodeid, report.when
         if phase == "setup":
             # A plugin may run a test again; then only the last time counts.
             self._phases.pop(test, None)
-            self._spoilt.pop(test, None)
+            self._failure_of.pop(test, None)
         self._phases.setdefault(test, set()).add(phase)
-        spoilt = _spoilt(report)
+        spoilt = _failure_of(report)
         if spoilt is not None:
-            self._spoilt.setdefault(test, spoilt)
+            self._failure_of.setdefault(test, spoilt)
         if phase != "teardown":
             return None
         phases = self._phases.pop(test)
         whole = phases == {"setup", "call", "teardown"}
-        return self._spoilt.pop(test, Ending.PASSED if whole else Ending.UNFINISHED)
+        return self._failure_of.pop(test, ItemOutcome.PASSED if whole else ItemOutcome.UNFINISHED)
 
 
-def _spoilt(report: pytest.TestReport) -> Ending | None:
+def _failure_of(report: pytest.TestReport) -> ItemOutcome | None:
     expected_to_fail = hasattr(report, "wasxfail")
     match report.outcome:
         case "passed":
-            return Ending.XPASSED if expected_to_fail else None
+            return ItemOutcome.XPASSED if expected_to_fail else None
         case "skipped":
-            return Ending.XFAILED if expected_to_fail else Ending.SKIPPED
+            return ItemOutcome.XFAILED if expected_to_fail else ItemOutcome.SKIPPED
         case _:
-            return {"setup": Ending.SETUP_FAILED, "teardown": Ending.TEARDOWN_FAILED}.get(report.when, Ending.FAILED)
+            return {"setup": ItemOutcome.SETUP_FAILED, "teardown": ItemOutcome.TEARDOWN_FAILED}.get(
+                report.when, ItemOutcome.FAILED
+            )

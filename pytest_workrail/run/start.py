@@ -19,7 +19,7 @@ from pytest_workrail.engine.core.vocabulary import Autonomy, RiskPolicy
 from pytest_workrail.run.bench import GOAL, MAX_TURNS, Declared, Setup
 from pytest_workrail.run.driver import drive
 from pytest_workrail.run.result import Run
-from pytest_workrail.run.summary import told
+from pytest_workrail.run.summary import exchange_lines
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
 from workrail_lint.base.suggest import hint
@@ -46,7 +46,7 @@ class RunFailed(AssertionError):  # noqa: N818 - reads as what it is in a test r
 
     def __init__(self, run: Run) -> None:
         place = f" ({run.ending.place})" if run.ending.place else ""
-        super().__init__("\n".join([f"{run.ending.why}{place}", "the run so far:", *told(run.transcript)]))
+        super().__init__("\n".join([f"{run.ending.why}{place}", "the run so far:", *exchange_lines(run.transcript)]))
         self.run = run
 
 
@@ -82,7 +82,7 @@ def compile(  # noqa: A001 - the name of the fixture's method
 def script(answers: Script, otherwise: Agent | None = None) -> Agent:
     """An agent that does what is written down, by step id; strict unless somebody acts otherwise."""
     __tracebackhide__ = True
-    return Scripted(script_turns(answers), None if otherwise is None else _player(otherwise))
+    return Scripted(script_turns(answers), None if otherwise is None else _checked_agent(otherwise))
 
 
 def auto(differently: Script | None = None) -> Agent:
@@ -109,7 +109,7 @@ def lossy(agent: Agent | None = None, *faults: Fault | FaultKind | str, seed: in
         fault if isinstance(fault, Fault) else Fault(member_of(FaultKind, "fault", fault), rate=rate)
         for fault in faults or FaultKind
     ]
-    return Lossy(Auto() if agent is None else _player(agent), chosen, seed)
+    return Lossy(Auto() if agent is None else _checked_agent(agent), chosen, seed)
 
 
 def preferences(mode: Autonomy, risk: RiskPolicy | None) -> Preferences:
@@ -202,10 +202,10 @@ def agent_of(agent: Agent | Script | None) -> Agent:
     __tracebackhide__ = True
     if agent is None:
         return Auto()
-    return script(agent) if isinstance(agent, Mapping) else _player(agent, "an agent or a script")
+    return script(agent) if isinstance(agent, Mapping) else _checked_agent(agent, "an agent or a script")
 
 
-def _player(agent: object, what: str = "an agent") -> Agent:
+def _checked_agent(agent: object, what: str = "an agent") -> Agent:
     """The agent, if it is one."""
     __tracebackhide__ = True
     if isinstance(agent, Agent):

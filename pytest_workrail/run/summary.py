@@ -13,7 +13,7 @@ _LONGEST = 100
 _LONGEST_ISSUES = 300
 
 
-def told(transcript: Transcript) -> list[str]:
+def exchange_lines(transcript: Transcript) -> list[str]:
     """One line for each exchange, numbered from 1; of a long run the last ones."""
     left_out = max(0, len(transcript.exchanges) - _MOST_EXCHANGES)
     shown = list(enumerate(transcript.exchanges, 1))[left_out:]

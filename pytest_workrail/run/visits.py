@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_workrail.agents.agent import Moment, Opening
+from pytest_workrail.agents.agent import StartView, StepView
 from pytest_workrail.agents.transcript import Choice, Exchange, Visit
 from pytest_workrail.engine.core.conditions import evaluate
 from pytest_workrail.engine.core.packs import artifact_kind
@@ -46,31 +46,31 @@ class Visits:
         # The node on which a step became pending, for each that only says why the step was refused.
         self._step_nodes: dict[NodeId, NodeId] = {}
 
-    def start(self, root: NodeId | None, opening: Opening, added: Mapping[str, Json], exchange: Exchange) -> None:
+    def start(self, root: NodeId | None, start: StartView, added: Mapping[str, Json], exchange: Exchange) -> None:
         """A run was opened, or can't be because no step can be chosen."""
-        context = merged(opening.context, added)
-        never_stops = opening.preferences.never_stops
+        context = merged(start.context, added)
+        never_stops = start.preferences.never_stops
         self.choices.append(Choice(None, root, context, (), never_stops, _intent(exchange)))
 
-    def record(self, moment: Moment, added: Sequence[Event], exchange: Exchange) -> None:
+    def record(self, view: StepView, added: Sequence[Event], exchange: Exchange) -> None:
         """An advance was answered."""
         advance = next((event for event in added if isinstance(event, AdvanceRecorded)), None)
         if advance is None:
             if exchange.is_error:
-                self._add(moment, "error", exchange, ())
+                self._add(view, "error", exchange, ())
             return
         outcome = advance.data.outcome
         target = outcome.to_node_id if isinstance(outcome, AdvancedOutcome) else None
         kinds = {event.scope.node_id: event.data.node_kind for event in added if isinstance(event, NodeCreated)}
-        self._add(moment, _OUTCOMES[kinds[target]] if target in kinds else "error", exchange, added)
+        self._add(view, _OUTCOMES[kinds[target]] if target in kinds else "error", exchange, added)
         origin = self._step_nodes.get(advance.scope.node_id, advance.scope.node_id)
         if target is not None and kinds.get(target) == "step":
-            self._choose(origin, target, moment, added, exchange)
+            self._choose(origin, target, view, added, exchange)
         elif target is not None:
             self._step_nodes[target] = origin
 
     def _choose(
-        self, origin: NodeId, target: NodeId, moment: Moment, added: Sequence[Event], exchange: Exchange
+        self, origin: NodeId, target: NodeId, view: StepView, added: Sequence[Event], exchange: Exchange
     ) -> None:
         self.last_trace = tuple(
             entry.to_wire()
@@ -84,15 +84,15 @@ class Visits:
             Choice(
                 origin,
                 target,
-                moment.merged(request.context),
-                moment.earlier + request.submission.artifacts,
-                moment.preferences.never_stops,
+                view.merged(request.context),
+                view.earlier + request.submission.artifacts,
+                view.preferences.never_stops,
                 _intent(exchange),
             )
         )
 
-    def _add(self, moment: Moment, outcome: str, exchange: Exchange, added: Sequence[Event]) -> None:
-        self._attempts[moment.instance] += 1
+    def _add(self, view: StepView, outcome: str, exchange: Exchange, added: Sequence[Event]) -> None:
+        self._attempts[view.instance] += 1
         blockers = blocker_codes(exchange.response)
         critical = [
             event.data for event in added if isinstance(event, GapRecorded) and event.data.severity == "critical"
@@ -100,16 +100,16 @@ class Visits:
         gaps = tuple(str(gap.reason.detail) for gap in critical)
         self.found.append(
             Visit(
-                moment.step_id,
-                tuple((at.loop_id, at.iteration) for at in moment.instance.loop_path),
-                self._attempts[moment.instance],
+                view.step_id,
+                tuple((at.loop_id, at.iteration) for at in view.instance.loop_path),
+                self._attempts[view.instance],
                 outcome,
                 blockers,
                 gaps,
                 (*_loop_blockers(exchange.response), *_loop_gaps(critical)),
-                _fragments(moment),
+                _fragments(view),
                 _levels(added),
-                _contract(moment, added, blockers, gaps),
+                _contract(view, added, blockers, gaps),
             )
         )
 
@@ -139,9 +139,9 @@ def _loop_gaps(gaps: Sequence[GapRecordedData]) -> Iterator[str]:
             yield str(gap.reason.detail)
 
 
-def _fragments(moment: Moment) -> tuple[str, ...]:
-    context = render_context(moment.loop, moment.instance.loop_path, moment.context)
-    return tuple(part["id"] for part in moment.step.get("fragments", ()) if evaluate(part.get("when"), context))
+def _fragments(view: StepView) -> tuple[str, ...]:
+    context = render_context(view.loop, view.instance.loop_path, view.context)
+    return tuple(part["id"] for part in view.step.get("fragments", ()) if evaluate(part.get("when"), context))
 
 
 def _levels(added: Sequence[Event]) -> tuple[tuple[str, str, str], ...]:
@@ -153,12 +153,12 @@ def _levels(added: Sequence[Event]) -> tuple[tuple[str, str, str], ...]:
     )
 
 
-def _contract(moment: Moment, added: Sequence[Event], blockers: tuple[str, ...], gaps: tuple[str, ...]) -> str | None:
+def _contract(view: StepView, added: Sequence[Event], blockers: tuple[str, ...], gaps: tuple[str, ...]) -> str | None:
     """The contract an artifact of this attempt has met."""
-    contract = moment.step.get("output", {}).get("contract")
+    contract = view.step.get("output", {}).get("contract")
     if contract is None or _CONTRACT_CODES.intersection(blockers) or _CONTRACT_GAPS.intersection(gaps):
         return None
-    pack = moment.program.index.packs.get(contract["ref"])
+    pack = view.program.index.packs.get(contract["ref"])
     kinds = {
         artifact_kind(event.data.payload.content)  # type: ignore[arg-type]  # JSON from the log
         for event in added

@@ -11,20 +11,14 @@ from __future__ import annotations
 import json
 import os
 from functools import cache
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from pytest_workrail.agents.transcript import Transcript
-    from pytest_workrail.scenarios.contract_run import PackRun
+from pytest_workrail.golden.keys import SCENARIO_ENDING
 
-# The member by which a scenario of another contract is known, and who plays it.
-_PACKS = {"team": "pytest_workrail.systems.team.scenario", "block": "pytest_workrail.systems.blocks.scenario"}
-_AT_FIRST_SIGHT = (b'"name"', b'"skip"', b'"enforces"', *(f'"{pack}"'.encode() for pack in _PACKS))
-_ENDING = ".scenario.json"
+_READ_AT_COLLECTION = (b'"name"', b'"skip"', b'"enforces"')
 _PIECE = 1 << 16
 _HOOKS = pytest.StashKey[Any]()
 # What a test id uses for itself.
@@ -51,17 +45,17 @@ class ScenarioFile(pytest.File):
 
 
 def _item(parent: pytest.Collector, path: Path, file: str) -> ScenarioItem:
-    seen = _glance(path)
-    stem = file.rpartition("/")[2].removesuffix(_ENDING)
-    name = (_name(seen) if seen else None) or stem
-    return ScenarioItem.from_parent(parent, name=name, nodeid=f"{file}::{name}", path=path, seen=seen)
+    header = _read_header(path)
+    stem = file.rpartition("/")[2].removesuffix(SCENARIO_ENDING)
+    name = (_name(header) if header else None) or stem
+    return ScenarioItem.from_parent(parent, name=name, nodeid=f"{file}::{name}", path=path, header=header)
 
 
-def _glance(path: Path) -> dict[str, Any]:
+def _read_header(path: Path) -> dict[str, Any]:
     """What can be seen at first sight; a file that can't be read shows nothing and fails when it is run."""
     try:
         data = _data(path)
-        if not any(member in data for member in _AT_FIRST_SIGHT):
+        if not any(member in data for member in _READ_AT_COLLECTION):
             return {}
         value = json.loads(data)
     except (OSError, ValueError, RecursionError):
@@ -83,9 +77,9 @@ def _data(path: Path) -> bytes:
         os.close(number)
 
 
-def _name(seen: dict[str, Any]) -> str | None:
+def _name(header: dict[str, Any]) -> str | None:
     """The name that the scenario gives itself, unless a test can't be called that."""
-    name = seen.get("name")
+    name = header.get("name")
     if not isinstance(name, str) or not name or set(name) & _NOT_IN_NAMES:
         return None
     # JSON can hold half a character; reports, the environment and other processes can't.
@@ -111,17 +105,16 @@ class ScenarioItem(pytest.Item):
     # The same for all files of a folder, and found out once: there are three hooks for each file, and many files.
     ihook = property(lambda self: _hooks(self.parent))
 
-    def __init__(self, *, seen: dict[str, Any], **others: Any) -> None:
+    def __init__(self, *, header: dict[str, Any], **others: Any) -> None:
         super().__init__(**others)
         # What -k can choose by, although no collector has the name of the file.
         self.extra_keyword_matches.add(self.file.rpartition("/")[2])
         self.add_marker(_own_mark())
-        self._pack = next((pack for pack in _PACKS if pack in seen), "")
-        if seen:
-            self._mark(seen)
+        if header:
+            self._mark(header)
 
-    def _mark(self, seen: dict[str, Any]) -> None:
-        locks, reason = seen.get("enforces"), seen.get("skip")
+    def _mark(self, header: dict[str, Any]) -> None:
+        locks, reason = header.get("enforces"), header.get("skip")
         if isinstance(locks, list) and locks:
             self.add_marker(pytest.mark.enforces(*map(str, locks)))
         if isinstance(reason, str) and reason:
@@ -133,50 +126,24 @@ class ScenarioItem(pytest.Item):
         return self.nodeid.partition("::")[0]
 
     def runtest(self) -> None:
+        from pytest_workrail.coverage import record_run
         from pytest_workrail.golden.plugin import check_golden
         from pytest_workrail.run.pytest_session import note_assertion
+        from pytest_workrail.scenarios.drivers import play
+        from workrail_lint.base.result import Err
 
-        play = _PACKS.get(self._pack)
-        golden = self._workflow_run() if play is None else self._pack_run(play)
+        playing = play(self.path, self.file)
+        if isinstance(playing, Err):
+            raise playing.error
+        played = playing.value
+        if played.transcript is not None:
+            record_run(self.config, self.nodeid, played.transcript)
+        failure = played.failure
+        if failure is not None:
+            raise failure
         note_assertion("expectations")
-        if golden is not None:
-            check_golden(self.config, self.nodeid, golden)
-
-    def _workflow_run(self) -> Transcript | None:
-        """Run a workflow as the scenario says; gives what is to be held against the golden."""
-        from pytest_workrail.coverage import record_run
-        from pytest_workrail.scenarios.expectations import unmet
-        from pytest_workrail.scenarios.failures import Fault, ScenarioFailure, transcript_lines
-        from pytest_workrail.scenarios.loading import load_scenario
-        from pytest_workrail.scenarios.runner import play
-        from workrail_lint.base.result import Err
-
-        loading = load_scenario(self.path, self.file)
-        if isinstance(loading, Err):
-            raise loading.error
-        loaded = loading.value
-        run, turn = play(loaded)
-        record_run(self.config, self.nodeid, run.transcript)
-        if run.ending.kind in ("misplayed", "endless"):
-            fault = Fault(run.ending.why, run.ending.place or "/agent")
-            raise ScenarioFailure(self.file, loaded.document, [fault], transcript_lines(run), run.ending.place or turn)
-        faults = unmet(loaded.scenario, run)
-        if faults:
-            raise ScenarioFailure(self.file, loaded.document, faults, transcript_lines(run), turn)
-        return run.transcript if loaded.scenario.golden is not False else None
-
-    def _pack_run(self, driver: str) -> bytes | None:
-        """Let the driver of another contract play the scenario; gives the bytes of the golden."""
-        from pytest_workrail.scenarios.failures import ScenarioFailure
-        from workrail_lint.base.result import Err
-
-        played = import_module(driver).play(self.path, self.file)
-        if isinstance(played, Err):
-            raise played.error
-        run: PackRun = played.value
-        if run.faults:
-            raise ScenarioFailure(self.file, run.document, run.faults, run.told)
-        return run.golden
+        if played.golden is not None:
+            check_golden(self.config, self.nodeid, played.golden)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """A failure of the scenario in its own words; anything else as pytest shows it."""

@@ -1,181 +1,39 @@
-"""What a scenario expects, held against what happened. Each difference names the member that says otherwise."""
+"""Holding what happened against what a scenario expects: what the expectations of all kinds have in common."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from enum import Enum
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_workrail.agents.scripted import Expectation
-from pytest_workrail.agents.transcript import Exchange
-from pytest_workrail.run.result import Run
-from pytest_workrail.run.visits import blocker_codes
 from pytest_workrail.scenarios.failures import Fault
-from workrail_lint.base import js
-from workrail_lint.base.canonical import canonical_bytes
-from workrail_lint.base.js import Json
 from workrail_lint.documents.pointer import child
-from workrail_lint.systems.workrail import scenario as model
 
-_LONGEST = 300
-
-
-def unmet(scenario: model.Scenario, run: Run) -> tuple[Fault, ...]:
-    """Everything about a run that is not as expected, in the order of the file's members."""
-    expected = scenario.expect or model.Expectations.model_validate({})
-    wanted = "complete" if expected.status is None else expected.status.value
-    found: list[Fault] = []
-    if run.status != wanted:
-        says = "" if expected.status is not None else " (a scenario that says nothing else has to complete)"
-        found.append(Fault(f"the run ended as {run.status}, not as {wanted}{says}", "/expect/status"))
-    if expected.steps is not None:
-        found += _sequence(expected.steps, run.steps, "/expect/steps", "steps were done")
-    if expected.blockers is not None:
-        found += _list(expected.blockers, _blockers(run), "/expect/blockers", "blockers", "code")
-    if expected.gaps is not None:
-        found += _list(expected.gaps, _final(run, "gaps"), "/expect/gaps", "gaps", "detail")
-    if expected.outputs is not None:
-        found += _outputs(expected.outputs, run)
-    if expected.context is not None:
-        found += _context(expected.context, run)
-    if expected.error is not None:
-        found += _error(expected.error.value, run)
-    return tuple(found)
+# Expected texts of these members need only be a part of the real ones.
+_PARTS = ("message", "summary")
 
 
-def _final(run: Run, member: str) -> list[dict[str, Any]]:
-    found: Any = run.transcript.final[member]
-    return list(found)
+def status_faults(actual: str, expected: str | None, default: str, pointer: str) -> Iterator[Fault]:
+    """A run that ended otherwise than expected; where nothing is expected, otherwise than by `default`."""
+    wanted = default if expected is None else expected
+    if actual != wanted:
+        says = "" if expected is not None else " (a scenario that says nothing else has to complete)"
+        yield Fault(f"the run ended as {actual}, not as {wanted}{says}", pointer)
 
 
-def _blockers(run: Run) -> list[dict[str, Any]]:
-    """Every blocker the agent met, with the step it stopped."""
-    found: list[dict[str, Any]] = []
-    for exchange in run.transcript.exchanges:
-        response: Any = exchange.response
-        if response.get("kind") == "blocked" and exchange.request.get("intent") == "advance":
-            step = response["pending"]["stepId"]
-            found += [{**blocker, "step": step} for blocker in response["blockers"]["blockers"]]
-    return found
+def first_difference(wanted: Sequence[str], actual: Sequence[str]) -> int | None:
+    """The first index at which two lists differ, which may be the end of the shorter one."""
+    pairs = enumerate(zip(wanted, actual, strict=False))
+    shorter = None if len(wanted) == len(actual) else min(len(wanted), len(actual))
+    return next((index for index, (one, other) in pairs if one != other), shorter)
 
 
-def _sequence(wanted: Sequence[str], actual: Sequence[str], pointer: str, what: str) -> Iterator[Fault]:
-    for index, (one, other) in enumerate(zip(wanted, actual, strict=False)):
-        if one != other:
-            yield Fault(
-                f"number {index + 1} is {other}, not {one}; these {what}: {_listed(actual)}", f"{pointer}/{index}"
-            )
-            return
-    if len(wanted) < len(actual):
-        more = f"after these comes {actual[len(wanted)]}" if wanted else "there are some"
-        yield Fault(f"{more}; these {what}: {_listed(actual)}", pointer)
-    elif len(wanted) > len(actual):
-        at = child(pointer, len(actual))
-        yield Fault(f"{wanted[len(actual)]} is missing; these {what}: {_listed(actual)}", at)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names) or "none"
-
-
-def _list(
-    wanted: Sequence[Any], actual: Sequence[Mapping[str, Any]], pointer: str, what: str, key: str
+def member_faults(
+    wanted: Iterable[tuple[str, Any]], actual: Mapping[str, Any], pointer: str, shown: Callable[[Any], str]
 ) -> Iterator[Fault]:
-    """Objects in order: a name alone stands for its key, and of an object only the given members count."""
-    names = [(each if isinstance(each, Enum) else getattr(each, key)).value for each in wanted]
-    found = list(_sequence(names, [str(each[key]) for each in actual], pointer, f"are the {what}"))
-    if found:
-        yield from found
-        return
-    for index, (one, other) in enumerate(zip(wanted, actual, strict=True)):
-        if isinstance(one, Enum):
-            continue
-        for member, value in _given(one):
-            shown = other.get(member)
-            is_text = member in ("message", "summary")
-            if (value not in str(shown)) if is_text else shown != value:
-                verb = "does not contain" if is_text else "is not"
-                at = child(child(pointer, index), member)
-                yield Fault(f"{member} {_shown(shown)} {verb} {_shown(value)}", at)
-
-
-def _given(expected: Any) -> Iterator[tuple[str, Any]]:
-    """The members somebody wrote down, under their names in the file."""
-    for name in type(expected).model_fields:
-        value = getattr(expected, name)
-        if value is not None:
-            yield name, getattr(value, "value", value)
-
-
-def _outputs(expected: Mapping[str, model.ExpectedOutput], run: Run) -> Iterator[Fault]:
-    for step, wanted in expected.items():
-        pointer = child("/expect/outputs", step)
-        actual = run.outputs.get(step)
-        if actual is None:
-            yield Fault(f"step {step} handed in nothing that was kept", pointer)
-            continue
-        for member in ("notes", "artifacts"):
-            value = getattr(wanted, member)
-            if value is None:
-                continue
-            want: Json = list(value) if member == "artifacts" else value
-            have = actual.get(member, [] if member == "artifacts" else None)
-            if not js.deep_equal(want, have):
-                yield Fault(f"{member} of step {step} are {_shown(have)}, not {_shown(want)}", child(pointer, member))
-
-
-def _context(expected: Mapping[str, Json], run: Run) -> Iterator[Fault]:
-    for name, value in expected.items():
-        actual = run.context.get(name)
-        if not js.deep_equal(value, actual):
-            said = "not set" if name not in run.context else _shown(actual)
-            yield Fault(f"variable {name} is {said}, not {_shown(value)}", child("/expect/context", name))
-
-
-def _error(code: str, run: Run) -> Iterator[Fault]:
-    last = run.transcript.exchanges[-1]
-    if not last.is_error:
-        yield Fault("the run did not end with an error", "/expect/error")
-    elif last.response["code"] != code:
-        yield Fault(f"the run ended with error {last.response['code']}, not {code}", "/expect/error")
-
-
-def turn_expectation(expected: model.TurnExpectation) -> Expectation:
-    """What has to come of one turn, as the agent that plays it can ask."""
-
-    def wrong(exchange: Exchange) -> str | None:
-        kind = _kind(exchange)
-        if expected.answer is not None and expected.answer.value != kind:
-            return f"the answer is {kind}, not {expected.answer.value}"
-        if expected.code is not None and exchange.response.get("code") != expected.code.value:
-            had = f"error {exchange.response['code']}" if exchange.is_error else "no error"
-            return f"the answer is {had}, not error {expected.code.value}"
-        wanted = None if expected.blockers is None else tuple(code.value for code in expected.blockers)
-        if wanted is not None and wanted != blocker_codes(exchange.response):
-            return f"the blockers are {_listed(blocker_codes(exchange.response))}, not {_listed(wanted)}"
-        if expected.pending is not None and expected.pending != _pending(exchange):
-            return f"the pending step is {_pending(exchange) or 'none'}, not {expected.pending}"
-        return None
-
-    return wrong
-
-
-def _kind(exchange: Exchange) -> str:
-    response = exchange.response
-    if exchange.is_error:
-        return "error"
-    if response.get("kind") == "gate_checkpoint":
-        return "gated"
-    if response.get("isComplete") is True:
-        return "complete"
-    return str(response.get("kind", "ok"))
-
-
-def _pending(exchange: Exchange) -> str | None:
-    pending: Any = exchange.response.get("pending")
-    return None if pending is None else str(pending["stepId"])
-
-
-def _shown(value: Any) -> str:
-    text = canonical_bytes(value).decode("utf-8", "replace")
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    """The expected members that an object has otherwise. Those that are not expected do not count."""
+    for member, value in wanted:
+        found = actual.get(member)
+        is_part = member in _PARTS
+        if (value not in str(found)) if is_part else found != value:
+            verb = "does not contain" if is_part else "is not"
+            yield Fault(f"{member} {shown(found)} {verb} {shown(value)}", child(pointer, member))

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from pytest_workrail.run.pytest_session import ExpectationFailure
 from pytest_workrail.run.result import Run
-from pytest_workrail.run.summary import told
+from pytest_workrail.run.summary import exchange_lines
 from workrail_lint.documents.json_reader import JsonDocument
 from workrail_lint.findings import Finding
 
@@ -74,4 +74,4 @@ def transcript_lines(run: Run) -> Sequence[str]:
     """What happened up to where the run stands."""
     transcript = run.transcript
     head = f"transcript so far ({transcript.workflow_id}, profile {transcript.profile}, mode {transcript.mode}):"
-    return [head, *(f"  {line}" for line in told(transcript)), f"  the run is over: {run.ending.why}"]
+    return [head, *(f"  {line}" for line in exchange_lines(transcript)), f"  the run is over: {run.ending.why}"]

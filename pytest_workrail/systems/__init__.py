@@ -1,1 +1,1 @@
-"""Drivers of the other agent contracts, each in its own folder."""
+"""Drivers of the agent contracts besides WorkRail's, each in its own folder."""

@@ -7,8 +7,8 @@ from functools import cache
 from typing import Any
 
 from pytest_workrail.agents.actions import Action, Stop
-from pytest_workrail.agents.agent import Agent, Moment, Opening
-from pytest_workrail.agents.initial_context import opening_context
+from pytest_workrail.agents.agent import Agent, StartView, StepView
+from pytest_workrail.agents.initial_context import start_context
 from pytest_workrail.run.bench import Setup
 from pytest_workrail.run.driver import drive
 from pytest_workrail.run.result import Run
@@ -71,19 +71,19 @@ class _Watcher(Agent):
     """Keeps the first moment and leaves."""
 
     def __init__(self) -> None:
-        self.moment: Moment | None = None
+        self.view: StepView | None = None
 
-    def begin(self, opening: Opening) -> dict[str, Json]:
-        return opening_context(opening)
+    def begin(self, start: StartView) -> dict[str, Json]:
+        return start_context(start)
 
-    def act(self, moment: Moment) -> Action:
-        self.moment = moment
+    def act(self, view: StepView) -> Action:
+        self.view = view
         return Stop("Seen enough.")
 
 
-def first_moment(authored: dict[str, Any], **setup: Any) -> Moment:
+def first_moment(authored: dict[str, Any], **setup: Any) -> StepView:
     """What an agent sees at the first step of a workflow."""
     watcher = _Watcher()
     play(authored, watcher, **setup)
-    assert watcher.moment is not None
-    return watcher.moment
+    assert watcher.view is not None
+    return watcher.view

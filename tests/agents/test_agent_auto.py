@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from pytest_workrail.agents.auto import Auto
-from pytest_workrail.agents.correct import right_answer
+from pytest_workrail.agents.correct import correct_answer
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.run.result import Run
 from workrail_lint.systems.workrail.catalog.catalog import load_core
@@ -319,16 +319,16 @@ def test_drawn_workflows_complete_and_repeat_themselves(authored: dict[str, Any]
 @given(drawn_steps())
 def test_no_part_of_an_answer_can_be_left_out(members: dict[str, Any]) -> None:
     members = {name: value for name, value in members.items() if name != "runCondition"}
-    moment = first_moment(workflow(step("one", **members), assessments=[READINESS]))
-    answer = right_answer(moment)
-    assert moment.reasons(answer) == ()
+    view = first_moment(workflow(step("one", **members), assessments=[READINESS]))
+    answer = correct_answer(view)
+    assert view.reasons(answer) == ()
     from dataclasses import replace
 
     if answer.notes is not None:
-        assert moment.reasons(replace(answer, notes=None)) != ()
+        assert view.reasons(replace(answer, notes=None)) != ()
     for at in range(len(answer.artifacts)):
         fewer = answer.artifacts[:at] + answer.artifacts[at + 1 :]
-        assert moment.reasons(replace(answer, artifacts=fewer)) != ()
+        assert view.reasons(replace(answer, artifacts=fewer)) != ()
 
 
 def test_one_agent_plays_many_runs() -> None:

@@ -92,13 +92,13 @@ def test_the_table_names_every_behaviour() -> None:
 
 @pytest.mark.parametrize("name", WORKFLOWS)
 def test_what_is_possible_is_what_can_be_done(name: str) -> None:
-    moment = first_moment(WORKFLOWS[name], profile="locked")
-    offered = possible(moment)
+    view = first_moment(WORKFLOWS[name], profile="locked")
+    offered = possible(view)
     for behaviour in Behaviour:
-        answer = behave(behaviour, moment)
+        answer = behave(behaviour, view)
         assert isinstance(answer, Err) is (behaviour not in offered)
         if isinstance(answer, Err):
-            assert moment.step_id in answer.error
+            assert view.step_id in answer.error
             assert behaviour.value in answer.error
     assert {B.RIGHT, B.NOTHING, B.DIVERGE, B.OVERSIZE_NOTES, B.OVERSIZE_CONTEXT} <= set(offered)
 

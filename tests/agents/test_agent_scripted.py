@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from agent_workflows import loop, play, step, workflow
 
-from pytest_workrail.agents.actions import Checkpoint, Look, Rewind, Stop, Submit
+from pytest_workrail.agents.actions import Checkpoint, Rehydrate, Rewind, Stop, Submit
 from pytest_workrail.agents.auto import Auto
 from pytest_workrail.agents.recorded import Recorded
 from pytest_workrail.agents.scripted import Behave, Scripted, Turn, script_turns
@@ -112,7 +112,7 @@ def test_a_fork_is_a_new_visit() -> None:
         Turn("two", Rewind("one")),
         Turn("one", Submit("b"), visit=2),
         Turn("two", Checkpoint(), visit=2),
-        Turn("two", Look(), visit=2),
+        Turn("two", Rehydrate(), visit=2),
     ]
     run = play(TWO, Scripted(turns, Auto()))
     assert (run.ending.kind, run.steps) == ("complete", ("one", "one", "two"))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_workrail.agents.condition_solver import is_settleable, settle, settle_all
+from pytest_workrail.agents.condition_solver import is_settleable, solve, solve_all
 from pytest_workrail.engine.core.conditions import evaluate
 from pytest_workrail.engine.protocol.context import merged
 
@@ -35,35 +35,35 @@ LEAVES = [
 @pytest.mark.parametrize("condition", LEAVES, ids=str)
 @pytest.mark.parametrize("context", [{}, {"a": "x"}, {"a": 7}], ids=str)
 def test_every_comparison_both_ways(condition: dict[str, Any], wanted: bool, context: dict[str, Any]) -> None:
-    change = settle(condition, wanted, context, {})
+    change = solve(condition, wanted, context, {})
     assert change is not None
     assert evaluate(condition, merged(context, change)) is wanted
 
 
 def test_nothing_is_changed_without_need() -> None:
-    assert settle({"var": "a", "equals": 1}, True, {"a": 1}, {}) == {}
-    assert settle(None, True, {}, {}) == {}
+    assert solve({"var": "a", "equals": 1}, True, {"a": 1}, {}) == {}
+    assert solve(None, True, {}, {}) == {}
 
 
 def test_the_fewest_variables_are_changed() -> None:
     condition = {"and": [{"var": "a"}, {"var": "b"}, {"or": [{"var": "c"}, {"var": "d"}]}]}
-    change = settle(condition, True, {"b": 1}, {})
+    change = solve(condition, True, {"b": 1}, {})
     assert change is not None
     assert len(change) == 2
-    assert settle(condition, False, {"a": 1, "b": 1, "c": 1}, {}) == {"a": False}
+    assert solve(condition, False, {"a": 1, "b": 1, "c": 1}, {}) == {"a": False}
 
 
 def test_what_lies_on_top_or_is_kept_can_not_be_changed() -> None:
     condition = {"or": [{"var": "round", "lt": 3}, {"var": "more"}]}
-    assert settle(condition, False, {"more": True}, {"round": 5}) == {"more": False}
-    assert settle(condition, False, {}, {"round": 1}) is None
-    assert settle({"var": "goal", "equals": "x"}, True, {"goal": "y"}, {}, kept=("goal",)) is None
+    assert solve(condition, False, {"more": True}, {"round": 5}) == {"more": False}
+    assert solve(condition, False, {}, {"round": 1}) is None
+    assert solve({"var": "goal", "equals": "x"}, True, {"goal": "y"}, {}, kept=("goal",)) is None
 
 
 def test_what_can_not_be_settled() -> None:
-    assert settle({"and": [{"var": "a", "gt": 3}, {"var": "a", "lt": 2}]}, True, {}, {}) is None
-    assert settle({"not": {}}, True, {}, {}) is None
-    assert settle({"var": "a", "equals": [1]}, True, {}, {}) is None
+    assert solve({"and": [{"var": "a", "gt": 3}, {"var": "a", "lt": 2}]}, True, {}, {}) is None
+    assert solve({"not": {}}, True, {}, {}) is None
+    assert solve({"var": "a", "equals": [1]}, True, {}, {}) is None
 
 
 def conditions() -> st.SearchStrategy[Any]:
@@ -81,17 +81,17 @@ def conditions() -> st.SearchStrategy[Any]:
 
 @given(conditions(), st.booleans(), st.dictionaries(st.sampled_from("abc"), st.sampled_from(["x", 3, True, "needle"])))
 def test_whatever_is_found_settles_it(condition: Any, wanted: bool, context: dict[str, Any]) -> None:
-    change = settle(condition, wanted, context, {})
+    change = solve(condition, wanted, context, {})
     if change is not None:
         assert evaluate(condition, merged(context, change)) is wanted
 
 
 def test_several_conditions_at_once() -> None:
     small, large = {"var": "a", "lt": 3}, {"var": "a", "gt": 1}
-    assert settle_all([(small, True), (large, True)], {}, {}) == {"a": 2}
-    assert settle_all([(small, True), (large, False), ({"var": "b"}, True)], {"a": 1}, {}) == {"b": True}
-    assert settle_all([(small, True), (small, False)], {}, {}) is None
-    assert settle_all([(large, True)], {}, {"a": 1}) is None
+    assert solve_all([(small, True), (large, True)], {}, {}) == {"a": 2}
+    assert solve_all([(small, True), (large, False), ({"var": "b"}, True)], {"a": 1}, {}) == {"b": True}
+    assert solve_all([(small, True), (small, False)], {}, {}) is None
+    assert solve_all([(large, True)], {}, {"a": 1}) is None
 
 
 def test_what_can_come_about_at_all() -> None:

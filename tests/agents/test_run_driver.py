@@ -8,7 +8,7 @@ import pytest
 from agent_workflows import by_artifact, compiled, decide, loop, play, step, workflow
 from test_agent_auto import CONSEQUENCE, READINESS
 
-from pytest_workrail.agents.actions import Call, Checkpoint, Look, Prefer, Provide, Resend, Restart, Rewind, Submit
+from pytest_workrail.agents.actions import Call, Checkpoint, Prefer, Provide, Rehydrate, Resend, Restart, Rewind, Submit
 from pytest_workrail.agents.auto import Auto
 from pytest_workrail.agents.scripted import Behave, Scripted, Turn
 from pytest_workrail.engine.core.modes import Preferences
@@ -16,7 +16,7 @@ from pytest_workrail.engine.core.reasons import StorageCorruption, UserOnlyDepen
 from pytest_workrail.golden.comparison import both_profiles
 from pytest_workrail.run.bench import WORKSPACE, Declared, Setup
 from pytest_workrail.run.result import Run
-from pytest_workrail.run.summary import told
+from pytest_workrail.run.summary import exchange_lines
 from workrail_lint.systems.workrail.scenario_words import Behaviour
 
 TWO = workflow(step("one"), step("two"))
@@ -127,7 +127,7 @@ def test_the_final_projection_of_each_ending() -> None:
     assert blocked.transcript.final["blockers"][0]["code"] == "MISSING_REQUIRED_NOTES"  # type: ignore[index, call-overload]
     refused = play(workflow(loop("each", step("work"), type="forEach", items="files", maxIterations=2)), Scripted([]))
     assert (refused.status, refused.ending.kind, refused.transcript.visits) == ("error", "refused", ())
-    endless = play(TWO, Scripted([Turn("one", Look(), repeats=True)]), max_turns=7)
+    endless = play(TWO, Scripted([Turn("one", Rehydrate(), repeats=True)]), max_turns=7)
     assert (endless.status, endless.ending.kind, len(endless.transcript.exchanges)) == ("in_progress", "endless", 8)
     assert play(TWO, Auto(), max_turns=2).ending.kind == "complete", "exactly as many turns as it takes"
 
@@ -194,7 +194,7 @@ def test_a_gate_holds_the_run() -> None:
     gated = workflow(step("one"), step("risky", requireConfirmation={"kind": "human_approval"}))
     turns = [
         Turn("risky", Submit("x")),
-        Turn("risky", Look()),
+        Turn("risky", Rehydrate()),
         Turn("risky", Call("continue_workflow", {"continueToken": "$gate", "intent": "advance"})),
     ]
     run = with_turns(gated, *turns, context={"is_autonomous": "true"})
@@ -211,7 +211,7 @@ def test_nothing_to_send_again() -> None:
 def test_a_run_in_a_few_lines() -> None:
     run = with_turns(TWO, Turn("one", Submit(None, ({"kind": "a"},), {"x": 1})), context={"y": 2})
     message = 'Step "one" requires notes documenting your work (output.notesMarkdown).'
-    assert told(run.transcript) == [
+    assert exchange_lines(run.transcript) == [
         "1  start with context y -> pending one",
         f"2  continue with artifacts a and context x -> blocked at one: MISSING_REQUIRED_NOTES: {message}",
         "3  continue with notes 'Done: one.' -> pending two",
@@ -220,12 +220,12 @@ def test_a_run_in_a_few_lines() -> None:
     verdict = step("judge", outputContract={"contractRef": "wr.contracts.gate_verdict"})
     invalid = {"kind": "wr.gate_verdict", "version": 1, "verdict": "yes", "confidence": "high", "rationale": "x" * 20}
     run = with_turns(workflow(verdict), Turn("judge", Submit(None, (invalid,))))
-    assert told(run.transcript)[1].endswith(
+    assert exchange_lines(run.transcript)[1].endswith(
         "INVALID_REQUIRED_OUTPUT: Invalid output for contractRef=wr.contracts.gate_verdict. "
         "(verdict: Invalid enum value. Expected 'approved' | 'rejected' | 'uncertain', received 'yes')"
     )
     long = play(workflow(loop("again", step("work"), type="for", count=40, maxIterations=40)), Auto())
-    lines = told(long.transcript)
+    lines = exchange_lines(long.transcript)
     assert lines[0] == "... 11 earlier exchanges are not shown"
     assert len(lines) == 31
 

@@ -9,8 +9,8 @@ import pytest
 from block_runs import chain, codes, data, edge, node, run, types, workflow
 
 from pytest_workrail.engine.core.vocabulary import BlockerCode as CommonBlockerCode
+from pytest_workrail.scenarios.clock import SimulatedClock
 from pytest_workrail.systems.blocks import Killed, Reply, ScenarioInvalid
-from pytest_workrail.systems.blocks.clock import Clock
 from pytest_workrail.systems.blocks.container_pool import Pool
 from pytest_workrail.systems.blocks.workspaces import Workspace
 from workrail_lint.systems.blocks.rules.samples import GATE, control
@@ -75,7 +75,7 @@ def test_what_a_block_wrote_before_its_time_was_up_is_set_aside(tmp_path: Path) 
 
 
 def test_a_warm_container_is_woken_until_its_time_is_up() -> None:
-    clock = Clock()
+    clock = SimulatedClock()
     pool = Pool(clock, warm=True)
     first = pool.acquire()
     assert first is not None
@@ -93,7 +93,7 @@ def test_a_warm_container_is_woken_until_its_time_is_up() -> None:
 
 
 def test_there_are_ten_containers() -> None:
-    pool = Pool(Clock(), warm=False)
+    pool = Pool(SimulatedClock(), warm=False)
     taken = [pool.acquire() for _ in range(10)]
     assert all(taken)
     assert pool.acquire() is None
@@ -223,7 +223,7 @@ def test_questions_before_and_behind_a_block_share_one_queue() -> None:
     assert [each.get("gateId") for each in data(made, "gate_waiting")] == ["ask", "again"]
     assert data(made, "gate_waiting")[0]["options"] == ["yes", "no"]
     assert [each["selectedOption"] for each in data(made, "gate_decided")] == ["yes", "no", "continue"]
-    assert made.slips == ()
+    assert made.problems == ()
 
 
 @pytest.mark.parametrize("answer", ["no such thing", {"revise": "before it has run"}])
@@ -238,7 +238,7 @@ def test_an_answer_that_fits_no_question_is_an_error_before_anything_runs(answer
 def test_an_answer_to_the_wrong_one_of_two_questions_is_an_error_of_the_scenario() -> None:
     planned = node("plan", config={"gateMode": "gate"})
     made = run(workflow(planned, gates=[GATE]), gates={"plan": [{"revise": "too early"}]})
-    assert made.slips == (("/gates/plan/0", "the gate of plan takes one of yes, no, continue, abort"),)
+    assert made.problems == (("/gates/plan/0", "the gate of plan takes one of yes, no, continue, abort"),)
     assert made.execution_status == "waiting_gate"
 
 
@@ -251,7 +251,7 @@ def test_what_nobody_asked_for_is_an_error_of_the_scenario() -> None:
         manual={"src/a.py": "text"},
         pauses={"b": "resume"},
     )
-    assert [pointer for pointer, _ in made.slips] == [
+    assert [pointer for pointer, _ in made.problems] == [
         "/replies/b#2",
         "/gates/a/0",
         "/conflicts/src~1a.py",
@@ -372,7 +372,7 @@ def test_a_gate_before_a_control_is_asked_too(answers: list[str], status: str, a
     assert made.execution_status == status
     assert types(made)[2:] == ["gate_waiting c", *after, *([f"execution_{status}"] if answers else [])]
     wanted = {"completed": [], "aborted": ["BLOCK_ABORTED"], "waiting_gate": ["BLOCK_GATE_OPEN"]}
-    assert (codes(made.blockers), made.slips, made.codes) == (wanted[status], (), [])
+    assert (codes(made.blockers), made.problems, made.codes) == (wanted[status], (), [])
 
 
 def test_every_blocker_has_a_common_code() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pytest_workrail.systems.blocks.golden import golden_text
+from pytest_workrail.golden.encoding import dumps
 
 ROOT = Path(__file__).resolve().parents[2]
 SCENARIOS = ROOT / "fixtures" / "scenarios" / "blocks"
@@ -19,7 +19,7 @@ PLAY = """
 import sys
 from pytest_workrail.systems import blocks
 for name in sys.argv[1:]:
-    sys.stdout.buffer.write(blocks.run(name).golden_text)
+    sys.stdout.buffer.write(blocks.run(name).golden_bytes)
 """
 
 
@@ -54,6 +54,6 @@ def test_runs_are_the_same_everywhere(tmp_path: Path) -> None:
 def test_any_text_has_a_golden(value: object) -> None:
     import json
 
-    data = golden_text({"member": value})
+    data = dumps({"member": value}, sort_keys=True)
     assert data.endswith(b"\n")
     assert json.loads(data) == {"member": value}

@@ -87,7 +87,7 @@ def test_writes_of_an_agent_in_python_stay_inside(path: str, tmp_path: Path) -> 
     made = coder(lambda **_: Reply(write={path: "x", "src/ok.py": "ok\n"}))
     assert made.files == {"src/ok.py": "ok\n"}
     assert len(data(made, "write_blocked")) == 1
-    assert "/etc" not in made.golden_text.decode()
+    assert "/etc" not in made.golden_bytes.decode()
 
 
 @pytest.mark.parametrize("path", ["../secret.txt", "/etc/passwd", "a\\b", "C:/x"])

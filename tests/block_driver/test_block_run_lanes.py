@@ -173,7 +173,7 @@ def test_a_choice_of_a_lane_that_has_no_part_in_the_conflict_decides_nothing() -
         conflicts={"src/p.py": "c"},
     )
     assert (made.execution_status, made.files) == ("paused", BASE)
-    assert made.slips == (("/conflicts/src~1p.py", "src/p.py can go to one of a, b, manual, abort"),)
+    assert made.problems == (("/conflicts/src~1p.py", "src/p.py can go to one of a, b, manual, abort"),)
 
 
 def test_no_more_than_ten_blockers() -> None:
@@ -292,7 +292,7 @@ def test_a_group_that_is_merged_twice_is_judged_twice(strategy: str) -> None:
         made = run(chain(*down), others=[inner], repo={"files": BASE}, replies=replies, **choices)
         conflicts = [len(each["result"]["conflicts"]) for each in made.fan_ins]
         assert conflicts == ([1, 0] if clashing == 1 else [0, 1])
-        assert (made.execution_status, made.codes, made.slips) == ("completed", [], ())
+        assert (made.execution_status, made.codes, made.problems) == ("completed", [], ())
 
 
 def test_whether_a_contested_file_is_there_may_depend_on_the_order() -> None:

@@ -12,7 +12,7 @@ from block_runs import chain, lanes_of, node, run
 from pytest_workrail.locks.sabotage import Sabotage, load_sabotages
 from pytest_workrail.systems.blocks import fan_in, nodes
 from pytest_workrail.systems.blocks.block_run import BlockRun
-from pytest_workrail.systems.blocks.event_log import Log
+from pytest_workrail.systems.blocks.event_log import EventLog
 from pytest_workrail.systems.blocks.workspaces import Workspace
 from workrail_lint.systems.blocks.rules import RULES
 from workrail_lint.systems.blocks.run_vocabulary import EventType
@@ -41,10 +41,10 @@ def lanes(strategy: str = "workspace", **block: Any) -> BlockRun:
 
 def held_back(patch: pytest.MonkeyPatch, late: EventType, until: EventType) -> None:
     """Events of one type are only told behind the next one of another."""
-    told = Log.tell
+    told = EventLog.emit
     waiting: list[tuple[Any, ...]] = []
 
-    def tell(self: Log, kind: EventType, node: str | None = None, **data: Any) -> None:
+    def emit(self: EventLog, kind: EventType, node: str | None = None, **data: Any) -> None:
         if kind is late:
             waiting.append((kind, node, data))
             return
@@ -54,7 +54,7 @@ def held_back(patch: pytest.MonkeyPatch, late: EventType, until: EventType) -> N
                 told(self, earlier, whose, **said)
             waiting.clear()
 
-    patch.setattr(Log, "tell", tell)
+    patch.setattr(EventLog, "emit", emit)
 
 
 def sabotaged(name: str, play: Callable[[], BlockRun]) -> BlockRun:
@@ -92,10 +92,10 @@ def silent_conflict(patch: pytest.MonkeyPatch) -> BlockRun:
 def hasty_copy(patch: pytest.MonkeyPatch) -> BlockRun:
     asked = fan_in._choices
 
-    def choices(bench: Any, group: str, path_conflicts: Any) -> Any:
-        bench.main.put("p.py", b"a\n")
-        bench.copies.append({"n": bench.log.n, "groupId": group, "path": "p.py", "lane": "a"})
-        return asked(bench, group, path_conflicts)
+    def choices(shared: Any, group: str, path_conflicts: Any) -> Any:
+        shared.main.put("p.py", b"a\n")
+        shared.copies.append({"n": shared.log.n, "groupId": group, "path": "p.py", "lane": "a"})
+        return asked(shared, group, path_conflicts)
 
     patch.setattr(fan_in, "_choices", choices)
     return lanes("fail-on-conflict", conflicts={"p.py": "a"})
@@ -157,7 +157,7 @@ def trace_codes(made: BlockRun) -> set[str]:
 
 
 def test_every_rule_about_runs_is_put_to_the_test() -> None:
-    assert set(BREAKS) == {rule.code for rule in RULES.rules() if rule.code.startswith("BC7")}
+    assert set(BREAKS) == {rule.code for rule in RULES.infos if rule.code.startswith("BC7")}
 
 
 @pytest.mark.parametrize("play", [row, lanes, lanes_with_more], ids=lambda play: play.__name__)

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from pytest_workrail.scenarios.contract_run import PackRun
+from pytest_workrail.scenarios import drivers
+from pytest_workrail.scenarios.drivers import PlayedScenario
 from pytest_workrail.scenarios.failures import ScenarioFailure
-from pytest_workrail.systems.blocks.scenario import play
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.structure import compile_schema
 from workrail_lint.systems.blocks.documents import SCENARIO, load_schema
@@ -164,15 +164,15 @@ def test_expectations_name_codes_that_there_are(write: Any) -> None:
 
 
 def failure(path: Path) -> ScenarioFailure:
-    made = play(path, path.name)
+    made = drivers.play(path, path.name)
     assert isinstance(made, Err)
     return made.error
 
 
 def faults(path: Path) -> list[str]:
-    made = play(path, path.name)
+    made = drivers.play(path, path.name)
     assert isinstance(made, Ok), str(made.error)
-    run: PackRun = made.value
+    run: PlayedScenario = made.value
     return [fault.pointer for fault in run.faults]
 
 
@@ -233,9 +233,9 @@ def test_a_failure_names_its_place(write: Any, tmp_path: Path) -> None:
 
 
 def test_a_golden_only_where_one_is_wanted(write: Any) -> None:
-    made = play(write(chain(node("a")), golden=False, expect={"steps": ["a"]}), "x")
+    made = drivers.play(write(chain(node("a")), golden=False, expect={"steps": ["a"]}), "x")
     assert made.value.golden is None  # type: ignore[union-attr]
-    made = play(write(chain(node("a")), name="mine", enforces=["block-env-nine"]), "x")
+    made = drivers.play(write(chain(node("a")), name="mine", enforces=["block-env-nine"]), "x")
     assert isinstance(made, Ok)
     golden = json.loads(made.value.golden or b"")
     assert (golden["scenario"], golden["pack"], golden["locks"]) == ("mine", "block", ["block-env-nine"])

@@ -401,7 +401,7 @@ def test_x11_gate_revision_retry() -> None:
     envs = [(step["node"], step["env"]["STEP_INDEX"], step["env"]["PREVIOUS_BLOCK_ID"]) for step in made.steps]
     assert envs == [("p", "0", ""), ("p", "0", ""), ("p", "0", ""), ("q", "1", "p")]
     assert made.steps[0]["output"] is None
-    assert (made.codes, made.slips) == ([], ())
+    assert (made.codes, made.problems) == ([], ())
     assert "block-gate-revise" in made.locks
 
 
@@ -417,7 +417,7 @@ def test_x11_without_retries() -> None:
     assert data(made, "node_failed") == [{"reason": "exit"}]
     assert made.steps[0]["synthetic"] == "exit"
     assert made.execution_status == "failed"
-    assert [pointer for pointer, _ in made.slips] == ["/replies/p#2", "/replies/p#3", "/gates/p/0", "/gates/p/1"]
+    assert [pointer for pointer, _ in made.problems] == ["/replies/p#2", "/replies/p#3", "/gates/p/0", "/gates/p/1"]
     assert "block-failed-no-gate" in made.locks
 
 

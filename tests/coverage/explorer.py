@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_workrail.agents.actions import Action, Prefer, Rewind, Stop, Submit
-from pytest_workrail.agents.agent import Agent, Moment, Opening
+from pytest_workrail.agents.agent import Agent, StartView, StepView
 from pytest_workrail.agents.behaviours import behave
-from pytest_workrail.agents.condition_solver import settle_all
+from pytest_workrail.agents.condition_solver import solve_all
 from pytest_workrail.agents.correct import (
     assessment_artifacts,
     contract_artifact,
+    correct_answer,
     loop_decision,
     needed_variables,
-    right_answer,
 )
-from pytest_workrail.agents.initial_context import opening_context
+from pytest_workrail.agents.initial_context import start_context
 from pytest_workrail.agents.transcript import Transcript
 from pytest_workrail.coverage.points import Kind, Point
 from pytest_workrail.engine.core.loops import loop_variables
@@ -72,63 +72,63 @@ class Explorer(Agent):
         self._errand = errand
         self._misbehaved = 0
 
-    def begin(self, opening: Opening) -> dict[str, Json]:
+    def begin(self, start: StartView) -> dict[str, Json]:
         self._misbehaved = 0
         added: dict[str, Json] = {"is_autonomous": "true"} if self._errand.autonomous else {}
-        self._index = opening.program.index
-        added |= self._variables({**opening.context, **added}, 0)
-        added |= opening_context(replace(opening, context={**opening.context, **added}))
+        self._index = start.program.index
+        added |= self._variables({**start.context, **added}, 0)
+        added |= start_context(replace(start, context={**start.context, **added}))
         # What lets the run start may be what the errand is about: then it is not to start.
-        return added | self._variables({**opening.context, **added}, 0)
+        return added | self._variables({**start.context, **added}, 0)
 
-    def act(self, moment: Moment) -> Action:
+    def act(self, view: StepView) -> Action:
         errand = self._errand
-        if moment.refusal in ("gated", "error") or self._misbehaved > 2:
+        if view.refusal in ("gated", "error") or self._misbehaved > 2:
             return Stop("The errand is done, or can't be.")
-        if moment.refusal is not None:
+        if view.refusal is not None:
             self._misbehaved += 1
             return Rewind()
-        here = moment.loop["id"] if moment.loop is not None else None
+        here = view.loop["id"] if view.loop is not None else None
         inside = errand.loop is not None and here == errand.loop["id"]
-        is_there = (inside or errand.loop is here is None) and errand.step in (None, moment.step)
-        if is_there and errand.leaves and moment.preferences != ALONE:
+        is_there = (inside or errand.loop is here is None) and errand.step in (None, view.step)
+        if is_there and errand.leaves and view.preferences != ALONE:
             return Prefer(ALONE)
-        answer = right_answer(moment)
+        answer = correct_answer(view)
         if is_there and not self._misbehaved:
-            answer = self._bent(moment, answer)
-        following = moment.instance.loop_path[-1].iteration + 1 if inside else 0
+            answer = self._bent(view, answer)
+        following = view.instance.loop_path[-1].iteration + 1 if inside else 0
         if inside and following < errand.iterations and not (is_there and errand.behaviour is not Behaviour.RIGHT):
-            answer = self._going_on(moment, answer)
+            answer = self._going_on(view, answer)
         # Where the place is further on in the same iteration, that one has to go on.
-        is_ahead = inside and errand.step is not None and _comes_later(errand, moment.step)
-        change = self._variables(moment.merged(answer.context), following - is_ahead)
+        is_ahead = inside and errand.step is not None and _comes_later(errand, view.step)
+        change = self._variables(view.merged(answer.context), following - is_ahead)
         return replace(answer, context={**(answer.context or {}), **change}) if change else answer
 
-    def _bent(self, moment: Moment, answer: Submit) -> Submit:
+    def _bent(self, view: StepView, answer: Submit) -> Submit:
         errand = self._errand
         if errand.level is not None:
-            assessed = tuple(assessment_artifacts(moment, dict([errand.level])))
+            assessed = tuple(assessment_artifacts(view, dict([errand.level])))
             others = tuple(each for each in answer.artifacts if artifact_kind(each) != ASSESSMENT_KIND)
             return replace(answer, artifacts=(*others, *assessed))
-        match behave(errand.behaviour, moment):
+        match behave(errand.behaviour, view):
             case Ok(Submit() as bent):
                 # Whatever else is wrong, the variables that the next loop needs are there.
                 answer = replace(bent, context={**(answer.context or {}), **(bent.context or {})})
             case Err():
                 pass
-        contract = moment.step.get("output", {}).get("contract")
+        contract = view.step.get("output", {}).get("contract")
         if errand.behaviour is Behaviour.RIGHT and contract is not None and not contract["required"]:
-            made = contract_artifact(moment, contract["ref"])
+            made = contract_artifact(view, contract["ref"])
             return answer if made is None else replace(answer, artifacts=(*answer.artifacts, made))
         return answer
 
-    def _going_on(self, moment: Moment, answer: Submit) -> Submit:
+    def _going_on(self, view: StepView, answer: Submit) -> Submit:
         loop = self._errand.loop
         assert loop is not None
         if loop["loop"]["source"]["kind"] != "artifact":
             return answer
         others = tuple(each for each in answer.artifacts if artifact_kind(each) != LOOP_CONTROL_KIND)
-        return replace(answer, artifacts=(*others, loop_decision(moment.profile, loop, "continue")))
+        return replace(answer, artifacts=(*others, loop_decision(view.profile, loop, "continue")))
 
     def _variables(self, context: dict[str, Any], iteration: int) -> dict[str, Json]:
         """What has to be in the context when the next step is chosen."""
@@ -148,7 +148,7 @@ class Explorer(Agent):
             if errand.loop.get("runCondition") and iteration == 0:
                 wishes.append((errand.loop["runCondition"], True))
             shadowed = loop_variables(errand.loop, iteration, {**context, **change})
-        settled = settle_all(wishes, {**context, **change}, shadowed, kept=("goal", *change))
+        settled = solve_all(wishes, {**context, **change}, shadowed, kept=("goal", *change))
         return change | (settled or {})
 
 

@@ -10,13 +10,13 @@ import pytest
 from pytest_workrail.locks.claims import Claim
 from pytest_workrail.locks.evidence import Evidence
 from pytest_workrail.locks.session import LockSession
-from pytest_workrail.run.pytest_session import Ending
+from pytest_workrail.run.pytest_session import ItemOutcome
 
 BEGUN = Evidence("test_a.py::test_it", "test_a.py:1", "sha256:0", (Claim("first", None),))
-DONE = replace(BEGUN, ending=Ending.PASSED, asserted=True)
+DONE = replace(BEGUN, ending=ItemOutcome.PASSED, asserted=True)
 
 
-def heard(controller: LockSession, word: Evidence | Ending) -> None:
+def heard(controller: LockSession, word: Evidence | ItemOutcome) -> None:
     """A worker went down with what it knows, or the report of a test came in."""
     if isinstance(word, Evidence):
         controller.merge({"evidence": [word.to_json()], "problems": []})
@@ -24,8 +24,8 @@ def heard(controller: LockSession, word: Evidence | Ending) -> None:
         controller.test_finished(BEGUN.test, word)
 
 
-@pytest.mark.parametrize("order", list(permutations((BEGUN, Ending.PASSED, DONE))))
-def test_the_worker_that_ran_a_test_has_the_word(order: tuple[Evidence | Ending, ...]) -> None:
+@pytest.mark.parametrize("order", list(permutations((BEGUN, ItemOutcome.PASSED, DONE))))
+def test_the_worker_that_ran_a_test_has_the_word(order: tuple[Evidence | ItemOutcome, ...]) -> None:
     controller = LockSession()
     for word in order:
         heard(controller, word)

@@ -295,7 +295,7 @@ def test_what_a_run_shows_is_a_goal_and_the_way_is_the_runs_own(
     ).transcript
     possible = set(goals(ir, PROFILES[profile]))
     assert [point for point in observe(transcript) - possible if point.kind not in NOT_ALWAYS_GOALS] == []
-    chosen = [stand.chosen for _, stand, _ in Walk(ir, PROFILES[profile]).follow(transcript.choices)]
+    chosen = [state.chosen for _, state, _ in Walk(ir, PROFILES[profile]).follow(transcript.choices)]
     told: list[Any] = [exchange.response.get("pending") for exchange in transcript.exchanges if not exchange.is_error]
     walked = [step.step_id for step in chosen if step is not None]
     assert list(dict.fromkeys(walked)) == list(dict.fromkeys(each["stepId"] for each in told if each))

@@ -10,7 +10,7 @@ from engine_ir import pack, step, workflow
 from pytest_workrail.engine.core.capabilities import capability_reasons, observations, probe_capability, probe_steps
 from pytest_workrail.engine.core.divergence import ReportedDivergence, divergences
 from pytest_workrail.engine.core.index import IrIndex
-from pytest_workrail.engine.core.outputs import Invalid, OutputJudge, Satisfied, Submission
+from pytest_workrail.engine.core.outputs import Invalid, OutputValidator, Satisfied, Submission
 from pytest_workrail.engine.core.packs import CAPABILITY_OBSERVATION, DIVERGENCE, contract_packs
 from pytest_workrail.engine.core.profiles import REFERENCE
 from pytest_workrail.engine.core.reasons import CapabilityUnavailable, CapabilityUnknown
@@ -108,15 +108,15 @@ def test_a_probe_records_what_it_learns_about_another_capability() -> None:
     seen, failed = observations(PROBE, [PROBED, tried], PACKS[CAPABILITY_OBSERVATION])
     assert [(each.artifact_index, each.capability) for each in seen] == [(0, "web_browsing"), (1, "delegation")]
     assert failed == ()
-    judge = OutputJudge(IrIndex(workflow(PROBE)), REFERENCE)
-    assert judge.judge(PROBE, (), Submission(None, (PROBED, tried)), {}).requirement == Satisfied()
-    assert isinstance(judge.judge(PROBE, (), Submission(None, (tried, PROBED)), {}).requirement, Invalid)
+    validator = OutputValidator(IrIndex(workflow(PROBE)), REFERENCE)
+    assert validator.check(PROBE, (), Submission(None, (PROBED, tried)), {}).requirement == Satisfied()
+    assert isinstance(validator.check(PROBE, (), Submission(None, (tried, PROBED)), {}).requirement, Invalid)
 
 
 def test_the_contract_of_a_probe_demands_its_own_capability() -> None:
-    judge = OutputJudge(IrIndex(workflow(PROBE)), REFERENCE)
-    assert judge.judge(PROBE, (), Submission(None, (PROBED,)), {}).requirement == Satisfied()
-    other = judge.judge(PROBE, (), Submission(None, ({**PROBED, "capability": "delegation"},)), {})
+    validator = OutputValidator(IrIndex(workflow(PROBE)), REFERENCE)
+    assert validator.check(PROBE, (), Submission(None, (PROBED,)), {}).requirement == Satisfied()
+    other = validator.check(PROBE, (), Submission(None, ({**PROBED, "capability": "delegation"},)), {})
     assert isinstance(other.requirement, Invalid)
     assert other.requirement.validation.issues == ('capability: Invalid literal value, expected "web_browsing"',)
 

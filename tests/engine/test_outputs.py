@@ -16,7 +16,7 @@ from pytest_workrail.engine.core.outputs import (
     Judgement,
     Missing,
     NotRequired,
-    OutputJudge,
+    OutputValidator,
     Satisfied,
     Submission,
     requires_notes,
@@ -63,7 +63,7 @@ def _judge(
 ) -> Judgement:
     ir = workflow(while_artifact(loop, made) if loop else made, assessments=ASSESSMENTS)
     path = (LoopPosition(loop, 0),) if loop else ()
-    return OutputJudge(IrIndex(ir), profile).judge(made, path, Submission(notes, artifacts), {})
+    return OutputValidator(IrIndex(ir), profile).check(made, path, Submission(notes, artifacts), {})
 
 
 class TestContract:

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from pytest_workrail.engine.core.confirmation import (
     approval_reason,
+    autonomous_gate,
     needs_person,
     required_gate,
-    standing_gate,
     waits_for_confirmation,
 )
 from pytest_workrail.engine.core.functions import functions_block
@@ -163,7 +163,7 @@ class TestConfirmation:
 
     @pytest.mark.parametrize("autonomous", ["true", True, "yes", None])
     def test_gates_stand_in_autonomous_runs_only(self, autonomous: object) -> None:
-        gate = standing_gate(self.DEFAULT, {"is_autonomous": autonomous}, Preferences(), REFERENCE)
+        gate = autonomous_gate(self.DEFAULT, {"is_autonomous": autonomous}, Preferences(), REFERENCE)
         assert gate == ("coordinator_eval" if autonomous == "true" else None)
 
     @pytest.mark.parametrize(
@@ -185,7 +185,7 @@ class TestConfirmation:
         assert approval_reason(self.NEVER, {}, preferences, profile) is None
         assert waits_for_confirmation(True, preferences, profile) is waits
         assert not waits_for_confirmation(False, preferences, profile)
-        gate = standing_gate(self.DEFAULT, {"is_autonomous": "true"}, preferences, profile)
+        gate = autonomous_gate(self.DEFAULT, {"is_autonomous": "true"}, preferences, profile)
         assert gate == (None if is_reason else "coordinator_eval")
 
 

@@ -75,13 +75,13 @@ def test_base32_decoding_is_total_and_injective(text):
 )
 def test_the_worked_ids(kind, first, text):
     raw = bytes(range(first, first + 16))
-    assert ids.spell(kind, raw) == text
+    assert ids.format_id(kind, raw) == text
     assert ids.id_bytes(kind, text) == Ok(raw)
 
 
 @given(st.sampled_from(IdKind), st.binary(min_size=16, max_size=16))
 def test_ids_round_trip(kind, raw):
-    assert ids.id_bytes(kind, ids.spell(kind, raw)) == Ok(raw)
+    assert ids.id_bytes(kind, ids.format_id(kind, raw)) == Ok(raw)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_text_becomes_an_id_only_when_it_has_the_shape():
 
 def test_an_id_of_another_length_is_a_bug():
     with pytest.raises(ValueError, match="16 bytes"):
-        ids.spell(IdKind.NODE, b"short")
+        ids.format_id(IdKind.NODE, b"short")
 
 
 def test_each_attempt_has_one_successor():

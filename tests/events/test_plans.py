@@ -29,7 +29,7 @@ from pytest_workrail.engine.events.payloads import (
     RunStartedData,
     ValidationPerformedData,
 )
-from pytest_workrail.engine.events.plan import Observed, Pen, SnapshotPin, Step
+from pytest_workrail.engine.events.plan import Conclusions, EventBuilder, SnapshotPin, Step
 
 S, R, N, M, A = SessionId(SESSION), RunId(RUN), NodeId(NODE), NodeId(OTHER), AttemptId(ATTEMPT)
 REF = running([], "a").ref
@@ -55,8 +55,8 @@ def made(kind):
 
 
 @pytest.fixture
-def pen():
-    return Pen(S, R, first_index=7, timestamp_ms=5, new_event_id=iter(IDS).__next__)
+def builder():
+    return EventBuilder(S, R, first_index=7, timestamp_ms=5, new_event_id=iter(IDS).__next__)
 
 
 def kinds(appended):
@@ -67,12 +67,12 @@ def key_of(appended, kind):
     return next(event.dedupe_key for event in appended.events if event.kind == kind)
 
 
-OBSERVED = Observed([made("assessment_recorded")], [made("capability_observed")], [made("divergence_recorded")])
+OBSERVED = Conclusions([made("assessment_recorded")], [made("capability_observed")], [made("divergence_recorded")])
 
 
-def test_a_start(pen):
+def test_a_start(builder):
     appended = plan.start_plan(
-        pen,
+        builder,
         run=made("run_started"),
         root=N,
         snapshot_ref=REF,
@@ -111,9 +111,9 @@ def test_a_start(pen):
     ]
 
 
-def test_an_advance(pen):
+def test_an_advance(builder):
     appended = plan.advance_plan(
-        pen,
+        builder,
         STEP,
         gaps=[made("gap_recorded")],
         context=made("context_set"),
@@ -161,11 +161,11 @@ def test_an_advance(pen):
     assert key_of(appended, "decision_trace_appended") == f"decision_trace_appended:{S}:t"
 
 
-def test_the_order_of_artifacts_does_not_depend_on_the_submission(pen):
+def test_the_order_of_artifacts_does_not_depend_on_the_submission(builder):
     contents = [{"x": 1}, None, [2], "text", 3]
     orders = set()
     for order in itertools.permutations(contents):
-        some_pen = Pen(S, R, first_index=0, timestamp_ms=5, new_event_id=iter(IDS).__next__)
+        some_pen = EventBuilder(S, R, first_index=0, timestamp_ms=5, new_event_id=iter(IDS).__next__)
         outputs = [artifact(A, index, content) for index, content in enumerate(order)]
         events = plan.advance_plan(some_pen, STEP, outputs=outputs).events
         orders.add(tuple(event.data.payload.sha256 for event in events if event.kind == "node_output_appended"))
@@ -180,10 +180,10 @@ def test_the_longest_names_of_authors_fit_a_key():
     assert all(len(key) < 256 and key.startswith(f"assessment_consequence_applied:{S}:{N}:{A}:") for key in longer)
 
 
-def test_a_block(pen):
+def test_a_block(builder):
     twice = [made("assessment_consequence_applied")] * 2
     appended = plan.block_plan(
-        pen,
+        builder,
         STEP,
         validation=made("validation_performed"),
         observed=OBSERVED,
@@ -207,14 +207,14 @@ def test_a_block(pen):
     assert appended.events[7].data.node_kind == "blocked_attempt"
 
 
-def test_a_gate(pen):
-    appended = plan.gate_plan(pen, STEP)
+def test_a_gate(builder):
+    appended = plan.gate_plan(builder, STEP)
     assert kinds(appended) == ["advance_recorded", "node_created", "edge_created"]
     assert appended.events[1].data.node_kind == "gate_checkpoint"
 
 
-def test_a_checkpoint(pen):
-    appended = plan.checkpoint_plan(pen, STEP)
+def test_a_checkpoint(builder):
+    appended = plan.checkpoint_plan(builder, STEP)
     assert kinds(appended) == ["node_created", "edge_created"]
     node, edge = appended.events
     assert node.dedupe_key == f"checkpoint_node:checkpoint:{S}:{R}:{N}:{A}"
@@ -223,8 +223,8 @@ def test_a_checkpoint(pen):
     assert edge.data.edge_kind == node.data.node_kind == "checkpoint"
 
 
-def test_a_change_of_preferences(pen):
-    appended = plan.preferences_plan(pen, N, Story.preferences("by-hand", "guided"))
+def test_a_change_of_preferences(builder):
+    appended = plan.preferences_plan(builder, N, Story.preferences("by-hand", "guided"))
     assert [event.dedupe_key for event in appended.events] == [f"preferences_changed:{S}:{R}:{N}:by-hand"]
     assert appended.snapshot_pins == ()
 
@@ -240,8 +240,8 @@ def test_names_a_key_can_not_hold_are_digested(name):
 
 def test_keys_are_the_same_for_the_same_thing_and_hold_nothing_fresh():
     """Two pens with other event ids, indexes and times write the same keys."""
-    first = Pen(S, R, first_index=0, timestamp_ms=1, new_event_id=iter(IDS).__next__)
-    second = Pen(S, R, first_index=50, timestamp_ms=999, new_event_id=iter(reversed(IDS)).__next__)
+    first = EventBuilder(S, R, first_index=0, timestamp_ms=1, new_event_id=iter(IDS).__next__)
+    second = EventBuilder(S, R, first_index=50, timestamp_ms=999, new_event_id=iter(reversed(IDS)).__next__)
     one, other = plan.block_plan(first, STEP, observed=OBSERVED), plan.block_plan(second, STEP, observed=OBSERVED)
     assert [event.dedupe_key for event in one.events] == [event.dedupe_key for event in other.events]
     assert not any(event.event_id in event.dedupe_key for event in one.events)

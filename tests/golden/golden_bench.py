@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_workrail.agents.transcript import Exchange, Transcript
 from pytest_workrail.engine.protocol.engine import Engine, Options
-from pytest_workrail.engine.protocol.memory_library import MemoryShelf
+from pytest_workrail.engine.protocol.memory_library import MemoryLibrary
 from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.home import in_memory
 from workrail_lint import compile_workflow
@@ -35,10 +35,10 @@ class Recorder:
         self.ir = compiled.value.ir
         self.profile = profile
         self._hash = compiled.value.hash
-        shelf = MemoryShelf()
-        shelf.put_ir(self.ir)
+        library = MemoryLibrary()
+        library.put_ir(self.ir)
         home = in_memory(FixedClock(step_ms=1), SeededEntropy(seed))
-        self.engine = Engine(home, shelf, Options(profile=profile))
+        self.engine = Engine(home, library, Options(profile=profile))
         self.exchanges: list[Exchange] = []
 
     def call(self, tool: str, **request: Any) -> dict[str, Any]:

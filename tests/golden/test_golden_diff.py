@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pytest_workrail.golden.diff import compare, described, text_diff
-from pytest_workrail.golden.document import dumps, golden_value, same
+from pytest_workrail.golden.document import golden_value
+from pytest_workrail.golden.encoding import dumps, same
 from pytest_workrail.golden.symbols import joined
 from workrail_lint.documents import pointer
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from pytest_workrail.agents.transcript import Exchange
 from pytest_workrail.golden import document
-from pytest_workrail.golden.document import dumps, golden_bytes, golden_value, loads, same
+from pytest_workrail.golden.document import golden_bytes, golden_value
+from pytest_workrail.golden.encoding import dumps, loads, same
 from pytest_workrail.golden.symbols import joined
 
 LOOP = {

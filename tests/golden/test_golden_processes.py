@@ -105,7 +105,7 @@ def test_goldens_of_tests_on_a_worker_that_dies_are_not_unused(suite: Suite) -> 
     result = suite.run_apart("-n", "1")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
     assert "unused" not in result.stdout.str()
-    result.stdout.fnmatch_lines(["a worker broke down without a word: what its tests saw is not known here"])
+    result.stdout.fnmatch_lines(["an xdist worker crashed: what its tests saw is not known"])
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system can't kill a process outright")

@@ -22,7 +22,7 @@ KEYS = KeyPair(b"k" * 32, None)
 
 def _token(kind: Any, number: int) -> str:
     # The number goes first: an altered token is known by its beginning.
-    return short.spell(kind, number.to_bytes(2, "big") * 6, KEYS)
+    return short.format_token(kind, number.to_bytes(2, "big") * 6, KEYS)
 
 
 def _long(number: int, prefix: str = "st") -> str:

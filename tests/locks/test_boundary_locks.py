@@ -16,7 +16,7 @@ from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.filesystem import FileSessionStore
 from pytest_workrail.engine.store.home import Home, on_files
 from pytest_workrail.engine.store.lock import Holder
-from pytest_workrail.engine.store.permit import Witness
+from pytest_workrail.engine.store.permit import AppendPermit
 from pytest_workrail.engine.store.tree import TreeFiles
 from workrail_lint.base.result import Err, Ok
 
@@ -54,10 +54,10 @@ def test_no_tool_raises() -> None:
     bench.start()
     calls = list(requests(bench))
     sessions = bench.home.stores.sessions
-    for port, methods in ((sessions, ("load", "list_sessions", "append")), (bench.shelf, ("entries", "find"))):
+    for port, methods in ((sessions, ("load", "list_sessions", "append")), (bench.library, ("entries", "find"))):
         for method in methods:
             setattr(port, method, explode)
-    object.__setattr__(bench.engine._archive, "session", explode)
+    object.__setattr__(bench.engine._loader, "session", explode)
     answers = [outcome(lambda tool=tool, request=request: tool(request)) for tool, request in calls]  # type: ignore[misc]
     assert [type(answer) for answer in answers] == [Err] * len(calls)
     assert {answer.error.code for answer in answers} == {"INTERNAL_ERROR"}  # type: ignore[attr-defined]
@@ -87,7 +87,7 @@ def test_a_broken_disk_raises_nothing() -> None:
     """@enforces no-throws-across-boundaries"""
     files = FailingFiles()
     story = tell_short(Story(home_on(files)))
-    plan = preferences_plan(story.pen(story.truth), story.root, story.preferences("x", "guided"))
+    plan = preferences_plan(story.builder(story.truth), story.root, story.preferences("x", "guided"))
     node = next(event for event in story.truth.events if isinstance(event, NodeCreated))
     stores, session_id = story.home.stores, story.session_id
     files.is_broken = True
@@ -95,7 +95,7 @@ def test_a_broken_disk_raises_nothing() -> None:
         outcome(lambda: stores.sessions.load(session_id)),
         outcome(lambda: stores.sessions.load_validated_prefix(session_id)),
         outcome(stores.sessions.list_sessions),
-        outcome(lambda: stores.sessions.append(Witness(session_id), plan)),
+        outcome(lambda: stores.sessions.append(AppendPermit(session_id), plan)),
         outcome(lambda: stores.snapshots.get(node.data.snapshot_ref)),
         outcome(lambda: stores.workflows.get(node.data.workflow_hash)),
         outcome(story.home.keyring.rotate),

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pytest_workrail.locks.record import Record, load_record
+from pytest_workrail.locks.record import LockRecord, load_record
 from pytest_workrail.locks.registry import REGISTRY_FILE, read_registry
 from workrail_lint import check_text, compile_workflow
 from workrail_lint.base.files import CACHE_FOLDER as FOLDER
@@ -83,7 +83,7 @@ VERSIONED: dict[str, tuple[Callable[[], str], str]] = {
     "lockfile": (lambda: Lockfile({}, {}).text(), "lockfileVersion"),
     "baseline": (lambda: baseline_text([]), "baselineVersion"),
     "registry": (lambda: REGISTRY_FILE.read_text("utf-8"), "lockRegistryVersion"),
-    "record": (lambda: Record().to_text(), "lockRecordVersion"),
+    "record": (lambda: LockRecord().to_text(), "lockRecordVersion"),
     "IR": (lambda: json.dumps(compile_workflow(workflow()).value.ir), "format"),
 }
 
@@ -101,7 +101,7 @@ def test_a_report_says_its_version(project: Path, capsys: pytest.CaptureFixture[
     assert json.loads(said(capsys, "--no-cache", "--output-format", "sarif"))["version"] == "2.1.0"
 
 
-def read_record(data: bytes, folder: Path) -> Ok[Record] | Err[str]:
+def read_record(data: bytes, folder: Path) -> Ok[LockRecord] | Err[str]:
     (folder / "r.json").write_bytes(data)
     return load_record(folder / "r.json")
 

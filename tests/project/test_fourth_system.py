@@ -9,6 +9,8 @@ import pytest
 
 from workrail_lint.cli import main
 
+pytest_plugins = ["pytester"]
+
 PLUGIN = """
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.findings import Finding, Severity
@@ -82,6 +84,16 @@ def scenario_findings(value, folder, settings):
         yield scenario_finding("scenario-checks-little", "/tiny", "paints nothing")
 
 
+def play(scenario):
+    from pytest_workrail.scenarios.drivers import PlayedScenario
+    from pytest_workrail.scenarios.failures import Fault
+    from workrail_lint.base.result import Ok
+
+    painted, expected = scenario.value["tiny"], scenario.value.get("expect")
+    faults = () if painted == expected else (Fault("painted " + painted, "/expect"),)
+    return Ok(PlayedScenario(scenario, faults, ["1. painted " + painted], b"{}"))
+
+
 @hookimpl
 def workrail_lint_systems():
     return [Tiny()]
@@ -94,6 +106,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     plugin.mkdir()
     (plugin / "tiny_contract.py").write_text(PLUGIN, encoding="utf-8")
     monkeypatch.syspath_prepend(str(plugin))
+    monkeypatch.setenv("PYTHONPATH", str(plugin))
     folder = tmp_path / "project"
     folder.mkdir()
     (folder / "workrail-lint.toml").write_text('plugins = ["tiny_contract"]\ntiny-colours = ["red", "blue"]\n')
@@ -159,3 +172,13 @@ def test_its_scenarios_are_checked(project: Path, capsys: pytest.CaptureFixture[
     _, out, _ = run(capsys, "check", "--output-format", "json", "paint.scenario.json", "shape.scenario.json")
     codes = [(finding["code"], finding["path"]) for finding in json.loads(out)["findings"]]
     assert codes == [("SN007", "paint.scenario.json"), ("SC003", "shape.scenario.json")]
+
+
+def test_its_scenarios_are_played(project: Path, pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(project)
+    (project / "good.scenario.json").write_text('{"tiny": "red", "expect": "red"}\n')
+    (project / "bad.scenario.json").write_text('{"tiny": "red", "expect": "blue"}\n')
+    monkeypatch.delenv("CI", raising=False)
+    result = pytester.runpytest_subprocess(str(project), "--workrail-golden=new", "-p", "no:cacheprovider")
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*bad.scenario.json:1:27: painted red (/expect)", "1. painted red"])

@@ -25,7 +25,7 @@ from pytest_workrail.engine.events.judgements import (
     Unresolved,
 )
 from pytest_workrail.engine.events.kinds import CapabilityObserved
-from pytest_workrail.engine.events.plan import Observed
+from pytest_workrail.engine.events.plan import Conclusions
 from pytest_workrail.engine.projections import facts
 from pytest_workrail.engine.projections.lineage import Lineage
 
@@ -46,14 +46,14 @@ def probe(status):
         provenance = ProbeProvenance(
             detail=ProbeDetail(probe_template_id="t", probe_step_id="wr_probe_web_browsing", result=result)
         )
-        return Observed(capabilities=[observation(keys.observation_id(attempt, 0), status, provenance)])
+        return Conclusions(capabilities=[observation(keys.observation_id(attempt, 0), status, provenance)])
 
     return observed
 
 
 def claim(attempt):
     provenance = ClaimProvenance(detail=ClaimDetail(claimed_by="agent", claim="available"))
-    return Observed(capabilities=[observation(keys.observation_id(attempt, 0), "available", provenance)])
+    return Conclusions(capabilities=[observation(keys.observation_id(attempt, 0), "available", provenance)])
 
 
 def observation(name, status, provenance):
@@ -122,9 +122,9 @@ def test_an_observation_by_nobody_s_advance_belongs_to_its_node():
     provenance = AttemptProvenance(detail=AttemptDetail(attempt_context="system_probe", result="success"))
     data = observation("probed-by-hand", "available", provenance)
 
-    def write(pen):
-        pen.write(CapabilityObserved, keys.capability_observed(story.session_id, data.cap_obs_id), data, second)
-        return pen.plan()
+    def write(builder):
+        builder.write(CapabilityObserved, keys.capability_observed(story.session_id, data.cap_obs_id), data, second)
+        return builder.plan()
 
     story.write(write)
     assert status(story, second, "web_browsing") == "available"
@@ -170,7 +170,7 @@ def test_plain_facts():
     first = story.start(branch="feature/x")
     attempt = story.home.mint.attempt()
     left = DivergenceData(divergence_id="d", reason="efficiency_skip", summary="skipped")
-    second = story.advance(first, attempt=attempt, observed=lambda a: Observed(divergences=[left]))
+    second = story.advance(first, attempt=attempt, observed=lambda a: Conclusions(divergences=[left]))
     blocked_attempt = story.home.mint.attempt()
     story.block(second, attempt=blocked_attempt)
     story.advance(second, "notes", ends=True)

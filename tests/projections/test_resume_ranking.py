@@ -116,12 +116,12 @@ def test_the_most_recent_run_is_the_one_that_counts():
     later = Story(story.home)
     later.session_id = story.session_id
 
-    def second_run(pen):
+    def second_run(builder):
         first = {type(event): event.data for event in story.truth.events}
-        pen.write(RunStarted, keys.run_started(pen.session_id, pen.run_id), first[RunStarted])
-        node = keys.node_created(pen.session_id, pen.run_id, later.root)
-        pen.write(NodeCreated, node, first[NodeCreated], later.root)
-        return pen.plan()
+        builder.write(RunStarted, keys.run_started(builder.session_id, builder.run_id), first[RunStarted])
+        node = keys.node_created(builder.session_id, builder.run_id, later.root)
+        builder.write(NodeCreated, node, first[NodeCreated], later.root)
+        return builder.plan()
 
     later.write(second_run)
     assert summarize(story.session_id, later.truth.events).run_id == later.run_id

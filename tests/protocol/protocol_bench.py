@@ -13,7 +13,7 @@ from pytest_workrail.engine.events.kinds import EdgeCreated, Event, GapRecorded,
 from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.protocol.engine import Answer, Engine, Options
 from pytest_workrail.engine.protocol.errors import ToolError
-from pytest_workrail.engine.protocol.memory_library import MemoryShelf
+from pytest_workrail.engine.protocol.memory_library import MemoryLibrary
 from pytest_workrail.engine.protocol.ports import Workspace
 from pytest_workrail.engine.protocol.responses import Reply
 from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
@@ -83,11 +83,11 @@ class Bench:
         options: Options | None = None,
         seed: str = "bench",
     ) -> None:
-        self.shelf = MemoryShelf()
+        self.library = MemoryLibrary()
         for each in authored:
-            self.shelf.put_ir(each if "format" in each else compiled(each))
+            self.library.put_ir(each if "format" in each else compiled(each))
         self.home = home or in_memory(FixedClock(step_ms=1), SeededEntropy(seed))
-        self.engine = Engine(self.home, self.shelf, options or Options(profile=profile), workspace)
+        self.engine = Engine(self.home, self.library, options or Options(profile=profile), workspace)
         self._default = authored[0].get("workflowId", authored[0].get("id")) if authored else None
         self._names: dict[str, str] = {}
         self._counts: dict[str, int] = {}

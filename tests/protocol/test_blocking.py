@@ -34,11 +34,11 @@ from pytest_workrail.engine.events.kinds import AdvanceRecorded, GapRecorded, No
 from pytest_workrail.engine.events.payloads import NotesPayload
 from pytest_workrail.engine.events.snapshot import BlockedState
 from pytest_workrail.engine.protocol import recording
+from pytest_workrail.engine.protocol.advance_outcome import AdvanceAttempt, Refused, Reports
 from pytest_workrail.engine.protocol.ports import GitEnd
-from pytest_workrail.engine.protocol.recording import Entry
+from pytest_workrail.engine.protocol.recording import AttemptEntry
 from pytest_workrail.engine.protocol.sessions import find_node, load_session, open_node
 from pytest_workrail.engine.protocol.step_response import pending_instance
-from pytest_workrail.engine.protocol.verdicts import Attempted, Refused, Reports
 
 GATE_REF = "wr.contracts.gate_verdict"
 LOOP_REF = "wr.contracts.loop_control"
@@ -159,22 +159,22 @@ def test_the_table_names_every_code() -> None:
 def put_block(bench: Bench, reason: Reason) -> str:
     """Record a block for this reason, whether or not an advance can come to it, and give back the token."""
     engine = bench.engine
-    archive, ledger = engine._archive, engine._ledger
-    grant = bench.home.desk.resolve_continue(bench.actual("CT1")).value
-    session = load_session(archive, grant.place.session_id).value
-    standing = open_node(archive, session, *find_node(session, grant.place).value).value
-    instance = pending_instance(standing.snapshot)
+    loader, writer = engine._loader, engine._writer
+    grant = bench.home.issuer.resolve_continue(bench.actual("CT1")).value
+    session = load_session(loader, grant.place.session_id).value
+    position = open_node(loader, session, *find_node(session, grant.place).value).value
+    instance = pending_instance(position.snapshot)
     assert instance is not None
-    attempted = Attempted(standing, instance, Submission(), {}, DEFAULT_PREFERENCES, False)
+    attempted = AdvanceAttempt(position, instance, Submission(), {}, DEFAULT_PREFERENCES, False)
     judgement = Judgement(instance.step_id, NotRequired(), None, False, (), (), False)
-    verdict = Refused((reason,), judgement, Reports(), None, None)
-    entry = Entry(attempted, grant.attempt_id, bench.home.mint.node(), False, GitEnd())
+    outcome = Refused((reason,), judgement, Reports(), None, None)
+    entry = AttemptEntry(attempted, grant.attempt_id, bench.home.mint.node(), False, GitEnd())
 
-    def append(witness: Any, session: Any) -> Any:
-        ref = ledger.keep(recording.snapshot_for(entry, verdict, LOCKED)).value
-        return ledger.append(witness, recording.plan_for(entry, verdict, [], ref, ledger.pen(session, bench.run_id)))
+    def append(permit: Any, session: Any) -> Any:
+        ref = writer.store_snapshot(recording.snapshot_for(entry, outcome, LOCKED)).value
+        return writer.append(permit, recording.plan_for(entry, outcome, [], ref, writer.builder(session, bench.run_id)))
 
-    assert ledger.write(bench.session_id, append).is_ok
+    assert writer.write(bench.session_id, append).is_ok
     return bench.actual("CT1")
 
 

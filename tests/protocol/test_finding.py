@@ -8,7 +8,7 @@ from protocol_bench import WORKSPACE, Bench, compiled, quiet, step, workflow
 
 from pytest_workrail.engine.projections.facts import Workspace as WorkspaceFacts
 from pytest_workrail.engine.protocol.engine import Options
-from pytest_workrail.engine.protocol.memory_library import MemoryShelf, NoWorkspace
+from pytest_workrail.engine.protocol.memory_library import MemoryLibrary, NoWorkspace
 from pytest_workrail.engine.protocol.ports import InvalidWorkflow, Tag, WorkflowEntry
 from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.home import in_memory
@@ -24,9 +24,9 @@ def entry(workflow_id: str, *tags: str, **members: Any) -> WorkflowEntry:
 
 def bench_with(*entries: WorkflowEntry | InvalidWorkflow, tags: tuple[Tag, ...] = (), **options: Any) -> Bench:
     bench = Bench(options=Options(**options))
-    shelf = MemoryShelf(entries, tags)
-    bench.shelf = shelf
-    bench.engine._shelf = shelf
+    library = MemoryLibrary(entries, tags)
+    bench.library = library
+    bench.engine._library = library
     return bench
 
 

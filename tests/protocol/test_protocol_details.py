@@ -223,20 +223,20 @@ def test_an_answer_in_the_old_form_is_not_taken_up() -> None:
     """@enforces replay-fail-closed"""
     bench = Bench(workflow("old", quiet("one"), quiet("two")))
     bench.start()
-    grant = bench.home.desk.resolve_continue(bench.actual("CT1")).value
+    grant = bench.home.issuer.resolve_continue(bench.actual("CT1")).value
     pointer = ContextBudgetPointer()
     blocker = Blocker(code="INVARIANT_VIOLATION", pointer=pointer, message="m", suggested_fix="f")
     outcome = BlockedOutcome(blockers=BlockerReport(blockers=(blocker,)))
-    ledger = bench.engine._ledger
+    writer = bench.engine._writer
 
-    def append(witness: Any, session: Any) -> Any:
-        pen = ledger.pen(session, bench.run_id)
+    def append(permit: Any, session: Any) -> Any:
+        builder = writer.builder(session, bench.run_id)
         key = keys.advance_recorded(bench.session_id, grant.place.node_id, grant.attempt_id)
         data = AdvanceRecordedData(attempt_id=grant.attempt_id, outcome=outcome)
-        pen.write(AdvanceRecorded, key, data, grant.place.node_id)
-        return ledger.append(witness, pen.plan())
+        builder.write(AdvanceRecorded, key, data, grant.place.node_id)
+        return writer.append(permit, builder.plan())
 
-    assert ledger.write(bench.session_id, append).is_ok
+    assert writer.write(bench.session_id, append).is_ok
     assert bench.advance("CT1")["code"] == "INTERNAL_ERROR"
 
 

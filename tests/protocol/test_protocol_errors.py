@@ -17,7 +17,7 @@ from pytest_workrail.engine.store.home import Home, on_files
 from pytest_workrail.engine.store.lock import Holder
 from pytest_workrail.engine.store.ports import StoreIoError, StoreLockBusy
 from pytest_workrail.engine.store.tree import TreeFiles
-from pytest_workrail.engine.tokens.issuer import ContinueGrant, Place, StateGrant
+from pytest_workrail.engine.tokens.issuer import ContinueGrant, NodeAddress, StateGrant
 from workrail_lint.base.result import Ok
 
 TWO = workflow("two-steps", quiet("one"), quiet("two"))
@@ -70,7 +70,7 @@ def test_a_call_from_inside_a_call() -> None:
     bench.start()
     inside: list[dict[str, Any]] = []
 
-    def reenter(witness: Any, truth: Any) -> None:
+    def reenter(permit: Any, truth: Any) -> None:
         inside.append(bench.advance("CT1"))
 
     assert bench.home.gate.with_healthy_session_lock(bench.session_id, reenter).is_ok
@@ -147,7 +147,7 @@ def test_a_pinned_workflow_that_is_gone_or_not_executable(content: bytes | None)
     fresh = Bench(TWO, home=on_tree(files, "again"))
     if content is not None:
         # A content store that does not look at what it is asked for.
-        fresh.engine._archive.programs._load = lambda _: Ok(json.loads(content))
+        fresh.engine._loader.programs._load = lambda _: Ok(json.loads(content))
     for shown in (fresh.advance(bench.actual("CT1")), fresh.look(bench.actual("CT1"))):
         assert shown["code"] == "PRECONDITION_FAILED"
 
@@ -179,8 +179,8 @@ def test_a_bug_inside_is_data_outside() -> None:
     def explode(*_: object, **__: object) -> Any:
         raise ZeroDivisionError("a secret path /home/somebody")
 
-    bench.engine._archive.programs.of = explode  # type: ignore[method-assign]
-    bench.shelf.entries = explode  # type: ignore[method-assign]
+    bench.engine._loader.programs.of = explode  # type: ignore[method-assign]
+    bench.library.entries = explode  # type: ignore[method-assign]
     answers = [
         bench.advance("CT1"),
         bench.look("CT1"),
@@ -215,9 +215,9 @@ def test_advancing_a_finished_run() -> None:
     bench.advance("CT2")
     place = bench.engine.place_of(bench.actual("CT2")).value
     end = [event for event in bench.events if isinstance(event, NodeCreated)][-1]
-    over = Place(place.session_id, place.run_id, end.scope.node_id)
+    over = NodeAddress(place.session_id, place.run_id, end.scope.node_id)
     ref = ref_of(end.data.workflow_hash)
-    token = bench.home.desk.continue_token(ContinueGrant(over, bench.home.mint.attempt(), ref)).value
+    token = bench.home.issuer.continue_token(ContinueGrant(over, bench.home.mint.attempt(), ref)).value
     assert bench.advance(token)["code"] == "INTERNAL_ERROR"
     shown = bench.look(token)
     assert shown == {
@@ -268,8 +268,8 @@ def test_a_checkpoint_changes_how_the_next_advance_is_recorded_and_nothing_else(
     assert run.nodes[checkpoint].snapshot_ref == root.snapshot_ref
     # The checkpoint node itself can be advanced from, by whoever looks at it.
     place = bench.engine.place_of(bench.actual("CT1")).value
-    there = Place(place.session_id, place.run_id, checkpoint)
-    state = bench.home.desk.state_token(StateGrant(there, ref_of(root.workflow_hash))).value
+    there = NodeAddress(place.session_id, place.run_id, checkpoint)
+    state = bench.home.issuer.state_token(StateGrant(there, ref_of(root.workflow_hash))).value
     fresh = bench.look(state)["continueToken"].strip("«»")
     assert bench.go(fresh, notes="n")["kind"] == "ok"
 
@@ -280,9 +280,9 @@ def test_advancing_from_the_checkpoint_of_a_blocked_node_is_a_fresh_advance() ->
     blocked = bench.advance("CT1")
     bench.checkpoint(blocked["checkpointToken"].strip("«»"))
     place = bench.engine.place_of(bench.actual("CT1")).value
-    there = Place(place.session_id, place.run_id, NodeId(bench.actual("NODE1")))
+    there = NodeAddress(place.session_id, place.run_id, NodeId(bench.actual("NODE1")))
     node = next(event for event in bench.events if isinstance(event, NodeCreated))
-    state = bench.home.desk.state_token(StateGrant(there, ref_of(node.data.workflow_hash))).value
+    state = bench.home.issuer.state_token(StateGrant(there, ref_of(node.data.workflow_hash))).value
     shown = bench.look(state)
     assert (shown["kind"], shown["pending"]["stepId"]) == ("ok", "one")
     before = len(bench.events)

@@ -13,7 +13,7 @@ from pytest_workrail.engine import protocol
 from pytest_workrail.engine.core.profiles import PROFILES
 from pytest_workrail.engine.protocol.rehydrate import rehydrate
 from pytest_workrail.engine.protocol.resume import resume
-from pytest_workrail.engine.protocol.writer import Ledger
+from pytest_workrail.engine.protocol.writer import SessionWriter
 from pytest_workrail.engine.store.gate import Gate
 from pytest_workrail.engine.store.ports import PinnedWorkflowStore, SessionStore, SnapshotStore
 
@@ -83,7 +83,7 @@ def test_ports_are_interfaces() -> None:
             assert last.value.value is ...
 
 
-WRITERS = {SessionStore, SnapshotStore, PinnedWorkflowStore, Gate, Ledger}
+WRITERS = {SessionStore, SnapshotStore, PinnedWorkflowStore, Gate, SessionWriter}
 
 
 def reachable(kind: object, seen: set[object]) -> set[object]:

@@ -63,10 +63,10 @@ def test_known_short_tokens() -> None:
     assert place.node_id == "node_eaqseizeeutcokbjfivsyljof4"
     other = counted((0x80, 0x00))
     assert other.actual("CK1") == "ck_AAECAwQFBgcICQoLkM6R0d9A"
-    advanced = bench.home.desk.resolve_continue(bench.actual("CT1")).value
+    advanced = bench.home.issuer.resolve_continue(bench.actual("CT1")).value
     assert advanced.attempt_id == "attempt_gaytemzugu3doobzhi5typj6h4"
     assert bench.advance("CT1")["kind"] == "ok"
-    following = bench.home.desk.resolve_continue(bench.actual("CT2")).value
+    following = bench.home.issuer.resolve_continue(bench.actual("CT2")).value
     assert following.attempt_id == "attempt_5otzgdzigsjdtwkl442isym6ay"
 
 
@@ -177,29 +177,29 @@ def test_swapped_parts_are_noticed() -> None:
     bench = Bench(TWO)
     bench.start()
     bench.start()
-    one = bench.home.desk.resolve_continue(bench.actual("CT1")).value
-    two = bench.home.desk.resolve_continue(bench.actual("CT2")).value
+    one = bench.home.issuer.resolve_continue(bench.actual("CT1")).value
+    two = bench.home.issuer.resolve_continue(bench.actual("CT2")).value
     mixed_run = type(one.place)(one.place.session_id, two.place.run_id, one.place.node_id)
     mixed_node = type(one.place)(one.place.session_id, one.place.run_id, two.place.node_id)
     for place in (mixed_run, mixed_node):
         attempt = bench.home.mint.attempt()
-        token = bench.home.desk.continue_token(ContinueGrant(place, attempt, one.workflow_ref)).value
+        token = bench.home.issuer.continue_token(ContinueGrant(place, attempt, one.workflow_ref)).value
         for shown in (bench.advance(token), bench.look(token)):
             assert shown["code"] == "TOKEN_UNKNOWN_NODE"
-        marker = bench.home.desk.checkpoint_token(CheckpointGrant(place, attempt)).value
+        marker = bench.home.issuer.checkpoint_token(CheckpointGrant(place, attempt)).value
         assert bench.checkpoint(marker)["code"] == "TOKEN_UNKNOWN_NODE"
 
 
 def test_a_token_for_another_version_of_the_workflow() -> None:
     bench = Bench(TWO)
     bench.start()
-    grant = bench.home.desk.resolve_continue(bench.actual("CT1")).value
+    grant = bench.home.issuer.resolve_continue(bench.actual("CT1")).value
     other = ref_of(type(bench.events[1].data.workflow_hash)("sha256:" + "0" * 64))  # type: ignore[union-attr]
     attempt = bench.home.mint.attempt()
-    token = bench.home.desk.continue_token(ContinueGrant(grant.place, attempt, other)).value
+    token = bench.home.issuer.continue_token(ContinueGrant(grant.place, attempt, other)).value
     for shown in (bench.advance(token), bench.look(token)):
         assert shown["code"] == "TOKEN_WORKFLOW_HASH_MISMATCH"
-    state = bench.home.desk.long_state_token(StateGrant(grant.place, other)).value
+    state = bench.home.issuer.long_state_token(StateGrant(grant.place, other)).value
     assert bench.look(state)["code"] == "TOKEN_WORKFLOW_HASH_MISMATCH"
     assert isinstance(bench.events[1], RunStarted)
 

@@ -33,7 +33,7 @@ from pytest_workrail.engine.projections.outputs import project_outputs
 from pytest_workrail.engine.projections.preferences import effective_preferences
 from pytest_workrail.engine.projections.recovery import recovery_text
 from pytest_workrail.engine.protocol.engine import Engine, Options
-from pytest_workrail.engine.protocol.memory_library import MemoryShelf
+from pytest_workrail.engine.protocol.memory_library import MemoryLibrary
 from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.home import Home, in_memory, on_disk, on_files
@@ -135,9 +135,9 @@ class Sessions(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.shelf = MemoryShelf()
+        self.library = MemoryLibrary()
         for authored in SHELF:
-            self.shelf.put_ir(compiled(authored))
+            self.library.put_ir(compiled(authored))
         self.keys = 0
         self.newest: Held | None = None
         self.markers: list[Held] = []
@@ -150,7 +150,7 @@ class Sessions(RuleBasedStateMachine):
         self.files = prepared_files()
         # The clock stands still: a lock on files asks it too, one in memory does not.
         self.entropy, self.clock = SeededEntropy(seed), FixedClock()
-        self.memory = Engine(in_memory(FixedClock(), SeededEntropy(seed)), self.shelf, self.options)
+        self.memory = Engine(in_memory(FixedClock(), SeededEntropy(seed)), self.library, self.options)
         self.reopenings = 0
         self.reopen()
 
@@ -162,7 +162,7 @@ class Sessions(RuleBasedStateMachine):
     def reopen(self) -> None:
         """A new process on the same files: nothing that was in memory is needed."""
         self.reopenings += 1
-        self.disk = Engine(self.home(), self.shelf, self.options)
+        self.disk = Engine(self.home(), self.library, self.options)
 
     def ask(self, tool: str, request: dict[str, Any]) -> Any:
         """Ask both engines; they must agree to the letter."""
@@ -350,13 +350,13 @@ TestSessions.settings = settings(max_examples=50, stateful_step_count=30, deadli
 
 def test_the_same_on_a_real_disk(tmp_path: Path) -> None:
     """A short session with everything in it, on files that are really there, reopened before every call."""
-    shelf = MemoryShelf()
+    library = MemoryLibrary()
     for authored in SHELF:
-        shelf.put_ir(compiled(authored))
+        library.put_ir(compiled(authored))
     clock, entropy = FixedClock(step_ms=1), SeededEntropy("disk")
 
     def engine() -> Engine:
-        return Engine(on_disk(tmp_path / "data", clock, entropy).value, shelf)
+        return Engine(on_disk(tmp_path / "data", clock, entropy).value, library)
 
     started = engine().start_workflow({"workflowId": "plain", "workspacePath": WORKSPACE, "goal": "g"}).value.to_json()
     token = started["continueToken"]

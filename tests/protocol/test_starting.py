@@ -27,7 +27,7 @@ def test_an_unknown_workflow() -> None:
 
 def test_an_invalid_workflow() -> None:
     bench = Bench()
-    bench.shelf.put(InvalidWorkflow("broken", "project", ("steps must not be empty", "name is missing")))
+    bench.library.put(InvalidWorkflow("broken", "project", ("steps must not be empty", "name is missing")))
     shown = bench.start("broken")
     assert (shown["code"], shown["message"]) == (
         "PRECONDITION_FAILED",
@@ -37,7 +37,7 @@ def test_an_invalid_workflow() -> None:
 
 def test_a_workflow_without_steps() -> None:
     bench = Bench()
-    bench.shelf.put_ir(compiled(workflow("empty", quiet("one"))) | {"steps": []})
+    bench.library.put_ir(compiled(workflow("empty", quiet("one"))) | {"steps": []})
     assert bench.start("empty")["code"] == "PRECONDITION_FAILED"
     assert nothing_written(bench)
 
@@ -51,7 +51,7 @@ def test_a_workflow_of_which_nothing_can_run() -> None:
 
 def test_a_workflow_that_can_not_be_hashed() -> None:
     bench = Bench()
-    bench.shelf.put_ir(compiled(workflow("odd", quiet("one"))) | {"about": float("inf")})
+    bench.library.put_ir(compiled(workflow("odd", quiet("one"))) | {"about": float("inf")})
     assert bench.start("odd")["code"] == "INTERNAL_ERROR"
     assert nothing_written(bench)
 
@@ -120,7 +120,7 @@ def test_the_workspace_is_observed(branch: str, keys: list[str]) -> None:
 def test_the_run_names_what_it_pins() -> None:
     bench = Bench()
     ir = compiled(workflow("small", quiet("one")))
-    bench.shelf.put(WorkflowEntry(ir, "user", "mine/small.json"))
+    bench.library.put(WorkflowEntry(ir, "user", "mine/small.json"))
     bench.start("small")
     event = bench.events[1]
     assert isinstance(event, RunStarted)
@@ -139,7 +139,7 @@ def test_a_run_keeps_its_workflow_when_the_file_changes() -> None:
     """
     bench = Bench(workflow("small", quiet("one"), quiet("two")))
     bench.start()
-    bench.shelf.put_ir(compiled(workflow("small", quiet("other"))))
+    bench.library.put_ir(compiled(workflow("small", quiet("other"))))
     assert bench.advance("CT1")["pending"]["stepId"] == "two"
 
 

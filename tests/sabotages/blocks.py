@@ -24,7 +24,7 @@ def the_folder_is_made_when_it_is_needed(original):
     return make_output_folder
 
 
-@breaks("block-output-required", at=f"{BLOCKS}.output_judge:synthetic_output")
+@breaks("block-output-required", at=f"{BLOCKS}.block_outcome:synthetic_output")
 def a_missing_output_is_forgiven(original):
     """What is written in a block's place says that all went well."""
     return lambda *arguments, **others: {**original(*arguments, **others), "status": "completed"}
@@ -36,7 +36,7 @@ def broken_outputs_are_thrown_away(original):
     return lambda self, node: self.remove_output(node)
 
 
-@breaks("block-id-equals-node", at=f"{BLOCKS}.output_judge:validate_output")
+@breaks("block-id-equals-node", at=f"{BLOCKS}.block_outcome:validate_output")
 def any_id_will_do(original):
     """An output may name any block."""
     import json
@@ -73,7 +73,7 @@ def prompts_quote_what_came_before(original):
     """A prompt ends with the summary of the block before."""
 
     def begin(self):
-        earlier = [step.output for step in self.stage.bench.steps if step.output]
+        earlier = [step.output for step in self.stage.shared.steps if step.output]
         if earlier:
             self.step.prompt += f"\n\n{earlier[-1]['summary']}"
         original(self)
@@ -128,8 +128,8 @@ def lanes_share_a_workspace(original):
     """All lanes work in the workspace of the first one."""
 
     @contextmanager
-    def workspaces(bench, how, numbers):
-        with original(bench, how, numbers[:1]) as made:
+    def workspaces(shared, how, numbers):
+        with original(shared, how, numbers[:1]) as made:
             yield dict.fromkeys(numbers, made[numbers[0]])
 
     return workspaces
@@ -141,7 +141,7 @@ def lanes_have_one_number(original):
     return lambda *arguments: {**original(*arguments), "STEP_INDEX": "0"}
 
 
-@breaks("block-fan-in-waits", at=f"{BLOCKS}.lanes:_Race._settle")
+@breaks("block-fan-in-waits", at=f"{BLOCKS}.lanes:_Race._finish")
 def the_merge_begins_with_the_first_lane(original):
     """The merge begins as soon as one lane is done."""
     from workrail_lint.systems.blocks.run_vocabulary import EventType
@@ -150,7 +150,7 @@ def the_merge_begins_with_the_first_lane(original):
         original(self, lane, verdict, **others)
         if len(self._settled) == 1:
             data = {"groupId": self._entry.group, "mergeStrategy": self._entry.strategy, "completionOrder": []}
-            self._bench.log.tell(EventType.FAN_IN, **data)
+            self._shared.log.emit(EventType.FAN_IN, **data)
 
     return settle
 
@@ -201,9 +201,9 @@ def nobody_is_asked_about_conflicts(original):
 def the_order_leaves_a_trace(original):
     """A file that no lane wrote says who came in last."""
 
-    def fan_in(bench, entry, how, outputs, order, workspaces):
-        bench.main.put("last.txt", order[-1].encode())
-        return original(bench, entry, how, outputs, order, workspaces)
+    def fan_in(shared, entry, how, outputs, order, workspaces):
+        shared.main.put("last.txt", order[-1].encode())
+        return original(shared, entry, how, outputs, order, workspaces)
 
     return fan_in
 

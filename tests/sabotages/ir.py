@@ -43,9 +43,9 @@ def runs_follow_the_file(original):
     def continue_workflow(self, request):
         from pytest_workrail.engine.protocol.program import Program
 
-        kept = self._archive.programs._kept
+        kept = self._loader.programs._kept
         for pinned, program in list(kept.items()):
-            newest = self._shelf.find(program.ir["workflowId"])
+            newest = self._library.find(program.ir["workflowId"])
             kept[pinned] = Program(newest.ir, pinned, self.profile)
         return original(self, request)
 

@@ -112,9 +112,9 @@ def ids_come_from_elsewhere(original):
     numbers = itertools.count()
 
     def fresh(self, kind):
-        from pytest_workrail.engine.events.ids import spell
+        from pytest_workrail.engine.events.ids import format_id
 
         self._generate(16)
-        return spell(kind, next(numbers).to_bytes(16, "big"))
+        return format_id(kind, next(numbers).to_bytes(16, "big"))
 
     return fresh

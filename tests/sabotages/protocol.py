@@ -18,7 +18,7 @@ def looking_leaves_a_trace(original):
     def rehydrate(self, place, workflow_ref, request):
         from pytest_workrail.engine.core.modes import Preferences
 
-        self.people.prefer(place, Preferences())
+        self.operator.prefer(place, Preferences())
         return original(self, place, workflow_ref, request)
 
     return rehydrate
@@ -34,21 +34,23 @@ def replays_see_what_came_later(original):
 def what_is_lost_is_made_up(original):
     """An advance whose record is incomplete is answered all the same."""
 
-    def replay(archive, rendering, session, recorded):
+    def replay(loader, response_format, session, recorded):
         from pytest_workrail.engine.protocol.responses import GateReached
 
-        found = original(archive, rendering, session, recorded)
+        found = original(loader, response_format, session, recorded)
         return Ok(GateReached("ct_made_up", "made-up", "coordinator_eval")) if isinstance(found, Err) else found
 
     return replay
 
 
 @breaks(
-    "witness-required-for-append", "witness-scope-enforced", at="pytest_workrail.engine.store.permit:Witness.is_held"
+    "witness-required-for-append",
+    "witness-scope-enforced",
+    at="pytest_workrail.engine.store.permit:AppendPermit.is_held",
 )
 def a_witness_lives_for_ever(original):
     """The proof of standing inside the gate is good after the gate has closed."""
-    return property(lambda witness: True)
+    return property(lambda permit: True)
 
 
 @breaks("context-no-echo", at=f"{ENGINE}._answer")

@@ -108,12 +108,12 @@ def missing_pins_are_overlooked(original):
 def plans_are_written_in_halves(original):
     """The first event of a plan can be seen without the others."""
 
-    def append(self, witness, plan):
+    def append(self, permit, plan):
         from pytest_workrail.engine.events.plan import AppendPlan, pins_of
 
         for events in (plan.events[:1], plan.events[1:]):
             if events:
-                outcome = original(self, witness, AppendPlan(events, pins_of(events)))
+                outcome = original(self, permit, AppendPlan(events, pins_of(events)))
                 if isinstance(outcome, Err):
                     return outcome
         return outcome

@@ -105,7 +105,7 @@ def untracked_corrections_are_forgotten(original):
     return lambda stage, status, correction: Ok(None)
 
 
-@breaks("team-strategy-canonical", at=f"{TEAM}.user_gate:usable_answer")
+@breaks("team-strategy-canonical", at=f"{TEAM}.user_gate:parse_answer")
 def answers_are_stored_as_they_come(original):
     """What the user said is stored in the user's words."""
     return lambda ident, text: None if original(ident, text) is None else text
@@ -125,11 +125,11 @@ def the_status_is_read_once(original):
 @breaks("team-security-no-autocancel", at=f"{TEAM}.user_gate:_outcome")
 def silence_cancels_everything(original):
     """A question about security that nobody answers is cancelled."""
-    from pytest_workrail.systems.team.user_gate import Outcome
+    from pytest_workrail.systems.team.user_gate import QuestionOutcome
 
     def outcome(ident, topic, reply):
         if reply is None:
-            return Outcome(ident, topic, DecisionStatus.CANCELLED, None, "no response provided")
+            return QuestionOutcome(ident, topic, DecisionStatus.CANCELLED, None, "no response provided")
         return original(ident, topic, reply)
 
     return outcome
@@ -179,7 +179,7 @@ def the_orchestrator_does_it_itself(original):
     return dispatch
 
 
-@breaks("team-coder-not-completed", at=f"{TEAM}.dispatch:_Writing._moved")
+@breaks("team-coder-not-completed", at=f"{TEAM}.dispatch:_AgentWrites._moved")
 def anybody_completes_tasks(original):
     """Nobody minds who sets a task to completed."""
 
@@ -210,11 +210,11 @@ def the_final_review_is_all_there_is(original):
 @breaks("team-lean-path", at=f"{TEAM}.implement_states:_gate")
 def lean_work_is_not_reviewed(original):
     """A small change needs no review."""
-    from pytest_workrail.systems.team.implement_states import Verdict
+    from pytest_workrail.systems.team.implement_states import GateOutcome
 
     def gate(stage, agent, task):
         is_skipped = stage.mode is Mode.LEAN and agent is AgentName.REVIEWER
-        return Ok(Verdict.PASSED) if is_skipped else original(stage, agent, task)
+        return Ok(GateOutcome.PASSED) if is_skipped else original(stage, agent, task)
 
     return gate
 
@@ -225,7 +225,7 @@ def lean_runs_stay_lean(original):
     return lambda stage, agent, output: False
 
 
-@breaks("team-json-only", at=f"{TEAM}.dispatch:_Sending._taken")
+@breaks("team-json-only", at=f"{TEAM}.dispatch:_Dispatch._accept_reaction")
 def replies_are_looked_for_in_prose(original):
     """What stands around the object of a reply is cut away."""
 

@@ -20,8 +20,8 @@ from pytest_workrail.engine.core.vocabulary import (
     UserOnlyDependency,
 )
 from pytest_workrail.engine.protocol.errors import ErrorCode
-from pytest_workrail.scenarios.loading import Loaded, load_scenario
-from pytest_workrail.scenarios.runner import play
+from pytest_workrail.scenarios.loading import open_scenario
+from pytest_workrail.scenarios.workflow_driver import Loaded, load, run_scenario
 from workrail_lint.base.result import Ok
 from workrail_lint.systems.builtin import scenario_system
 from workrail_lint.systems.workrail import scenario_words as vocabulary
@@ -36,14 +36,16 @@ FILES = sorted(FOLDER.glob("*.scenario.json"))
 
 @cache
 def loaded(path: Path) -> Loaded:
-    result = load_scenario(path, path.name)
+    opened = open_scenario(path, path.name)
+    assert isinstance(opened, Ok), str(opened.error)
+    result = load(opened.value)
     assert isinstance(result, Ok), str(result.error)
     return result.value
 
 
 @cache
 def transcripts() -> dict[str, Transcript]:
-    return {path.name: play(loaded(path)).run.transcript for path in FILES}
+    return {path.name: run_scenario(loaded(path)).run.transcript for path in FILES}
 
 
 def exchanges() -> list[Exchange]:

@@ -33,7 +33,7 @@ from pytest_workrail.engine.events.payloads import (
     ValidationPerformedData,
     ValidationResult,
 )
-from pytest_workrail.engine.events.plan import AppendPlan, Observed, Pen, Step
+from pytest_workrail.engine.events.plan import AppendPlan, Conclusions, EventBuilder, Step
 from pytest_workrail.engine.events.snapshot import (
     BlockedState,
     CompletedSet,
@@ -131,8 +131,8 @@ class Story:
     def run(self) -> Run:
         return project_dag(self.truth.events).value[self.run_id]
 
-    def pen(self, truth: SessionTruth) -> Pen:
-        return Pen(
+    def builder(self, truth: SessionTruth) -> EventBuilder:
+        return EventBuilder(
             self.session_id,
             self.run_id,
             first_index=truth.next_index,
@@ -140,13 +140,13 @@ class Story:
             new_event_id=self.home.mint.event,
         )
 
-    def write(self, make: Callable[[Pen], AppendPlan]) -> AppendPlan:
+    def write(self, make: Callable[[EventBuilder], AppendPlan]) -> AppendPlan:
         """Append what `make` plans, through the gate."""
 
-        def inside(witness, truth):
-            made = make(self.pen(truth))
+        def inside(permit, truth):
+            made = make(self.builder(truth))
             self.before_append(made)
-            appended = self.home.stores.sessions.append(witness, made)
+            appended = self.home.stores.sessions.append(permit, made)
             return made if appended.is_ok else appended
 
         outcome = self.home.gate.with_healthy_session_lock(self.session_id, inside).value
@@ -169,8 +169,8 @@ class Story:
             observations.append(ObservationData(key="git_branch", value=ShortString(value=branch), confidence="high"))
         preferences = self.preferences(keys.INITIAL_CHANGE, autonomy, "system")
         self.write(
-            lambda pen: plan.start_plan(
-                pen,
+            lambda builder: plan.start_plan(
+                builder,
                 run=RunStartedData(
                     workflow_id="demo-linear",
                     workflow_hash=WORKFLOW_HASH,
@@ -209,7 +209,7 @@ class Story:
         artifacts: Sequence[object] = (),
         context: dict[str, object] | None = None,
         gaps: Callable[[AttemptId], Sequence[GapRecordedData]] = lambda attempt: (),
-        observed: Callable[[AttemptId], Observed] = lambda attempt: Observed(),
+        observed: Callable[[AttemptId], Conclusions] = lambda attempt: Conclusions(),
         ends: bool = False,
     ) -> NodeId:
         """A successful attempt; the answer is the node it leads to."""
@@ -229,8 +229,8 @@ class Story:
             start_git_sha=None, end_git_sha=None, git_branch=None, agent_commit_shas=(), capture_confidence="none"
         )
         self.write(
-            lambda pen: plan.advance_plan(
-                pen,
+            lambda builder: plan.advance_plan(
+                builder,
                 step,
                 gaps=gaps(attempt),
                 context=None
@@ -250,7 +250,7 @@ class Story:
         *,
         attempt: AttemptId | None = None,
         artifacts: Sequence[object] = (),
-        observed: Callable[[AttemptId], Observed] = lambda attempt: Observed(),
+        observed: Callable[[AttemptId], Conclusions] = lambda attempt: Conclusions(),
     ) -> NodeId:
         """An attempt that is blocked."""
         attempt = attempt or self.home.mint.attempt()
@@ -265,7 +265,9 @@ class Story:
         )
         outputs = [artifact(attempt, index, content) for index, content in enumerate(artifacts)]
         self.write(
-            lambda pen: plan.block_plan(pen, step, validation=validation, observed=observed(attempt), artifacts=outputs)
+            lambda builder: plan.block_plan(
+                builder, step, validation=validation, observed=observed(attempt), artifacts=outputs
+            )
         )
         return step.target
 
@@ -277,7 +279,7 @@ class Story:
             if isinstance(event, NodeCreated) and event.scope.node_id == source
         )
         step = self.step(source, attempt or self.home.mint.attempt(), node.snapshot_ref, self.steps[source])
-        self.write(lambda pen: plan.checkpoint_plan(pen, step))
+        self.write(lambda builder: plan.checkpoint_plan(builder, step))
         return step.target
 
     def gate(self, source: NodeId) -> NodeId:
@@ -285,12 +287,12 @@ class Story:
         depth = self.steps[source]
         ref = self.snapshot(running([f"step-{number}" for number in range(depth)], f"step-{depth}"))
         step = self.step(source, self.home.mint.attempt(), ref, depth)
-        self.write(lambda pen: plan.gate_plan(pen, step))
+        self.write(lambda builder: plan.gate_plan(builder, step))
         return step.target
 
     def prefer(self, node: NodeId, autonomy: Autonomy, change: str = "by-hand") -> None:
         """A person changes the autonomy at a node."""
-        self.write(lambda pen: plan.preferences_plan(pen, node, self.preferences(change, autonomy)))
+        self.write(lambda builder: plan.preferences_plan(builder, node, self.preferences(change, autonomy)))
 
 
 def tell_short(story: Story) -> Story:

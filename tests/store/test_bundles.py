@@ -36,7 +36,7 @@ from pytest_workrail.engine.store.lock import Holder
 from pytest_workrail.engine.store.ports import ContentError
 from pytest_workrail.engine.store.transfer import export_session, import_bundle
 from pytest_workrail.engine.store.tree import TreeFiles
-from pytest_workrail.engine.tokens.issuer import ContinueGrant, Place
+from pytest_workrail.engine.tokens.issuer import ContinueGrant, NodeAddress
 from workrail_lint.base.canonical import canonical_bytes, digest
 from workrail_lint.base.result import Err, Ok
 
@@ -110,9 +110,11 @@ def test_a_bundle_is_one_document_with_a_digest_for_every_part(story, bundle):
 def test_a_bundle_holds_no_tokens_and_no_keys(story):
     run = story.run
     grant = ContinueGrant(
-        Place(story.session_id, story.run_id, story.root), story.home.mint.attempt(), ref_of(run.started.workflow_hash)
+        NodeAddress(story.session_id, story.run_id, story.root),
+        story.home.mint.attempt(),
+        ref_of(run.started.workflow_hash),
     )
-    token = story.home.desk.continue_token(grant).value
+    token = story.home.issuer.continue_token(grant).value
     text = json.dumps(exported(story))
     assert token not in text
     for word in ('"ct_', '"ck_', '"st_', '"st1', "keyBase64Url", "nonceHex", "continueToken"):

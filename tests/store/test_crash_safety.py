@@ -29,7 +29,7 @@ from pytest_workrail.engine.store.filesystem import FileSessionStore, FileSnapsh
 from pytest_workrail.engine.store.home import on_files
 from pytest_workrail.engine.store.loaded import Complete, SessionTruth
 from pytest_workrail.engine.store.lock import FileSessionLock, Holder
-from pytest_workrail.engine.store.permit import Witness
+from pytest_workrail.engine.store.permit import AppendPermit
 from pytest_workrail.engine.store.ports import StoreCorruption
 from pytest_workrail.engine.store.transfer import Stores
 from pytest_workrail.engine.store.tree import TreeFiles
@@ -169,7 +169,7 @@ def test_after_a_crash_the_same_plan_can_be_written_again():
         tree = TreeFiles(dict(state.contents))
         store = FileSessionStore(tree)
         loaded = store.load(story.session_id)
-        appended = store.append(Witness(story.session_id), plans[-1])
+        appended = store.append(AppendPermit(story.session_id), plans[-1])
         if isinstance(loaded, Err):
             # Whoever finds a damaged session leaves it as it is.
             assert appended == loaded
@@ -180,7 +180,7 @@ def test_after_a_crash_the_same_plan_can_be_written_again():
         assert appended == Ok(None)
         again = store.load(story.session_id).value
         assert again.events == acknowledged + under_way
-        assert store.append(Witness(story.session_id), plans[-1]) == Ok(None)
+        assert store.append(AppendPermit(story.session_id), plans[-1]) == Ok(None)
         assert store.load(story.session_id).value == again
         outcomes["written"] += 1
     assert outcomes["written"] > 100
@@ -208,7 +208,7 @@ def second_life_violations(store_type: type[FileSessionStore]) -> Iterator[str]:
             promised = loaded.value.events
             if retries and under_way:
                 plan = next(note for note in reversed(notes) if isinstance(note, AppendPlan))
-                assert store.append(Witness(story.session_id), plan) == Ok(None)
+                assert store.append(AppendPermit(story.session_id), plan) == Ok(None)
                 promised = acknowledged + under_way
             for contents in Disk.after(second.ops).states(stride=101):
                 survived = FileSessionStore(TreeFiles(contents)).load(story.session_id)
@@ -306,7 +306,7 @@ class ChecksNoDigest(FileSessionStore):
 class TrustsWhatItSees(FileSessionStore):
     """A store that takes what another process wrote for safe."""
 
-    def _settle(self, session_id, records):
+    def _make_durable(self, session_id, records):
         pass
 
 
@@ -388,9 +388,9 @@ def test_a_planted_glued_line_is_found(monkeypatch):
         step = Story(story.home)
         step.session_id, step.run_id, step.steps = story.session_id, story.run_id, story.steps
         more = step.preferences("more", "guided")
-        pen = step.pen(opened.value)
-        plan = preferences_plan(pen, story.root, more)
-        assert store.append(Witness(story.session_id), plan) == Ok(None)
+        builder = step.builder(opened.value)
+        plan = preferences_plan(builder, story.root, more)
+        assert store.append(AppendPermit(story.session_id), plan) == Ok(None)
         return store.load(story.session_id).is_ok
 
     assert last.events

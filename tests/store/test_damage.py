@@ -25,7 +25,7 @@ from pytest_workrail.engine.store.health import assess, health_data
 from pytest_workrail.engine.store.home import on_files
 from pytest_workrail.engine.store.loaded import Complete, SessionTruth, Truncated
 from pytest_workrail.engine.store.lock import Holder
-from pytest_workrail.engine.store.permit import Witness
+from pytest_workrail.engine.store.permit import AppendPermit
 from pytest_workrail.engine.store.ports import StoreCorruption
 from pytest_workrail.engine.store.tree import TreeFiles
 from workrail_lint.base.canonical import canonical_bytes, digest
@@ -153,11 +153,11 @@ def test_damage_is_located_and_named(name, patient):
         "kind": kind,
         "reason": {"code": code, "message": error.reason.message},
     }
-    refused = patient.story.home.gate.with_healthy_session_lock(session_id, lambda witness, truth: "inside")
+    refused = patient.story.home.gate.with_healthy_session_lock(session_id, lambda permit, truth: "inside")
     assert (refused.error.code, refused.error.health.kind) == ("SESSION_NOT_HEALTHY", kind)
-    pen = patient.story.pen(SessionTruth(plans[0].events))
-    more = preferences_plan(pen, patient.story.root, patient.story.preferences("more", "guided"))
-    assert patient.store.append(Witness(session_id), more) == Err(error)
+    builder = patient.story.builder(SessionTruth(plans[0].events))
+    more = preferences_plan(builder, patient.story.root, patient.story.preferences("more", "guided"))
+    assert patient.store.append(AppendPermit(session_id), more) == Err(error)
     assert patient.files.contents == damaged
 
 

@@ -38,7 +38,7 @@ from pytest_workrail.engine.store.filesystem import FilePinnedWorkflowStore, Fil
 from pytest_workrail.engine.store.home import on_files
 from pytest_workrail.engine.store.loaded import Complete, SessionTruth
 from pytest_workrail.engine.store.lock import Holder
-from pytest_workrail.engine.store.permit import Witness
+from pytest_workrail.engine.store.permit import AppendPermit
 from pytest_workrail.engine.store.ports import StoreInvariantViolation, StoreIoError
 from pytest_workrail.engine.store.tree import TreeFiles
 from workrail_lint.base.result import Err, Ok
@@ -145,13 +145,13 @@ def test_append_rules(files):
     store = story.home.stores.sessions
     story.start()
     truth = story.truth
-    good = preferences_plan(story.pen(truth), story.root, story.preferences("x", "guided"))
+    good = preferences_plan(story.builder(truth), story.root, story.preferences("x", "guided"))
     event = good.events[0]
     node = next(event for event in truth.events if isinstance(event, NodeCreated))
 
     def refused(plan, part):
         before = dict(files.contents)
-        error = store.append(Witness(story.session_id), plan).error
+        error = store.append(AppendPermit(story.session_id), plan).error
         assert isinstance(error, StoreInvariantViolation)
         assert part in error.message
         assert files.contents == before
@@ -174,13 +174,13 @@ def test_append_rules(files):
         refused(AppendPlan((new_node,), (wrong,)), "pins exactly")
     refused(AppendPlan((new_node,), (right, right)), "pins exactly")
     refused(AppendPlan((event,), (right,)), "pins exactly")
-    assert store.append(Witness(story.session_id), good) == Ok(None)
+    assert store.append(AppendPermit(story.session_id), good) == Ok(None)
 
 
 def test_a_known_plan_is_a_success_that_writes_nothing(files, story):
     before, ops = dict(files.contents), len(files.ops)
     for plan in story.plans:
-        assert story.home.stores.sessions.append(Witness(story.session_id), plan) == Ok(None)
+        assert story.home.stores.sessions.append(AppendPermit(story.session_id), plan) == Ok(None)
     assert files.contents == before
     assert all(op.name not in ("write", "create", "replace") for op in files.ops[ops:])
 
@@ -190,9 +190,9 @@ def test_without_a_witness_nothing_is_touched(story):
         def read(self, path, offset=0):
             raise AssertionError("touched")
 
-    witness = Witness(story.session_id)
-    witness.revoke()
-    outcome = FileSessionStore(Untouchable()).append(witness, story.plans[0])
+    permit = AppendPermit(story.session_id)
+    permit.revoke()
+    outcome = FileSessionStore(Untouchable()).append(permit, story.plans[0])
     assert outcome.error.code == "SESSION_STORE_INVARIANT_VIOLATION"
 
 
@@ -224,7 +224,7 @@ def deep(levels):
 )
 def test_what_could_not_be_read_back_is_not_written(files, story, context):
     before = dict(files.contents)
-    outcome = story.home.stores.sessions.append(Witness(story.session_id), context_plan(story, context))
+    outcome = story.home.stores.sessions.append(AppendPermit(story.session_id), context_plan(story, context))
     assert outcome.error.code == "SESSION_STORE_INVARIANT_VIOLATION"
     assert files.contents == before
 
@@ -274,15 +274,15 @@ class Failing(TreeFiles):
 def test_a_failing_disk_is_a_value(broken):
     files = Failing()
     story = tell_short(Story(a_home(files)))
-    plan = preferences_plan(story.pen(story.truth), story.root, story.preferences("x", "guided"))
+    plan = preferences_plan(story.builder(story.truth), story.root, story.preferences("x", "guided"))
     files.broken = broken
     store = story.home.stores.sessions
-    assert store.append(Witness(story.session_id), plan) == Err(StoreIoError("No space left on device"))
+    assert store.append(AppendPermit(story.session_id), plan) == Err(StoreIoError("No space left on device"))
     if broken == "read":
         assert store.load(story.session_id) == Err(StoreIoError("No space left on device"))
         assert store.load_validated_prefix(story.session_id) == Err(StoreIoError("No space left on device"))
     files.broken = ""
-    assert store.append(Witness(story.session_id), plan) == Ok(None)
+    assert store.append(AppendPermit(story.session_id), plan) == Ok(None)
     assert store.load(story.session_id).value.events[-1] == plan.events[-1]
 
 
@@ -358,7 +358,7 @@ def test_a_manifest_that_is_being_written_is_not_taken_for_damaged(files, story)
     """Reading takes no lock, so a reader can see half of a write; looking again it sees the whole."""
     path = layout.manifest(story.session_id)
 
-    class Growing(TreeFiles):
+    class IncrementalProjection(TreeFiles):
         shown = 300
 
         def read(self, name, offset=0):
@@ -368,7 +368,7 @@ def test_a_manifest_that_is_being_written_is_not_taken_for_damaged(files, story)
                 return raw[: self.shown]
             return raw
 
-    assert FileSessionStore(Growing(dict(files.contents))).load(story.session_id) == load(files, story)
+    assert FileSessionStore(IncrementalProjection(dict(files.contents))).load(story.session_id) == load(files, story)
 
 
 def test_segments_come_out_in_manifest_order_whatever_the_disk_lists(files):

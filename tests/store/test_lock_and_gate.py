@@ -176,10 +176,10 @@ def test_the_gate_hands_out_a_witness_that_dies_with_the_call():
     gate = Gate(Store(), lock)
     kept = []
 
-    def call(witness, truth):
-        kept.append(witness)
-        assert witness.is_held
-        assert witness.session_id == SESSION
+    def call(permit, truth):
+        kept.append(permit)
+        assert permit.is_held
+        assert permit.session_id == SESSION
         assert truth == SessionTruth()
         return "done"
 
@@ -192,12 +192,12 @@ def test_inside_the_gate_the_same_session_is_closed_and_others_are_open():
     gate = Gate(Store(), Lock())
     other = "sess_" + "b" * 26
 
-    def call(witness, truth):
-        inner = gate.with_healthy_session_lock(SESSION, lambda witness, truth: None)
-        return inner.error.code, gate.with_healthy_session_lock(other, lambda witness, truth: "open")
+    def call(permit, truth):
+        inner = gate.with_healthy_session_lock(SESSION, lambda permit, truth: None)
+        return inner.error.code, gate.with_healthy_session_lock(other, lambda permit, truth: "open")
 
     assert gate.with_healthy_session_lock(SESSION, call).value == ("SESSION_LOCK_REENTRANT", Ok("open"))
-    assert gate.with_healthy_session_lock(SESSION, lambda witness, truth: "again") == Ok("again")
+    assert gate.with_healthy_session_lock(SESSION, lambda permit, truth: "again") == Ok("again")
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_inside_the_gate_the_same_session_is_closed_and_others_are_open():
 )
 def test_the_lock_is_given_back_on_every_path(store, code, log):
     lock = Lock()
-    outcome = Gate(store, lock).with_healthy_session_lock(SESSION, lambda witness, truth: pytest.fail("inside"))
+    outcome = Gate(store, lock).with_healthy_session_lock(SESSION, lambda permit, truth: pytest.fail("inside"))
     assert outcome.error.code == code
     assert lock.log == log
     assert lock.acquire(SESSION).is_ok
@@ -223,8 +223,8 @@ def test_an_exception_inside_is_a_value_and_unlocks():
     gate = Gate(Store(), lock)
     kept = []
 
-    def call(witness, truth):
-        kept.append(witness)
+    def call(permit, truth):
+        kept.append(permit)
         raise RuntimeError("oops")
 
     outcome = gate.with_healthy_session_lock(SESSION, call)
@@ -232,7 +232,7 @@ def test_an_exception_inside_is_a_value_and_unlocks():
     assert isinstance(outcome.error.cause, RuntimeError)
     assert not kept[0].is_held
     assert lock.log == ["acquire", "release"]
-    assert gate.with_healthy_session_lock(SESSION, lambda witness, truth: 1) == Ok(1)
+    assert gate.with_healthy_session_lock(SESSION, lambda permit, truth: 1) == Ok(1)
 
 
 def test_a_busy_lock_and_a_lock_that_is_not_given_back():
@@ -251,5 +251,5 @@ def test_a_lock_that_can_not_be_taken(tmp_path):
 
 def test_the_truth_inside_is_what_is_stored():
     story = tell_short(Story())
-    inside = story.home.gate.with_healthy_session_lock(story.session_id, lambda witness, truth: truth)
+    inside = story.home.gate.with_healthy_session_lock(story.session_id, lambda permit, truth: truth)
     assert inside == Ok(story.truth)

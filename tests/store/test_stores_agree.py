@@ -19,7 +19,7 @@ from pytest_workrail.engine.events.plan import AppendPlan, SnapshotPin
 from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.home import in_memory, on_files
 from pytest_workrail.engine.store.lock import Holder
-from pytest_workrail.engine.store.permit import Witness
+from pytest_workrail.engine.store.permit import AppendPermit
 from pytest_workrail.engine.store.tree import TreeFiles
 from workrail_lint.base.result import Err, Ok
 
@@ -88,7 +88,7 @@ class Twins(RuleBasedStateMachine):
         which = data.draw(st.integers(0, len(self.stories[0].plans) - 1))
         before = [story.truth for story in self.stories]
         outcome = self.both(
-            lambda story: story.home.stores.sessions.append(Witness(story.session_id), story.plans[which])
+            lambda story: story.home.stores.sessions.append(AppendPermit(story.session_id), story.plans[which])
         )
         assert outcome == Ok(None)
         assert [story.truth for story in self.stories] == before
@@ -99,7 +99,7 @@ class Twins(RuleBasedStateMachine):
         which = data.draw(st.integers(0, len(self.stories[0].plans) - 1))
 
         def attempt(story):
-            plan, witness = story.plans[which], Witness(story.session_id)
+            plan, permit = story.plans[which], AppendPermit(story.session_id)
             events = plan.events
             match how:
                 case "drop":
@@ -117,12 +117,12 @@ class Twins(RuleBasedStateMachine):
                     fresh = events[0].model_copy(update={"dedupe_key": "new:y"})
                     plan = dataclasses.replace(plan, events=(*events, fresh))
                 case "foreign":
-                    witness = Witness("sess_" + "a" * 26)
+                    permit = AppendPermit("sess_" + "a" * 26)
                     fresh = events[0].model_copy(update={"event_index": 0, "dedupe_key": "new:z"})
                     plan = AppendPlan((fresh,), ())
                 case "stale":
-                    witness.revoke()
-            return story.home.stores.sessions.append(witness, plan)
+                    permit.revoke()
+            return story.home.stores.sessions.append(permit, plan)
 
         assert isinstance(self.both(attempt), Err)
 

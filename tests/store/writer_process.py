@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sample_sessions import Story
 
-from pytest_workrail.engine.events.plan import Pen, preferences_plan
+from pytest_workrail.engine.events.plan import EventBuilder, preferences_plan
 from pytest_workrail.engine.store.clocks import SystemClock, SystemEntropy
 from pytest_workrail.engine.store.home import on_disk
 
@@ -25,16 +25,16 @@ def main(root: str, session: str, run: str, node: str, name: str, count: str) ->
     while done < int(count):
         change = Story.preferences(f"{name}-{done}", "guided")
 
-        def write(witness, truth, change=change):
+        def write(permit, truth, change=change):
             os.close(os.open(inside, os.O_CREAT | os.O_EXCL))  # fails when another writer is inside
-            pen = Pen(
+            builder = EventBuilder(
                 session,
                 run,
                 first_index=truth.next_index,
                 timestamp_ms=home.clock.now_ms(),
                 new_event_id=home.mint.event,
             )
-            appended = home.stores.sessions.append(witness, preferences_plan(pen, node, change))
+            appended = home.stores.sessions.append(permit, preferences_plan(builder, node, change))
             inside.unlink()
             return appended
 

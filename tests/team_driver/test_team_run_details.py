@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from team_plays import DECIDED, SESSION, SINGLE, blockers, codes, events, full, lean, played, sent, task, tasks
 
+from pytest_workrail.golden.encoding import dumps
 from pytest_workrail.systems.team import TeamRun, questions
-from pytest_workrail.systems.team.golden import Normal, dumps
+from pytest_workrail.systems.team.golden import Normalizer
 from pytest_workrail.systems.team.questions import Effect, Kind, effect, topic_of
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.systems.team.roles import review_verdict
@@ -47,13 +48,13 @@ def test_the_parts_of_a_message() -> None:
 
 
 def test_the_text_of_a_message(tmp_path: Path) -> None:
+    from pytest_workrail.scenarios.clock import SimulatedClock
     from pytest_workrail.systems.team.agent_inputs import message
-    from pytest_workrail.systems.team.clock import Clock
     from pytest_workrail.systems.team.run_state import Stage
     from workrail_lint.systems.team.scenario import Team
     from workrail_lint.systems.team.vocabulary import AgentName, Mode
 
-    stage = Stage(tmp_path, SESSION, Team.model_validate({}), Mode.FULL, Clock())
+    stage = Stage(tmp_path, SESSION, Team.model_validate({}), Mode.FULL, SimulatedClock())
     texts = dict(message(stage, AgentName.CODER, b'{"task": 1}', conventions=True))
     assert ".github/agents/04-coder.md" in texts["role"]
     assert f".agents-work/{SESSION}/" in texts["session"]
@@ -338,7 +339,7 @@ def test_line_endings_and_trailing_blanks_do_not_show() -> None:
 
 
 def test_what_is_of_one_machine_is_replaced(tmp_path: Path) -> None:
-    normal = Normal(tmp_path, SESSION)
+    normalizer = Normalizer(tmp_path, SESSION)
     value = {
         "at": "2026-03-01T10:00:00.5+01:00",
         "file": f"{tmp_path}/src/a.py",
@@ -349,7 +350,7 @@ def test_what_is_of_one_machine_is_replaced(tmp_path: Path) -> None:
         "none": None,
         SESSION: 1,
     }
-    assert normal.value(value) == {
+    assert normalizer.value(value) == {
         "at": "«TS»",
         "file": "src/a.py",
         "other": "«ABS»",

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from team_plays import APPROVED, SESSION, blockers, codes, folder, full, gates, played, resumed, status, tasks
 
+from pytest_workrail.scenarios.clock import SimulatedClock
 from pytest_workrail.systems.team import run
-from pytest_workrail.systems.team.clock import Clock
 from pytest_workrail.systems.team.lock_evidence import lock_ids
 from pytest_workrail.systems.team.store import FailingWrite, Store, with_task_status
 from workrail_lint.base.result import Err, Ok
@@ -203,7 +203,7 @@ def test_no_reply_is_too_odd(output: dict[str, Any]) -> None:
 
 
 def store(root: Path, *faults: FailingWrite) -> Store:
-    return Store(root, SESSION, Clock(), faults)
+    return Store(root, SESSION, SimulatedClock(), faults)
 
 
 def test_faults_of_the_store(tmp_path: Path) -> None:

@@ -283,14 +283,14 @@ def test_a_reply_is_one_object_and_nothing_else(reply: dict[str, Any]) -> None:
 
 def test_a_run_bears_witness_to_nothing_that_it_does_not_show() -> None:
     """The shortest lean run has no gate, no question, no repair and no fault, so it proves little."""
-    from pytest_workrail.systems.team.lock_evidence import Witness
+    from pytest_workrail.systems.team.lock_evidence import RunEvidence
     from workrail_lint.systems.team.vocabulary import Mode
 
     found = lean()
-    witness = Witness(list(found.events), found.decisions, {}, Mode.LEAN, False, {})
-    shown = {lock for lock in lock_ids() if covered(lock, witness)}
+    evidence = RunEvidence(list(found.events), found.decisions, {}, Mode.LEAN, False, {})
+    shown = {lock for lock in lock_ids() if covered(lock, evidence)}
     assert shown == {"team-coder-not-completed", "team-lean-path", "team-strategy-reread"}
-    empty = Witness([], [], {}, Mode.FULL, False, {})
+    empty = RunEvidence([], [], {}, Mode.FULL, False, {})
     assert not any(covered(lock, empty) for lock in lock_ids())
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from pytest_workrail.systems.team import run
-from pytest_workrail.systems.team.clock import Recorder
+from pytest_workrail.systems.team.event_log import EventLog
 from workrail_lint import check
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.systems.team.state_machine import GATES, LIMITS, decisions_of
@@ -153,25 +153,25 @@ class Sessions(RuleBasedStateMachine):
     def _run(self, team: dict[str, Any], root: Path, kill: int | None) -> list[dict[str, Any]]:
         seen: list[dict[str, Any]] = []
         self.killed = False
-        original = Recorder.emit
+        original = EventLog.emit
 
-        def emit(recorder: Recorder, event: str, /, **members: Any) -> None:
+        def emit(recorder: EventLog, event: str, /, **members: Any) -> None:
             original(recorder, event, **members)
             seen.append(recorder.events[-1])
             if kill is not None and len(seen) == kill:
                 raise Killed
 
-        Recorder.emit = emit  # type: ignore[method-assign]
+        EventLog.emit = emit  # type: ignore[method-assign]
         try:
             found = run({name: value for name, value in team.items() if value is not None}, keep=root)
-            note("\n".join(found.told()))
+            note("\n".join(found.event_lines()))
             broken = [finding for finding in found.findings if finding.code.startswith("TC8")]
             assert broken == [], [finding.message for finding in broken]
         except Killed:
             self.killed = True
             note(f"killed after {len(seen)} events")
         finally:
-            Recorder.emit = original  # type: ignore[method-assign]
+            EventLog.emit = original  # type: ignore[method-assign]
         self.corrections += sum(
             1 for e in seen if e["event"] == "dispatch" and e["state"] == "APPROVE_DESIGN" and e["attempt"] == 1
         )

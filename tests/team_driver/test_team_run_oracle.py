@@ -114,14 +114,14 @@ def short_message(patch: pytest.MonkeyPatch) -> None:
 
 def other_input(patch: pytest.MonkeyPatch) -> None:
     """What is sent again is made anew, with what has changed since."""
-    original = dispatching._Sending.attempt
+    original = dispatching._Dispatch.attempt
 
     def attempt(self: Any, number: int, check: Any) -> Any:
         self._input = None
         self.stage.memory.last_failed = str(number)
         return original(self, number, check)
 
-    patch.setattr(dispatching._Sending, "attempt", attempt)
+    patch.setattr(dispatching._Dispatch, "attempt", attempt)
 
 
 def skipped_state(patch: pytest.MonkeyPatch) -> None:

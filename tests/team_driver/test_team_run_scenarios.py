@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pytest_workrail.systems.team.scenario import play
+from pytest_workrail.scenarios import drivers
 from tools.models.team.generate import main
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.pointer import resolve
@@ -62,7 +62,7 @@ def test_the_shape_that_the_contract_shows(tmp_path: Path) -> None:
     assert list(findings(GOOD, str(tmp_path))) == []
     path = tmp_path / "a.scenario.json"
     path.write_text(json.dumps(GOOD), encoding="utf-8")
-    played = play(path, "a.scenario.json")
+    played = drivers.play(path, "a.scenario.json")
     assert isinstance(played, Ok)
     assert played.value.faults == ()
     assert played.value.golden is not None
@@ -80,7 +80,7 @@ def test_the_shape_that_the_contract_shows(tmp_path: Path) -> None:
 def test_what_is_said_and_never_happens(tmp_path: Path, pointer: str, value: Any, at: str, message: str) -> None:
     path = tmp_path / "a.scenario.json"
     path.write_text(json.dumps(changed(pointer, value)), encoding="utf-8")
-    played = play(path, "a.scenario.json")
+    played = drivers.play(path, "a.scenario.json")
     assert isinstance(played, Ok)
     (fault,) = played.value.faults
     assert fault.pointer == at
@@ -90,7 +90,7 @@ def test_what_is_said_and_never_happens(tmp_path: Path, pointer: str, value: Any
 def test_a_lock_of_ones_own_is_not_ours_to_judge(tmp_path: Path) -> None:
     path = tmp_path / "a.scenario.json"
     path.write_text(json.dumps(changed("/enforces", ["my-own-lock"])), encoding="utf-8")
-    played = play(path, "a.scenario.json")
+    played = drivers.play(path, "a.scenario.json")
     assert isinstance(played, Ok)
     assert played.value.faults == ()
 
@@ -203,10 +203,10 @@ def written(folder: Path, scenario: Any) -> Path:
     ],
 )
 def test_files_that_are_no_scenario(tmp_path: Path, scenario: Any, pointer: str) -> None:
-    failed = play(written(tmp_path, scenario), "a.scenario.json")
+    failed = drivers.play(written(tmp_path, scenario), "a.scenario.json")
     assert isinstance(failed, Err)
     assert failed.error.faults[0].pointer == pointer
-    missing = play(tmp_path / "b.scenario.json", "b.scenario.json")
+    missing = drivers.play(tmp_path / "b.scenario.json", "b.scenario.json")
     assert isinstance(missing, Err)
 
 
@@ -229,11 +229,11 @@ def test_files_that_are_no_scenario(tmp_path: Path, scenario: Any, pointer: str)
     ],
 )
 def test_runs_that_are_not_as_expected(tmp_path: Path, team: Any, expect: Any, pointer: str) -> None:
-    played = play(written(tmp_path, {"team": {"mode": "lean", **team}, "expect": expect}), "a.scenario.json")
+    played = drivers.play(written(tmp_path, {"team": {"mode": "lean", **team}, "expect": expect}), "a.scenario.json")
     assert isinstance(played, Ok)
     (fault,) = played.value.faults
     assert fault.pointer == pointer
-    assert played.value.told[0].split() == ["1", "INTAKE_LEAN", "enter_state"]
+    assert played.value.happened[0].split() == ["1", "INTAKE_LEAN", "enter_state"]
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,9 @@ def test_runs_that_are_not_as_expected(tmp_path: Path, team: Any, expect: Any, p
 )
 def test_details_that_are_not_as_expected(tmp_path: Path, expect: Any, pointer: str) -> None:
     team = {"user": {"UD-APPROVE-DESIGN": [{"cancel": "no"}]}}
-    played = play(written(tmp_path, {"team": team, "expect": {"finalState": "BLOCKED", **expect}}), "a.scenario.json")
+    played = drivers.play(
+        written(tmp_path, {"team": team, "expect": {"finalState": "BLOCKED", **expect}}), "a.scenario.json"
+    )
     assert isinstance(played, Ok)
     assert [fault.pointer for fault in played.value.faults] == [pointer]
 

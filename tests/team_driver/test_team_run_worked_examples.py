@@ -121,7 +121,7 @@ def test_e5_c_a_driver_that_takes_silence_for_a_refusal(monkeypatch: pytest.Monk
 
     def careless(ident: str, topic: Any, reply: Any) -> Any:
         if reply is None:
-            return asking.Outcome(ident, topic, asking.D.CANCELLED, None, "no response provided")
+            return asking.QuestionOutcome(ident, topic, asking.D.CANCELLED, None, "no response provided")
         return None
 
     monkeypatch.setattr(asking, "_outcome", careless)

@@ -17,12 +17,12 @@ from pytest_workrail.engine.store.keyring import FileKeyring, MemoryKeyring
 from pytest_workrail.engine.store.tree import TreeFiles
 from pytest_workrail.engine.tokens import long, short
 from pytest_workrail.engine.tokens.binary import AttemptPayload
-from pytest_workrail.engine.tokens.issuer import CheckpointGrant, ContinueGrant, Place, StateGrant, TokenDesk
+from pytest_workrail.engine.tokens.issuer import CheckpointGrant, ContinueGrant, NodeAddress, StateGrant, TokenIssuer
 from pytest_workrail.engine.tokens.keys import KeyPair
 from workrail_lint.base.result import Err, Ok
 
 MINT = IdMint(SeededEntropy("ids").generate)
-PLACE = Place(MINT.session(), MINT.run(), MINT.node())
+PLACE = NodeAddress(MINT.session(), MINT.run(), MINT.node())
 ATTEMPT = MINT.attempt()
 REF = WorkflowRef("wf_ibaueq2eivdeoscjjjfuytkoj4")
 CONTINUE, CHECKPOINT, STATE = (
@@ -42,7 +42,7 @@ class Desk:
             self.keyring, self.aliases = FileKeyring(self.files, self.entropy), FileAliasIndex(self.files)
         else:
             self.keyring, self.aliases = MemoryKeyring(self.entropy), MemoryAliasIndex()
-        self.desk = TokenDesk(self.keyring, self.aliases, self.entropy)
+        self.issuer = TokenIssuer(self.keyring, self.aliases, self.entropy)
 
 
 @pytest.fixture(params=["memory", "files"])
@@ -51,35 +51,35 @@ def setup(request) -> Desk:
 
 
 def test_what_is_handed_out_comes_back(setup):
-    desk = setup.desk
-    assert desk.resolve_continue(desk.continue_token(CONTINUE).value) == Ok(CONTINUE)
-    assert desk.resolve_checkpoint(desk.checkpoint_token(CHECKPOINT).value) == Ok(CHECKPOINT)
-    assert desk.resolve_state(desk.state_token(STATE).value) == Ok(STATE)
-    assert desk.resolve_state(desk.long_state_token(STATE).value) == Ok(STATE)
+    issuer = setup.issuer
+    assert issuer.resolve_continue(issuer.continue_token(CONTINUE).value) == Ok(CONTINUE)
+    assert issuer.resolve_checkpoint(issuer.checkpoint_token(CHECKPOINT).value) == Ok(CHECKPOINT)
+    assert issuer.resolve_state(issuer.state_token(STATE).value) == Ok(STATE)
+    assert issuer.resolve_state(issuer.long_state_token(STATE).value) == Ok(STATE)
     keys = setup.keyring.load().value
     portable = long.sign(AttemptPayload(PLACE.session_id, PLACE.run_id, PLACE.node_id, ATTEMPT, "checkpoint"), keys)
-    assert desk.resolve_checkpoint(portable) == Ok(CHECKPOINT)
+    assert issuer.resolve_checkpoint(portable) == Ok(CHECKPOINT)
 
 
 def test_asking_twice_gives_the_same_token_and_the_slot_another(setup):
-    desk = setup.desk
-    plain, retry = desk.continue_token(CONTINUE).value, desk.continue_token(CONTINUE, "retry").value
+    issuer = setup.issuer
+    plain, retry = issuer.continue_token(CONTINUE).value, issuer.continue_token(CONTINUE, "retry").value
     assert plain != retry
-    assert desk.continue_token(CONTINUE).value == plain
-    assert desk.continue_token(CONTINUE, "retry").value == retry
-    assert desk.resolve_continue(retry) == desk.resolve_continue(plain) == Ok(CONTINUE)
+    assert issuer.continue_token(CONTINUE).value == plain
+    assert issuer.continue_token(CONTINUE, "retry").value == retry
+    assert issuer.resolve_continue(retry) == issuer.resolve_continue(plain) == Ok(CONTINUE)
     other = ContinueGrant(PLACE, MINT.attempt(), REF)
-    assert desk.continue_token(other).value not in (plain, retry)
-    assert desk.state_token(STATE).value == desk.state_token(STATE).value
-    assert desk.checkpoint_token(CHECKPOINT).value == desk.checkpoint_token(CHECKPOINT).value
+    assert issuer.continue_token(other).value not in (plain, retry)
+    assert issuer.state_token(STATE).value == issuer.state_token(STATE).value
+    assert issuer.checkpoint_token(CHECKPOINT).value == issuer.checkpoint_token(CHECKPOINT).value
 
 
 def test_prefixes(setup):
-    desk = setup.desk
-    assert desk.continue_token(CONTINUE).value.startswith("ct_")
-    assert desk.checkpoint_token(CHECKPOINT).value.startswith("ck_")
-    assert desk.state_token(STATE).value.startswith("st_")
-    assert desk.long_state_token(STATE).value.startswith("st1")
+    issuer = setup.issuer
+    assert issuer.continue_token(CONTINUE).value.startswith("ct_")
+    assert issuer.checkpoint_token(CHECKPOINT).value.startswith("ck_")
+    assert issuer.state_token(STATE).value.startswith("st_")
+    assert issuer.long_state_token(STATE).value.startswith("st1")
 
 
 def changed(token):
@@ -87,42 +87,42 @@ def changed(token):
 
 
 def test_every_refusal(setup):
-    desk = setup.desk
-    ct, ck = desk.continue_token(CONTINUE).value, desk.checkpoint_token(CHECKPOINT).value
-    st_, st1 = desk.state_token(STATE).value, desk.long_state_token(STATE).value
+    issuer = setup.issuer
+    ct, ck = issuer.continue_token(CONTINUE).value, issuer.checkpoint_token(CHECKPOINT).value
+    st_, st1 = issuer.state_token(STATE).value, issuer.long_state_token(STATE).value
 
     def refusal(outcome):
         return outcome.error.code, outcome.error.message
 
     expected = ("TOKEN_INVALID_FORMAT", "Expected a continue token (ct_...).")
     for text in ("hello", "", ck, st_, st1, ct.upper()):
-        assert refusal(desk.resolve_continue(text)) == expected
-    assert refusal(desk.resolve_continue(changed(ct))) == (
+        assert refusal(issuer.resolve_continue(text)) == expected
+    assert refusal(issuer.resolve_continue(changed(ct))) == (
         "TOKEN_BAD_SIGNATURE",
         "Continue token HMAC verification failed.",
     )
-    assert refusal(desk.resolve_continue("ct_x")) == (
+    assert refusal(issuer.resolve_continue("ct_x")) == (
         "TOKEN_INVALID_FORMAT",
         "Continue token format invalid: SHORT_TOKEN_INVALID_ENCODING",
     )
-    assert refusal(desk.resolve_continue("ct_")) == (
+    assert refusal(issuer.resolve_continue("ct_")) == (
         "TOKEN_INVALID_FORMAT",
         "Continue token format invalid: SHORT_TOKEN_INVALID_LENGTH",
     )
-    assert refusal(desk.resolve_state("st_x")) == (
+    assert refusal(issuer.resolve_state("st_x")) == (
         "TOKEN_INVALID_FORMAT",
         "Short token format invalid: SHORT_TOKEN_INVALID_ENCODING",
     )
-    assert refusal(desk.resolve_checkpoint(changed(ck)))[0] == "TOKEN_BAD_SIGNATURE"
+    assert refusal(issuer.resolve_checkpoint(changed(ck)))[0] == "TOKEN_BAD_SIGNATURE"
     for text in (ct, st_, st1, "ck1", "hello"):
-        assert desk.resolve_checkpoint(text).error.code == "TOKEN_INVALID_FORMAT"
+        assert issuer.resolve_checkpoint(text).error.code == "TOKEN_INVALID_FORMAT"
     for text in (ct, ck, "hello"):
-        assert desk.resolve_state(text).error.code == "TOKEN_INVALID_FORMAT"
+        assert issuer.resolve_state(text).error.code == "TOKEN_INVALID_FORMAT"
 
 
 def test_a_token_of_a_forgotten_index_is_unknown(setup):
-    token = setup.desk.continue_token(CONTINUE).value
-    other = TokenDesk(setup.keyring, MemoryAliasIndex(), setup.entropy)
+    token = setup.issuer.continue_token(CONTINUE).value
+    other = TokenIssuer(setup.keyring, MemoryAliasIndex(), setup.entropy)
     refused = other.resolve_continue(token).error
     assert (refused.code, refused.message) == ("TOKEN_INVALID_FORMAT", "Continue token is not known here.")
 
@@ -136,25 +136,25 @@ def test_a_nonce_given_out_for_something_else_is_refused():
         def generate(self, size):
             return bytes(size)
 
-    desk = TokenDesk(keyring, aliases, Same())
-    desk.state_token(STATE)
-    forged = short.spell("continue", bytes(12), keyring.load().value)
-    assert desk.resolve_continue(forged).error.message == "Continue token was given out as a state token."
-    assert desk.continue_token(CONTINUE).error.code == "TOKEN_ALIAS_DUPLICATE_NONCE"
+    issuer = TokenIssuer(keyring, aliases, Same())
+    issuer.state_token(STATE)
+    forged = short.format_token("continue", bytes(12), keyring.load().value)
+    assert issuer.resolve_continue(forged).error.message == "Continue token was given out as a state token."
+    assert issuer.continue_token(CONTINUE).error.code == "TOKEN_ALIAS_DUPLICATE_NONCE"
 
 
 def test_tokens_expire_with_the_second_rotation(setup):
-    desk = setup.desk
+    issuer = setup.issuer
     tokens = [
-        (desk.resolve_continue, desk.continue_token(CONTINUE).value),
-        (desk.resolve_checkpoint, desk.checkpoint_token(CHECKPOINT).value),
-        (desk.resolve_state, desk.state_token(STATE).value),
-        (desk.resolve_state, desk.long_state_token(STATE).value),
+        (issuer.resolve_continue, issuer.continue_token(CONTINUE).value),
+        (issuer.resolve_checkpoint, issuer.checkpoint_token(CHECKPOINT).value),
+        (issuer.resolve_state, issuer.state_token(STATE).value),
+        (issuer.resolve_state, issuer.long_state_token(STATE).value),
     ]
     assert setup.keyring.rotate().is_ok
     assert all(resolve(token).is_ok for resolve, token in tokens)
-    assert desk.continue_token(CONTINUE).value != tokens[0][1]
-    assert desk.resolve_continue(desk.continue_token(CONTINUE).value) == Ok(CONTINUE)
+    assert issuer.continue_token(CONTINUE).value != tokens[0][1]
+    assert issuer.resolve_continue(issuer.continue_token(CONTINUE).value) == Ok(CONTINUE)
     assert setup.keyring.rotate().is_ok
     assert [resolve(token).error.code for resolve, token in tokens] == ["TOKEN_BAD_SIGNATURE"] * 4
 
@@ -172,7 +172,7 @@ def test_a_keyring_or_index_that_fails_is_passed_on():
             return Err("no aliases")
 
     entropy = SeededEntropy("x")
-    keyless = TokenDesk(NoKeys(), MemoryAliasIndex(), entropy)
+    keyless = TokenIssuer(NoKeys(), MemoryAliasIndex(), entropy)
     assert keyless.continue_token(CONTINUE) == Err("no keys")
     assert keyless.long_state_token(STATE) == Err("no keys")
     for resolve, text in [
@@ -182,24 +182,24 @@ def test_a_keyring_or_index_that_fails_is_passed_on():
     ]:
         assert resolve(text) == Err("no keys")
     keyring = MemoryKeyring(entropy)
-    token = TokenDesk(keyring, MemoryAliasIndex(), entropy).continue_token(CONTINUE).value
-    lost = TokenDesk(keyring, NoAliases(), entropy)
+    token = TokenIssuer(keyring, MemoryAliasIndex(), entropy).continue_token(CONTINUE).value
+    lost = TokenIssuer(keyring, NoAliases(), entropy)
     assert lost.continue_token(CONTINUE) == Err("no aliases")
     assert lost.resolve_continue(token) == Err("no aliases")
 
 
 @given(st.text(max_size=40))
 def test_resolving_is_total(text):
-    desk = TokenDesk(MemoryKeyring(SeededEntropy("x"), KeyPair(b"k" * 32)), MemoryAliasIndex(), SeededEntropy("x"))
-    for resolve in (desk.resolve_continue, desk.resolve_checkpoint, desk.resolve_state):
+    issuer = TokenIssuer(MemoryKeyring(SeededEntropy("x"), KeyPair(b"k" * 32)), MemoryAliasIndex(), SeededEntropy("x"))
+    for resolve in (issuer.resolve_continue, issuer.resolve_checkpoint, issuer.resolve_state):
         assert isinstance(resolve(text), Err)
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=12))
 def test_any_sequence_of_requests_keeps_tokens_apart(choices):
-    desk = TokenDesk(MemoryKeyring(SeededEntropy("x")), MemoryAliasIndex(), SeededEntropy("y"))
+    issuer = TokenIssuer(MemoryKeyring(SeededEntropy("x")), MemoryAliasIndex(), SeededEntropy("y"))
     attempts = [AttemptId("attempt_" + letter * 26) for letter in "abcdef"]
     grants = [ContinueGrant(PLACE, attempts[choice], REF) for choice in choices]
-    tokens = [desk.continue_token(grant).value for grant in grants]
+    tokens = [issuer.continue_token(grant).value for grant in grants]
     assert len(set(tokens)) == len(set(choices))
-    assert [desk.resolve_continue(token).value for token in tokens] == grants
+    assert [issuer.resolve_continue(token).value for token in tokens] == grants

@@ -30,7 +30,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pytest_workrail.engine.events.ids import AttemptId, IdKind, NodeId, RunId, SessionId, WorkflowRef, spell
+from pytest_workrail.engine.events.ids import AttemptId, IdKind, NodeId, RunId, SessionId, WorkflowRef, format_id
 from pytest_workrail.engine.tokens import bech32m, long, short
 from pytest_workrail.engine.tokens.binary import AttemptPayload, StatePayload, pack, unpack
 from pytest_workrail.engine.tokens.errors import TokenErrorCode
@@ -39,11 +39,11 @@ from workrail_lint.base.result import Err, Ok
 
 KEYS = KeyPair(bytes(range(32)))
 OTHER_KEYS = KeyPair(bytes(range(1, 33)))
-SESSION = SessionId(spell(IdKind.SESSION, bytes(range(0x10))))
-RUN = RunId(spell(IdKind.RUN, bytes(range(0x10, 0x20))))
-NODE = NodeId(spell(IdKind.NODE, bytes(range(0x20, 0x30))))
-ATTEMPT = AttemptId(spell(IdKind.ATTEMPT, bytes(range(0x30, 0x40))))
-WORKFLOW = WorkflowRef(spell(IdKind.WORKFLOW, bytes(range(0x40, 0x50))))
+SESSION = SessionId(format_id(IdKind.SESSION, bytes(range(0x10))))
+RUN = RunId(format_id(IdKind.RUN, bytes(range(0x10, 0x20))))
+NODE = NodeId(format_id(IdKind.NODE, bytes(range(0x20, 0x30))))
+ATTEMPT = AttemptId(format_id(IdKind.ATTEMPT, bytes(range(0x30, 0x40))))
+WORKFLOW = WorkflowRef(format_id(IdKind.WORKFLOW, bytes(range(0x40, 0x50))))
 
 STATE = StatePayload(SESSION, RUN, NODE, WORKFLOW)
 ACK = AttemptPayload(SESSION, RUN, NODE, ATTEMPT, "ack")
@@ -102,7 +102,7 @@ def test_the_worked_long_tokens(payload, raw, signature, token):
 )
 def test_the_worked_short_tokens(kind, token):
     nonce = bytes(range(12))
-    assert short.spell(kind, nonce, KEYS) == token
+    assert short.format_token(kind, nonce, KEYS) == token
     assert len(token) == 27
     assert short.open_token(token, KEYS) == Ok((kind, nonce))
 
@@ -136,7 +136,7 @@ def test_verification_goes_step_by_step():
 
 def test_a_payload_can_not_be_moved_to_another_signature():
     one = pack(STATE).value
-    other = pack(dataclasses.replace(STATE, node_id=NodeId(spell(IdKind.NODE, bytes(16))))).value
+    other = pack(dataclasses.replace(STATE, node_id=NodeId(format_id(IdKind.NODE, bytes(16))))).value
     swapped = bech32m.encode("st", other + KEYS.sign(one))
     assert code_of(swapped) == "TOKEN_BAD_SIGNATURE"
 
@@ -154,14 +154,14 @@ ID = st.binary(min_size=16, max_size=16)
 @given(ID, ID, ID, ID, st.sampled_from(["state", "ack", "checkpoint"]), st.binary(min_size=32, max_size=32))
 def test_tokens_round_trip(session, run, node, last, kind, key):
     place = (
-        SessionId(spell(IdKind.SESSION, session)),
-        RunId(spell(IdKind.RUN, run)),
-        NodeId(spell(IdKind.NODE, node)),
+        SessionId(format_id(IdKind.SESSION, session)),
+        RunId(format_id(IdKind.RUN, run)),
+        NodeId(format_id(IdKind.NODE, node)),
     )
     if kind == "state":
-        payload = StatePayload(*place, WorkflowRef(spell(IdKind.WORKFLOW, last)))
+        payload = StatePayload(*place, WorkflowRef(format_id(IdKind.WORKFLOW, last)))
     else:
-        payload = AttemptPayload(*place, AttemptId(spell(IdKind.ATTEMPT, last)), kind)
+        payload = AttemptPayload(*place, AttemptId(format_id(IdKind.ATTEMPT, last)), kind)
     keys = KeyPair(key)
     token = long.sign(payload, keys)
     assert token == long.sign(payload, keys)
@@ -222,7 +222,7 @@ def test_what_is_not_a_short_token(text, fault):
 
 @given(st.sampled_from(["state", "ack", "checkpoint", "continue"]), st.binary(min_size=12, max_size=12), st.data())
 def test_short_tokens_round_trip_and_notice_any_change(kind, nonce, data):
-    token = short.spell(kind, nonce, KEYS)
+    token = short.format_token(kind, nonce, KEYS)
     assert short.open_token(token, KEYS) == Ok((kind, nonce))
     place = data.draw(st.integers(0, 26))
     other = data.draw(st.characters(min_codepoint=33, max_codepoint=126).filter(lambda c: c != token[place]))
@@ -236,11 +236,11 @@ def test_opening_is_total(text):
 
 def test_a_nonce_of_another_length_is_a_bug():
     with pytest.raises(ValueError, match="12 bytes"):
-        short.spell("state", b"", KEYS)
+        short.format_token("state", b"", KEYS)
 
 
 def test_a_token_outlives_one_rotation_and_not_two():
-    long_token, short_token = long.sign(STATE, KEYS), short.spell("continue", bytes(12), KEYS)
+    long_token, short_token = long.sign(STATE, KEYS), short.format_token("continue", bytes(12), KEYS)
     once = KEYS.rotated(b"b" * 32)
     twice = once.rotated(b"c" * 32)
     assert long.verify(long_token, once, "state").is_ok

@@ -42,10 +42,10 @@ def known_systems() -> tuple[System, ...]:
 
 
 @cache
-def scenario_system() -> ScenarioSystem:
-    """The system of scenario files, for those who play them."""
+def scenario_system(others: tuple[System, ...] = ()) -> ScenarioSystem:
+    """The system of scenario files, for those who play them; `others` are systems that plugins bring."""
     from workrail_lint.systems.scenario.system import ScenarioSystem
 
     system = ScenarioSystem()
-    system.peers = known_systems()
+    system.peers = (*others, *known_systems())
     return system

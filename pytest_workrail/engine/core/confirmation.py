@@ -52,7 +52,7 @@ def approval_reason(
     return UserOnlyDependency("needs_user_approval", step["id"])
 
 
-def standing_gate(
+def autonomous_gate(
     step: dict[str, Any], context: Context, preferences: Preferences, profile: Profile
 ) -> GateKind | None:
     """The gate at which a fresh advance of an autonomous run stops; `context` is the render context."""

@@ -47,23 +47,23 @@ def evaluate_criteria(
     """
     if criteria is None or criteria == []:
         return Ok(Validation(False, (_NO_OUTPUT,), (_GIVE_OUTPUT,)) if js.is_blank(text) else Validation(True))
-    judge = _Judge(text, context, time_limit / max(1, _count_patterns(criteria)))
+    evaluator = _RuleEvaluator(text, context, time_limit / max(1, _count_patterns(criteria)))
     try:
         if isinstance(criteria, list) or _is_rule(criteria):
             rules = criteria if isinstance(criteria, list) else [criteria]
-            return Ok(_rules_verdict([(rule, list(judge.issues(rule))) for rule in rules]))
-        if judge.holds(criteria):
+            return Ok(_rules_validation([(rule, list(evaluator.issues(rule))) for rule in rules]))
+        if evaluator.holds(criteria):
             return Ok(Validation(True))
     except _EvaluationError as error:
         return Err(str(error))
     return Ok(Validation(False, (_COMPOSITION_FAILED,), (_REVIEW,)))
 
 
-def _rules_verdict(verdicts: list[tuple[Any, list[str]]]) -> Validation:
-    issues = tuple(issue for _, found in verdicts for issue in found)
+def _rules_validation(found_issues: list[tuple[Any, list[str]]]) -> Validation:
+    issues = tuple(issue for _, found in found_issues for issue in found)
     if not issues:
         return Validation(True)
-    quotes_json = any(found and _QUOTED_JSON.search(js.text(rule.get("message", ""))) for rule, found in verdicts)
+    quotes_json = any(found and _QUOTED_JSON.search(js.text(rule.get("message", ""))) for rule, found in found_issues)
     return Validation(False, issues, (_JSON_HINT, _REVIEW) if quotes_json else (_REVIEW,))
 
 
@@ -86,7 +86,7 @@ def _count_patterns(criteria: object) -> int:
     return count
 
 
-class _Judge:
+class _RuleEvaluator:
     """Applies rules to one text."""
 
     def __init__(self, text: str, context: Context, seconds: float) -> None:

@@ -21,8 +21,8 @@ def functions_block(ir: dict[str, Any], step: dict[str, Any], loops: tuple[dict[
     if not shown:
         return ""
     shown.sort(key=lambda function: (_RANK[function.get("scope", "workflow")], collation_key(function["name"])))
-    blocks = (f"function {_bare(function['name'])}(...)\n  {function['definition']}" for function in shown)
-    return "```\n" + "\n\n".join(blocks) + "\n```"
+    definitions = (f"function {_bare(function['name'])}(...)\n  {function['definition']}" for function in shown)
+    return "```\n" + "\n\n".join(definitions) + "\n```"
 
 
 def _bare(name: str) -> str:

@@ -11,7 +11,7 @@ FORMAT = "workrail.ir/1"
 
 
 class IrIndex:
-    """What interpreter, renderer and judge look up in one IR."""
+    """What interpreter, renderer and validator look up in one IR."""
 
     __slots__ = ("definitions", "ir", "loops", "packs")
 

@@ -40,13 +40,13 @@ class Unusable:
     issues: tuple[str, ...]
 
 
-Verdict: TypeAlias = Decided | NotFound | Unusable
+LoopReading: TypeAlias = Decided | NotFound | Unusable
 
 _NO_ARTIFACTS = NotFound("No artifacts provided for loop control evaluation")
 _NO_CONTROL = NotFound("No wr.loop_control artifact found")
 
 
-def loop_verdict(artifacts: Sequence[Json], pack: ContractPack, loop_id: str, check: LoopIdCheck) -> Verdict:
+def read_loop_control(artifacts: Sequence[Json], pack: ContractPack, loop_id: str, check: LoopIdCheck) -> LoopReading:
     """What the artifacts say about a loop: the last valid one decides."""
     if not artifacts:
         return _NO_ARTIFACTS

@@ -16,7 +16,7 @@ from pytest_workrail.engine.core.errors import (
     MissingContext,
     MissingLoopControl,
 )
-from pytest_workrail.engine.core.loop_control import Decided, NotFound, Unusable, Verdict, loop_verdict
+from pytest_workrail.engine.core.loop_control import Decided, LoopReading, NotFound, Unusable, read_loop_control
 from pytest_workrail.engine.core.packs import LOOP_CONTROL, ContractPack
 from pytest_workrail.engine.core.profiles import LoopDecision, LoopLimit, Profile
 from pytest_workrail.engine.core.state import LoopFrame
@@ -236,11 +236,11 @@ class LoopKernel:
 
     def _by_artifact(self, iteration: int, ends_iteration: bool) -> bool | MissingLoopControl | InvalidLoopControl:
         plan = self._plan
-        verdict = loop_verdict(self._artifacts, plan.pack, plan.loop_id, self._profile.loop_id)
-        self._record_verdict(verdict, iteration)
+        reading = read_loop_control(self._artifacts, plan.pack, plan.loop_id, self._profile.loop_id)
+        self._record_reading(reading, iteration)
         required = ends_iteration and self._profile.loop_decision is LoopDecision.REQUIRE
         outcome: bool | MissingLoopControl | InvalidLoopControl
-        match verdict:
+        match reading:
             case Decided(goes_on):
                 outcome = goes_on
             case NotFound():
@@ -250,11 +250,11 @@ class LoopKernel:
         self._record_result("artifact", iteration, outcome is True)
         return outcome
 
-    def _record_verdict(self, verdict: Verdict, iteration: int) -> None:
+    def _record_reading(self, reading: LoopReading, iteration: int) -> None:
         if self._tracer.is_full:
             return
         shown = self._plan.source_loop_id
-        summary = f"Loop '{shown}' iteration {iteration}: artifact match={verdict.word} — {verdict.detail}"
+        summary = f"Loop '{shown}' iteration {iteration}: artifact match={reading.word} — {reading.detail}"
         self._tracer.record("evaluated_condition", summary, LoopRef(shown), IterationRef(iteration))
 
     def _record_result(self, label: str, iteration: int, goes_on: bool) -> None:

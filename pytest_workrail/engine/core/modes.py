@@ -53,11 +53,11 @@ Decision: TypeAlias = Proceed | Block
 
 def decide(reasons: Sequence[Reason], preferences: Preferences, profile: Profile) -> Decision:
     """Block or go on; a reason that does not block is still disclosed."""
-    standing = tuple(reason for reason in reasons if not _is_tolerated(reason, preferences.risk_policy, profile))
-    if standing and not preferences.never_stops:
-        return Block(standing)
+    blocking = tuple(reason for reason in reasons if not _is_tolerated(reason, preferences.risk_policy, profile))
+    if blocking and not preferences.never_stops:
+        return Block(blocking)
     tolerated = tuple(reason for reason in reasons if _is_tolerated(reason, preferences.risk_policy, profile))
-    return Proceed(standing, tolerated)
+    return Proceed(blocking, tolerated)
 
 
 def _is_tolerated(reason: Reason, policy: RiskPolicy, profile: Profile) -> bool:

@@ -128,7 +128,7 @@ def stored_notes(notes: str | None) -> str | None:
     return truncate_marked(notes, MAX_NOTES_BYTES) if notes else None
 
 
-class OutputJudge:
+class OutputValidator:
     """Judges submissions to the steps of one IR under one profile."""
 
     __slots__ = ("_assessments", "_packs", "_profile", "_time_limit")
@@ -139,7 +139,7 @@ class OutputJudge:
         self._profile = profile
         self._time_limit = time_limit
 
-    def judge(self, step: dict[str, Any], loop_path: LoopPath, submission: Submission, context: Context) -> Judgement:
+    def check(self, step: dict[str, Any], loop_path: LoopPath, submission: Submission, context: Context) -> Judgement:
         """The verdict on what was submitted for a step; `context` is the merged one."""
         output: dict[str, Any] = step.get("output", {})
         assessed: Validation | None = None
@@ -152,10 +152,10 @@ class OutputJudge:
             fired = followups(asked["consequences"], recorded)
         prose: Validation | None = None
         if "criteria" in output and submission.notes:
-            verdict = evaluate_criteria(output["criteria"], submission.notes, context, self._time_limit)
-            if isinstance(verdict, Err):
+            evaluated = evaluate_criteria(output["criteria"], submission.notes, context, self._time_limit)
+            if isinstance(evaluated, Err):
                 return Judgement(step["id"], NotRequired(), _EVALUATION_FAILED, False, recorded, (), True)
-            prose = verdict.value
+            prose = evaluated.value
         requirement = self._requirement(step, loop_path, submission, assessed, prose)
         if isinstance(requirement, Invalid):
             validation: Validation | None = requirement.validation

@@ -131,11 +131,11 @@ def contract_slot(ref: str, pack: ContractPack | None, fixed: Mapping[str, str],
 def assessment_slot(refs: list[str], assessments: list[dict[str, Any]], style: PromptStyle) -> PromptPart | None:
     """What the assessment of this step must answer, in the order the workflow declares them."""
     wanted = [assessment for assessment in assessments if assessment["id"] in refs]
-    blocks = [_assessment(each, names_id=len(refs) > 1) for each in wanted]
-    if not blocks:
+    sections = [_assessment(each, names_id=len(refs) > 1) for each in wanted]
+    if not sections:
         return None
     heading = "**ASSESSMENT REQUIREMENTS (System):**\n" if style is PromptStyle.FULL else ""
-    return PromptPart(Slot.ASSESSMENT, f"\n\n{heading}" + "\n".join(blocks))
+    return PromptPart(Slot.ASSESSMENT, f"\n\n{heading}" + "\n".join(sections))
 
 
 def _assessment(assessment: dict[str, Any], names_id: bool) -> str:

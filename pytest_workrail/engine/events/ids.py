@@ -81,7 +81,7 @@ workflow_hash = _checker("a workflow hash", DIGEST_PATTERN, WorkflowHash)
 snapshot_ref = _checker("a snapshot reference", DIGEST_PATTERN, SnapshotRef)
 
 
-def spell(kind: IdKind, raw: bytes) -> str:
+def format_id(kind: IdKind, raw: bytes) -> str:
     """The text of an id from its sixteen bytes."""
     if len(raw) != ID_BYTES:
         raise ValueError(f"an id has {ID_BYTES} bytes, not {len(raw)}")
@@ -105,7 +105,7 @@ def ref_of(digest: WorkflowHash) -> WorkflowRef:
 def child_attempt(attempt: AttemptId) -> AttemptId:
     """The attempt that follows another one. Derived, so that a replay names the same successor."""
     seed = hashlib.sha256((_ATTEMPT_DOMAIN + attempt).encode("utf-8")).digest()
-    return AttemptId(spell(IdKind.ATTEMPT, seed[:ID_BYTES]))
+    return AttemptId(format_id(IdKind.ATTEMPT, seed[:ID_BYTES]))
 
 
 class IdMint:
@@ -117,7 +117,7 @@ class IdMint:
         self._generate = generate
 
     def _fresh(self, kind: IdKind) -> str:
-        return spell(kind, self._generate(ID_BYTES))
+        return format_id(kind, self._generate(ID_BYTES))
 
     def session(self) -> SessionId:
         """A new session id."""

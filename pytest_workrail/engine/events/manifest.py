@@ -22,13 +22,13 @@ def escapes(path: str) -> bool:
     return path.startswith(("/", "\\")) or _DRIVE.match(path) is not None or ".." in re.split(r"[/\\]", path)
 
 
-def _stays_inside(path: str) -> str:
+def _relative_path(path: str) -> str:
     if escapes(path):
         raise ValueError("must be a relative path without '..'")
     return path
 
 
-RelativePath: TypeAlias = Annotated[NonEmpty, AfterValidator(_stays_inside)]
+RelativePath: TypeAlias = Annotated[NonEmpty, AfterValidator(_relative_path)]
 
 
 def segment_path(first: int, last: int) -> str:

@@ -93,7 +93,7 @@ def pins_of(events: Iterable[Event]) -> tuple[SnapshotPin, ...]:
 Kind = TypeVar("Kind", bound=Envelope)
 
 
-class Pen:
+class EventBuilder:
     """Writes the events of one plan, in order."""
 
     def __init__(
@@ -139,7 +139,7 @@ class Pen:
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class Conclusions:
     """What was concluded from an attempt besides where it led."""
 
     assessments: Sequence[AssessmentRecordedData] = ()
@@ -160,7 +160,7 @@ class Step:
 
 
 def start_plan(
-    pen: Pen,
+    builder: EventBuilder,
     *,
     run: RunStartedData,
     root: NodeId,
@@ -171,79 +171,79 @@ def start_plan(
     gaps: Sequence[GapRecordedData] = (),
 ) -> AppendPlan:
     """A new session with one run at its first step."""
-    session, run_id = pen.session_id, pen.run_id
-    pen.write(SessionCreated, keys.session_created(session), SessionCreatedData())
-    pen.write(RunStarted, keys.run_started(session, run_id), run)
+    session, run_id = builder.session_id, builder.run_id
+    builder.write(SessionCreated, keys.session_created(session), SessionCreatedData())
+    builder.write(RunStarted, keys.run_started(session, run_id), run)
     node = NodeCreatedData(
         node_kind="step", parent_node_id=None, workflow_hash=run.workflow_hash, snapshot_ref=snapshot_ref
     )
-    pen.write(NodeCreated, keys.node_created(session, run_id, root), node, root)
-    _preferences(pen, root, preferences)
-    pen.write(ContextSet, keys.context_set(session, run_id, None), context)
+    builder.write(NodeCreated, keys.node_created(session, run_id, root), node, root)
+    _preferences(builder, root, preferences)
+    builder.write(ContextSet, keys.context_set(session, run_id, None), context)
     for observation in observations:
-        pen.write(ObservationRecorded, keys.observation_recorded(session, observation.key), observation)
-    _gaps(pen, root, gaps)
-    return pen.plan()
+        builder.write(ObservationRecorded, keys.observation_recorded(session, observation.key), observation)
+    _gaps(builder, root, gaps)
+    return builder.plan()
 
 
 def advance_plan(
-    pen: Pen,
+    builder: EventBuilder,
     step: Step,
     *,
     gaps: Sequence[GapRecordedData] = (),
     context: ContextSetData | None = None,
     validation: ValidationPerformedData | None = None,
     trace: DecisionTraceData | None = None,
-    observed: Observed | None = None,
+    observed: Conclusions | None = None,
     completion: RunCompletedData | None = None,
     outputs: Sequence[NodeOutputData] = (),
 ) -> AppendPlan:
     """An attempt that succeeded. `gaps`: reasons first, then downgraded ones, then recommendations."""
-    session, run_id, source = pen.session_id, pen.run_id, step.source
-    advance = _advance(pen, step)
-    _gaps(pen, source, gaps)
+    session, run_id, source = builder.session_id, builder.run_id, step.source
+    advance = _advance(builder, step)
+    _gaps(builder, source, gaps)
     if context is not None:
-        pen.write(ContextSet, keys.context_set(session, run_id, step.attempt), context)
-    _validation(pen, source, validation)
+        builder.write(ContextSet, keys.context_set(session, run_id, step.attempt), context)
+    _validation(builder, source, validation)
     if trace is not None:
-        pen.write(DecisionTraceAppended, keys.decision_trace_appended(session, trace.trace_id), trace, source)
-    _observed(pen, step, observed or Observed())
+        builder.write(DecisionTraceAppended, keys.decision_trace_appended(session, trace.trace_id), trace, source)
+    _observed(builder, step, observed or Conclusions())
     if completion is not None:
-        pen.write(RunCompleted, keys.run_completed(session, run_id, step.target), completion)
-    _node_and_edge(pen, step, "step", advance)
-    _outputs(pen, source, outputs)
-    return pen.plan()
+        builder.write(RunCompleted, keys.run_completed(session, run_id, step.target), completion)
+    _node_and_edge(builder, step, "step", advance)
+    _outputs(builder, source, outputs)
+    return builder.plan()
 
 
 def block_plan(
-    pen: Pen,
+    builder: EventBuilder,
     step: Step,
     *,
     validation: ValidationPerformedData | None = None,
-    observed: Observed | None = None,
+    observed: Conclusions | None = None,
     consequences: Sequence[ConsequenceAppliedData] = (),
     artifacts: Sequence[NodeOutputData] = (),
 ) -> AppendPlan:
     """An attempt that was blocked. Its notes and context are not kept, its artifacts are."""
-    advance = _advance(pen, step)
-    _validation(pen, step.source, validation)
-    _observed(pen, step, observed or Observed(), consequences)
-    _node_and_edge(pen, step, "blocked_attempt", advance)
-    _outputs(pen, step.source, artifacts)
-    return pen.plan()
+    advance = _advance(builder, step)
+    _validation(builder, step.source, validation)
+    _observed(builder, step, observed or Conclusions(), consequences)
+    _node_and_edge(builder, step, "blocked_attempt", advance)
+    _outputs(builder, step.source, artifacts)
+    return builder.plan()
 
 
-def gate_plan(pen: Pen, step: Step) -> AppendPlan:
+def gate_plan(builder: EventBuilder, step: Step) -> AppendPlan:
     """An attempt that waits at a gate; nothing of its submission is kept."""
-    advance = _advance(pen, step)
-    _node_and_edge(pen, step, "gate_checkpoint", advance)
-    return pen.plan()
+    advance = _advance(builder, step)
+    _node_and_edge(builder, step, "gate_checkpoint", advance)
+    return builder.plan()
 
 
-def checkpoint_plan(pen: Pen, step: Step) -> AppendPlan:
+def checkpoint_plan(builder: EventBuilder, step: Step) -> AppendPlan:
     """A checkpoint: a second node with the same snapshot, below the first."""
-    session, run_id = pen.session_id, pen.run_id
-    made = pen.write(
+    session, run_id = builder.session_id, builder.run_id
+    made = builder.write(
         NodeCreated,
         keys.checkpoint_node(session, run_id, step.source, step.attempt),
         _node(step, "checkpoint"),
@@ -255,20 +255,20 @@ def checkpoint_plan(pen: Pen, step: Step) -> AppendPlan:
         to_node_id=step.target,
         cause=EdgeCause(kind="checkpoint_created", event_id=made),
     )
-    pen.write(EdgeCreated, keys.checkpoint(session, run_id, step.source, step.attempt), edge)
-    return pen.plan()
+    builder.write(EdgeCreated, keys.checkpoint(session, run_id, step.source, step.attempt), edge)
+    return builder.plan()
 
 
-def preferences_plan(pen: Pen, node: NodeId, change: PreferencesChangedData) -> AppendPlan:
+def preferences_plan(builder: EventBuilder, node: NodeId, change: PreferencesChangedData) -> AppendPlan:
     """A person changes the preferences at a node."""
-    _preferences(pen, node, change)
-    return pen.plan()
+    _preferences(builder, node, change)
+    return builder.plan()
 
 
-def _advance(pen: Pen, step: Step) -> EventId:
+def _advance(builder: EventBuilder, step: Step) -> EventId:
     data = AdvanceRecordedData(attempt_id=step.attempt, outcome=AdvancedOutcome(to_node_id=step.target))
-    key = keys.advance_recorded(pen.session_id, step.source, step.attempt)
-    return pen.write(AdvanceRecorded, key, data, step.source)
+    key = keys.advance_recorded(builder.session_id, step.source, step.attempt)
+    return builder.write(AdvanceRecorded, key, data, step.source)
 
 
 def _node(step: Step, kind: NodeKind) -> NodeCreatedData:
@@ -280,53 +280,55 @@ def _node(step: Step, kind: NodeKind) -> NodeCreatedData:
     )
 
 
-def _node_and_edge(pen: Pen, step: Step, kind: NodeKind, advance: EventId) -> None:
-    session, run_id = pen.session_id, pen.run_id
-    pen.write(NodeCreated, keys.node_created(session, run_id, step.target), _node(step, kind), step.target)
+def _node_and_edge(builder: EventBuilder, step: Step, kind: NodeKind, advance: EventId) -> None:
+    session, run_id = builder.session_id, builder.run_id
+    builder.write(NodeCreated, keys.node_created(session, run_id, step.target), _node(step, kind), step.target)
     edge = EdgeCreatedData(
         edge_kind="acked_step",
         from_node_id=step.source,
         to_node_id=step.target,
         cause=EdgeCause(kind=step.cause, event_id=advance),
     )
-    pen.write(EdgeCreated, keys.edge_created(session, run_id, step.source, step.target), edge)
+    builder.write(EdgeCreated, keys.edge_created(session, run_id, step.source, step.target), edge)
 
 
-def _preferences(pen: Pen, node: NodeId, change: PreferencesChangedData) -> None:
-    key = keys.preferences_changed(pen.session_id, pen.run_id, node, change.change_id)
-    pen.write(PreferencesChanged, key, change, node)
+def _preferences(builder: EventBuilder, node: NodeId, change: PreferencesChangedData) -> None:
+    key = keys.preferences_changed(builder.session_id, builder.run_id, node, change.change_id)
+    builder.write(PreferencesChanged, key, change, node)
 
 
-def _gaps(pen: Pen, node: NodeId, gaps: Sequence[GapRecordedData]) -> None:
+def _gaps(builder: EventBuilder, node: NodeId, gaps: Sequence[GapRecordedData]) -> None:
     for gap in gaps:
-        pen.write(GapRecorded, keys.gap_recorded(pen.session_id, gap.gap_id), gap, node)
+        builder.write(GapRecorded, keys.gap_recorded(builder.session_id, gap.gap_id), gap, node)
 
 
-def _validation(pen: Pen, node: NodeId, validation: ValidationPerformedData | None) -> None:
+def _validation(builder: EventBuilder, node: NodeId, validation: ValidationPerformedData | None) -> None:
     if validation is not None:
-        key = keys.validation_performed(pen.session_id, validation.attempt_id)
-        pen.write(ValidationPerformed, key, validation, node)
+        key = keys.validation_performed(builder.session_id, validation.attempt_id)
+        builder.write(ValidationPerformed, key, validation, node)
 
 
-def _observed(pen: Pen, step: Step, observed: Observed, consequences: Sequence[ConsequenceAppliedData] = ()) -> None:
-    session, node, attempt = pen.session_id, step.source, step.attempt
+def _observed(
+    builder: EventBuilder, step: Step, observed: Conclusions, consequences: Sequence[ConsequenceAppliedData] = ()
+) -> None:
+    session, node, attempt = builder.session_id, step.source, step.attempt
     for assessment in observed.assessments:
         key = keys.assessment_recorded(session, node, attempt, assessment.assessment_id)
-        pen.write(AssessmentRecorded, key, assessment, node)
+        builder.write(AssessmentRecorded, key, assessment, node)
     seen: Counter[tuple[str, str]] = Counter()
     for consequence in consequences:
         pair = (consequence.assessment_id, consequence.trigger.dimension_id)
         seen[pair] += 1
         key = keys.consequence_applied(session, node, attempt, *pair, occurrence=seen[pair])
-        pen.write(AssessmentConsequenceApplied, key, consequence, node)
+        builder.write(AssessmentConsequenceApplied, key, consequence, node)
     for capability in observed.capabilities:
-        pen.write(CapabilityObserved, keys.capability_observed(session, capability.cap_obs_id), capability, node)
+        builder.write(CapabilityObserved, keys.capability_observed(session, capability.cap_obs_id), capability, node)
     for divergence in observed.divergences:
         key = keys.divergence_recorded(session, divergence.divergence_id)
-        pen.write(DivergenceRecorded, key, divergence, node)
+        builder.write(DivergenceRecorded, key, divergence, node)
 
 
-def _outputs(pen: Pen, node: NodeId, outputs: Sequence[NodeOutputData]) -> None:
+def _outputs(builder: EventBuilder, node: NodeId, outputs: Sequence[NodeOutputData]) -> None:
     """The recap comes first, artifacts follow by content, whatever order they were submitted in."""
 
     def place(output: NodeOutputData) -> tuple[bool, object, object]:
@@ -336,4 +338,4 @@ def _outputs(pen: Pen, node: NodeId, outputs: Sequence[NodeOutputData]) -> None:
         return (True, collation_key(payload.sha256), collation_key(payload.content_type))
 
     for output in sorted(outputs, key=place):
-        pen.write(NodeOutputAppended, keys.node_output_appended(pen.session_id, output.output_id), output, node)
+        builder.write(NodeOutputAppended, keys.node_output_appended(builder.session_id, output.output_id), output, node)

@@ -106,7 +106,7 @@ class _Progress(ClosedWire):
     pending: Pending
 
     @model_validator(mode="after")
-    def _possible(self) -> _Progress:
+    def _check_consistency(self) -> _Progress:
         loops = [frame.loop_id for frame in self.loop_stack]
         if len(set(loops)) != len(loops):
             raise ValueError("a loop is on the stack once")

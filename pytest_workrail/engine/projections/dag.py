@@ -9,7 +9,7 @@ from pytest_workrail.engine.events.ids import NodeId, RunId, SnapshotRef, Workfl
 from pytest_workrail.engine.events.kinds import EdgeCreated, Event, NodeCreated, RunStarted
 from pytest_workrail.engine.events.payloads import RunStartedData
 from pytest_workrail.engine.projections.errors import ProjectionError, corruption, out_of_order
-from pytest_workrail.engine.projections.incremental import Growing
+from pytest_workrail.engine.projections.incremental import IncrementalProjection
 from workrail_lint.base.result import Err, Ok
 
 
@@ -115,7 +115,7 @@ def project_dag(events: tuple[Event, ...]) -> Ok[dict[RunId, Run]] | Err[Project
     return read if isinstance(read, Err) else Ok(read.value.runs)
 
 
-def _read_on(begun: _Drafts, events: tuple[Event, ...]) -> Ok[_Drafts] | Err[ProjectionError]:
+def _extend(begun: _Drafts, events: tuple[Event, ...]) -> Ok[_Drafts] | Err[ProjectionError]:
     problem = out_of_order(events, begun.last_index)
     if problem is not None:
         return Err(problem)
@@ -143,7 +143,7 @@ def _read_on(begun: _Drafts, events: tuple[Event, ...]) -> Ok[_Drafts] | Err[Pro
     return Ok(_Drafts(last, begun.drafts | grown, begun.runs | finished))
 
 
-_readings: Growing[_Drafts] = Growing(_Drafts(), _read_on)
+_readings: IncrementalProjection[_Drafts] = IncrementalProjection(_Drafts(), _extend)
 
 
 def _start(draft: _Draft, event: RunStarted) -> ProjectionError | None:

@@ -19,7 +19,7 @@ T = TypeVar("T")
 _REMEMBERED = 16
 
 
-class Growing(Generic[T]):
+class IncrementalProjection(Generic[T]):
     """A projection given as: nothing yet, and what further events make of it. Values are never changed."""
 
     __slots__ = ("_empty", "_extend", "_recent")

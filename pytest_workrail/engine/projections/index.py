@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from pytest_workrail.engine.events.kinds import Envelope, Event
-from pytest_workrail.engine.projections.incremental import Growing
+from pytest_workrail.engine.projections.incremental import IncrementalProjection
 from workrail_lint.base.result import Ok
 
 Kind = TypeVar("Kind", bound=Envelope)
@@ -29,7 +29,9 @@ class LogIndex:
         return LogIndex(by_kind, by_key)
 
 
-_indexes: Growing[LogIndex] = Growing(LogIndex(), lambda index, events: Ok(index.extended(events)))
+_indexes: IncrementalProjection[LogIndex] = IncrementalProjection(
+    LogIndex(), lambda index, events: Ok(index.extended(events))
+)
 
 
 def log_index(events: tuple[Event, ...]) -> LogIndex:

@@ -74,7 +74,7 @@ def project_outputs(events: tuple[Event, ...]) -> Ok[Outputs] | Err[ProjectionEr
             outputs.history.append(Output(event.event_index, event.data))
     recaps: dict[tuple[NodeId, NodeId], Recap] = {}
     for node_id, outputs in by_node.items():
-        problem = _settle(node_id, outputs)
+        problem = _resolve_current(node_id, outputs)
         if problem is not None:
             return Err(problem)
         attempts = _recaps_by_attempt(outputs)
@@ -87,7 +87,7 @@ def project_outputs(events: tuple[Event, ...]) -> Ok[Outputs] | Err[ProjectionEr
     return Ok(Outputs(by_node, recaps))
 
 
-def _settle(node_id: NodeId, outputs: NodeOutputs) -> ProjectionError | None:
+def _resolve_current(node_id: NodeId, outputs: NodeOutputs) -> ProjectionError | None:
     """Find out which outputs of a node are current."""
     channels: dict[str, str] = {}
     supersedes: dict[str, str] = {}

@@ -81,8 +81,8 @@ def _sections(run: Run, node: NodeId, outputs: Outputs, functions: str) -> list[
             after = ahead[ahead.index(node) + 1 :]
             recaps = tuple(outputs.path_recaps(after))
             sections.append(_Section(0, "Downstream Recap (Preferred Branch)", recaps=recaps))
-    told = [section for section in sections if section.body]
-    return sorted(told, key=lambda section: (section.tier, section.title, section.body))
+    shown = [section for section in sections if section.body]
+    return sorted(shown, key=lambda section: (section.tier, section.title, section.body))
 
 
 def _render(sections: list[_Section]) -> str:

@@ -16,18 +16,25 @@ from pytest_workrail.engine.events.kinds import AdvanceRecorded
 from pytest_workrail.engine.events.snapshot import BlockedState, RetryableBlock, TerminalBlock
 from pytest_workrail.engine.projections.facts import workspace as workspace_facts
 from pytest_workrail.engine.projections.lineage import Lineage
+from pytest_workrail.engine.protocol.advance_outcome import Accepted, AdvanceAttempt, decide_advance, decides_together
 from pytest_workrail.engine.protocol.context import merged
 from pytest_workrail.engine.protocol.errors import ToolError, internal, precondition, token_error
 from pytest_workrail.engine.protocol.ports import GitEnd, Workspace
-from pytest_workrail.engine.protocol.recording import Entry, artifact_outputs, plan_for, snapshot_for
+from pytest_workrail.engine.protocol.recording import AttemptEntry, artifact_outputs, plan_for, snapshot_for
 from pytest_workrail.engine.protocol.replay import replay
 from pytest_workrail.engine.protocol.requests import AdvanceRequest
 from pytest_workrail.engine.protocol.responses import Blocked, Continued, GateReached
-from pytest_workrail.engine.protocol.sessions import Archive, Session, Standing, find_node, load_session, open_node
-from pytest_workrail.engine.protocol.step_response import Rendering, pending_instance, preferences_at
-from pytest_workrail.engine.protocol.verdicts import Accepted, Attempted, decides_together, weigh
-from pytest_workrail.engine.protocol.writer import Ledger, Written
-from pytest_workrail.engine.store.permit import Witness
+from pytest_workrail.engine.protocol.sessions import (
+    NodePosition,
+    Session,
+    SessionLoader,
+    find_node,
+    load_session,
+    open_node,
+)
+from pytest_workrail.engine.protocol.step_response import ResponseFormat, pending_instance, preferences_at
+from pytest_workrail.engine.protocol.writer import SessionWriter, Written
+from pytest_workrail.engine.store.permit import AppendPermit
 from pytest_workrail.engine.tokens.issuer import ContinueGrant
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
@@ -39,12 +46,12 @@ DeclaredDependencies: TypeAlias = Callable[[str], Sequence[UserOnlyDependency]]
 
 
 @dataclass(frozen=True, slots=True)
-class Advancing:
+class AdvanceHandler:
     """Everything an advance works with."""
 
-    archive: Archive
-    ledger: Ledger
-    rendering: Rendering
+    loader: SessionLoader
+    writer: SessionWriter
+    response_format: ResponseFormat
     workspace: Workspace
     dependencies: DeclaredDependencies
 
@@ -52,7 +59,7 @@ class Advancing:
         self, grant: ContinueGrant, request: AdvanceRequest
     ) -> Ok[Continued | Blocked | GateReached] | Err[ToolError]:
         """The recorded answer, if there is one; else decide, record, and answer from the record."""
-        session = load_session(self.archive, grant.place.session_id)
+        session = load_session(self.loader, grant.place.session_id)
         if isinstance(session, Err):
             return session
         found = find_node(session.value, grant.place, grant.workflow_ref)
@@ -63,28 +70,28 @@ class Advancing:
             executed = self._execute(grant, request)
             if isinstance(executed, Err):
                 return executed
-            session = load_session(self.archive, grant.place.session_id)
+            session = load_session(self.loader, grant.place.session_id)
             if isinstance(session, Err):
                 return session
             recorded = _recorded(session.value, grant)
             if recorded is None:
                 return Err(internal("The advance was written, but its record is not there."))
-        return replay(self.archive, self.rendering, session.value, recorded)
+        return replay(self.loader, self.response_format, session.value, recorded)
 
     def _execute(self, grant: ContinueGrant, request: AdvanceRequest) -> Written:
-        def decide_and_append(witness: Witness, session: Session) -> Written:
+        def decide_and_append(permit: AppendPermit, session: Session) -> Written:
             # Somebody may have been faster between the look before the lock and the lock.
             if _recorded(session, grant) is not None:
                 return Ok(None)
-            return self._append(witness, session, grant, request)
+            return self._append(permit, session, grant, request)
 
-        return self.ledger.write(grant.place.session_id, decide_and_append)
+        return self.writer.write(grant.place.session_id, decide_and_append)
 
-    def _append(self, witness: Witness, session: Session, grant: ContinueGrant, request: AdvanceRequest) -> Written:
+    def _append(self, permit: AppendPermit, session: Session, grant: ContinueGrant, request: AdvanceRequest) -> Written:
         found = find_node(session, grant.place, grant.workflow_ref)
         if isinstance(found, Err):
             return found
-        opened = open_node(self.archive, session, *found.value)
+        opened = open_node(self.loader, session, *found.value)
         if isinstance(opened, Err):
             lost = opened.error.code == "TOKEN_UNKNOWN_NODE"
             return Err(internal("The state of this node is missing.")) if lost else opened
@@ -95,74 +102,74 @@ class Advancing:
         attempted = self._attempted(opened.value, request)
         if isinstance(attempted, Err):
             return attempted
-        profile = self.rendering.profile
-        verdict = weigh(attempted.value, profile)
-        if isinstance(verdict, Err):
-            return verdict
-        ends = isinstance(verdict.value, Accepted) and verdict.value.selection.is_complete
-        entry = Entry(
+        profile = self.response_format.profile
+        outcome = decide_advance(attempted.value, profile)
+        if isinstance(outcome, Err):
+            return outcome
+        ends = isinstance(outcome.value, Accepted) and outcome.value.selection.is_complete
+        entry = AttemptEntry(
             attempted.value,
             grant.attempt_id,
-            self.ledger.mint.node(),
+            self.writer.mint.node(),
             request.context is not None,
             self._git_end(opened.value) if ends else GitEnd(),
         )
-        kept = self.ledger.keep(snapshot_for(entry, verdict.value, profile))
+        kept = self.writer.store_snapshot(snapshot_for(entry, outcome.value, profile))
         if isinstance(kept, Err):
             return kept
-        pen = self.ledger.pen(session, grant.place.run_id)
-        return self.ledger.append(witness, plan_for(entry, verdict.value, artifacts.value, kept.value, pen))
+        builder = self.writer.builder(session, grant.place.run_id)
+        return self.writer.append(permit, plan_for(entry, outcome.value, artifacts.value, kept.value, builder))
 
-    def _git_end(self, standing: Standing) -> GitEnd:
-        return self.workspace.end(workspace_facts(standing.events).repo_root)
+    def _git_end(self, position: NodePosition) -> GitEnd:
+        return self.workspace.end(workspace_facts(position.events).repo_root)
 
-    def _attempted(self, standing: Standing, request: AdvanceRequest) -> Ok[Attempted] | Err[ToolError]:
+    def _attempted(self, position: NodePosition, request: AdvanceRequest) -> Ok[AdvanceAttempt] | Err[ToolError]:
         """What is handed in, once it is clear that it can be."""
-        profile = self.rendering.profile
-        stored = standing.context(profile)
-        refusal = _refusal(standing, stored.get("is_autonomous") is True or is_autonomous(stored))
+        profile = self.response_format.profile
+        stored = position.context(profile)
+        refusal = _refusal(position, stored.get("is_autonomous") is True or is_autonomous(stored))
         if refusal is not None:
             return Err(refusal)
-        instance = pending_instance(standing.snapshot)
+        instance = pending_instance(position.snapshot)
         if instance is None:
             return Err(internal("Nothing is pending at this node.", "Ask resume_session where the run stands."))
-        preferences = preferences_at(standing.events, standing.run, standing.node.node_id)
+        preferences = preferences_at(position.events, position.run, position.node.node_id)
         if isinstance(preferences, Err):
             return preferences
         earlier: tuple[Json, ...] = ()
         if instance.loop_path and decides_together(profile):
-            gathered = self._artifacts_of_iteration(standing, instance)
+            gathered = self._artifacts_of_iteration(position, instance)
             if isinstance(gathered, Err):
                 return gathered
             earlier = gathered.value
         return Ok(
-            Attempted(
-                standing,
+            AdvanceAttempt(
+                position,
                 instance,
                 request.submission,
                 merged(stored, request.context),
                 preferences.value,
-                standing.node.kind == "blocked_attempt",
+                position.node.kind == "blocked_attempt",
                 earlier,
                 tuple(self.dependencies(instance.step_id)),
             )
         )
 
     def _artifacts_of_iteration(
-        self, standing: Standing, instance: StepInstance
+        self, position: NodePosition, instance: StepInstance
     ) -> Ok[tuple[Json, ...]] | Err[ToolError]:
         """The artifacts of the steps before this one in its loop iteration, oldest first."""
         inside: set[NodeId] = set()
-        for node_id in reversed(standing.run.lineage(standing.node.node_id)):
-            node = standing.run.nodes[node_id]
-            opened = open_node(self.archive, standing.session, standing.run, node)
+        for node_id in reversed(position.run.lineage(position.node.node_id)):
+            node = position.run.nodes[node_id]
+            opened = open_node(self.loader, position.session, position.run, node)
             if isinstance(opened, Err):
                 return opened
             pending = pending_instance(opened.value.snapshot)
             if pending is None or pending.loop_path != instance.loop_path:
                 break
             inside.add(node_id)
-        lineage = Lineage(standing.events, standing.run, standing.node.node_id)
+        lineage = Lineage(position.events, position.run, position.node.node_id)
         found = lineage.artifacts(lambda node: node.node_id in inside)
         return Ok(tuple(found))  # type: ignore[arg-type]  # artifacts are JSON, which the log holds as objects
 
@@ -173,29 +180,29 @@ def _recorded(session: Session, grant: ContinueGrant) -> AdvanceRecorded | None:
     return event if isinstance(event, AdvanceRecorded) else None
 
 
-def _refusal(standing: Standing, is_autonomous_run: bool) -> ToolError | None:
+def _refusal(position: NodePosition, is_autonomous_run: bool) -> ToolError | None:
     """Why a node can't be advanced from, whatever is handed in."""
-    kind = standing.node.kind
+    kind = position.node.kind
     if kind == "gate_checkpoint":
         message = "The run stands at a gate, which an advance can't open."
         return internal(message, "Have the gate decided; rehydrating this node shows the step that waits.")
     if kind != "blocked_attempt":
         return None
-    state = standing.snapshot.state
+    state = position.snapshot.state
     if not isinstance(state, BlockedState):
         return internal("A blocked node holds a state that is not blocked.")
     if isinstance(state.blocked, TerminalBlock):
         message = "This block is final: the same step can't be handed in again from here."
         return token_error("TOKEN_SCOPE_MISMATCH", message, _WAY_ON)
     limit = AUTONOMOUS_ATTEMPTS if is_autonomous_run else INTERACTIVE_ATTEMPTS
-    chain = standing.run.blocked_chain(standing.node.node_id)
-    return _too_often(state.blocked, chain, is_autonomous_run) if chain >= limit else None
+    chain = position.run.blocked_chain(position.node.node_id)
+    return _retry_limit_error(state.blocked, chain, is_autonomous_run) if chain >= limit else None
 
 
 _WAY_ON = "Do what the blocker asks for, then rehydrate the step above the block and advance it with the new token."
 
 
-def _too_often(block: RetryableBlock, chain: int, is_autonomous_run: bool) -> ToolError:
+def _retry_limit_error(block: RetryableBlock, chain: int, is_autonomous_run: bool) -> ToolError:
     pointers = (blocker.pointer for blocker in block.blockers.blockers)
     named = next((pointer.contract_ref for pointer in pointers if isinstance(pointer, OutputContractPointer)), None)
     what = "the required output of this step" if named is None else f"contract {named}"

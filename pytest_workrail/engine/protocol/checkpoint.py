@@ -9,26 +9,26 @@ from pytest_workrail.engine.events.ids import ref_of
 from pytest_workrail.engine.events.kinds import EdgeCreated
 from pytest_workrail.engine.events.plan import Step, checkpoint_plan
 from pytest_workrail.engine.projections.dag import Node
-from pytest_workrail.engine.protocol.errors import ToolError, from_desk, internal
+from pytest_workrail.engine.protocol.errors import ToolError, from_issuer, internal
 from pytest_workrail.engine.protocol.responses import CheckpointSet
-from pytest_workrail.engine.protocol.sessions import Archive, Session, find_node, load_session
-from pytest_workrail.engine.protocol.writer import Ledger, Written
-from pytest_workrail.engine.store.permit import Witness
-from pytest_workrail.engine.tokens.issuer import CheckpointGrant, ContinueGrant, StateGrant, TokenDesk
+from pytest_workrail.engine.protocol.sessions import Session, SessionLoader, find_node, load_session
+from pytest_workrail.engine.protocol.writer import SessionWriter, Written
+from pytest_workrail.engine.store.permit import AppendPermit
+from pytest_workrail.engine.tokens.issuer import CheckpointGrant, ContinueGrant, StateGrant, TokenIssuer
 from workrail_lint.base.result import Err, Ok
 
 
 @dataclass(frozen=True, slots=True)
-class Checkpointing:
+class CheckpointHandler:
     """Everything a checkpoint works with."""
 
-    archive: Archive
-    ledger: Ledger
-    desk: TokenDesk
+    loader: SessionLoader
+    writer: SessionWriter
+    issuer: TokenIssuer
 
     def run(self, grant: CheckpointGrant) -> Ok[CheckpointSet] | Err[ToolError]:
         """Make the checkpoint, unless it is there already, and say how to come back."""
-        session = load_session(self.archive, grant.place.session_id)
+        session = load_session(self.loader, grant.place.session_id)
         if isinstance(session, Err):
             return session
         found = find_node(session.value, grant.place)
@@ -39,7 +39,7 @@ class Checkpointing:
             written = self._write(grant)
             if isinstance(written, Err):
                 return written
-            session = load_session(self.archive, grant.place.session_id)
+            session = load_session(self.loader, grant.place.session_id)
             if isinstance(session, Err):
                 return session
             edge = _recorded(session.value, grant)
@@ -48,7 +48,7 @@ class Checkpointing:
         return self._answer(grant, found.value[1], edge)
 
     def _write(self, grant: CheckpointGrant) -> Written:
-        def append(witness: Witness, session: Session) -> Written:
+        def append(permit: AppendPermit, session: Session) -> Written:
             if _recorded(session, grant) is not None:
                 return Ok(None)
             found = find_node(session, grant.place)
@@ -58,24 +58,24 @@ class Checkpointing:
             step = Step(
                 node.node_id,
                 grant.attempt_id,
-                self.ledger.mint.node(),
+                self.writer.mint.node(),
                 node.workflow_hash,
                 node.snapshot_ref,
                 "checkpoint_created",
             )
-            pen = self.ledger.pen(session, grant.place.run_id)
-            return self.ledger.append(witness, checkpoint_plan(pen, step))
+            builder = self.writer.builder(session, grant.place.run_id)
+            return self.writer.append(permit, checkpoint_plan(builder, step))
 
-        return self.ledger.write(grant.place.session_id, append)
+        return self.writer.write(grant.place.session_id, append)
 
     def _answer(self, grant: CheckpointGrant, node: Node, edge: EdgeCreated) -> Ok[CheckpointSet] | Err[ToolError]:
         workflow_ref = ref_of(node.workflow_hash)
-        resume = self.desk.state_token(StateGrant(grant.place, workflow_ref))
+        resume = self.issuer.state_token(StateGrant(grant.place, workflow_ref))
         if isinstance(resume, Err):
-            return Err(from_desk(resume.error))
-        going_on = self.desk.continue_token(ContinueGrant(grant.place, grant.attempt_id, workflow_ref))
+            return Err(from_issuer(resume.error))
+        going_on = self.issuer.continue_token(ContinueGrant(grant.place, grant.attempt_id, workflow_ref))
         if isinstance(going_on, Err):
-            return Err(from_desk(going_on.error))
+            return Err(from_issuer(going_on.error))
         return Ok(CheckpointSet(edge.data.to_node_id, resume.value, going_on.value))
 
 

@@ -16,11 +16,11 @@ from pytest_workrail.engine.events.ids import RunId, SessionId, WorkflowRef
 from pytest_workrail.engine.events.judgements import CapabilityObservedData, DivergenceData
 from pytest_workrail.engine.projections.status import RunStatus, run_status
 from pytest_workrail.engine.protocol import text
-from pytest_workrail.engine.protocol.advance import Advancing
-from pytest_workrail.engine.protocol.checkpoint import Checkpointing
+from pytest_workrail.engine.protocol.advance import AdvanceHandler
+from pytest_workrail.engine.protocol.checkpoint import CheckpointHandler
 from pytest_workrail.engine.protocol.errors import (
     ToolError,
-    from_desk,
+    from_issuer,
     from_transfer,
     internal,
     token_error,
@@ -29,8 +29,8 @@ from pytest_workrail.engine.protocol.errors import (
 from pytest_workrail.engine.protocol.inspect import inspect_workflow
 from pytest_workrail.engine.protocol.listing import list_workflows
 from pytest_workrail.engine.protocol.memory_library import NoWorkspace
-from pytest_workrail.engine.protocol.operator import Dependencies, People
-from pytest_workrail.engine.protocol.ports import Shelf, Workspace
+from pytest_workrail.engine.protocol.operator import Dependencies, Operator
+from pytest_workrail.engine.protocol.ports import WorkflowLibrary, Workspace
 from pytest_workrail.engine.protocol.program import Programs
 from pytest_workrail.engine.protocol.rehydrate import rehydrate
 from pytest_workrail.engine.protocol.requests import (
@@ -46,15 +46,15 @@ from pytest_workrail.engine.protocol.requests import (
 )
 from pytest_workrail.engine.protocol.responses import ExecutionResponse, Reply, Response
 from pytest_workrail.engine.protocol.resume import resume
-from pytest_workrail.engine.protocol.sessions import Archive, Session, load_session, open_node
-from pytest_workrail.engine.protocol.start import Starting
-from pytest_workrail.engine.protocol.step_response import Rendering
-from pytest_workrail.engine.protocol.writer import Ledger
+from pytest_workrail.engine.protocol.sessions import Session, SessionLoader, load_session, open_node
+from pytest_workrail.engine.protocol.start import StartHandler
+from pytest_workrail.engine.protocol.step_response import ResponseFormat
+from pytest_workrail.engine.protocol.writer import SessionWriter
 from pytest_workrail.engine.store.bundle import Producer
 from pytest_workrail.engine.store.home import Home
 from pytest_workrail.engine.store.resumable import healthy_summaries
 from pytest_workrail.engine.store.transfer import export_session, import_bundle
-from pytest_workrail.engine.tokens.issuer import Place
+from pytest_workrail.engine.tokens.issuer import NodeAddress
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
@@ -80,47 +80,47 @@ def _guarded(call: Callable[[], Ok[T] | Err[ToolError]]) -> Ok[T] | Err[ToolErro
 
 
 class Engine:
-    """Runs the workflows of a shelf in a home."""
+    """Runs the workflows of a library in a home."""
 
     def __init__(
-        self, home: Home, shelf: Shelf, options: Options | None = None, workspace: Workspace | None = None
+        self, home: Home, library: WorkflowLibrary, options: Options | None = None, workspace: Workspace | None = None
     ) -> None:
         chosen = options or Options()
         self.profile = profile_of(chosen.profile)
         self.home = home
         self.dependencies = Dependencies()
         self._options = chosen
-        self._shelf = shelf
+        self._library = library
         self._workspace = workspace or NoWorkspace()
-        self._rendering = Rendering(self.profile, chosen.style, home.desk)
+        self._response_format = ResponseFormat(self.profile, chosen.style, home.issuer)
         stores = home.stores
-        self._archive = Archive(
+        self._loader = SessionLoader(
             stores.sessions.load, stores.snapshots.get, Programs(stores.workflows.get, self.profile)
         )
-        self._ledger = Ledger(stores.sessions, stores.snapshots, home.gate, home.mint, home.clock)
-        self.people = People(self._ledger)
+        self._writer = SessionWriter(stores.sessions, stores.snapshots, home.gate, home.mint, home.clock)
+        self.operator = Operator(self._writer)
 
     def list_workflows(self, request: object) -> Answer:
         """The workflows that can be started."""
         return self._answer(
-            request, read_list, lambda asked: list_workflows(self._shelf, asked, self._options.inject_onboarding)
+            request, read_list, lambda asked: list_workflows(self._library, asked, self._options.inject_onboarding)
         )
 
     def inspect_workflow(self, request: object) -> Answer:
         """One workflow before it is started."""
         onboarding = self._options.inject_onboarding
         return self._answer(
-            request, read_inspect, lambda asked: inspect_workflow(self._shelf, self._workspace, asked, onboarding)
+            request, read_inspect, lambda asked: inspect_workflow(self._library, self._workspace, asked, onboarding)
         )
 
     def start_workflow(self, request: object) -> Answer:
         """Begin a run."""
-        starting = Starting(
-            self._archive,
-            self._ledger,
+        starting = StartHandler(
+            self._loader,
+            self._writer,
             self.home.stores.workflows,
-            self._shelf,
-            self._rendering,
+            self._library,
+            self._response_format,
             self._workspace,
             self._options.inject_onboarding,
         )
@@ -134,10 +134,10 @@ class Engine:
         """Mark a node to come back to."""
 
         def checkpoint(token: str) -> Ok[Response] | Err[ToolError]:
-            grant = self.home.desk.resolve_checkpoint(token)
+            grant = self.home.issuer.resolve_checkpoint(token)
             if isinstance(grant, Err):
-                return Err(from_desk(grant.error))
-            return Checkpointing(self._archive, self._ledger, self.home.desk).run(grant.value)
+                return Err(from_issuer(grant.error))
+            return CheckpointHandler(self._loader, self._writer, self.home.issuer).run(grant.value)
 
         return self._answer(request, read_checkpoint, lambda asked: checkpoint(asked.token))
 
@@ -149,7 +149,7 @@ class Engine:
             read_resume,
             lambda asked: resume(
                 lambda: healthy_summaries(stores, rewind_context=self.profile.rewind_context),
-                self.home.desk,
+                self.home.issuer,
                 self._workspace,
                 asked,
             ),
@@ -174,16 +174,18 @@ class Engine:
 
     def _continue(self, request: ContinueRequest) -> Ok[ExecutionResponse] | Err[ToolError]:
         if request.token.startswith(("st_", "st1")):
-            return self._look(request)
-        grant = self.home.desk.resolve_continue(request.token)
+            return self._show_node(request)
+        grant = self.home.issuer.resolve_continue(request.token)
         if isinstance(grant, Err):
-            return Err(from_desk(grant.error))
+            return Err(from_issuer(grant.error))
         if isinstance(request, AdvanceRequest):
-            advancing = Advancing(self._archive, self._ledger, self._rendering, self._workspace, self.dependencies.of)
+            advancing = AdvanceHandler(
+                self._loader, self._writer, self._response_format, self._workspace, self.dependencies.of
+            )
             return advancing.run(grant.value, request)
         return self._rehydrate(grant.value.place, grant.value.workflow_ref, request)
 
-    def _look(self, request: ContinueRequest) -> Ok[ExecutionResponse] | Err[ToolError]:
+    def _show_node(self, request: ContinueRequest) -> Ok[ExecutionResponse] | Err[ToolError]:
         """A state token shows a node and can't hand anything in."""
         if isinstance(request, AdvanceRequest):
             message = (
@@ -193,42 +195,44 @@ class Engine:
             )
             advice = "Rehydrate with this token first, then advance with the continue token of that response."
             return Err(token_error("TOKEN_SCOPE_MISMATCH", message, advice))
-        grant = self.home.desk.resolve_state(request.token)
+        grant = self.home.issuer.resolve_state(request.token)
         if isinstance(grant, Err):
-            return Err(from_desk(grant.error))
+            return Err(from_issuer(grant.error))
         return self._rehydrate(grant.value.place, grant.value.workflow_ref, request)
 
     def _rehydrate(
-        self, place: Place, workflow_ref: WorkflowRef, request: RehydrateRequest
+        self, place: NodeAddress, workflow_ref: WorkflowRef, request: RehydrateRequest
     ) -> Ok[ExecutionResponse] | Err[ToolError]:
         path = request.workspace_path
-        return rehydrate(self._archive, self._rendering, self._workspace, self.home.mint, place, workflow_ref, path)
+        return rehydrate(
+            self._loader, self._response_format, self._workspace, self.home.mint, place, workflow_ref, path
+        )
 
-    def place_of(self, token: str) -> Ok[Place] | Err[ToolError]:
+    def place_of(self, token: str) -> Ok[NodeAddress] | Err[ToolError]:
         """The node a continue or state token speaks of."""
 
-        def call() -> Ok[Place] | Err[ToolError]:
-            desk = self.home.desk
-            grant = desk.resolve_state(token) if token.startswith(("st_", "st1")) else desk.resolve_continue(token)
-            return Err(from_desk(grant.error)) if isinstance(grant, Err) else Ok(grant.value.place)
+        def call() -> Ok[NodeAddress] | Err[ToolError]:
+            issuer = self.home.issuer
+            grant = issuer.resolve_state(token) if token.startswith(("st_", "st1")) else issuer.resolve_continue(token)
+            return Err(from_issuer(grant.error)) if isinstance(grant, Err) else Ok(grant.value.place)
 
         return _guarded(call)
 
     def session(self, session_id: SessionId) -> Ok[Session] | Err[ToolError]:
         """A session as it is now, if it is healthy."""
-        return _guarded(lambda: load_session(self._archive, session_id))
+        return _guarded(lambda: load_session(self._loader, session_id))
 
     def status(self, session_id: SessionId, run_id: RunId) -> Ok[RunStatus] | Err[ToolError]:
         """How a run stands, in one word."""
 
         def call() -> Ok[RunStatus] | Err[ToolError]:
-            session = load_session(self._archive, session_id)
+            session = load_session(self._loader, session_id)
             if isinstance(session, Err):
                 return session
             run = session.value.runs.get(run_id)
             if run is None or run.preferred_tip is None:
                 return Err(token_error("TOKEN_UNKNOWN_NODE", "The session has no such run."))
-            tip = open_node(self._archive, session.value, run, run.nodes[run.preferred_tip])
+            tip = open_node(self._loader, session.value, run, run.nodes[run.preferred_tip])
             if isinstance(tip, Err):
                 return tip
             status = run_status(session.value.truth.events, run, tip.value.snapshot)
@@ -236,17 +240,17 @@ class Engine:
 
         return _guarded(call)
 
-    def prefer(self, place: Place, preferences: Preferences) -> Ok[None] | Err[ToolError]:
+    def prefer(self, place: NodeAddress, preferences: Preferences) -> Ok[None] | Err[ToolError]:
         """A person sets the preferences at a node."""
-        return _guarded(lambda: self.people.prefer(place, preferences))
+        return _guarded(lambda: self.operator.prefer(place, preferences))
 
-    def observe(self, place: Place, observation: CapabilityObservedData) -> Ok[None] | Err[ToolError]:
+    def observe(self, place: NodeAddress, observation: CapabilityObservedData) -> Ok[None] | Err[ToolError]:
         """A host reports on a capability."""
-        return _guarded(lambda: self.people.observe(place, observation))
+        return _guarded(lambda: self.operator.observe(place, observation))
 
-    def diverge(self, place: Place, divergence: DivergenceData) -> Ok[None] | Err[ToolError]:
+    def diverge(self, place: NodeAddress, divergence: DivergenceData) -> Ok[None] | Err[ToolError]:
         """A host reports that the agent left the path."""
-        return _guarded(lambda: self.people.diverge(place, divergence))
+        return _guarded(lambda: self.operator.diverge(place, divergence))
 
     def export_session(self, session_id: SessionId, *, salvage: bool = False) -> Ok[dict[str, Json]] | Err[ToolError]:
         """A session as one document; with `salvage`, as much of a damaged one as can be trusted."""
@@ -281,6 +285,6 @@ class Engine:
 
         def call() -> Ok[None] | Err[ToolError]:
             rotated = self.home.keyring.rotate()
-            return Err(from_desk(rotated.error)) if isinstance(rotated, Err) else Ok(None)
+            return Err(from_issuer(rotated.error)) if isinstance(rotated, Err) else Ok(None)
 
         return _guarded(call)

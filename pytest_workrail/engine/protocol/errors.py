@@ -12,7 +12,7 @@ from pytest_workrail.engine.store.health import Health, health_data
 from pytest_workrail.engine.store.ports import ContentError, StoreError, StoreLockBusy
 from pytest_workrail.engine.store.transfer import ExportCode, ExportFailure, ImportCode, ImportFailure
 from pytest_workrail.engine.tokens.errors import TokenError, TokenErrorCode
-from pytest_workrail.engine.tokens.issuer import DeskFailure
+from pytest_workrail.engine.tokens.issuer import IssuerFailure
 from workrail_lint.base.js import Json
 
 ErrorCode: TypeAlias = (
@@ -134,8 +134,8 @@ def token_error(code: TokenErrorCode, message: str, suggestion: str | None = Non
     return ToolError(code, message, suggestion or _TOKEN_ADVICE[code], retry)
 
 
-def from_desk(error: TokenError | DeskFailure) -> ToolError:
-    """What the token desk said."""
+def from_issuer(error: TokenError | IssuerFailure) -> ToolError:
+    """What the token issuer reported."""
     if isinstance(error, TokenError):
         return token_error(error.code, error.message)
     return internal(f"Tokens can't be made or read ({error.code}).", "Check the data folder, then call again.")

@@ -6,7 +6,7 @@ from typing import Any
 
 from pytest_workrail.engine.core.rendering import parallel_prompt
 from pytest_workrail.engine.protocol.errors import ToolError
-from pytest_workrail.engine.protocol.ports import Shelf, Workspace
+from pytest_workrail.engine.protocol.ports import WorkflowLibrary, Workspace
 from pytest_workrail.engine.protocol.program import frozen
 from pytest_workrail.engine.protocol.references import references_of
 from pytest_workrail.engine.protocol.requests import InspectRequest
@@ -17,10 +17,10 @@ from workrail_lint.base.result import Err, Ok
 
 
 def inspect_workflow(
-    shelf: Shelf, workspace: Workspace, request: InspectRequest, inject_onboarding: bool
+    library: WorkflowLibrary, workspace: Workspace, request: InspectRequest, inject_onboarding: bool
 ) -> Ok[Listing] | Err[ToolError]:
     """What a run of the workflow would pin, in short or with its first step."""
-    found = find_startable(shelf, request.workflow_id)
+    found = find_startable(library, request.workflow_id)
     if isinstance(found, Err):
         return found
     entry = found.value

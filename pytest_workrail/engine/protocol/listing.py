@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pytest_workrail.engine.core.values import collation_key
 from pytest_workrail.engine.protocol.errors import ToolError
-from pytest_workrail.engine.protocol.ports import InvalidWorkflow, Shelf, Tag, WorkflowEntry
+from pytest_workrail.engine.protocol.ports import InvalidWorkflow, Tag, WorkflowEntry, WorkflowLibrary
 from pytest_workrail.engine.protocol.program import frozen
 from pytest_workrail.engine.protocol.requests import ListRequest
 from pytest_workrail.engine.protocol.responses import Listing
@@ -16,10 +16,12 @@ from workrail_lint.base.result import Err, Ok
 _NEXT_STEP = "Call list_workflows again with `tags` set to the subjects that fit, then start one of the workflows."
 
 
-def list_workflows(shelf: Shelf, request: ListRequest, inject_onboarding: bool) -> Ok[Listing] | Err[ToolError]:
+def list_workflows(
+    library: WorkflowLibrary, request: ListRequest, inject_onboarding: bool
+) -> Ok[Listing] | Err[ToolError]:
     """What can be started. Where there are subjects, they come first and the workflows on request."""
-    entries = sorted(shelf.entries(), key=lambda entry: collation_key(entry.workflow_id))
-    tags = shelf.tags()
+    entries = sorted(library.entries(), key=lambda entry: collation_key(entry.workflow_id))
+    tags = library.tags()
     summarises = bool(tags) and request.tags is None and not request.include_sources
     if request.tags is not None:
         entries = [entry for entry in entries if not set(entry.tags).isdisjoint(request.tags)]
@@ -28,8 +30,8 @@ def list_workflows(shelf: Shelf, request: ListRequest, inject_onboarding: bool) 
         shown["tagSummary"] = [_tag(tag, entries) for tag in tags]
         shown["_nextStep"] = _NEXT_STEP
     if request.include_sources:
-        shown["sources"] = list(shelf.sources())
-    rejects = sorted(shelf.rejects(), key=lambda reject: collation_key(reject.workflow_id))
+        shown["sources"] = list(library.sources())
+    rejects = sorted(library.rejects(), key=lambda reject: collation_key(reject.workflow_id))
     if rejects:
         shown["validationWarnings"] = [_reject(reject) for reject in rejects]
     return Ok(Listing(shown))

@@ -10,7 +10,7 @@ from pytest_workrail.engine.protocol.ports import Found, GitEnd, InvalidWorkflow
 from workrail_lint.base.js import Json
 
 
-class MemoryShelf:
+class MemoryLibrary:
     """Workflows by id; a later one replaces an earlier one of the same id."""
 
     def __init__(self, found: Iterable[WorkflowEntry | InvalidWorkflow] = (), tags: Sequence[Tag] = ()) -> None:

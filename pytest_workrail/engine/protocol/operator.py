@@ -14,12 +14,12 @@ from pytest_workrail.engine.core.vocabulary import UserOnlyDependency as Depende
 from pytest_workrail.engine.events import keys
 from pytest_workrail.engine.events.judgements import CapabilityObservedData, DivergenceData
 from pytest_workrail.engine.events.kinds import CapabilityObserved, DivergenceRecorded, PreferencesChanged
-from pytest_workrail.engine.events.plan import AppendPlan, Pen, preferences_plan
+from pytest_workrail.engine.events.plan import AppendPlan, EventBuilder, preferences_plan
 from pytest_workrail.engine.protocol.sessions import Session, find_node
 from pytest_workrail.engine.protocol.start import preferences_data
-from pytest_workrail.engine.protocol.writer import Ledger, Written
-from pytest_workrail.engine.store.permit import Witness
-from pytest_workrail.engine.tokens.issuer import Place
+from pytest_workrail.engine.protocol.writer import SessionWriter, Written
+from pytest_workrail.engine.store.permit import AppendPermit
+from pytest_workrail.engine.tokens.issuer import NodeAddress
 from workrail_lint.base.result import Err
 
 
@@ -43,50 +43,50 @@ class Dependencies:
 
 
 @dataclass(frozen=True, slots=True)
-class People:
+class Operator:
     """Writes what people and hosts say about a node."""
 
-    ledger: Ledger
+    writer: SessionWriter
 
-    def prefer(self, place: Place, preferences: Preferences) -> Written:
+    def prefer(self, place: NodeAddress, preferences: Preferences) -> Written:
         """A person sets the preferences at a node; they hold from there on down."""
 
-        def plan(pen: Pen, session: Session) -> AppendPlan:
+        def plan(builder: EventBuilder, session: Session) -> AppendPlan:
             # Numbered by what was said at this node before, so that the name stays the same for the same change.
             said = sum(
                 isinstance(event, PreferencesChanged) and event.scope.node_id == place.node_id
                 for event in session.truth.events
             )
             change = preferences_data(preferences, "user", f"prefs_user_{said}")
-            return preferences_plan(pen, place.node_id, change)
+            return preferences_plan(builder, place.node_id, change)
 
         return self._write(place, plan)
 
-    def observe(self, place: Place, observation: CapabilityObservedData) -> Written:
+    def observe(self, place: NodeAddress, observation: CapabilityObservedData) -> Written:
         """A host reports on a capability."""
 
-        def plan(pen: Pen, _: Session) -> AppendPlan:
+        def plan(builder: EventBuilder, _: Session) -> AppendPlan:
             key = keys.capability_observed(place.session_id, observation.cap_obs_id)
-            pen.write(CapabilityObserved, key, observation, place.node_id)
-            return pen.plan()
+            builder.write(CapabilityObserved, key, observation, place.node_id)
+            return builder.plan()
 
         return self._write(place, plan)
 
-    def diverge(self, place: Place, divergence: DivergenceData) -> Written:
+    def diverge(self, place: NodeAddress, divergence: DivergenceData) -> Written:
         """A host reports that the agent left the path."""
 
-        def plan(pen: Pen, _: Session) -> AppendPlan:
+        def plan(builder: EventBuilder, _: Session) -> AppendPlan:
             key = keys.divergence_recorded(place.session_id, divergence.divergence_id)
-            pen.write(DivergenceRecorded, key, divergence, place.node_id)
-            return pen.plan()
+            builder.write(DivergenceRecorded, key, divergence, place.node_id)
+            return builder.plan()
 
         return self._write(place, plan)
 
-    def _write(self, place: Place, plan: Callable[[Pen, Session], AppendPlan]) -> Written:
-        def append(witness: Witness, session: Session) -> Written:
+    def _write(self, place: NodeAddress, plan: Callable[[EventBuilder, Session], AppendPlan]) -> Written:
+        def append(permit: AppendPermit, session: Session) -> Written:
             found = find_node(session, place)
             if isinstance(found, Err):
                 return found
-            return self.ledger.append(witness, plan(self.ledger.pen(session, place.run_id), session))
+            return self.writer.append(permit, plan(self.writer.builder(session, place.run_id), session))
 
-        return self.ledger.write(place.session_id, append)
+        return self.writer.write(place.session_id, append)

@@ -57,7 +57,7 @@ class Tag:
     examples: tuple[str, ...] = ()
 
 
-class Shelf(Protocol):
+class WorkflowLibrary(Protocol):
     """The workflows of a workspace."""
 
     def find(self, workflow_id: str) -> Found:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_workrail.engine.core.index import FORMAT
 from pytest_workrail.engine.core.interpreter import Interpreter
-from pytest_workrail.engine.core.outputs import OutputJudge
+from pytest_workrail.engine.core.outputs import OutputValidator
 from pytest_workrail.engine.core.packs import CAPABILITY_OBSERVATION, DIVERGENCE, ContractPack
 from pytest_workrail.engine.core.profiles import Profile
 from pytest_workrail.engine.core.prompts import PromptRenderer
@@ -26,7 +26,7 @@ _KEPT = 64
 class Program:
     """One IR under one profile. Immutable, so every session of the workflow shares it."""
 
-    __slots__ = ("index", "interpreter", "ir", "judge", "renderer", "workflow_hash")
+    __slots__ = ("index", "interpreter", "ir", "renderer", "validator", "workflow_hash")
 
     def __init__(self, ir: dict[str, Any], workflow_hash: WorkflowHash, profile: Profile) -> None:
         self.ir = ir
@@ -34,7 +34,7 @@ class Program:
         self.interpreter = Interpreter(ir, profile)
         self.index = self.interpreter.index
         self.renderer = PromptRenderer(self.index, profile)
-        self.judge = OutputJudge(self.index, profile)
+        self.validator = OutputValidator(self.index, profile)
 
     def step(self, step_id: str) -> dict[str, Any]:
         """A step of the workflow. A snapshot names steps of the workflow it was taken from and no others."""

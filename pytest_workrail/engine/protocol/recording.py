@@ -44,13 +44,28 @@ from pytest_workrail.engine.events.payloads import (
     ValidationPerformedData,
     ValidationResult,
 )
-from pytest_workrail.engine.events.plan import AppendPlan, Observed, Pen, Step, advance_plan, block_plan, gate_plan
+from pytest_workrail.engine.events.plan import (
+    AppendPlan,
+    Conclusions,
+    EventBuilder,
+    Step,
+    advance_plan,
+    block_plan,
+    gate_plan,
+)
 from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.projections.facts import workspace
+from pytest_workrail.engine.protocol.advance_outcome import (
+    Accepted,
+    AdvanceAttempt,
+    AdvanceOutcome,
+    Gated,
+    Refused,
+    Reports,
+)
 from pytest_workrail.engine.protocol.errors import ToolError, internal
 from pytest_workrail.engine.protocol.ports import GitEnd
-from pytest_workrail.engine.protocol.sessions import Standing
-from pytest_workrail.engine.protocol.verdicts import Accepted, Attempted, Gated, Refused, Reports, Verdict
+from pytest_workrail.engine.protocol.sessions import NodePosition
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
@@ -58,40 +73,40 @@ _NO_CONTRACT = "none"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AttemptEntry:
     """One attempt about to be written: what was handed in, and where it leads.
 
     `has_context` tells whether the call carried a context; the merged one is in `attempted`.
     """
 
-    attempted: Attempted
+    attempted: AdvanceAttempt
     attempt: AttemptId
     target: NodeId
     has_context: bool
     git_end: GitEnd
 
     @property
-    def standing(self) -> Standing:
-        return self.attempted.standing
+    def position(self) -> NodePosition:
+        return self.attempted.position
 
     def step(self, ref: SnapshotRef) -> Step:
         """The attempt as plans know it, given the snapshot it leads to."""
-        node = self.standing.node
-        cause = self.standing.run.advance_cause(node.node_id)
+        node = self.position.node
+        cause = self.position.run.advance_cause(node.node_id)
         return Step(node.node_id, self.attempt, self.target, node.workflow_hash, ref, cause)
 
 
-def snapshot_for(entry: Entry, verdict: Verdict, profile: Profile) -> ExecutionSnapshot:
+def snapshot_for(entry: AttemptEntry, outcome: AdvanceOutcome, profile: Profile) -> ExecutionSnapshot:
     """The state of the node that the attempt leads to."""
-    match verdict:
+    match outcome:
         case Accepted():
-            return snapshot_of(state_to_json(verdict.selection.state))
+            return snapshot_of(state_to_json(outcome.selection.state))
         case Gated():
-            gate: dict[str, Json] = {"stepId": entry.attempted.instance.step_id, "gateKind": verdict.gate}
-            return snapshot_of(_running(entry.standing), gate)
+            gate: dict[str, Json] = {"stepId": entry.attempted.instance.step_id, "gateKind": outcome.gate}
+            return snapshot_of(_running(entry.position), gate)
         case Refused():
             return snapshot_of(
-                _running(entry.standing) | {"kind": "blocked", "blocked": _block(entry, verdict, profile)}
+                _running(entry.position) | {"kind": "blocked", "blocked": _block(entry, outcome, profile)}
             )
 
 
@@ -103,60 +118,64 @@ def snapshot_of(state: dict[str, Json], gate: dict[str, Json] | None = None) -> 
     return ExecutionSnapshot.model_validate({"v": 1, "kind": "execution_snapshot", "enginePayload": payload})
 
 
-def _running(standing: Standing) -> dict[str, Json]:
+def _running(position: NodePosition) -> dict[str, Json]:
     """The state of a node, without the block that may lie on it."""
-    state = standing.snapshot.state.to_wire()
+    state = position.snapshot.state.to_wire()
     return {name: value for name, value in state.items() if name != "blocked"} | {"kind": "running"}
 
 
-def _block(entry: Entry, verdict: Refused, profile: Profile) -> dict[str, Json]:
+def _block(entry: AttemptEntry, outcome: Refused, profile: Profile) -> dict[str, Json]:
     attempted = entry.attempted
     path = attempted.instance.loop_path
     fixes = FixContext(
-        attempted.standing.program.index.packs,
+        attempted.position.program.index.packs,
         is_autonomous(attempted.context),
         fixed_members(attempted.step, path[-1].loop_id if path else None, profile),
     )
-    blockers: list[Json] = [blocker.to_json() for blocker in blocker_report(verdict.reasons, fixes)]
-    primary = verdict.reasons[0]
+    blockers: list[Json] = [blocker.to_json() for blocker in blocker_report(outcome.reasons, fixes)]
+    primary = outcome.reasons[0]
     kind = block_kind(primary)
     block: dict[str, Json] = {"kind": kind.value, "reason": snapshot_reason(primary)}
     if kind is BlockKind.RETRYABLE:
         block["retryAttemptId"] = child_attempt(entry.attempt)
-    if verdict.validation is not None:
+    if outcome.validation is not None:
         block["validationRef"] = keys.validation_id(entry.attempt)
     return block | {"blockers": {"blockers": blockers}}
 
 
 def plan_for(
-    entry: Entry, verdict: Verdict, artifacts: Sequence[NodeOutputData], ref: SnapshotRef, pen: Pen
+    entry: AttemptEntry,
+    outcome: AdvanceOutcome,
+    artifacts: Sequence[NodeOutputData],
+    ref: SnapshotRef,
+    builder: EventBuilder,
 ) -> AppendPlan:
     """The events of the attempt."""
     step = entry.step(ref)
-    if isinstance(verdict, Gated):
-        return gate_plan(pen, step)
-    observed = Observed(
-        [_assessment(recorded, entry.attempt) for recorded in verdict.judgement.assessments],
-        *_reported(verdict.reports, entry.attempt),
+    if isinstance(outcome, Gated):
+        return gate_plan(builder, step)
+    observed = Conclusions(
+        [_assessment(recorded, entry.attempt) for recorded in outcome.judgement.assessments],
+        *_reported(outcome.reports, entry.attempt),
     )
-    if isinstance(verdict, Refused):
+    if isinstance(outcome, Refused):
         return block_plan(
-            pen,
+            builder,
             step,
-            validation=_refused_validation(verdict, entry.attempt),
+            validation=_refused_validation(outcome, entry.attempt),
             observed=observed,
-            consequences=_consequences(verdict.judgement, entry.attempt),
+            consequences=_consequences(outcome.judgement, entry.attempt),
             artifacts=artifacts,
         )
     return advance_plan(
-        pen,
+        builder,
         step,
-        gaps=_gaps(verdict, entry.attempt),
+        gaps=_gaps(outcome, entry.attempt),
         context=_context(entry),
-        validation=_retry_validation(verdict.judgement, entry.attempt) if entry.attempted.is_retry else None,
-        trace=trace_data(verdict.selection.trace, entry.attempt),
+        validation=_retry_validation(outcome.judgement, entry.attempt) if entry.attempted.is_retry else None,
+        trace=trace_data(outcome.selection.trace, entry.attempt),
         observed=observed,
-        completion=_completion(entry) if verdict.selection.is_complete else None,
+        completion=_completion(entry) if outcome.selection.is_complete else None,
         outputs=[*_recap(entry), *artifacts],
     )
 
@@ -178,7 +197,7 @@ def artifact_outputs(submission: Submission, attempt: AttemptId) -> Ok[list[Node
     )
 
 
-def _recap(entry: Entry) -> list[NodeOutputData]:
+def _recap(entry: AttemptEntry) -> list[NodeOutputData]:
     notes = stored_notes(entry.attempted.submission.notes)
     if notes is None:
         return []
@@ -256,10 +275,10 @@ def _validation(attempt: AttemptId, contract_ref: str, validation: Validation) -
     )
 
 
-def _refused_validation(verdict: Refused, attempt: AttemptId) -> ValidationPerformedData | None:
-    if verdict.validated is None or verdict.validation is None:
+def _refused_validation(outcome: Refused, attempt: AttemptId) -> ValidationPerformedData | None:
+    if outcome.validated is None or outcome.validation is None:
         return None
-    return _validation(attempt, verdict.validated, verdict.validation)
+    return _validation(attempt, outcome.validated, outcome.validation)
 
 
 def _retry_validation(judgement: Judgement, attempt: AttemptId) -> ValidationPerformedData:
@@ -280,19 +299,19 @@ def gap_data(gap: Gap, gap_id: str) -> GapRecordedData:
     return GapRecordedData.model_validate(gap.to_json(gap_id))
 
 
-def _gaps(verdict: Accepted, attempt: AttemptId) -> list[GapRecordedData]:
+def _gaps(outcome: Accepted, attempt: AttemptId) -> list[GapRecordedData]:
     return [
         gap_data(gap, name(attempt, index))
         for gaps, name in (
-            (verdict.passed_over, keys.gap_id),
-            (verdict.tolerated, keys.downgraded_gap_id),
-            (verdict.recommendations, keys.recommendation_gap_id),
+            (outcome.passed_over, keys.gap_id),
+            (outcome.tolerated, keys.downgraded_gap_id),
+            (outcome.recommendations, keys.recommendation_gap_id),
         )
         for index, gap in enumerate(gaps)
     ]
 
 
-def _context(entry: Entry) -> ContextSetData | None:
+def _context(entry: AttemptEntry) -> ContextSetData | None:
     if not entry.has_context:
         return None
     return ContextSetData(
@@ -308,8 +327,8 @@ def trace_data(trace: Sequence[TraceEntry], attempt: AttemptId) -> DecisionTrace
     return DecisionTraceData.model_validate({"traceId": keys.trace_id(attempt), "entries": entries})
 
 
-def _completion(entry: Entry) -> RunCompletedData:
-    events = entry.standing.events
+def _completion(entry: AttemptEntry) -> RunCompletedData:
+    events = entry.position.events
     place = workspace(events)
     end = entry.git_end
     is_known = end.head_sha is not None and bool(end.commit_shas)

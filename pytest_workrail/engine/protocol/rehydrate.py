@@ -1,6 +1,6 @@
 """Rehydrate: look at a node again, with what an agent without memory needs to know.
 
-Nothing here can append: it is given an archive, which only reads, and a desk, whose aliases are no durable truth.
+Nothing here can append: it is given a loader, which only reads, and a token issuer, whose aliases are no durable truth.
 """
 
 from __future__ import annotations
@@ -15,49 +15,49 @@ from pytest_workrail.engine.protocol.errors import ToolError
 from pytest_workrail.engine.protocol.ports import Workspace
 from pytest_workrail.engine.protocol.references import references_of
 from pytest_workrail.engine.protocol.responses import BindingDrift, Continued
-from pytest_workrail.engine.protocol.sessions import Archive, Standing, find_node, load_session, open_node
-from pytest_workrail.engine.protocol.step_response import Rendering, pending_instance, progress
-from pytest_workrail.engine.tokens.issuer import Place
+from pytest_workrail.engine.protocol.sessions import NodePosition, SessionLoader, find_node, load_session, open_node
+from pytest_workrail.engine.protocol.step_response import ResponseFormat, pending_instance, progress
+from pytest_workrail.engine.tokens.issuer import NodeAddress
 from workrail_lint.base.result import Err, Ok
 
 
 def rehydrate(
-    archive: Archive,
-    rendering: Rendering,
+    loader: SessionLoader,
+    response_format: ResponseFormat,
     workspace: Workspace,
     mint: IdMint,
-    place: Place,
+    place: NodeAddress,
     workflow_ref: WorkflowRef,
     workspace_path: str | None,
 ) -> Ok[Continued] | Err[ToolError]:
     """The node as it stands, with fresh tokens: whoever advances with them starts an attempt of its own."""
-    session = load_session(archive, place.session_id)
+    session = load_session(loader, place.session_id)
     if isinstance(session, Err):
         return session
     found = find_node(session.value, place, workflow_ref)
     if isinstance(found, Err):
         return found
-    opened = open_node(archive, session.value, *found.value)
+    opened = open_node(loader, session.value, *found.value)
     if isinstance(opened, Err):
         return opened
-    standing = opened.value
-    recovery = _recovery(standing, rendering.profile)
-    shown = progress(rendering, standing, mint.attempt(), recovery)
+    position = opened.value
+    recovery = _recovery(position, response_format.profile)
+    shown = progress(response_format, position, mint.attempt(), recovery)
     if isinstance(shown, Err):
         return shown
-    ir = standing.program.ir
-    path = workspace_path or facts.workspace(standing.events).repo_root
+    ir = position.program.ir
+    path = workspace_path or facts.workspace(position.events).repo_root
     warnings = binding_drift(ir["bindings"]["overrides"], workspace.overrides(ir["workflowId"], path))
     return Ok(Continued(shown.value, warnings=warnings, references=references_of(ir, workspace, path)))
 
 
-def _recovery(standing: Standing, profile: Profile) -> str:
-    instance = pending_instance(standing.snapshot)
-    functions = "" if instance is None else standing.program.renderer.functions(instance)
+def _recovery(position: NodePosition, profile: Profile) -> str:
+    instance = pending_instance(position.snapshot)
+    functions = "" if instance is None else position.program.renderer.functions(instance)
     return recovery_text(
-        standing.events,
-        standing.run.run_id,
-        standing.node.node_id,
+        position.events,
+        position.run.run_id,
+        position.node.node_id,
         functions=functions,
         policy=profile.recap,
     )

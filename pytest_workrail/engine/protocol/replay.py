@@ -12,7 +12,7 @@ from pytest_workrail.engine.events.kinds import AdvanceRecorded
 from pytest_workrail.engine.events.payloads import AdvancedOutcome
 from pytest_workrail.engine.events.snapshot import BlockedState, RetryableBlock, TerminalBlock
 from pytest_workrail.engine.projections import facts
-from pytest_workrail.engine.protocol.errors import ToolError, from_desk, internal
+from pytest_workrail.engine.protocol.errors import ToolError, from_issuer, internal
 from pytest_workrail.engine.protocol.responses import (
     Blocked,
     Continued,
@@ -21,45 +21,45 @@ from pytest_workrail.engine.protocol.responses import (
     Progress,
     ShownValidation,
 )
-from pytest_workrail.engine.protocol.sessions import Archive, Session, Standing, open_node
-from pytest_workrail.engine.protocol.step_response import Rendering, progress
+from pytest_workrail.engine.protocol.sessions import NodePosition, Session, SessionLoader, open_node
+from pytest_workrail.engine.protocol.step_response import ResponseFormat, progress
 from pytest_workrail.engine.tokens.aliases import AliasSlot
-from pytest_workrail.engine.tokens.issuer import ContinueGrant, TokenDesk
+from pytest_workrail.engine.tokens.issuer import ContinueGrant, TokenIssuer
 from workrail_lint.base.result import Err, Ok
 
 
 def replay(
-    archive: Archive, rendering: Rendering, session: Session, recorded: AdvanceRecorded
+    loader: SessionLoader, response_format: ResponseFormat, session: Session, recorded: AdvanceRecorded
 ) -> Ok[Continued | Blocked | GateReached] | Err[ToolError]:
     """What the recorded advance was answered with."""
     outcome = recorded.data.outcome
     if not isinstance(outcome, AdvancedOutcome):
         return Err(internal("The advance was recorded in a form that is no longer used."))
-    opened = _as_it_was(archive, session, recorded, outcome.to_node_id)
+    opened = _recorded_node(loader, session, recorded, outcome.to_node_id)
     if isinstance(opened, Err):
         return opened
-    standing = opened.value
+    position = opened.value
     attempt = child_attempt(recorded.data.attempt_id)
-    gate = standing.snapshot.engine_payload.gate_checkpoint
+    gate = position.snapshot.engine_payload.gate_checkpoint
     if gate is not None:
-        token = _token(rendering.desk, standing, attempt)
+        token = _token(response_format.issuer, position, attempt)
         if isinstance(token, Err):
             return token
         kind = "coordinator_eval" if gate.gate_kind == "confirmation_required" else gate.gate_kind
         return Ok(GateReached(token.value, gate.step_id, kind))
-    shown = progress(rendering, standing, attempt)
+    shown = progress(response_format, position, attempt)
     if isinstance(shown, Err):
         return shown
-    state = standing.snapshot.state
+    state = position.snapshot.state
     if isinstance(state, BlockedState):
-        return _blocked(rendering.desk, standing, shown.value, state.blocked)
-    recorded_here = facts.assessments(standing.events, recorded.scope.node_id)
+        return _blocked(response_format.issuer, position, shown.value, state.blocked)
+    recorded_here = facts.assessments(position.events, recorded.scope.node_id)
     return Ok(Continued(shown.value, assessments=tuple(recorded_here)))
 
 
-def _as_it_was(
-    archive: Archive, session: Session, recorded: AdvanceRecorded, target: NodeId
-) -> Ok[Standing] | Err[ToolError]:
+def _recorded_node(
+    loader: SessionLoader, session: Session, recorded: AdvanceRecorded, target: NodeId
+) -> Ok[NodePosition] | Err[ToolError]:
     """The node the advance led to, in the log as it stood then."""
     then = session.as_of(recorded.event_index)
     if isinstance(then, Err):
@@ -68,29 +68,29 @@ def _as_it_was(
     node = run.nodes.get(target)
     if node is None:
         return Err(internal("The advance is on record, but not the node it led to."))
-    opened = open_node(archive, then.value, run, node)
+    opened = open_node(loader, then.value, run, node)
     if isinstance(opened, Err) and opened.error.code == "TOKEN_UNKNOWN_NODE":
         return Err(internal("The advance is on record, but not the state it led to."))
     return opened
 
 
 def _token(
-    desk: TokenDesk, standing: Standing, attempt: AttemptId, slot: AliasSlot | None = None
+    issuer: TokenIssuer, position: NodePosition, attempt: AttemptId, slot: AliasSlot | None = None
 ) -> Ok[str] | Err[ToolError]:
-    issued = desk.continue_token(ContinueGrant(standing.place, attempt, standing.workflow_ref), slot)
-    return Err(from_desk(issued.error)) if isinstance(issued, Err) else issued
+    issued = issuer.continue_token(ContinueGrant(position.place, attempt, position.workflow_ref), slot)
+    return Err(from_issuer(issued.error)) if isinstance(issued, Err) else issued
 
 
 def _blocked(
-    desk: TokenDesk, standing: Standing, shown: Progress, block: RetryableBlock | TerminalBlock
+    issuer: TokenIssuer, position: NodePosition, shown: Progress, block: RetryableBlock | TerminalBlock
 ) -> Ok[Blocked] | Err[ToolError]:
     retry_token: str | None = None
     if isinstance(block, RetryableBlock):
-        issued = _token(desk, standing, block.retry_attempt_id, "retry")
+        issued = _token(issuer, position, block.retry_attempt_id, "retry")
         if isinstance(issued, Err):
             return issued
         retry_token = issued.value
-    result = None if block.validation_ref is None else facts.validation(standing.events, block.validation_ref)
+    result = None if block.validation_ref is None else facts.validation(position.events, block.validation_ref)
     validation = None if result is None else ShownValidation(result.issues, result.suggestions)
     return Ok(Blocked(shown, block.blockers.blockers, retry_token, validation, _followup(block)))
 

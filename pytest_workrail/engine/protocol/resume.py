@@ -8,12 +8,12 @@ from typing import TypeAlias
 from pytest_workrail.engine.events.ids import ref_of
 from pytest_workrail.engine.projections.ranking import Candidate, ResumeQuery, rank
 from pytest_workrail.engine.projections.resume import SessionSummary
-from pytest_workrail.engine.protocol.errors import ToolError, from_desk, from_store
+from pytest_workrail.engine.protocol.errors import ToolError, from_issuer, from_store
 from pytest_workrail.engine.protocol.ports import Workspace
 from pytest_workrail.engine.protocol.requests import ResumeRequest
 from pytest_workrail.engine.protocol.responses import Listing, next_call
 from pytest_workrail.engine.store.ports import StoreError
-from pytest_workrail.engine.tokens.issuer import Place, StateGrant, TokenDesk
+from pytest_workrail.engine.tokens.issuer import NodeAddress, StateGrant, TokenIssuer
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
@@ -21,7 +21,7 @@ Summaries: TypeAlias = Callable[[], Ok[list[SessionSummary]] | Err[StoreError]]
 
 
 def resume(
-    summaries: Summaries, desk: TokenDesk, workspace: Workspace, request: ResumeRequest
+    summaries: Summaries, issuer: TokenIssuer, workspace: Workspace, request: ResumeRequest
 ) -> Ok[Listing] | Err[ToolError]:
     """The sessions that the caller may mean, best first."""
     found = summaries()
@@ -37,21 +37,21 @@ def resume(
         repo_root_hash=facts.repo_root_hash,
         same_workspace_only=request.same_workspace_only,
     )
-    candidates = _shown(rank(found.value, query), desk)
+    candidates = _shown(rank(found.value, query), issuer)
     if isinstance(candidates, Err):
         return candidates
     return Ok(Listing({"candidates": candidates.value, "totalEligible": len(found.value)}))
 
 
-def _shown(candidates: Sequence[Candidate], desk: TokenDesk) -> Ok[list[Json]] | Err[ToolError]:
+def _shown(candidates: Sequence[Candidate], issuer: TokenIssuer) -> Ok[list[Json]] | Err[ToolError]:
     shown: list[Json] = []
     for candidate in candidates:
         summary = candidate.summary
-        place = Place(summary.session_id, summary.run_id, summary.tip)
+        place = NodeAddress(summary.session_id, summary.run_id, summary.tip)
         # A long token: a short one would need an alias, and this call writes nothing.
-        token = desk.long_state_token(StateGrant(place, ref_of(summary.workflow_hash)))
+        token = issuer.long_state_token(StateGrant(place, ref_of(summary.workflow_hash)))
         if isinstance(token, Err):
-            return Err(from_desk(token.error))
+            return Err(from_issuer(token.error))
         shown.append(_candidate(candidate, token.value))
     return Ok(shown)
 

@@ -17,12 +17,12 @@ from pytest_workrail.engine.protocol.ports import LoadSession, LoadSnapshot
 from pytest_workrail.engine.protocol.program import Program, Programs
 from pytest_workrail.engine.store.health import CorruptTail, assess
 from pytest_workrail.engine.store.loaded import SessionTruth
-from pytest_workrail.engine.tokens.issuer import Place
+from pytest_workrail.engine.tokens.issuer import NodeAddress
 from workrail_lint.base.result import Err, Ok
 
 
 @dataclass(frozen=True, slots=True)
-class Archive:
+class SessionLoader:
     """Everything that can be read, and no way to write."""
 
     session: LoadSession
@@ -47,7 +47,7 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class NodePosition:
     """A node, and what is needed to look at it or to go on from it."""
 
     session: Session
@@ -61,8 +61,8 @@ class Standing:
         return self.session.truth.events
 
     @property
-    def place(self) -> Place:
-        return Place(self.session.session_id, self.run.run_id, self.node.node_id)
+    def place(self) -> NodeAddress:
+        return NodeAddress(self.session.session_id, self.run.run_id, self.node.node_id)
 
     @property
     def workflow_ref(self) -> WorkflowRef:
@@ -73,9 +73,9 @@ class Standing:
         return node_context(self.events, self.run, self.node.node_id, profile.rewind_context) or {}
 
 
-def load_session(archive: Archive, session_id: SessionId) -> Ok[Session] | Err[ToolError]:
+def load_session(loader: SessionLoader, session_id: SessionId) -> Ok[Session] | Err[ToolError]:
     """A session, if it is healthy. One that is not here is healthy and empty."""
-    loaded = archive.session(session_id)
+    loaded = loader.session(session_id)
     if isinstance(loaded, Ok):
         return view_session(session_id, loaded.value)
     health = assess(loaded)
@@ -92,7 +92,7 @@ def view_session(session_id: SessionId, truth: SessionTruth) -> Ok[Session] | Er
 
 
 def find_node(
-    session: Session, place: Place, workflow_ref: WorkflowRef | None = None
+    session: Session, place: NodeAddress, workflow_ref: WorkflowRef | None = None
 ) -> Ok[tuple[Run, Node]] | Err[ToolError]:
     """The run and node a token names. A token that names no workflow is checked against its node alone."""
     run = session.runs.get(place.run_id)
@@ -109,14 +109,14 @@ def find_node(
     return Ok((run, node))
 
 
-def open_node(archive: Archive, session: Session, run: Run, node: Node) -> Ok[Standing] | Err[ToolError]:
+def open_node(loader: SessionLoader, session: Session, run: Run, node: Node) -> Ok[NodePosition] | Err[ToolError]:
     """A node with its snapshot and program."""
-    snapshot = archive.snapshot(node.snapshot_ref)
+    snapshot = loader.snapshot(node.snapshot_ref)
     if isinstance(snapshot, Err):
         return Err(from_content(snapshot.error))
     if snapshot.value is None:
         return Err(token_error("TOKEN_UNKNOWN_NODE", "The state of this node is no longer here."))
-    program = archive.programs.of(node.workflow_hash)
+    program = loader.programs.of(node.workflow_hash)
     if isinstance(program, Err):
         return program
-    return Ok(Standing(session, run, node, snapshot.value, program.value))
+    return Ok(NodePosition(session, run, node, snapshot.value, program.value))

@@ -167,7 +167,7 @@ class InputIssue(NamedTuple):
 
 def read(shape: Shape, request: object) -> Ok[dict[str, Any]] | Err[ToolError]:
     """The request, once it has the shape its tool takes."""
-    odd = _odd_names(request)
+    odd = _non_string_names(request)
     if odd is not None:
         return Err(invalid_input(shape, [odd], request))
     issues = [
@@ -179,7 +179,7 @@ def read(shape: Shape, request: object) -> Ok[dict[str, Any]] | Err[ToolError]:
     return Ok(request)
 
 
-def _odd_names(request: object) -> InputIssue | None:
+def _non_string_names(request: object) -> InputIssue | None:
     """Objects as Python callers may build them: members whose names are no text."""
     if not isinstance(request, dict):
         return None
@@ -208,7 +208,7 @@ def invalid_input(shape: Shape, issues: Iterable[InputIssue], request: object) -
 
 def _suggestions(shape: Shape, given: list[str]) -> list[Json]:
     known: dict[str, Any] = shape.schema["properties"]
-    meant = [hit for name in given if name not in known if (hit := _meant(name, shape)) is not None]
+    meant = [hit for name in given if name not in known if (hit := _nearest_member(name, shape)) is not None]
     meant.sort(key=lambda hit: -hit[0])
     unknown: list[Json] = [
         {
@@ -228,16 +228,16 @@ def _suggestions(shape: Shape, given: list[str]) -> list[Json]:
     return unknown + missing[:_MAX_SUGGESTIONS]
 
 
-def _meant(name: str, shape: Shape) -> tuple[float, str, str] | None:
+def _nearest_member(name: str, shape: Shape) -> tuple[float, str, str] | None:
     """The member an unknown name stands for, if it is near enough to one."""
     if name in shape.aliases:
         return 1.0, name, shape.aliases[name]
-    closest = max(shape.schema["properties"], key=lambda known: _likeness(name, known))
-    likeness = _likeness(name, closest)
+    closest = max(shape.schema["properties"], key=lambda known: _similarity(name, known))
+    likeness = _similarity(name, closest)
     return (likeness, name, closest) if likeness >= _ENOUGH_ALIKE else None
 
 
-def _likeness(one: str, other: str) -> float:
+def _similarity(one: str, other: str) -> float:
     longest = max(len(one), len(other))
     if longest == 0 or abs(len(one) - len(other)) > longest * (1 - _ENOUGH_ALIKE):
         return 0.0

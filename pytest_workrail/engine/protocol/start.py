@@ -30,40 +30,40 @@ from pytest_workrail.engine.events.payloads import (
 )
 from pytest_workrail.engine.events.plan import start_plan
 from pytest_workrail.engine.projections.facts import Workspace as WorkspaceFacts
+from pytest_workrail.engine.protocol.advance_outcome import missing_context
 from pytest_workrail.engine.protocol.context import merged
 from pytest_workrail.engine.protocol.errors import ToolError, from_content, internal, precondition
-from pytest_workrail.engine.protocol.ports import InvalidWorkflow, Shelf, WorkflowEntry, Workspace
+from pytest_workrail.engine.protocol.ports import InvalidWorkflow, WorkflowEntry, WorkflowLibrary, Workspace
 from pytest_workrail.engine.protocol.program import Program, frozen
 from pytest_workrail.engine.protocol.recording import gap_data, snapshot_of
 from pytest_workrail.engine.protocol.references import references_of
 from pytest_workrail.engine.protocol.requests import StartRequest
 from pytest_workrail.engine.protocol.responses import Started
-from pytest_workrail.engine.protocol.sessions import Archive, Session, find_node, load_session, open_node
-from pytest_workrail.engine.protocol.step_response import Rendering, progress
-from pytest_workrail.engine.protocol.verdicts import missing_context
-from pytest_workrail.engine.protocol.writer import Ledger, Written
-from pytest_workrail.engine.store.permit import Witness
+from pytest_workrail.engine.protocol.sessions import Session, SessionLoader, find_node, load_session, open_node
+from pytest_workrail.engine.protocol.step_response import ResponseFormat, progress
+from pytest_workrail.engine.protocol.writer import SessionWriter, Written
+from pytest_workrail.engine.store.permit import AppendPermit
 from pytest_workrail.engine.store.ports import PinnedWorkflowStore
-from pytest_workrail.engine.tokens.issuer import Place
+from pytest_workrail.engine.tokens.issuer import NodeAddress
 from workrail_lint.base import js
 from workrail_lint.base.result import Err, Ok
 
 
 @dataclass(frozen=True, slots=True)
-class Starting:
+class StartHandler:
     """Everything a start works with."""
 
-    archive: Archive
-    ledger: Ledger
+    loader: SessionLoader
+    writer: SessionWriter
     workflows: PinnedWorkflowStore
-    shelf: Shelf
-    rendering: Rendering
+    library: WorkflowLibrary
+    response_format: ResponseFormat
     workspace: Workspace
     inject_onboarding: bool
 
     def run(self, request: StartRequest) -> Ok[Started] | Err[ToolError]:
         """A new session at the first step of a workflow."""
-        found = find_startable(self.shelf, request.workflow_id)
+        found = find_startable(self.library, request.workflow_id)
         if isinstance(found, Err):
             return found
         program = self._program(found.value)
@@ -86,7 +86,7 @@ class Starting:
 
     def _program(self, entry: WorkflowEntry) -> Ok[Program] | Err[ToolError]:
         made = frozen(entry.ir, self.inject_onboarding)
-        return made if isinstance(made, Err) else Ok(self.archive.programs.add(*made.value))
+        return made if isinstance(made, Err) else Ok(self.loader.programs.add(*made.value))
 
     def _open_session(
         self,
@@ -95,20 +95,20 @@ class Starting:
         request: StartRequest,
         context: dict[str, Any],
         selection: Selection,
-    ) -> Ok[Place] | Err[ToolError]:
+    ) -> Ok[NodeAddress] | Err[ToolError]:
         observations = _observations(self.workspace.facts(request.workspace_path))
         pinned = self.workflows.put(program.ir)
         if isinstance(pinned, Err):
             return Err(from_content(pinned.error))
-        kept = self.ledger.keep(snapshot_of(state_to_json(selection.state)))
+        kept = self.writer.store_snapshot(snapshot_of(state_to_json(selection.state)))
         if isinstance(kept, Err):
             return kept
-        mint = self.ledger.mint
-        place = Place(mint.session(), mint.run(), mint.node())
+        mint = self.writer.mint
+        place = NodeAddress(mint.session(), mint.run(), mint.node())
 
-        def append(witness: Witness, session: Session) -> Written:
+        def append(permit: AppendPermit, session: Session) -> Written:
             plan = start_plan(
-                self.ledger.pen(session, place.run_id),
+                self.writer.builder(session, place.run_id),
                 run=RunStartedData(
                     workflow_id=program.ir["workflowId"],
                     workflow_hash=program.workflow_hash,
@@ -122,31 +122,31 @@ class Starting:
                 observations=observations,
                 gaps=[gap_data(gap_for(reason), keys.gap_id(None, at)) for at, reason in enumerate(selection.gaps)],
             )
-            return self.ledger.append(witness, plan)
+            return self.writer.append(permit, plan)
 
-        written = self.ledger.write(place.session_id, append)
+        written = self.writer.write(place.session_id, append)
         return written if isinstance(written, Err) else Ok(place)
 
-    def _answer(self, place: Place, request: StartRequest) -> Ok[Started] | Err[ToolError]:
-        session = load_session(self.archive, place.session_id)
+    def _answer(self, place: NodeAddress, request: StartRequest) -> Ok[Started] | Err[ToolError]:
+        session = load_session(self.loader, place.session_id)
         if isinstance(session, Err):
             return session
         found = find_node(session.value, place)
         if isinstance(found, Err):
             return Err(internal("The session was written, but it is not there."))
-        standing = open_node(self.archive, session.value, *found.value)
-        if isinstance(standing, Err):
-            return standing
-        shown = progress(self.rendering, standing.value, self.ledger.mint.attempt())
+        position = open_node(self.loader, session.value, *found.value)
+        if isinstance(position, Err):
+            return position
+        shown = progress(self.response_format, position.value, self.writer.mint.attempt())
         if isinstance(shown, Err):
             return shown
-        ir = standing.value.program.ir
+        ir = position.value.program.ir
         return Ok(Started(shown.value, references=references_of(ir, self.workspace, request.workspace_path)))
 
 
-def find_startable(shelf: Shelf, workflow_id: str) -> Ok[WorkflowEntry] | Err[ToolError]:
+def find_startable(library: WorkflowLibrary, workflow_id: str) -> Ok[WorkflowEntry] | Err[ToolError]:
     """The workflow of an id, if it can be started."""
-    found = shelf.find(workflow_id)
+    found = library.find(workflow_id)
     match found:
         case None:
             advice = "Ask list_workflows which workflows there are and use one of their ids."

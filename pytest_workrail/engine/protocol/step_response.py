@@ -17,20 +17,20 @@ from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.projections.dag import Run
 from pytest_workrail.engine.projections.facts import has_recap
 from pytest_workrail.engine.projections.preferences import effective_preferences
-from pytest_workrail.engine.protocol.errors import ToolError, from_desk, internal, not_rendered
+from pytest_workrail.engine.protocol.errors import ToolError, from_issuer, internal, not_rendered
 from pytest_workrail.engine.protocol.responses import NextIntent, Progress, Tokens
-from pytest_workrail.engine.protocol.sessions import Standing
-from pytest_workrail.engine.tokens.issuer import CheckpointGrant, ContinueGrant, TokenDesk
+from pytest_workrail.engine.protocol.sessions import NodePosition
+from pytest_workrail.engine.tokens.issuer import CheckpointGrant, ContinueGrant, TokenIssuer
 from workrail_lint.base.result import Err, Ok
 
 
 @dataclass(frozen=True, slots=True)
-class Rendering:
-    """How answers are made: the run profile, the format of prompts, and the desk that hands out tokens."""
+class ResponseFormat:
+    """How answers are made: the run profile, the format of prompts, and the issuer of tokens."""
 
     profile: Profile
     style: PromptStyle
-    desk: TokenDesk
+    issuer: TokenIssuer
 
 
 def pending_instance(snapshot: ExecutionSnapshot) -> StepInstance | None:
@@ -49,50 +49,50 @@ def preferences_at(events: tuple[Event, ...], run: Run, node: NodeId) -> Ok[Pref
     return effective
 
 
-def render(rendering: Rendering, standing: Standing, recovery: str | None = None) -> PendingStep | None:
+def render(response_format: ResponseFormat, position: NodePosition, recovery: str | None = None) -> PendingStep | None:
     """The pending step as the agent sees it; None when nothing is pending."""
-    instance = pending_instance(standing.snapshot)
+    instance = pending_instance(position.snapshot)
     if instance is None:
         return None
     situation = Situation(
-        standing.context(rendering.profile),
-        has_recap(standing.events, standing.run.run_id),
+        position.context(response_format.profile),
+        has_recap(position.events, position.run.run_id),
         recovery,
-        rendering.style,
+        response_format.style,
     )
-    return standing.program.renderer.render(instance, situation)
+    return position.program.renderer.render(instance, situation)
 
 
 def _rendered(
-    rendering: Rendering, standing: Standing, recovery: str | None
+    response_format: ResponseFormat, position: NodePosition, recovery: str | None
 ) -> Ok[PendingStep | None] | Err[ToolError]:
     try:
-        return Ok(render(rendering, standing, recovery))
+        return Ok(render(response_format, position, recovery))
     except Exception as problem:
-        instance = pending_instance(standing.snapshot)
+        instance = pending_instance(position.snapshot)
         return Err(not_rendered(instance.step_id if instance is not None else "", problem))
 
 
 def progress(
-    rendering: Rendering, standing: Standing, attempt: AttemptId, recovery: str | None = None
+    response_format: ResponseFormat, position: NodePosition, attempt: AttemptId, recovery: str | None = None
 ) -> Ok[Progress] | Err[ToolError]:
     """Where the run stands. `recovery` is set when a node is looked at again, empty or not."""
-    preferences = preferences_at(standing.events, standing.run, standing.node.node_id)
+    preferences = preferences_at(position.events, position.run, position.node.node_id)
     if isinstance(preferences, Err):
         return preferences
-    rendered = _rendered(rendering, standing, recovery)
+    rendered = _rendered(response_format, position, recovery)
     if isinstance(rendered, Err):
         return rendered
     pending = rendered.value
-    is_complete = standing.snapshot.is_complete
+    is_complete = position.snapshot.is_complete
     tokens: Tokens | None = None
     if pending is not None:
-        issued = issue_tokens(rendering.desk, ContinueGrant(standing.place, attempt, standing.workflow_ref))
+        issued = issue_tokens(response_format.issuer, ContinueGrant(position.place, attempt, position.workflow_ref))
         if isinstance(issued, Err):
             return issued
         tokens = issued.value
     waits = pending is not None and waits_for_confirmation(
-        pending.requires_confirmation, preferences.value, rendering.profile
+        pending.requires_confirmation, preferences.value, response_format.profile
     )
     intent = _next_intent(is_complete, pending is not None, recovery is not None, waits)
     return Ok(Progress(tokens, is_complete, pending, preferences.value, intent))
@@ -108,12 +108,12 @@ def _next_intent(is_complete: bool, is_pending: bool, is_rehydrate: bool, waits:
     return "await_user_confirmation" if waits else "perform_pending_then_continue"
 
 
-def issue_tokens(desk: TokenDesk, grant: ContinueGrant) -> Ok[Tokens] | Err[ToolError]:
+def issue_tokens(issuer: TokenIssuer, grant: ContinueGrant) -> Ok[Tokens] | Err[ToolError]:
     """The tokens of an attempt on a node; the same ones each time."""
-    going_on = desk.continue_token(grant)
+    going_on = issuer.continue_token(grant)
     if isinstance(going_on, Err):
-        return Err(from_desk(going_on.error))
-    marking = desk.checkpoint_token(CheckpointGrant(grant.place, grant.attempt_id))
+        return Err(from_issuer(going_on.error))
+    marking = issuer.checkpoint_token(CheckpointGrant(grant.place, grant.attempt_id))
     if isinstance(marking, Err):
-        return Err(from_desk(marking.error))
+        return Err(from_issuer(marking.error))
     return Ok(Tokens(going_on.value, marking.value))

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from pytest_workrail.engine.events.ids import IdMint, RunId, SessionId, SnapshotRef
-from pytest_workrail.engine.events.plan import AppendPlan, Pen
+from pytest_workrail.engine.events.plan import AppendPlan, EventBuilder
 from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.protocol.errors import ToolError, from_content, from_gate, from_store
 from pytest_workrail.engine.protocol.sessions import Session, view_session
 from pytest_workrail.engine.store.gate import Gate
 from pytest_workrail.engine.store.loaded import SessionTruth
-from pytest_workrail.engine.store.permit import Witness
+from pytest_workrail.engine.store.permit import AppendPermit
 from pytest_workrail.engine.store.ports import Clock, SessionStore, SnapshotStore
 from workrail_lint.base.result import Err, Ok
 
@@ -20,7 +20,7 @@ Written = Ok[None] | Err[ToolError]
 
 
 @dataclass(frozen=True, slots=True)
-class Ledger:
+class SessionWriter:
     """Sessions and snapshots to add to, behind the gate."""
 
     sessions: SessionStore
@@ -29,19 +29,19 @@ class Ledger:
     mint: IdMint
     clock: Clock
 
-    def write(self, session_id: SessionId, call: Callable[[Witness, Session], Written]) -> Written:
+    def write(self, session_id: SessionId, call: Callable[[AppendPermit, Session], Written]) -> Written:
         """Run `call` as the only writer of a session, with the session as it is now."""
 
-        def inside(witness: Witness, truth: SessionTruth) -> Written:
+        def inside(permit: AppendPermit, truth: SessionTruth) -> Written:
             session = view_session(session_id, truth)
-            return session if isinstance(session, Err) else call(witness, session.value)
+            return session if isinstance(session, Err) else call(permit, session.value)
 
         outcome = self.gate.with_healthy_session_lock(session_id, inside)
         return Err(from_gate(outcome.error)) if isinstance(outcome, Err) else outcome.value
 
-    def pen(self, session: Session, run_id: RunId) -> Pen:
-        """A pen for the next plan of a session."""
-        return Pen(
+    def builder(self, session: Session, run_id: RunId) -> EventBuilder:
+        """A builder for the next plan of a session."""
+        return EventBuilder(
             session.session_id,
             run_id,
             first_index=session.truth.next_index,
@@ -49,12 +49,12 @@ class Ledger:
             new_event_id=self.mint.event,
         )
 
-    def keep(self, snapshot: ExecutionSnapshot) -> Ok[SnapshotRef] | Err[ToolError]:
+    def store_snapshot(self, snapshot: ExecutionSnapshot) -> Ok[SnapshotRef] | Err[ToolError]:
         """Store a snapshot, before the event that names it."""
         stored = self.snapshots.put(snapshot)
         return Err(from_content(stored.error)) if isinstance(stored, Err) else stored
 
-    def append(self, witness: Witness, plan: AppendPlan) -> Written:
+    def append(self, permit: AppendPermit, plan: AppendPlan) -> Written:
         """Add a plan as a whole."""
-        written = self.sessions.append(witness, plan)
+        written = self.sessions.append(permit, plan)
         return Err(from_store(written.error)) if isinstance(written, Err) else Ok(None)

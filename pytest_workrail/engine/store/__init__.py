@@ -2,14 +2,14 @@
 
 The protocol needs `home.Home`, from `home.in_memory` or `home.on_disk`:
 
-- `home.gate.with_healthy_session_lock(session_id, call)` is the only way to write. It calls `call(witness,
+- `home.gate.with_healthy_session_lock(session_id, call)` is the only way to write. It calls `call(permit,
   truth)` as the session's single writer; inside, build a plan (`events.plan`) from `truth.next_index` and hand it
-  to `home.stores.sessions.append(witness, plan)`. All of it is stored or nothing. A plan that is there already
+  to `home.stores.sessions.append(permit, plan)`. All of it is stored or nothing. A plan that is there already
   is a success. Store snapshots and workflows before the plan that names them.
 - `home.stores.sessions.load(session_id)` gives a `truth.SessionTruth`: `.events`, `.find(dedupe_key)` for replays,
   `.as_of(event_index)` for the log as it stood after the append that holds an event.
 - `health.assess(loaded)` judges a load; `load_validated_prefix` salvages what can be read, to look at only.
-- `home.desk` hands out and resolves tokens; `home.mint` makes ids; `home.clock` tells the time.
+- `home.issuer` hands out and resolves tokens; `home.mint` makes ids; `home.clock` tells the time.
 - `resumable.healthy_summaries` feeds the resume ranking; `transfer.export_session` and `transfer.import_bundle`
   move sessions.
 

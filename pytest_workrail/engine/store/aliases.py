@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pytest_workrail.engine.events.wire import record_line
 from pytest_workrail.engine.store import layout
-from pytest_workrail.engine.store.durable import parent, said, settle
+from pytest_workrail.engine.store.durable import make_durable, os_error_text, parent
 from pytest_workrail.engine.store.files import Files
 from pytest_workrail.engine.tokens.aliases import AliasKey, AliasRecord, read_alias
 from pytest_workrail.engine.tokens.ports import AliasError
@@ -91,7 +91,7 @@ class FileAliasIndex:
             *lines, rest = raw.split(b"\n")
             records = [record.value for record in map(read_alias, lines) if isinstance(record, Ok)]
             if any(record.nonce not in self._index.by_nonce for record in records):
-                settle(self._files, layout.TOKEN_INDEX)
+                make_durable(self._files, layout.TOKEN_INDEX)
         except OSError as problem:
             return _io_error(problem)
         for record in records:
@@ -101,4 +101,4 @@ class FileAliasIndex:
 
 
 def _io_error(problem: OSError) -> Err[AliasError]:
-    return Err(AliasError("TOKEN_ALIAS_IO_ERROR", said(problem)))
+    return Err(AliasError("TOKEN_ALIAS_IO_ERROR", os_error_text(problem)))

@@ -52,7 +52,7 @@ class Producer(Wire):
     applied_config_hash: NonEmpty | None = None
 
 
-class Entry(Wire):
+class PartDigest(Wire):
     """The digest of one part."""
 
     path: RelativePath
@@ -62,7 +62,7 @@ class Entry(Wire):
 
 class _Integrity(Wire):
     kind: Literal["sha256_manifest_v1"] = "sha256_manifest_v1"
-    entries: Annotated[Items[Entry], Field(min_length=1)]
+    entries: Annotated[Items[PartDigest], Field(min_length=1)]
 
 
 class _Session(Wire):
@@ -209,7 +209,7 @@ def _records(session: _Session) -> Ok[CheckedBundle] | Err[BundleError]:
     )
 
 
-def _integrity_problem(entries: tuple[Entry, ...], session: dict[str, Json]) -> BundleError | None:
+def _integrity_problem(entries: tuple[PartDigest, ...], session: dict[str, Json]) -> BundleError | None:
     """Each part has exactly one entry, each entry a part, and the digests are right."""
     parts = _parts(session)
     paths = [entry.path for entry in entries]

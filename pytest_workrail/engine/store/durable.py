@@ -11,7 +11,7 @@ from pytest_workrail.engine.store.files import Files
 _numbers = itertools.count()
 
 
-def said(problem: OSError) -> str:
+def os_error_text(problem: OSError) -> str:
     """What a disk complains about, without the absolute paths that an OSError names."""
     return problem.strerror or type(problem).__name__
 
@@ -50,7 +50,7 @@ def publish(files: Files, path: str, data: bytes) -> bool:
     return is_new
 
 
-def settle(files: Files, path: str) -> None:
+def make_durable(files: Files, path: str) -> None:
     """Make safe what is visible: its writer may have died between writing and syncing."""
     files.sync(path)
     files.sync_dir(parent(path))

@@ -15,11 +15,11 @@ from pytest_workrail.engine.events.plan import AppendPlan
 from pytest_workrail.engine.events.snapshot import ExecutionSnapshot, read_snapshot
 from pytest_workrail.engine.events.wire import decode_json
 from pytest_workrail.engine.store import layout, log
-from pytest_workrail.engine.store.durable import parent, said, settle, unique_aside, write_durably
+from pytest_workrail.engine.store.durable import make_durable, os_error_text, parent, unique_aside, write_durably
 from pytest_workrail.engine.store.files import Files
 from pytest_workrail.engine.store.loaded import Complete, SessionEntry, SessionTruth, Truncated, ValidatedPrefix
 from pytest_workrail.engine.store.log import ManifestReading, Prepared
-from pytest_workrail.engine.store.permit import Witness
+from pytest_workrail.engine.store.permit import AppendPermit
 from pytest_workrail.engine.store.ports import (
     ContentError,
     StoreCorruption,
@@ -73,10 +73,10 @@ class FileSessionStore:
         entries = [SessionEntry(name, modified) for name, modified in found if modified is not None]
         return Ok(tuple(sorted(entries, key=lambda entry: (-entry.modified_ms, entry.session_id))))
 
-    def append(self, witness: Witness, plan: AppendPlan) -> Ok[None] | Err[StoreError]:
-        if not witness.is_held:
+    def append(self, permit: AppendPermit, plan: AppendPlan) -> Ok[None] | Err[StoreError]:
+        if not permit.is_held:
             return Err(StoreInvariantViolation("the gate call that allowed this append is over"))
-        session_id = witness.session_id
+        session_id = permit.session_id
         loaded = self.load(session_id)
         if isinstance(loaded, Err):
             return loaded
@@ -113,7 +113,7 @@ class FileSessionStore:
         while isinstance(loaded, Err) and (latest := self._files.read(path) or b"") != raw:
             raw, loaded = latest, self._verified(session_id, latest)
         if isinstance(loaded, Ok):
-            self._settle(session_id, len(loaded.value.manifest))
+            self._make_durable(session_id, len(loaded.value.manifest))
         return loaded
 
     def _verified(self, session_id: SessionId, raw: bytes) -> Ok[SessionTruth] | Err[StoreError]:
@@ -124,10 +124,10 @@ class FileSessionStore:
         fault = fault or log.unpinned_node(events, reading.records)
         return Err(fault) if fault is not None else Ok(SessionTruth(events, reading.records))
 
-    def _settle(self, session_id: SessionId, records: int) -> None:
+    def _make_durable(self, session_id: SessionId, records: int) -> None:
         """What is loaded will be taken for granted, so it must not be lost any more."""
         if records > self._settled.get(session_id, 0):
-            settle(self._files, layout.manifest(session_id))
+            make_durable(self._files, layout.manifest(session_id))
             self._files.sync_dir(layout.SESSIONS)
             self._settled[session_id] = records
 
@@ -179,14 +179,14 @@ class FileSnapshotStore:
         try:
             _put(self._files, layout.snapshot(ref), raw)
         except OSError as problem:
-            return Err(ContentError("SNAPSHOT_STORE_IO_ERROR", said(problem)))
+            return Err(ContentError("SNAPSHOT_STORE_IO_ERROR", os_error_text(problem)))
         return Ok(ref)
 
     def get(self, ref: SnapshotRef) -> Ok[ExecutionSnapshot | None] | Err[ContentError]:
         try:
             raw = self._files.read(layout.snapshot(ref))
         except OSError as problem:
-            return Err(ContentError("SNAPSHOT_STORE_IO_ERROR", said(problem)))
+            return Err(ContentError("SNAPSHOT_STORE_IO_ERROR", os_error_text(problem)))
         if raw is None:
             return Ok(None)
         snapshot = read_snapshot(raw)
@@ -207,7 +207,7 @@ class FilePinnedWorkflowStore:
             workflow_hash = WorkflowHash(digest(raw))
             _put(self._files, layout.pinned_workflow(workflow_hash), raw)
         except OSError as problem:
-            return Err(ContentError("PINNED_WORKFLOW_STORE_IO_ERROR", said(problem)))
+            return Err(ContentError("PINNED_WORKFLOW_STORE_IO_ERROR", os_error_text(problem)))
         except CanonicalError as problem:
             return Err(ContentError("PINNED_WORKFLOW_STORE_CORRUPTION_DETECTED", str(problem)))
         return Ok(workflow_hash)
@@ -216,7 +216,7 @@ class FilePinnedWorkflowStore:
         try:
             raw = self._files.read(layout.pinned_workflow(workflow_hash))
         except OSError as problem:
-            return Err(ContentError("PINNED_WORKFLOW_STORE_IO_ERROR", said(problem)))
+            return Err(ContentError("PINNED_WORKFLOW_STORE_IO_ERROR", os_error_text(problem)))
         if raw is None:
             return Ok(None)
         decoded = decode_json(raw)
@@ -235,4 +235,4 @@ def _put(files: Files, path: str, raw: bytes) -> None:
 
 
 def _io_error(problem: OSError) -> StoreIoError:
-    return StoreIoError(said(problem))
+    return StoreIoError(os_error_text(problem))

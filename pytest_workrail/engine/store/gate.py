@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias, TypeVar
 from pytest_workrail.engine.events.ids import SessionId
 from pytest_workrail.engine.store.health import Health, Healthy, assess
 from pytest_workrail.engine.store.loaded import SessionTruth
-from pytest_workrail.engine.store.permit import Witness
+from pytest_workrail.engine.store.permit import AppendPermit
 from pytest_workrail.engine.store.ports import LockBusy, SessionLock, SessionReader, StoreError
 from workrail_lint.base.result import Err, Ok
 
@@ -45,9 +45,9 @@ class Gate:
         self._inside: dict[SessionId, object] = {}
 
     def with_healthy_session_lock(
-        self, session_id: SessionId, call: Callable[[Witness, SessionTruth], T]
+        self, session_id: SessionId, call: Callable[[AppendPermit, SessionTruth], T]
     ) -> Ok[T] | Err[GateError]:
-        """Run `call` with a witness and the verified log, as the session's only writer."""
+        """Run `call` with a permit and the verified log, as the session's only writer."""
         mine = object()
         # One step that both looks and enters, so that two threads can't both find the gate empty.
         if self._inside.setdefault(session_id, mine) is not mine:
@@ -57,7 +57,9 @@ class Gate:
         finally:
             del self._inside[session_id]
 
-    def _checked(self, session_id: SessionId, call: Callable[[Witness, SessionTruth], T]) -> Ok[T] | Err[GateError]:
+    def _checked(
+        self, session_id: SessionId, call: Callable[[AppendPermit, SessionTruth], T]
+    ) -> Ok[T] | Err[GateError]:
         before = self._healthy(session_id)
         if isinstance(before, Err):
             return before
@@ -71,17 +73,17 @@ class Gate:
             return Err(GateError("LOCK_RELEASE_FAILED", released.error.message))
         return result
 
-    def _locked(self, session_id: SessionId, call: Callable[[Witness, SessionTruth], T]) -> Ok[T] | Err[GateError]:
+    def _locked(self, session_id: SessionId, call: Callable[[AppendPermit, SessionTruth], T]) -> Ok[T] | Err[GateError]:
         truth = self._healthy(session_id)
         if isinstance(truth, Err):
             return truth
-        witness = Witness(session_id)
+        permit = AppendPermit(session_id)
         try:
-            return Ok(call(witness, truth.value))
+            return Ok(call(permit, truth.value))
         except Exception as problem:
             return Err(GateError("GATE_CALLBACK_FAILED", f"{type(problem).__name__}: {problem}", cause=problem))
         finally:
-            witness.revoke()
+            permit.revoke()
 
     def _healthy(self, session_id: SessionId) -> Ok[SessionTruth] | Err[GateError]:
         loaded = self._store.load(session_id)

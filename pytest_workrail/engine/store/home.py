@@ -1,4 +1,4 @@
-"""A home for sessions: every store, the gate and the token desk, put together in memory or on disk."""
+"""A home for sessions: every store, the gate and the token issuer, put together in memory or on disk."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pytest_workrail.engine.store.memory import (
 )
 from pytest_workrail.engine.store.ports import Clock
 from pytest_workrail.engine.store.transfer import Stores
-from pytest_workrail.engine.tokens.issuer import TokenDesk
+from pytest_workrail.engine.tokens.issuer import TokenIssuer
 from pytest_workrail.engine.tokens.ports import Entropy, Keyring
 from workrail_lint.base.result import Err, Ok
 
@@ -34,7 +34,7 @@ class Home:
 
     stores: Stores
     gate: Gate
-    desk: TokenDesk
+    issuer: TokenIssuer
     keyring: Keyring
     mint: IdMint
     clock: Clock
@@ -48,7 +48,7 @@ def in_memory(clock: Clock, entropy: Entropy) -> Home:
     return Home(
         stores=Stores(sessions, MemorySnapshotStore(), MemoryPinnedWorkflowStore()),
         gate=Gate(sessions, MemorySessionLock()),
-        desk=TokenDesk(keyring, MemoryAliasIndex(), entropy),
+        issuer=TokenIssuer(keyring, MemoryAliasIndex(), entropy),
         keyring=keyring,
         mint=IdMint(entropy.generate),
         clock=clock,
@@ -78,7 +78,7 @@ def on_files(files: Files, clock: Clock, entropy: Entropy, holder: Holder) -> Ho
     return Home(
         stores=Stores(sessions, FileSnapshotStore(files), FilePinnedWorkflowStore(files)),
         gate=Gate(sessions, FileSessionLock(files, holder, clock)),
-        desk=TokenDesk(keyring, FileAliasIndex(files), entropy),
+        issuer=TokenIssuer(keyring, FileAliasIndex(files), entropy),
         keyring=keyring,
         mint=IdMint(entropy.generate),
         clock=clock,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_workrail.engine.store import layout
-from pytest_workrail.engine.store.durable import publish, said, settle, unique_aside, write_durably
+from pytest_workrail.engine.store.durable import make_durable, os_error_text, publish, unique_aside, write_durably
 from pytest_workrail.engine.store.files import Files
 from pytest_workrail.engine.tokens.keys import KEY_BYTES, KeyPair, keyring_bytes, read_keyring
 from pytest_workrail.engine.tokens.ports import Entropy, KeyringError
@@ -50,7 +50,7 @@ class FileKeyring:
                 publish(self._files, layout.KEYRING, keyring_bytes(KeyPair(fresh.value)))
                 raw = self._files.read(layout.KEYRING) or b""
             if not self._is_settled:
-                settle(self._files, layout.KEYRING)
+                make_durable(self._files, layout.KEYRING)
                 self._is_settled = True
         except OSError as problem:
             return _io_error(problem)
@@ -88,4 +88,4 @@ def _fresh_key(entropy: Entropy) -> Ok[bytes] | Err[KeyringError]:
 
 
 def _io_error(problem: OSError) -> Err[KeyringError]:
-    return Err(KeyringError("KEYRING_IO_ERROR", said(problem)))
+    return Err(KeyringError("KEYRING_IO_ERROR", os_error_text(problem)))

@@ -11,7 +11,7 @@ from typing import Literal
 from pytest_workrail.engine.events.ids import SessionId
 from pytest_workrail.engine.events.wire import Wire, decode_json, record_line
 from pytest_workrail.engine.store import layout
-from pytest_workrail.engine.store.durable import publish, said
+from pytest_workrail.engine.store.durable import os_error_text, publish
 from pytest_workrail.engine.store.files import Files
 from pytest_workrail.engine.store.ports import Clock, LockBusy, LockIoError
 from workrail_lint.base import js
@@ -85,7 +85,7 @@ class FileSessionLock:
                 if not publish(self._files, path, self._content(session_id)):
                     return _busy("it is held")
         except OSError as problem:
-            return Err(LockIoError(said(problem)))
+            return Err(LockIoError(os_error_text(problem)))
         return Ok(None)
 
     def release(self, session_id: SessionId) -> Ok[None] | Err[LockIoError]:
@@ -96,7 +96,7 @@ class FileSessionLock:
                 return Err(LockIoError("the lock is no longer ours"))
             self._files.remove(path)
         except OSError as problem:
-            return Err(LockIoError(said(problem)))
+            return Err(LockIoError(os_error_text(problem)))
         return Ok(None)
 
     def _content(self, session_id: SessionId) -> bytes:

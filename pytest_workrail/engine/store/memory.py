@@ -9,7 +9,7 @@ from pytest_workrail.engine.events.wire import decode_json
 from pytest_workrail.engine.store import log
 from pytest_workrail.engine.store.loaded import Complete, SessionEntry, SessionTruth, ValidatedPrefix
 from pytest_workrail.engine.store.lock import RETRY_AFTER_MS
-from pytest_workrail.engine.store.permit import Witness
+from pytest_workrail.engine.store.permit import AppendPermit
 from pytest_workrail.engine.store.ports import ContentError, LockBusy, LockIoError, StoreError, StoreInvariantViolation
 from workrail_lint.base.canonical import CanonicalError, canonical_bytes, digest
 from workrail_lint.base.js import Json
@@ -36,10 +36,10 @@ class MemorySessionStore:
         ]
         return Ok(tuple(sorted(entries, key=lambda entry: (-entry.modified_ms, entry.session_id))))
 
-    def append(self, witness: Witness, plan: AppendPlan) -> Ok[None] | Err[StoreError]:
-        if not witness.is_held:
+    def append(self, permit: AppendPermit, plan: AppendPlan) -> Ok[None] | Err[StoreError]:
+        if not permit.is_held:
             return Err(StoreInvariantViolation("the gate call that allowed this append is over"))
-        session_id = witness.session_id
+        session_id = permit.session_id
         truth = self._sessions.get(session_id, _EMPTY)
         prepared = log.prepare(session_id, truth, plan)
         if isinstance(prepared, Err):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pytest_workrail.engine.events.ids import SessionId
 
 
-class Witness:
+class AppendPermit:
     """Made by the gate for one call and dead after it."""
 
     __slots__ = ("_live", "session_id")

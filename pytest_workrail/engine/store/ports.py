@@ -10,7 +10,7 @@ from pytest_workrail.engine.events.plan import AppendPlan
 from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.events.wire import CorruptionReason
 from pytest_workrail.engine.store.loaded import SessionEntry, SessionTruth, ValidatedPrefix
-from pytest_workrail.engine.store.permit import Witness
+from pytest_workrail.engine.store.permit import AppendPermit
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
@@ -81,7 +81,7 @@ class SessionReader(Protocol):
 class SessionStore(SessionReader, Protocol):
     """Sessions, to look at and to add to."""
 
-    def append(self, witness: Witness, plan: AppendPlan) -> Ok[None] | Err[StoreError]:
+    def append(self, permit: AppendPermit, plan: AppendPlan) -> Ok[None] | Err[StoreError]:
         """Add a plan as a whole, durably. A plan that is already there is a success that writes nothing."""
         ...
 

@@ -16,7 +16,7 @@ from pytest_workrail.engine.store import bundle, log
 from pytest_workrail.engine.store.bundle import BundleError, CheckedBundle, Producer
 from pytest_workrail.engine.store.gate import Gate, GateError
 from pytest_workrail.engine.store.loaded import SessionTruth
-from pytest_workrail.engine.store.permit import Witness
+from pytest_workrail.engine.store.permit import AppendPermit
 from pytest_workrail.engine.store.ports import (
     Clock,
     PinnedWorkflowStore,
@@ -147,8 +147,8 @@ def import_bundle(
         if isinstance(pinned, Err):
             return Err(ImportFailure("IMPORT_PINNED_WORKFLOW_STORE_ERROR", pinned.error.message))
 
-    def write(witness: Witness, _: SessionTruth) -> Ok[None] | Err[StoreError]:
-        return stores.sessions.append(witness, plan.value)
+    def write(permit: AppendPermit, _: SessionTruth) -> Ok[None] | Err[StoreError]:
+        return stores.sessions.append(permit, plan.value)
 
     outcome = gate.with_healthy_session_lock(session_id, write)
     failure: GateError | StoreError | None = None

@@ -1,6 +1,6 @@
 """Tokens: what an agent holds to come back to a node of a run.
 
-- `desk.TokenDesk`: hands tokens out and resolves those that come back; the only part callers need
+- `issuer.TokenIssuer`: hands tokens out and resolves those that come back; the only part callers need
 - `long`: self-contained signed tokens (`binary` payload, `bech32m` text)
 - `short`: a nonce with a check, whose meaning is in an index of `aliases`
 - `keys.KeyPair`: the current key signs, the current and the previous one verify

@@ -38,7 +38,7 @@ class AliasRecord(Wire):
     workflow_hash_ref: WorkflowRef | None = None
 
     @model_validator(mode="after")
-    def _bound_as_its_kind_needs(self) -> AliasRecord:
+    def _check_binding(self) -> AliasRecord:
         if self.token_kind != "state" and self.attempt_id is None:
             raise ValueError("a token that acts names its attempt")
         if self.token_kind in ("state", "continue") and self.workflow_hash_ref is None:

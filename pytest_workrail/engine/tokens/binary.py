@@ -13,8 +13,8 @@ from pytest_workrail.engine.events.ids import (
     RunId,
     SessionId,
     WorkflowRef,
+    format_id,
     id_bytes,
-    spell,
 )
 from workrail_lint.base.result import Err, Ok
 
@@ -86,13 +86,13 @@ def unpack(raw: bytes) -> Ok[Payload] | Err[UnpackFault]:
     if raw[0] != VERSION:
         return Err("BINARY_UNSUPPORTED_VERSION")
     session, run, node, last = (raw[at : at + ID_BYTES] for at in range(2, PAYLOAD_BYTES, ID_BYTES))
-    session_id = SessionId(spell(IdKind.SESSION, session))
-    run_id = RunId(spell(IdKind.RUN, run))
-    node_id = NodeId(spell(IdKind.NODE, node))
-    attempt_id = AttemptId(spell(IdKind.ATTEMPT, last))
+    session_id = SessionId(format_id(IdKind.SESSION, session))
+    run_id = RunId(format_id(IdKind.RUN, run))
+    node_id = NodeId(format_id(IdKind.NODE, node))
+    attempt_id = AttemptId(format_id(IdKind.ATTEMPT, last))
     match raw[1]:
         case 0:
-            return Ok(StatePayload(session_id, run_id, node_id, WorkflowRef(spell(IdKind.WORKFLOW, last))))
+            return Ok(StatePayload(session_id, run_id, node_id, WorkflowRef(format_id(IdKind.WORKFLOW, last))))
         case 1:
             return Ok(AttemptPayload(session_id, run_id, node_id, attempt_id, "ack"))
         case 2:

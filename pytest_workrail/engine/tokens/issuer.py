@@ -1,4 +1,4 @@
-"""The token desk: hands out tokens for nodes and attempts, and says what a token that comes back stands for.
+"""The token issuer: hands out tokens for nodes and attempts, and says what a token that comes back stands for.
 
 Asking twice for the token of the same thing gives the same token, which is what makes replayed answers equal.
 """
@@ -19,7 +19,7 @@ from workrail_lint.base.result import Err, Ok
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NodeAddress:
     """A node of a run of a session."""
 
     session_id: SessionId
@@ -31,7 +31,7 @@ class Place:
 class ContinueGrant:
     """May continue one attempt on a node."""
 
-    place: Place
+    place: NodeAddress
     attempt_id: AttemptId
     workflow_ref: WorkflowRef
 
@@ -40,7 +40,7 @@ class ContinueGrant:
 class CheckpointGrant:
     """May set a checkpoint for one attempt on a node."""
 
-    place: Place
+    place: NodeAddress
     attempt_id: AttemptId
 
 
@@ -48,14 +48,14 @@ class CheckpointGrant:
 class StateGrant:
     """May look at a node."""
 
-    place: Place
+    place: NodeAddress
     workflow_ref: WorkflowRef
 
 
-DeskFailure: TypeAlias = KeyringError | AliasError
+IssuerFailure: TypeAlias = KeyringError | AliasError
 
 
-class TokenDesk:
+class TokenIssuer:
     """Tokens over a keyring, an alias index and a source of nonces."""
 
     def __init__(self, keyring: Keyring, aliases: AliasIndex, entropy: Entropy) -> None:
@@ -63,19 +63,19 @@ class TokenDesk:
         self._aliases = aliases
         self._entropy = entropy
 
-    def continue_token(self, grant: ContinueGrant, slot: AliasSlot | None = None) -> Ok[str] | Err[DeskFailure]:
+    def continue_token(self, grant: ContinueGrant, slot: AliasSlot | None = None) -> Ok[str] | Err[IssuerFailure]:
         """The short token that continues an attempt; the slot tells a retry token from the plain one."""
         return self._issue("continue", grant.place, grant.attempt_id, grant.workflow_ref, slot)
 
-    def checkpoint_token(self, grant: CheckpointGrant) -> Ok[str] | Err[DeskFailure]:
+    def checkpoint_token(self, grant: CheckpointGrant) -> Ok[str] | Err[IssuerFailure]:
         """The short token that sets a checkpoint."""
         return self._issue("checkpoint", grant.place, grant.attempt_id, None, None)
 
-    def state_token(self, grant: StateGrant) -> Ok[str] | Err[DeskFailure]:
+    def state_token(self, grant: StateGrant) -> Ok[str] | Err[IssuerFailure]:
         """The short token that looks at a node."""
         return self._issue("state", grant.place, None, grant.workflow_ref, None)
 
-    def long_state_token(self, grant: StateGrant) -> Ok[str] | Err[DeskFailure]:
+    def long_state_token(self, grant: StateGrant) -> Ok[str] | Err[IssuerFailure]:
         """The long token that looks at a node; needs no alias record, so a read-only call can give it out."""
         keys = self._keyring.load()
         if isinstance(keys, Err):
@@ -84,7 +84,7 @@ class TokenDesk:
         payload = StatePayload(place.session_id, place.run_id, place.node_id, grant.workflow_ref)
         return Ok(long.sign(payload, keys.value))
 
-    def resolve_continue(self, text: str) -> Ok[ContinueGrant] | Err[TokenError | DeskFailure]:
+    def resolve_continue(self, text: str) -> Ok[ContinueGrant] | Err[TokenError | IssuerFailure]:
         """What a continue token allows."""
         if short.claimed_kind(text) != "continue":
             return Err(invalid_format("Expected a continue token (ct_...)."))
@@ -96,7 +96,7 @@ class TokenDesk:
             raise AssertionError("an alias record of a continue token names both")
         return Ok(ContinueGrant(_place(found), found.attempt_id, found.workflow_hash_ref))
 
-    def resolve_checkpoint(self, text: str) -> Ok[CheckpointGrant] | Err[TokenError | DeskFailure]:
+    def resolve_checkpoint(self, text: str) -> Ok[CheckpointGrant] | Err[TokenError | IssuerFailure]:
         """What a checkpoint token, short or long, allows."""
         if short.claimed_kind(text) == "checkpoint":
             record = self._resolve(text, "checkpoint", "Short token")
@@ -116,7 +116,7 @@ class TokenDesk:
             raise AssertionError("a verified checkpoint token names its attempt")
         return Ok(CheckpointGrant(_payload_place(payload.value), payload.value.attempt_id))
 
-    def resolve_state(self, text: str) -> Ok[StateGrant] | Err[TokenError | DeskFailure]:
+    def resolve_state(self, text: str) -> Ok[StateGrant] | Err[TokenError | IssuerFailure]:
         """What a state token, short or long, allows."""
         if short.claimed_kind(text) == "state":
             record = self._resolve(text, "state", "Short token")
@@ -139,11 +139,11 @@ class TokenDesk:
     def _issue(
         self,
         kind: TokenKind,
-        place: Place,
+        place: NodeAddress,
         attempt: AttemptId | None,
         workflow_ref: WorkflowRef | None,
         slot: AliasSlot | None,
-    ) -> Ok[str] | Err[DeskFailure]:
+    ) -> Ok[str] | Err[IssuerFailure]:
         keys = self._keyring.load()
         if isinstance(keys, Err):
             return keys
@@ -151,7 +151,7 @@ class TokenDesk:
         if isinstance(known, Err):
             return known
         if known.value is not None:
-            return Ok(short.spell(kind, known.value.nonce, keys.value))
+            return Ok(short.format_token(kind, known.value.nonce, keys.value))
         record = AliasRecord(
             nonce_hex=self._entropy.generate(NONCE_BYTES).hex(),
             token_kind=kind,
@@ -165,9 +165,9 @@ class TokenDesk:
         added = self._aliases.add(record)
         if isinstance(added, Err):
             return added
-        return Ok(short.spell(kind, record.nonce, keys.value))
+        return Ok(short.format_token(kind, record.nonce, keys.value))
 
-    def _resolve(self, text: str, expected: TokenKind, name: str) -> Ok[AliasRecord] | Err[TokenError | DeskFailure]:
+    def _resolve(self, text: str, expected: TokenKind, name: str) -> Ok[AliasRecord] | Err[TokenError | IssuerFailure]:
         keys = self._keyring.load()
         if isinstance(keys, Err):
             return keys
@@ -186,9 +186,9 @@ class TokenDesk:
         return Ok(record.value)
 
 
-def _place(record: AliasRecord) -> Place:
-    return Place(record.session_id, record.run_id, record.node_id)
+def _place(record: AliasRecord) -> NodeAddress:
+    return NodeAddress(record.session_id, record.run_id, record.node_id)
 
 
-def _payload_place(payload: StatePayload | AttemptPayload) -> Place:
-    return Place(payload.session_id, payload.run_id, payload.node_id)
+def _payload_place(payload: StatePayload | AttemptPayload) -> NodeAddress:
+    return NodeAddress(payload.session_id, payload.run_id, payload.node_id)

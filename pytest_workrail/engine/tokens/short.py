@@ -27,7 +27,7 @@ _KIND_BYTE: dict[TokenKind, bytes] = {
 }
 
 
-def spell(kind: TokenKind, nonce: bytes, keys: KeyPair) -> str:
+def format_token(kind: TokenKind, nonce: bytes, keys: KeyPair) -> str:
     """The token of a nonce, checked under the current key."""
     if len(nonce) != NONCE_BYTES:
         raise ValueError(f"a nonce has {NONCE_BYTES} bytes, not {len(nonce)}")

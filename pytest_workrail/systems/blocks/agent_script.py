@@ -52,13 +52,13 @@ def completed_output(
     }
     kind = EXPECTED_KIND[block_type]
     if "deliverables" not in given:
-        made["deliverables"] = _least(kind, made["summary"], summary)
+        made["deliverables"] = _smallest_deliverable(kind, made["summary"], summary)
     elif isinstance(given["deliverables"], Mapping):
         made["deliverables"] = {"blockType": kind.value, **given["deliverables"]}
     return made
 
 
-def _least(kind: DeliverableKind, summary: Any, task: str) -> dict[str, Any]:
+def _smallest_deliverable(kind: DeliverableKind, summary: Any, task: str) -> dict[str, Any]:
     """The least that a block of a kind has to hand in for nobody to miss anything."""
     match kind:
         case DeliverableKind.PLAN:

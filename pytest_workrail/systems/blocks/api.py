@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from pytest_workrail.systems.blocks.block_run import BlockRun, play
-from pytest_workrail.systems.blocks.loading import setup_of, without_git
+from pytest_workrail.systems.blocks.loading import checked_setup
 from pytest_workrail.systems.blocks.setup import Agent
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.findings import Finding, Severity
+from workrail_lint.findings import Finding
 from workrail_lint.systems.blocks.definition import Definition
-from workrail_lint.systems.blocks.scenario_check import Definitions, content_findings, load_definitions, related, usable
+from workrail_lint.systems.blocks.scenario_check import Definitions, load_definitions, related, usable
 from workrail_lint.systems.builtin import scenario_system
 
 
@@ -44,16 +44,10 @@ def run(
     if read.findings:
         raise ScenarioInvalid(read.findings)
     value = read.value
-    definitions = _definitions(value["block"], folder, workflow, workflows)
-    if isinstance(definitions, Err):
-        raise ScenarioInvalid(definitions.error)
-    found = content_findings(value, definitions.value)
-    errors = [finding for finding in found if finding.severity is Severity.ERROR]
-    errors += without_git(value["block"])
-    if errors:
-        raise ScenarioInvalid(errors)
-    setup = setup_of(value["block"], definitions.value, replies)
-    return play(setup, str(value.get("name", "")), None if keep is None else Path(keep))
+    setup = checked_setup(value, _definitions(value["block"], folder, workflow, workflows), replies)
+    if isinstance(setup, Err):
+        raise ScenarioInvalid(setup.error)
+    return play(setup.value, str(value.get("name", "")), None if keep is None else Path(keep))
 
 
 def _scenario(

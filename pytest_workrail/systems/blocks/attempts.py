@@ -10,8 +10,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from pytest_workrail.scenarios.clock import TICK_MS
 from pytest_workrail.systems.blocks.agent_script import completed_output
-from pytest_workrail.systems.blocks.clock import TICK_MS
 from pytest_workrail.systems.blocks.container_pool import Container
 from pytest_workrail.systems.blocks.run_state import Stage, Step, encoded
 from pytest_workrail.systems.blocks.setup import Agent, Reply, reply_of
@@ -50,14 +50,14 @@ class Attempt:
         watch: Watch | None = None,
     ) -> None:
         """`retry` counts from 0; `watch` knows the workspaces that this block must not touch."""
-        bench = stage.bench
+        shared = stage.shared
         self.stage, self.node, self.workspace, self.container = stage, node, workspace, container
         self._watch = watch
-        restrictions = bench.setup.repo.restrictions
+        restrictions = shared.setup.repo.restrictions
         self.step = Step(
             node.id,
             stage.plan.step_index[node.id],
-            environment(stage.definition, stage.plan, node.id, bench.run, stage.ran),
+            environment(stage.definition, stage.plan, node.id, shared.run, stage.ran),
             assemble(stage.definition, node, restrictions, feedback),
             stage.iteration,
             lane,
@@ -68,7 +68,7 @@ class Attempt:
         self.refused: list[str] = []
         seconds = node.config.get("timeoutSeconds")
         self._limit = time_limit_ms(retry, seconds)
-        self._start = bench.clock.now
+        self._start = shared.clock.elapsed_ms
         self._before: Snapshot | None = None
 
     @property
@@ -80,14 +80,14 @@ class Attempt:
 
     def begin(self) -> None:
         """Start the process."""
-        reply = self.stage.bench.script.take(self.node.id)
+        reply = self.stage.shared.script.take(self.node.id)
         self._before = Snapshot(self.workspace, None if self._watch is None else self._watch.known(self.node.id))
         self.reply = reply if isinstance(reply, Reply) else self._perform(reply)
 
     def _perform(self, agent: Agent) -> Reply:
         if self._watch is not None:
-            self._watch.look(self.node.id)
-        kept = self._forbidden_files() if self.stage.bench.setup.enforce is Enforcement.HOOK else {}
+            self._watch.remember(self.node.id)
+        kept = self._forbidden_files() if self.stage.shared.setup.enforce is Enforcement.HOOK else {}
         try:
             given = agent(
                 env=dict(self.step.env),
@@ -98,18 +98,18 @@ class Attempt:
             reply = reply_of(given)
         except Killed as end:
             reply = Reply(exit=end.exit_code, output=None)
-        for workspace, path in self._watch.strays(self.node.id) if self._watch is not None else ():
+        for workspace, path in self._watch.foreign_changes(self.node.id) if self._watch is not None else ():
             self._access(workspace, path)
-        if self.stage.bench.setup.enforce is Enforcement.HOOK:
+        if self.stage.shared.setup.enforce is Enforcement.HOOK:
             self._undo(kept)
         return reply
 
     def _access(self, workspace: str, path: str) -> None:
-        bench = self.stage.bench
-        bench.accesses.append({"n": bench.log.n, "lane": self.node.id, "workspace": workspace, "path": path})
+        shared = self.stage.shared
+        shared.accesses.append({"n": shared.log.n, "lane": self.node.id, "workspace": workspace, "path": path})
 
     def _is_forbidden(self, path: str) -> bool:
-        repo = self.stage.bench.setup.repo
+        repo = self.stage.shared.setup.repo
         if is_below_output(path):
             return False
         return repo.read_only or not is_allowed(path, list(repo.restrictions))
@@ -142,7 +142,7 @@ class Attempt:
         for path, text in self.reply.write.items():
             self._write(path, text)
         for path in self.refused:
-            self.stage.bench.log.tell(EventType.WRITE_BLOCKED, self.node.id, path=path)
+            self.stage.shared.log.emit(EventType.WRITE_BLOCKED, self.node.id, path=path)
         found = self._look()
         reply, here = self.reply, self.workspace
         if self.timed_out or reply.abort:
@@ -150,7 +150,7 @@ class Attempt:
         if reply.raw is not None:
             here.put_output(self.node.id, encoded(reply.raw))
         elif reply.output is not None and not here.has_output(self.node.id):
-            stamp = self.stage.bench.clock.stamp()
+            stamp = self.stage.shared.clock.timestamp
             made = completed_output(self.node.id, self.block_type, reply.output, found, stamp)
             here.put_output(self.node.id, as_bytes(made))
 
@@ -159,7 +159,7 @@ class Attempt:
         self._look()
 
     def _write(self, path: str, text: str | None) -> None:
-        hook = self.stage.bench.setup.enforce is Enforcement.HOOK
+        hook = self.stage.shared.setup.enforce is Enforcement.HOOK
         data = None if text is None else encoded(text)
         if (hook and self._is_forbidden(path)) or not self.workspace.write(path, data):
             self.refused.append(path)

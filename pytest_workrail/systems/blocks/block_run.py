@@ -11,13 +11,14 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
+from pytest_workrail.golden.encoding import dumps
 from pytest_workrail.systems.blocks.driver import drive
-from pytest_workrail.systems.blocks.golden import golden_of, golden_text
-from pytest_workrail.systems.blocks.lock_evidence import witnessed
+from pytest_workrail.systems.blocks.golden import golden_of
+from pytest_workrail.systems.blocks.lock_evidence import evident_locks
 from pytest_workrail.systems.blocks.records import findings_of, trace_of, write_records
-from pytest_workrail.systems.blocks.run_state import WORKSPACE, Bench
+from pytest_workrail.systems.blocks.run_state import WORKSPACE, SharedState
 from pytest_workrail.systems.blocks.setup import Setup
-from pytest_workrail.systems.blocks.user_answers import ExpressionProblem
+from pytest_workrail.systems.blocks.user_answers import ScenarioProblem
 from pytest_workrail.systems.blocks.workspaces import copy_tree, remove_tree
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding
@@ -40,7 +41,7 @@ class BlockRun:
     nodes: dict[str, NodeStatus]
     files: dict[str, str | None]  # the texts of the workspace; None for what is no text
     locks: tuple[str, ...]  # those that the run bears witness to
-    slips: tuple[ExpressionProblem, ...]
+    problems: tuple[ScenarioProblem, ...]
 
     @property
     def execution_status(self) -> str:
@@ -72,34 +73,34 @@ class BlockRun:
         return [finding.code for finding in self.findings]
 
     @property
-    def golden_text(self) -> bytes:
-        return golden_text(self.golden)
+    def golden_bytes(self) -> bytes:
+        return dumps(self.golden, sort_keys=True)
 
 
 def play(setup: Setup, scenario: str, keep: Path | None = None) -> BlockRun:
     """Run a setup, and once more for every comparison it asks for. `keep` is a folder to leave the workspace in."""
     with _folder() as folder:
-        bench = Bench(setup, folder)
-        status, stage = drive(bench)
-        trace = trace_of(bench, status, stage, scenario)
-        findings = findings_of(bench, trace)
+        shared = SharedState(setup, folder)
+        status, stage = drive(shared)
+        trace = trace_of(shared, status, stage, scenario)
+        findings = findings_of(shared, trace)
         if setup.stateless or setup.permutations:
             compared = _compared(setup, scenario, golden_of(trace, findings, [], folder))
             trace.update(compared)
             findings = _sorted([*findings, *check_trace(compared, setup.options)])
-        locks = witnessed(trace, findings)
+        locks = evident_locks(trace, findings)
         golden = golden_of(trace, findings, locks, folder)
-        nodes = {node: status for each in bench.stages for node, status in each.statuses.items()}
-        files = {path: _text(bench.main.read(path)) for path in bench.main.files()}
+        nodes = {node: status for each in shared.stages for node, status in each.statuses.items()}
+        files = {path: _text(shared.main.read(path)) for path in shared.main.files()}
         if keep is not None:
-            write_records(bench, trace)
+            write_records(shared, trace)
             copy_tree(os.path.join(folder, WORKSPACE), os.fspath(keep))
-        slips = [*_unused_replies(bench), *bench.people.slips()]
-        return BlockRun(trace, golden, tuple(findings), nodes, files, tuple(locks), tuple(slips))
+        problems = [*_unused_replies(shared), *shared.answers.problems()]
+        return BlockRun(trace, golden, tuple(findings), nodes, files, tuple(locks), tuple(problems))
 
 
-def _unused_replies(bench: Bench) -> Iterator[ExpressionProblem]:
-    for key in bench.script.unused:
+def _unused_replies(shared: SharedState) -> Iterator[ScenarioProblem]:
+    for key in shared.script.unused:
         yield child("/replies", key), f"there was no run for the reply {key}"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pytest_workrail.systems.blocks.clock import Clock
+from pytest_workrail.scenarios.clock import SimulatedClock
 from workrail_lint.systems.blocks.limits import MAX_CONTAINERS
 from workrail_lint.systems.blocks.vocabulary import ContainerState
 
@@ -30,7 +30,7 @@ class Container:
 class Pool:
     """All containers of a run."""
 
-    def __init__(self, clock: Clock, *, warm: bool) -> None:
+    def __init__(self, clock: SimulatedClock, *, warm: bool) -> None:
         self._clock = clock
         self._warm = warm
         self._all: list[Container] = []
@@ -51,7 +51,7 @@ class Pool:
     def release(self, container: Container, dormancy_ms: float) -> None:
         """A block ended: the container sleeps, or is gone at once where none is kept."""
         container.state = ContainerState.DORMANT if self._warm else ContainerState.TERMINATED
-        container.expires = self._clock.now + dormancy_ms
+        container.expires = self._clock.elapsed_ms + dormancy_ms
 
     def teardown(self) -> None:
         for container in self._all:
@@ -59,7 +59,7 @@ class Pool:
 
     def _expire(self) -> None:
         for container in self._all:
-            if container.state is ContainerState.DORMANT and container.expires <= self._clock.now:
+            if container.state is ContainerState.DORMANT and container.expires <= self._clock.elapsed_ms:
                 container.state = ContainerState.TERMINATED
 
     def _in_state(self, state: ContainerState) -> Container | None:

@@ -91,19 +91,19 @@ def _iteration(stage: Stage, body: list[Node], run_node: RunNode) -> Halt:
 
 def _sub_workflow(stage: Stage, node: Node, walk: Walk) -> Halt:
     """Run another definition in the same workspace, with variables handed in and out."""
-    bench, config = stage.bench, node.settings("subWorkflowConfig")
+    shared, config = stage.shared, node.settings("subWorkflowConfig")
     if stage.depth >= MAX_SUB_WORKFLOW_DEPTH:
         stage.statuses[node.id] = NodeStatus.FAILED
-        bench.blockers.append(blockers.too_deep(node.id, MAX_SUB_WORKFLOW_DEPTH))
+        shared.blockers.append(blockers.too_deep(node.id, MAX_SUB_WORKFLOW_DEPTH))
         return None
-    definition = bench.setup.workflows[config["workflowId"]]
+    definition = shared.setup.workflows[config["workflowId"]]
     plan = make_plan(definition)
     if isinstance(plan, Err):
         stage.statuses[node.id] = NodeStatus.FAILED
-        bench.blockers.append(blockers.plan_cycle(definition, plan.error))
+        shared.blockers.append(blockers.plan_cycle(definition, plan.error))
         return None
     given = _mapped(config.get("inputMappings"), stage.variables)
-    inner = Stage(bench, definition, plan.value, start_variables(definition, given), stage.depth + 1)
+    inner = Stage(shared, definition, plan.value, start_variables(definition, given), stage.depth + 1)
     halted = walk(inner)
     if halted not in (None, ExecutionStatus.FAILED):
         return halted

@@ -6,7 +6,7 @@ from pytest_workrail.systems.blocks import blockers
 from pytest_workrail.systems.blocks.controls import run_control
 from pytest_workrail.systems.blocks.lanes import run_group
 from pytest_workrail.systems.blocks.nodes import Halt, ask_before, run_agent
-from pytest_workrail.systems.blocks.run_state import Bench, Stage, start_variables
+from pytest_workrail.systems.blocks.run_state import SharedState, Stage, start_variables
 from workrail_lint.base.result import Err
 from workrail_lint.systems.blocks.definition import Node
 from workrail_lint.systems.blocks.plan import Entry, Lanes, make_plan, nodes_of
@@ -21,33 +21,33 @@ _ENDS = {
 }
 
 
-def drive(bench: Bench) -> tuple[ExecutionStatus, Stage | None]:
+def drive(shared: SharedState) -> tuple[ExecutionStatus, Stage | None]:
     """Run the definition of a bench; how that ended, and where it stands (None when it never started)."""
-    bench.log.tell(EventType.EXECUTION_STARTED)
-    stage = _stage(bench)
+    shared.log.emit(EventType.EXECUTION_STARTED)
+    stage = _stage(shared)
     status = ExecutionStatus.FAILED
     if stage is not None:
-        bench.main.make_output_folder()
-        bench.log.tell(EventType.FOLDER_CREATED)
+        shared.main.make_output_folder()
+        shared.log.emit(EventType.FOLDER_CREATED)
         status = walk(stage) or (ExecutionStatus.FAILED if stage.failed else ExecutionStatus.COMPLETED)
-    bench.pool.teardown()
+    shared.pool.teardown()
     if status in _ENDS:
-        bench.log.tell(_ENDS[status], executionStatus=status.value)
+        shared.log.emit(_ENDS[status], executionStatus=status.value)
     return status, stage
 
 
-def _stage(bench: Bench) -> Stage | None:
+def _stage(shared: SharedState) -> Stage | None:
     """Everything that has to be there before the first block; None when something is not."""
-    definition = bench.setup.definition
+    definition = shared.setup.definition
     plan = make_plan(definition)
     if isinstance(plan, Err):
-        bench.blockers.append(blockers.plan_cycle(definition, plan.error))
+        shared.blockers.append(blockers.plan_cycle(definition, plan.error))
         return None
-    groups = [group for each in (definition, *bench.setup.workflows.values()) for group in each.groups]
-    if bench.setup.containers is Containers.NONE and groups:
-        bench.blockers += [blockers.runtime_missing(group) for group in groups]
+    groups = [group for each in (definition, *shared.setup.workflows.values()) for group in each.groups]
+    if shared.setup.containers is Containers.NONE and groups:
+        shared.blockers += [blockers.runtime_missing(group) for group in groups]
         return None
-    return Stage(bench, definition, plan.value, start_variables(definition, dict(bench.setup.variables)))
+    return Stage(shared, definition, plan.value, start_variables(definition, dict(shared.setup.variables)))
 
 
 def walk(stage: Stage) -> Halt:
@@ -73,7 +73,7 @@ def run_node(stage: Stage, node: Node) -> Halt:
         stage.skips.setdefault(node.id, "condition")
     if node.id in stage.skips:
         stage.statuses[node.id] = NodeStatus.SKIPPED
-        stage.bench.log.tell(EventType.NODE_SKIPPED, node.id, reason=stage.skips[node.id])
+        stage.shared.log.emit(EventType.NODE_SKIPPED, node.id, reason=stage.skips[node.id])
         return None
     halted = ask_before(stage, node)
     if halted is not None:
@@ -83,13 +83,13 @@ def run_node(stage: Stage, node: Node) -> Halt:
 
 def _pause(stage: Stage, entry: Entry) -> Halt:
     """Whether the user pauses the run here, and how that goes on."""
-    bench = stage.bench
-    answer = bench.people.pause(entry.group if isinstance(entry, Lanes) else entry.node)
+    shared = stage.shared
+    answer = shared.answers.pause(entry.group if isinstance(entry, Lanes) else entry.node)
     if answer is None:
         return None
-    bench.log.tell(EventType.EXECUTION_PAUSED, cause="user")
+    shared.log.emit(EventType.EXECUTION_PAUSED, cause="user")
     if answer == PauseAnswer.ABORT.value:
-        bench.blockers.append(blockers.aborted(nodes_of(entry)[0]))
+        shared.blockers.append(blockers.aborted(nodes_of(entry)[0]))
         return ExecutionStatus.ABORTED
-    bench.log.tell(EventType.EXECUTION_RESUMED, cause="user")
+    shared.log.emit(EventType.EXECUTION_RESUMED, cause="user")
     return None

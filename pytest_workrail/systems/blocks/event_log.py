@@ -7,7 +7,7 @@ from typing import Any
 from workrail_lint.systems.blocks.run_vocabulary import EventType
 
 
-class Log:
+class EventLog:
     """Events, numbered from 1."""
 
     def __init__(self) -> None:
@@ -18,7 +18,7 @@ class Log:
         """The number of the last event."""
         return len(self.events)
 
-    def tell(self, kind: EventType, node: str | None = None, **data: Any) -> None:
+    def emit(self, kind: EventType, node: str | None = None, **data: Any) -> None:
         event: dict[str, Any] = {"n": self.n + 1, "type": kind.value}
         if node is not None:
             event["nodeId"] = node
@@ -27,7 +27,7 @@ class Log:
         self.events.append(event)
 
 
-def told(events: list[dict[str, Any]]) -> tuple[str, ...]:
+def event_lines(events: list[dict[str, Any]]) -> tuple[str, ...]:
     """Events for people, a line each."""
     return tuple(_line(event) for event in events)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pytest_workrail.scenarios.expectations import first_difference, member_faults, status_faults
 from pytest_workrail.scenarios.failures import Fault
 from pytest_workrail.systems.blocks.block_run import BlockRun
 from pytest_workrail.systems.blocks.golden import finding_entry
@@ -14,16 +15,16 @@ from workrail_lint.systems.blocks.vocabulary import ExecutionStatus
 
 # Findings about the harness and the statelessness of agents: unless they are expected, a run with one is no good.
 _CONTRACT_BROKEN = "BC7"
-_PARTS = ("message",)
 
 
 def unmet(value: Mapping[str, Any], run: BlockRun) -> Iterator[Fault]:
     """Mistakes of the scenario first, then everything that is not as expected."""
-    for pointer, message in run.slips:
+    for pointer, message in run.problems:
         yield Fault(message, f"/block{pointer}")
     expected: Mapping[str, Any] = value.get("expect", {})
-    yield from _status(expected, run)
-    yield from _unwitnessed(value, run)
+    status, completed = expected.get("executionStatus"), ExecutionStatus.COMPLETED.value
+    yield from status_faults(run.execution_status, status, completed, "/expect/executionStatus")
+    yield from _unshown_locks(value, run)
     if "findings" not in expected:
         yield from _broken(run)
     for member, actual in _lists(run).items():
@@ -35,14 +36,7 @@ def unmet(value: Mapping[str, Any], run: BlockRun) -> Iterator[Fault]:
             yield from _map(expected[member], found, f"/expect/{member}", whole=whole)
 
 
-def _status(expected: Mapping[str, Any], run: BlockRun) -> Iterator[Fault]:
-    wanted = expected.get("executionStatus", ExecutionStatus.COMPLETED.value)
-    if run.execution_status != wanted:
-        says = "" if "executionStatus" in expected else " (a scenario that says nothing else has to complete)"
-        yield Fault(f"the run ended as {run.execution_status}, not as {wanted}{says}", "/expect/executionStatus")
-
-
-def _unwitnessed(value: Mapping[str, Any], run: BlockRun) -> Iterator[Fault]:
+def _unshown_locks(value: Mapping[str, Any], run: BlockRun) -> Iterator[Fault]:
     for at, lock in enumerate(value.get("enforces", ())):
         if lock not in run.locks:
             yield Fault(f"nothing in this run bears witness to {lock}", child("/enforces", at))
@@ -82,20 +76,16 @@ def _maps(run: BlockRun) -> dict[str, dict[str, Any]]:
 def _list(wanted: Sequence[Any], actual: Sequence[dict[str, Any]], pointer: str, what: str) -> Iterator[Fault]:
     names = [str(next(iter(item.values()))) for item in actual]
     expected = [item if isinstance(item, str) else str(next(iter(_known_by(item)))) for item in wanted]
-    if expected != names:
-        at = next((at for at, (one, other) in enumerate(zip(expected, names, strict=False)) if one != other), None)
-        at = min(len(expected), len(names)) if at is None else at
+    at = first_difference(expected, names)
+    if at is not None:
         place = child(pointer, at) if at < len(expected) else pointer
         found = names[at] if at < len(names) else "nothing"
         says = expected[at] if at < len(expected) else "the end"
         yield Fault(f"number {at + 1} is {found}, not {says}; the {what} are {', '.join(names) or 'none'}", place)
         return
-    for at, (one, other) in enumerate(zip(wanted, actual, strict=True)):
-        for member, value in one.items() if isinstance(one, Mapping) else ():
-            seen = other.get(member)
-            if (value not in str(seen)) if member in _PARTS else seen != value:
-                verb = "does not contain" if member in _PARTS else "is not"
-                yield Fault(f"{member} {seen!r} {verb} {value!r}", child(child(pointer, at), member))
+    for index, (one, other) in enumerate(zip(wanted, actual, strict=True)):
+        if isinstance(one, Mapping):
+            yield from member_faults(one.items(), other, child(pointer, index), repr)
 
 
 def _known_by(item: Mapping[str, Any]) -> Iterator[Any]:

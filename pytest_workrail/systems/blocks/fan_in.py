@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_workrail.systems.blocks import blockers
 from pytest_workrail.systems.blocks.nodes import Halt
-from pytest_workrail.systems.blocks.run_state import Bench, encoded
+from pytest_workrail.systems.blocks.run_state import SharedState, encoded
 from pytest_workrail.systems.blocks.workspaces import Workspace
 from workrail_lint.systems.blocks.merging import MANUAL, Merge, PathConflict, merge, reported
 from workrail_lint.systems.blocks.paths import is_agents_path
@@ -19,7 +19,7 @@ Outputs = Mapping[str, dict[str, Any]]
 
 
 def fan_in(
-    bench: Bench,
+    shared: SharedState,
     entry: Lanes,
     how: Isolation,
     outputs: Outputs,
@@ -28,24 +28,24 @@ def fan_in(
 ) -> Halt:
     """Merge lanes, given in lane order, that settled in `order`. What is not decided leaves the run paused."""
     strategy = MergeStrategy(entry.strategy)
-    bench.log.tell(EventType.FAN_IN, groupId=entry.group, mergeStrategy=strategy.value, completionOrder=list(order))
+    shared.log.emit(EventType.FAN_IN, groupId=entry.group, mergeStrategy=strategy.value, completionOrder=list(order))
     for lane, workspace in workspaces.items():
-        bench.main.take_outputs(workspace, lane)
+        shared.main.take_outputs(workspace, lane)
     planned = merge(strategy, outputs, order)
     if planned.unresolved:
-        choices = _choices(bench, entry.group, planned.unresolved)
+        choices = _choices(shared, entry.group, planned.unresolved)
         if isinstance(choices, ExecutionStatus):
             return choices
         planned = merge(strategy, outputs, order, choices)
-    content = _apply(bench, entry.group, planned, outputs, workspaces)
+    content = _apply(shared, entry.group, planned, outputs, workspaces)
     for conflict in planned.events:
-        bench.log.tell(EventType.LANE_CONFLICT, **conflict)
+        shared.log.emit(EventType.LANE_CONFLICT, **conflict)
     result = {
         "mergeStrategy": strategy.value,
         "blockOutputs": list(outputs.values()),
         "conflicts": planned.conflicts,
     }
-    bench.fan_ins.append(
+    shared.fan_ins.append(
         {
             "group": entry.group,
             "isolation": how.value,
@@ -58,36 +58,36 @@ def fan_in(
     return None
 
 
-def _choices(bench: Bench, group: str, path_conflicts: Sequence[PathConflict]) -> dict[str, str] | ExecutionStatus:
-    """What a person decides about all path_conflicts at once, or how the run stands without that."""
-    bench.log.tell(EventType.EXECUTION_PAUSED, cause="conflict")
-    shown = [{"conflictingFile": clash.path, "lanes": list(clash.lanes)} for clash in path_conflicts]
-    bench.log.tell(EventType.BLOCK_GATE_OPEN, groupId=group, conflicts=shown)
-    choices = bench.people.choices(path_conflicts)
+def _choices(shared: SharedState, group: str, conflicts: Sequence[PathConflict]) -> dict[str, str] | ExecutionStatus:
+    """What a person decides about all conflicts at once, or how the run stands without that."""
+    shared.log.emit(EventType.EXECUTION_PAUSED, cause="conflict")
+    shown = [{"conflictingFile": clash.path, "lanes": list(clash.lanes)} for clash in conflicts]
+    shared.log.emit(EventType.BLOCK_GATE_OPEN, groupId=group, conflicts=shown)
+    choices = shared.answers.choices(conflicts)
     if choices is None:
-        bench.blockers += [blockers.lane_conflict(group, clash) for clash in path_conflicts]
+        shared.blockers += [blockers.lane_conflict(group, clash) for clash in conflicts]
         return ExecutionStatus.PAUSED
     if ABORT in choices.values():
-        bench.log.tell(EventType.GATE_DECIDED, selectedOption=ABORT)
-        bench.blockers.append(blockers.aborted(path_conflicts[0].lanes[0]))
+        shared.log.emit(EventType.GATE_DECIDED, selectedOption=ABORT)
+        shared.blockers.append(blockers.aborted(conflicts[0].lanes[0]))
         return ExecutionStatus.ABORTED
-    bench.log.tell(EventType.GATE_DECIDED, choices=choices)
-    bench.log.tell(EventType.EXECUTION_RESUMED, cause="conflict")
+    shared.log.emit(EventType.GATE_DECIDED, choices=choices)
+    shared.log.emit(EventType.EXECUTION_RESUMED, cause="conflict")
     return choices
 
 
 def _apply(
-    bench: Bench, group: str, planned: Merge, outputs: Outputs, workspaces: Mapping[str, Workspace]
+    shared: SharedState, group: str, planned: Merge, outputs: Outputs, workspaces: Mapping[str, Workspace]
 ) -> dict[str, Any]:
     """Bring files into the main workspace; what each lane had and what is there now, as hashes."""
     for path, lane in planned.applied.items():
         if lane == MANUAL:
-            bench.main.put(path, encoded(bench.people.manual_text(path)))
+            shared.main.put(path, encoded(shared.answers.manual_text(path)))
         else:
-            bench.main.bring(workspaces[lane], path)
-        bench.copies.append({"n": bench.log.n, "groupId": group, "path": path, "lane": lane})
+            shared.main.copy_from(workspaces[lane], path)
+        shared.copies.append({"n": shared.log.n, "groupId": group, "path": path, "lane": lane})
     return {
-        "main": _hashes(bench.main, [path for path in planned.applied if is_agents_path(path)]),
+        "main": _hashes(shared.main, [path for path in planned.applied if is_agents_path(path)]),
         "lanes": {lane: _hashes(workspaces[lane], reported(output)) for lane, output in outputs.items()},
     }
 

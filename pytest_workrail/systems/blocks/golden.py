@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from typing import Any
 
+from pytest_workrail.golden.encoding import map_strings
 from pytest_workrail.systems.blocks.run_state import WORKSPACE
 from workrail_lint.findings import Finding
 from workrail_lint.systems.blocks import paths
@@ -23,11 +23,11 @@ _ABSOLUTE_PATH = re.compile(r"/[^\s/]\S*|[A-Za-z]:[\\/]\S*")
 def golden_of(trace: dict[str, Any], findings: list[Finding], locks: list[str], folder: str) -> dict[str, Any]:
     """A trace without what differs from run to run. `folder` is the temporary one that the run had."""
     places = _Places(folder)
-    made: dict[str, Any] = places.hidden({name: trace[name] for name in TRACE_MEMBERS})
+    made: dict[str, Any] = places.masked({name: trace[name] for name in TRACE_MEMBERS})
     made["steps"] = [_step(step) for step in made["steps"]]
     made["events"] = [_event(event) for event in made["events"]]
     made["fanIns"] = [_fan_in(item) for item in made["fanIns"]]
-    made["findings"] = places.hidden([finding_entry(finding) for finding in findings])
+    made["findings"] = places.masked([finding_entry(finding) for finding in findings])
     made["locks"] = sorted(locks)
     return made
 
@@ -43,13 +43,6 @@ def finding_entry(finding: Finding) -> dict[str, Any]:
     }
 
 
-def golden_text(golden: dict[str, Any]) -> bytes:
-    """The golden as its file holds it: sorted, two blanks, LF, a line end at the end."""
-    text = json.dumps(golden, indent=2, sort_keys=True, ensure_ascii=False)
-    # Half a character has no bytes of its own; inside JSON its escape means the same.
-    return (text + "\n").encode("utf-8", "backslashreplace")
-
-
 def _step(step: dict[str, Any]) -> dict[str, Any]:
     env = {**step["env"], "EXECUTION_ID": _EXECUTION, "TELEMETRY_URL": _TELEMETRY}
     return {**{name: step[name] for name in _STEP}, "env": env, "output": _output(step["output"])}
@@ -57,7 +50,7 @@ def _step(step: dict[str, Any]) -> dict[str, Any]:
 
 def _event(event: dict[str, Any]) -> dict[str, Any]:
     # The path of a write that was refused is the one thing in an event that can lead anywhere.
-    return {**event, "data": _anywhere(event["data"])} if event["type"] == "write_blocked" else event
+    return {**event, "data": _without_places(event["data"])} if event["type"] == "write_blocked" else event
 
 
 def _fan_in(item: dict[str, Any]) -> dict[str, Any]:
@@ -67,14 +60,14 @@ def _fan_in(item: dict[str, Any]) -> dict[str, Any]:
 
 def _output(output: dict[str, Any] | None) -> Any:
     """An output without its time, and without paths that only mean something on one machine."""
-    return None if output is None else _anywhere(output)
+    return None if output is None else _without_places(output)
 
 
-def _anywhere(value: Any) -> Any:
+def _without_places(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: _TS if name == "timestamp" else _anywhere(member) for name, member in value.items()}
+        return {name: _TS if name == "timestamp" else _without_places(member) for name, member in value.items()}
     if isinstance(value, list):
-        return [_anywhere(item) for item in value]
+        return [_without_places(item) for item in value]
     if isinstance(value, str) and _ABSOLUTE_PATH.fullmatch(value) and not _CONSTANT.fullmatch(value):
         return _ABSOLUTE
     return value
@@ -92,13 +85,9 @@ class _Places:
             (re.compile(root), _ABSOLUTE),
         ]
 
-    def hidden(self, value: Any) -> Any:
+    def masked(self, value: Any) -> Any:
         """A value in which nothing tells the place."""
-        if isinstance(value, dict):
-            return {self._text(name): self.hidden(member) for name, member in value.items()}
-        if isinstance(value, list):
-            return [self.hidden(item) for item in value]
-        return self._text(value) if isinstance(value, str) else value
+        return map_strings(value, lambda text, _: self._text(text), self._text)
 
     def _text(self, text: str) -> str:
         if self._root in text:

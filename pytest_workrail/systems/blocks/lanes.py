@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+from pytest_workrail.scenarios.clock import TICK_MS
 from pytest_workrail.systems.blocks.attempts import Attempt
-from pytest_workrail.systems.blocks.clock import TICK_MS
+from pytest_workrail.systems.blocks.block_outcome import BlockOutcome, evaluate_block
 from pytest_workrail.systems.blocks.container_pool import Container
 from pytest_workrail.systems.blocks.fan_in import fan_in
 from pytest_workrail.systems.blocks.nodes import Halt, is_exhausted, max_retries, may_retry, note_start
-from pytest_workrail.systems.blocks.output_judge import Verdict, judge
-from pytest_workrail.systems.blocks.run_state import Bench, Stage, Step
+from pytest_workrail.systems.blocks.run_state import SharedState, Stage, Step
 from pytest_workrail.systems.blocks.setup import Reply
 from pytest_workrail.systems.blocks.snapshots import Watch
 from pytest_workrail.systems.blocks.workspaces import Workspace, remove_tree
@@ -34,7 +34,7 @@ class Lane:
     workspace: Workspace
     retry: int = 0
     steps: list[Step] = field(default_factory=list)
-    verdict: Verdict | None = None
+    outcome: BlockOutcome | None = None
 
 
 def run_group(stage: Stage, entry: Lanes) -> Halt:
@@ -43,24 +43,24 @@ def run_group(stage: Stage, entry: Lanes) -> Halt:
     running = [(number, node) for number, node in nodes if _runs(stage, node.id)]
     if not running:
         return None
-    bench = stage.bench
-    how = _isolation(bench)
-    with _workspaces(bench, how, [number for number, _ in running]) as made:
+    shared = stage.shared
+    how = _isolation(shared)
+    with _workspaces(shared, how, [number for number, _ in running]) as made:
         lanes = [Lane(number, node, made[number]) for number, node in running]
         for lane in lanes:
             data = {"groupId": entry.group, "lane": lane.node.id, "isolation": how.value}
-            bench.log.tell(EventType.LANE_STARTED, lane.node.id, **data)
+            shared.log.emit(EventType.LANE_STARTED, lane.node.id, **data)
             stage.statuses[lane.node.id] = NodeStatus.RUNNING
         order, halted = _Race(stage, entry, lanes).run()
         for lane in lanes:
-            bench.steps += lane.steps
+            shared.steps += lane.steps
         if halted is ExecutionStatus.ABORTED:
             for lane in lanes:
-                bench.main.take_outputs(lane.workspace, lane.node.id)
+                shared.main.take_outputs(lane.workspace, lane.node.id)
             return halted
-        outputs = {lane.node.id: lane.verdict.output for lane in lanes if lane.verdict is not None}
+        outputs = {lane.node.id: lane.outcome.output for lane in lanes if lane.outcome is not None}
         workspaces = {lane.node.id: lane.workspace for lane in lanes}
-        return fan_in(bench, entry, how, outputs, [lane.node.id for lane in order], workspaces) or halted
+        return fan_in(shared, entry, how, outputs, [lane.node.id for lane in order], workspaces) or halted
 
 
 def _runs(stage: Stage, node: str) -> bool:
@@ -73,32 +73,32 @@ def _runs(stage: Stage, node: str) -> bool:
 # ------------------------------------------------------------------------------------------------------ workspaces
 
 
-def _isolation(bench: Bench) -> Isolation:
-    repository = bench.repository
+def _isolation(shared: SharedState) -> Isolation:
+    repository = shared.repository
     if repository is None:
         return isolation(is_repository=False, has_head=False, is_clean=False)
     return isolation(is_repository=True, has_head=repository.has_head, is_clean=repository.is_clean)
 
 
 @contextmanager
-def _workspaces(bench: Bench, how: Isolation, numbers: list[int]) -> Iterator[dict[int, Workspace]]:
+def _workspaces(shared: SharedState, how: Isolation, numbers: list[int]) -> Iterator[dict[int, Workspace]]:
     """A workspace for each lane, with the outputs so far; gone afterwards, whatever happens in between."""
     made: dict[int, Workspace] = {}
     try:
         for number in numbers:
-            folder = bench.lane_folder(number)
-            if how is Isolation.GIT_WORKTREE and bench.repository is not None:
-                bench.repository.add_worktree(folder)
+            folder = shared.lane_folder(number)
+            if how is Isolation.GIT_WORKTREE and shared.repository is not None:
+                shared.repository.add_worktree(folder)
             else:
-                bench.main.copy_to(folder)
+                shared.main.copy_to(folder)
             made[number] = Workspace(folder)
-            bench.main.share_outputs(made[number])
+            shared.main.share_outputs(made[number])
         yield made
     finally:
         for number in numbers:
-            remove_tree(bench.lane_folder(number))
-        if how is Isolation.GIT_WORKTREE and bench.repository is not None:
-            bench.repository.forget_worktrees()
+            remove_tree(shared.lane_folder(number))
+        if how is Isolation.GIT_WORKTREE and shared.repository is not None:
+            shared.repository.forget_worktrees()
 
 
 # ------------------------------------------------------------------------------------------------------------ race
@@ -109,11 +109,11 @@ class _Race:
 
     def __init__(self, stage: Stage, entry: Lanes, lanes: list[Lane]) -> None:
         self._stage, self._entry, self._lanes = stage, entry, lanes
-        self._bench = stage.bench
+        self._shared = stage.shared
         self._waiting = deque(lanes)
         self._active: dict[int, tuple[Lane, Attempt]] = {}  # by number
         self._settled: list[Lane] = []
-        self._order = self._bench.setup.finish.get(entry.group)
+        self._order = self._shared.setup.finish.get(entry.group)
         self._dormancy = self._dormancy_ms()
         self._watch = self._watched()
 
@@ -123,11 +123,11 @@ class _Race:
 
     def _watched(self) -> Watch | None:
         """Agents in Python can reach anything, so what lies around them is watched."""
-        replies = self._bench.setup.replies
+        replies = self._shared.setup.replies
         free = {key.partition("#")[0] for key, reply in replies.items() if not isinstance(reply, Reply)}
         if not any(lane.node.id in free for lane in self._lanes):
             return None
-        return Watch({"main": self._bench.main, **{lane.node.id: lane.workspace for lane in self._lanes}})
+        return Watch({"main": self._shared.main, **{lane.node.id: lane.workspace for lane in self._lanes}})
 
     def run(self) -> tuple[list[Lane], Halt]:
         """The lanes in the order in which they settled, and whether the run ends with them."""
@@ -137,15 +137,15 @@ class _Race:
             lane, attempt = min(self._active.values(), key=self._turn)
             self._pass_time(attempt)
             attempt.end()
-            self._leave(lane, attempt)
+            self._release(lane, attempt)
             if attempt.reply.abort:
-                self._settle(lane, judge(attempt, aborted=True))
+                self._finish(lane, evaluate_block(attempt, aborted=True))
                 self._abort_rest()
                 halted = ExecutionStatus.ABORTED
             elif may_retry(attempt, lane.retry):
-                self._again(lane, attempt)
+                self._retry(lane, attempt)
             else:
-                self._settle(lane, judge(attempt), exhausted=is_exhausted(attempt, lane.retry))
+                self._finish(lane, evaluate_block(attempt), exhausted=is_exhausted(attempt, lane.retry))
                 if self._stops_others(lane):
                     self._abort_rest()
                     halted = ExecutionStatus.FAILED
@@ -160,12 +160,12 @@ class _Race:
 
     def _pass_time(self, attempt: Attempt) -> None:
         # Where the order is forced, no two lanes may seem to have finished at the same moment.
-        clock = self._bench.clock
-        clock.advance_to(attempt.ends if self._order is None else max(attempt.ends, clock.now + TICK_MS))
+        clock = self._shared.clock
+        clock.advance_to(attempt.ends if self._order is None else max(attempt.ends, clock.elapsed_ms + TICK_MS))
 
     def _start_waiting(self) -> None:
         """Begin as many lanes as there are containers for."""
-        while self._waiting and (container := self._bench.pool.acquire()) is not None:
+        while self._waiting and (container := self._shared.pool.acquire()) is not None:
             lane = self._waiting.popleft()
             lane.workspace.remove_output(lane.node.id)
             attempt = self._attempt(lane, container)
@@ -180,31 +180,31 @@ class _Race:
         lane.steps.append(attempt.step)
         return attempt
 
-    def _leave(self, lane: Lane, attempt: Attempt) -> None:
+    def _release(self, lane: Lane, attempt: Attempt) -> None:
         del self._active[lane.number]
-        self._bench.pool.release(attempt.container, self._dormancy)
+        self._shared.pool.release(attempt.container, self._dormancy)
 
-    def _again(self, lane: Lane, attempt: Attempt) -> None:
+    def _retry(self, lane: Lane, attempt: Attempt) -> None:
         lane.retry += 1
         attempt.step.status = NodeStatus.FAILED
         retries = max_retries(lane.node)
-        self._bench.log.tell(EventType.NODE_RETRY, lane.node.id, attempt=lane.retry, maxRetries=retries)
+        self._shared.log.emit(EventType.NODE_RETRY, lane.node.id, attempt=lane.retry, maxRetries=retries)
         self._waiting.appendleft(lane)
 
-    def _settle(self, lane: Lane, verdict: Verdict, *, exhausted: bool = False) -> None:
-        bench = self._bench
-        lane.verdict = verdict
-        self._stage.statuses[lane.node.id] = verdict.status
+    def _finish(self, lane: Lane, outcome: BlockOutcome, *, exhausted: bool = False) -> None:
+        shared = self._shared
+        lane.outcome = outcome
+        self._stage.statuses[lane.node.id] = outcome.status
         self._settled.append(lane)
-        if verdict.blocker is not None:
-            bench.blockers.append(verdict.blocker)
+        if outcome.blocker is not None:
+            shared.blockers.append(outcome.blocker)
         if exhausted:
-            bench.log.tell(EventType.NODE_RETRY_EXHAUSTED, lane.node.id, attempts=lane.retry + 1)
-        data = {"groupId": self._entry.group, "lane": lane.node.id, "status": verdict.status.value}
-        bench.log.tell(EventType.LANE_SETTLED, lane.node.id, **data)
+            shared.log.emit(EventType.NODE_RETRY_EXHAUSTED, lane.node.id, attempts=lane.retry + 1)
+        data = {"groupId": self._entry.group, "lane": lane.node.id, "status": outcome.status.value}
+        shared.log.emit(EventType.LANE_SETTLED, lane.node.id, **data)
 
     def _stops_others(self, lane: Lane) -> bool:
-        is_strict = self._bench.setup.failure_mode is FailureMode.STRICT
+        is_strict = self._shared.setup.failure_mode is FailureMode.STRICT
         return is_strict and self._stage.statuses[lane.node.id] is NodeStatus.FAILED
 
     def _abort_rest(self) -> None:
@@ -214,10 +214,10 @@ class _Race:
             if lane.number in at_work:
                 attempt = at_work[lane.number]
                 attempt.stop()
-                self._leave(lane, attempt)
+                self._release(lane, attempt)
             elif lane in self._waiting:
                 attempt = self._attempt(lane, Container(-1))  # it never got one, and has done nothing
             else:
                 continue
-            self._settle(lane, judge(attempt, aborted=True))
+            self._finish(lane, evaluate_block(attempt, aborted=True))
         self._waiting.clear()

@@ -5,15 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pytest_workrail.scenarios.loading import errors
 from pytest_workrail.systems.blocks import git
 from pytest_workrail.systems.blocks.setup import EXECUTION, Agent, Repo, Setup, answer_of, reply_of
+from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.systems.blocks.run_vocabulary import Containers, Enforcement, GitState, Profile
-from workrail_lint.systems.blocks.scenario_check import Definitions
+from workrail_lint.systems.blocks.scenario_check import Definitions, content_findings
 from workrail_lint.systems.blocks.vocabulary import FailureMode
 
 
-def setup_of(block: Mapping[str, Any], definitions: Definitions, agents: Mapping[str, Agent] | None = None) -> Setup:
+def checked_setup(
+    value: dict[str, Any], definitions: Ok[Definitions] | Err[list[Finding]], agents: Mapping[str, Agent] | None = None
+) -> Ok[Setup] | Err[list[Finding]]:
+    """The run that a scenario describes, unless something in the scenario or on this machine is against it."""
+    if isinstance(definitions, Err):
+        return definitions
+    block = value["block"]
+    found = [*errors(content_findings(value, definitions.value)), *_without_git(block)]
+    return Err(found) if found else Ok(_setup(block, definitions.value, agents))
+
+
+def _setup(block: Mapping[str, Any], definitions: Definitions, agents: Mapping[str, Agent] | None = None) -> Setup:
     """The run that a scenario describes; agents in Python take the place of replies of the same name."""
     repo, check = block.get("repo", {}), block.get("check", {})
     replies = {key: reply_of(reply) for key, reply in block.get("replies", {}).items()}
@@ -43,7 +56,7 @@ def setup_of(block: Mapping[str, Any], definitions: Definitions, agents: Mapping
     )
 
 
-def without_git(block: Mapping[str, Any]) -> list[Finding]:
+def _without_git(block: Mapping[str, Any]) -> list[Finding]:
     """That a scenario wants a repository on a machine that can't make one."""
     wanted = block.get("repo", {}).get("git", GitState.NONE.value)
     if wanted == GitState.NONE.value or git.is_installed():

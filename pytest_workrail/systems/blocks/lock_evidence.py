@@ -12,14 +12,14 @@ from workrail_lint.systems.blocks.run_vocabulary import CONTINUE
 from workrail_lint.systems.blocks.traces import FanIn, Trace
 from workrail_lint.systems.blocks.vocabulary import MergeStrategy, Resolution
 
-Witness = Callable[[Trace, list[str]], bool]
+EvidenceCheck = Callable[[Trace, list[str]], bool]
 _ALL_SECTIONS = ("Rules:\n", "Only modify files matching: ", "You must produce the following outputs:\n")
 
 
-def witnessed(trace: dict[str, Any], findings: list[Finding]) -> list[str]:
+def evident_locks(trace: dict[str, Any], findings: list[Finding]) -> list[str]:
     """The locks that a run bears witness to."""
     seen, codes = Trace(trace), [finding.code for finding in findings]
-    return [lock for lock, witness in WITNESSES.items() if witness(seen, codes)]
+    return [lock for lock, check in EVIDENCE_CHECKS.items() if check(seen, codes)]
 
 
 # ---------------------------------------------------------------------------------------------------- in a row
@@ -29,13 +29,13 @@ def _folder_first(trace: Trace, codes: list[str]) -> bool:
     return bool(trace.of_type("node_started", "lane_started")) and "BC701" not in codes
 
 
-def _synthetic(*reasons: str) -> Witness:
-    def witness(trace: Trace, codes: list[str]) -> bool:
+def _synthetic(*reasons: str) -> EvidenceCheck:
+    def check(trace: Trace, codes: list[str]) -> bool:
         found = [step for _, step in trace.steps if step["synthetic"] in reasons]
         names = trace.value["outputFolder"]
         return any(step["output"]["status"] == "failed" and _file(step) in names for step in found)
 
-    return witness
+    return check
 
 
 def _file(step: dict[str, Any]) -> str:
@@ -205,7 +205,7 @@ def _order_pure(trace: Trace, codes: list[str]) -> bool:
     return len(trace.value.get("permutations", ())) > 1 and "BC714" not in codes
 
 
-WITNESSES: dict[str, Witness] = {
+EVIDENCE_CHECKS: dict[str, EvidenceCheck] = {
     "block-output-folder-first": _folder_first,
     "block-output-required": _synthetic("missing"),
     "block-output-malformed-fails": _malformed_fails,

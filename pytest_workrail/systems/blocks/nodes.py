@@ -6,7 +6,7 @@ from typing import Any
 
 from pytest_workrail.systems.blocks import blockers
 from pytest_workrail.systems.blocks.attempts import Attempt, as_bytes
-from pytest_workrail.systems.blocks.output_judge import Verdict, judge
+from pytest_workrail.systems.blocks.block_outcome import BlockOutcome, evaluate_block
 from pytest_workrail.systems.blocks.run_state import Stage
 from pytest_workrail.systems.blocks.setup import Revise
 from workrail_lint.systems.blocks.definition import Node
@@ -24,55 +24,55 @@ def run_agent(stage: Stage, node: Node) -> Halt:
     feedback, revisions = None, 0
     while True:
         stage.statuses[node.id] = NodeStatus.RUNNING
-        verdict, aborted = _run_block(stage, node, feedback)
+        outcome, aborted = _run_block(stage, node, feedback)
         if aborted:
             return ExecutionStatus.ABORTED
-        if verdict.status is NodeStatus.FAILED or not node.asks:
+        if outcome.status is NodeStatus.FAILED or not node.asks:
             return None
-        answer = _ask_after(stage, node, verdict, revisions)
+        answer = _ask_after(stage, node, outcome, revisions)
         if not isinstance(answer, Revise):
             return answer
         revisions, feedback = revisions + 1, answer.feedback
-        stage.bench.log.tell(EventType.BLOCK_REVISION, node.id, revisionCount=revisions, feedback=feedback)
+        stage.shared.log.emit(EventType.BLOCK_REVISION, node.id, revisionCount=revisions, feedback=feedback)
 
 
 # ------------------------------------------------------------------------------------------------------ the block
 
 
-def _run_block(stage: Stage, node: Node, feedback: str | None) -> tuple[Verdict, bool]:
+def _run_block(stage: Stage, node: Node, feedback: str | None) -> tuple[BlockOutcome, bool]:
     """Run a block until it is done or may not be tried again; also whether the user aborted it."""
-    bench, retry = stage.bench, 0
+    shared, retry = stage.shared, 0
     while True:
         attempt = _attempt(stage, node, retry, feedback)
         if attempt.reply.abort:
-            verdict = judge(attempt, aborted=True)
-            _settle(stage, node, verdict)
-            return verdict, True
+            outcome = evaluate_block(attempt, aborted=True)
+            _finish(stage, node, outcome)
+            return outcome, True
         if may_retry(attempt, retry):
             retry += 1
             attempt.step.status = NodeStatus.FAILED
-            bench.log.tell(EventType.NODE_RETRY, node.id, attempt=retry, maxRetries=max_retries(node))
+            shared.log.emit(EventType.NODE_RETRY, node.id, attempt=retry, maxRetries=max_retries(node))
             continue
-        verdict = judge(attempt)
-        _settle(stage, node, verdict)
+        outcome = evaluate_block(attempt)
+        _finish(stage, node, outcome)
         if is_exhausted(attempt, retry):
-            bench.log.tell(EventType.NODE_RETRY_EXHAUSTED, node.id, attempts=retry + 1)
-        return verdict, False
+            shared.log.emit(EventType.NODE_RETRY_EXHAUSTED, node.id, attempts=retry + 1)
+        return outcome, False
 
 
 def _attempt(stage: Stage, node: Node, retry: int, feedback: str | None) -> Attempt:
-    bench = stage.bench
-    bench.main.remove_output(node.id)
-    container = bench.pool.acquire()
+    shared = stage.shared
+    shared.main.remove_output(node.id)
+    container = shared.pool.acquire()
     assert container is not None, "blocks in a row never need more than one container"
-    attempt = Attempt(stage, node, bench.main, container, retry=retry, feedback=feedback)
+    attempt = Attempt(stage, node, shared.main, container, retry=retry, feedback=feedback)
     note_start(stage, node)
-    bench.log.tell(EventType.NODE_STARTED, node.id)
-    bench.steps.append(attempt.step)
+    shared.log.emit(EventType.NODE_STARTED, node.id)
+    shared.steps.append(attempt.step)
     attempt.begin()
-    bench.clock.advance_to(attempt.ends)
+    shared.clock.advance_to(attempt.ends)
     attempt.end()
-    bench.pool.release(container, DORMANCY_LIMIT_MS)
+    shared.pool.release(container, DORMANCY_LIMIT_MS)
     return attempt
 
 
@@ -80,7 +80,7 @@ def note_start(stage: Stage, node: Node) -> None:
     """From now on a block counts as one that ran."""
     if node.id not in stage.ran:
         stage.ran.append(node.id)
-    stage.bench.limits[node.id] = max_retries(node)
+    stage.shared.limits[node.id] = max_retries(node)
 
 
 def max_retries(node: Node) -> int:
@@ -101,15 +101,15 @@ def is_exhausted(attempt: Attempt, retry: int) -> bool:
     return _is_retryable(attempt) and retry > 0
 
 
-def _settle(stage: Stage, node: Node, verdict: Verdict) -> None:
-    bench = stage.bench
-    stage.statuses[node.id] = verdict.status
-    if verdict.blocker is not None:
-        bench.blockers.append(verdict.blocker)
-    if verdict.reason is None:
-        bench.log.tell(EventType.NODE_COMPLETED, node.id)
+def _finish(stage: Stage, node: Node, outcome: BlockOutcome) -> None:
+    shared = stage.shared
+    stage.statuses[node.id] = outcome.status
+    if outcome.blocker is not None:
+        shared.blockers.append(outcome.blocker)
+    if outcome.reason is None:
+        shared.log.emit(EventType.NODE_COMPLETED, node.id)
     else:
-        bench.log.tell(EventType.NODE_FAILED, node.id, reason=verdict.reason)
+        shared.log.emit(EventType.NODE_FAILED, node.id, reason=outcome.reason)
 
 
 # ------------------------------------------------------------------------------------------------------ questions
@@ -117,18 +117,18 @@ def _settle(stage: Stage, node: Node, verdict: Verdict) -> None:
 
 def ask_before(stage: Stage, node: Node) -> Halt:
     """The gates of a definition that stand before a node, agent or control, one after the other."""
-    bench = stage.bench
+    shared = stage.shared
     for _, gate in stage.definition.gates:
         if gate.get("nodeId") != node.id:
             continue
         options = [option["value"] for option in gate["options"]]
-        bench.log.tell(EventType.GATE_WAITING, node.id, gateId=gate["id"], gateType=gate["gateType"], options=options)
+        shared.log.emit(EventType.GATE_WAITING, node.id, gateId=gate["id"], gateType=gate["gateType"], options=options)
         stage.statuses[node.id] = NodeStatus.WAITING_GATE
         answer = _answer(stage, node, (*options, CONTINUE, ABORT))
         if answer is None:
-            bench.blockers.append(blockers.gate_open(node.id, options))
+            shared.blockers.append(blockers.gate_open(node.id, options))
             return ExecutionStatus.WAITING_GATE
-        bench.log.tell(EventType.GATE_DECIDED, node.id, selectedOption=answer)
+        shared.log.emit(EventType.GATE_DECIDED, node.id, selectedOption=answer)
         if answer == ABORT and ABORT not in options:
             return _abort_unstarted(stage, node)
     return None
@@ -136,26 +136,26 @@ def ask_before(stage: Stage, node: Node) -> Halt:
 
 def _abort_unstarted(stage: Stage, node: Node) -> Halt:
     """A block that is aborted before it could start leaves a file all the same: whoever looks finds out why."""
-    bench = stage.bench
+    shared = stage.shared
     if node.block_type is None:  # a control has no file and tells nothing
         stage.statuses[node.id] = NodeStatus.FAILED
-        bench.blockers.append(blockers.aborted(node.id))
+        shared.blockers.append(blockers.aborted(node.id))
         return ExecutionStatus.ABORTED
-    output = synthetic_output(node.id, node.block_type, Synthetic.ABORTED, bench.clock.stamp())
-    bench.main.put_output(node.id, as_bytes(output))
+    output = synthetic_output(node.id, node.block_type, Synthetic.ABORTED, shared.clock.timestamp)
+    shared.main.put_output(node.id, as_bytes(output))
     _abort(stage, node)
     return ExecutionStatus.ABORTED
 
 
 def _abort(stage: Stage, node: Node) -> None:
     reason = Synthetic.ABORTED.value
-    _settle(stage, node, Verdict({}, NodeStatus.FAILED, reason, blockers.aborted(node.id)))
+    _finish(stage, node, BlockOutcome({}, NodeStatus.FAILED, reason, blockers.aborted(node.id)))
 
 
-def _ask_after(stage: Stage, node: Node, verdict: Verdict, revisions: int) -> Revise | Halt:
+def _ask_after(stage: Stage, node: Node, outcome: BlockOutcome, revisions: int) -> Revise | Halt:
     """The gate behind a block: what to revise, or how the run stands once it is answered."""
-    bench, step = stage.bench, stage.bench.steps[-1]
-    bench.log.tell(EventType.BLOCK_GATE_OPEN, node.id, prompt=f"Block produced: {verdict.output['summary']}")
+    shared, step = stage.shared, stage.shared.steps[-1]
+    shared.log.emit(EventType.BLOCK_GATE_OPEN, node.id, prompt=f"Block produced: {outcome.output['summary']}")
     stage.statuses[node.id] = NodeStatus.WAITING_GATE
     refused = False
     while True:
@@ -164,14 +164,14 @@ def _ask_after(stage: Stage, node: Node, verdict: Verdict, revisions: int) -> Re
             break
         if revisions < MAX_REVISIONS:
             return answer
-        bench.blockers.append(blockers.revisions_exhausted(node.id))
+        shared.blockers.append(blockers.revisions_exhausted(node.id))
         refused = True
     if answer is None:
         step.status = NodeStatus.WAITING_GATE
         if not refused:
-            bench.blockers.append(blockers.gate_open(node.id, (CONTINUE, REVISE, ABORT)))
+            shared.blockers.append(blockers.gate_open(node.id, (CONTINUE, REVISE, ABORT)))
         return ExecutionStatus.WAITING_GATE
-    bench.log.tell(EventType.GATE_DECIDED, node.id, selectedOption=answer)
+    shared.log.emit(EventType.GATE_DECIDED, node.id, selectedOption=answer)
     if answer == ABORT:
         step.status = NodeStatus.FAILED
         _abort(stage, node)
@@ -182,10 +182,10 @@ def _ask_after(stage: Stage, node: Node, verdict: Verdict, revisions: int) -> Re
 
 def _answer(stage: Stage, node: Node, possible: tuple[str, ...], *, revisable: bool = False) -> str | Revise | None:
     """The next answer; one that does not fit the question is a mistake of the scenario and answers nothing."""
-    people = stage.bench.people
-    answer = people.answer(node.id)
+    answers = stage.shared.answers
+    answer = answers.answer(node.id)
     fits = answer is None or (revisable if isinstance(answer, Revise) else answer in possible)
     if not fits:
-        people.misfit(node.id, (*possible, REVISE) if revisable else possible)
+        answers.reject_last(node.id, (*possible, REVISE) if revisable else possible)
         return None
     return answer

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Iterator
 from typing import Any
 
+from pytest_workrail.golden.encoding import dumps
 from pytest_workrail.systems.blocks import blockers
-from pytest_workrail.systems.blocks.output_judge import mount_of, output_path
-from pytest_workrail.systems.blocks.run_state import Bench, Stage, Step
+from pytest_workrail.systems.blocks.block_outcome import mount_of, output_path
+from pytest_workrail.systems.blocks.run_state import SharedState, Stage, Step
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.findings import Finding
 from workrail_lint.systems.blocks.check import check_document, check_trace, check_unit, read_document
@@ -33,23 +33,23 @@ PACK = "block"
 DEFINITION = f"definition{WORKFLOW_SUFFIX}"
 
 
-def trace_of(bench: Bench, status: ExecutionStatus, stage: Stage | None, scenario: str) -> dict[str, Any]:
+def trace_of(shared: SharedState, status: ExecutionStatus, stage: Stage | None, scenario: str) -> dict[str, Any]:
     """Everything a run recorded about itself, as it was."""
     return {
         "pack": PACK,
         "scenario": scenario,
         "plan": [] if stage is None else plan_entries(stage.plan),
-        "steps": [_step(step) for step in bench.steps],
-        "fanIns": bench.fan_ins,
-        "events": bench.log.events,
-        "outputFolder": [] if stage is None else bench.main.output_names(),
-        "workspace": bench.main.text_hashes(),
+        "steps": [_step(step) for step in shared.steps],
+        "fanIns": shared.fan_ins,
+        "events": shared.log.events,
+        "outputFolder": [] if stage is None else shared.main.output_names(),
+        "workspace": shared.main.text_hashes(),
         "executionStatus": status.value,
-        "blockers": blockers.report(bench.blockers),
-        "copies": bench.copies,
-        "accesses": bench.accesses,
-        "limits": bench.limits,
-        "asks": sorted(node.id for node in bench.setup.definition.nodes if node.asks),
+        "blockers": blockers.report(shared.blockers),
+        "copies": shared.copies,
+        "accesses": shared.accesses,
+        "limits": shared.limits,
+        "asks": sorted(node.id for node in shared.setup.definition.nodes if node.asks),
     }
 
 
@@ -84,49 +84,49 @@ def _step(step: Step) -> dict[str, Any]:
 # -------------------------------------------------------------------------------------------------------- findings
 
 
-def findings_of(bench: Bench, trace: dict[str, Any]) -> list[Finding]:
+def findings_of(shared: SharedState, trace: dict[str, Any]) -> list[Finding]:
     """What the rules say about a run: its outputs as they were written, its records, and its trace."""
-    found = [*bench.findings, *_unit_findings(bench), *check_trace(trace, bench.setup.options)]
+    found = [*shared.findings, *_unit_findings(shared), *check_trace(trace, shared.setup.options)]
     # An output was checked when its block ended; somebody may have been at it since.
-    for path, data in (*records(bench), *_outputs(bench)):
-        found += check_document(read_document(path, data, _kind(path), bench.setup.options))
+    for path, data in (*records(shared), *_outputs(shared)):
+        found += check_document(read_document(path, data, _kind(path), shared.setup.options))
     once = {(each.path, each.pointer, each.code, each.message): each for each in found}
     return [once[key] for key in sorted(once)]
 
 
-def _unit_findings(bench: Bench) -> list[Finding]:
-    files = (*records(bench), *_outputs(bench))
+def _unit_findings(shared: SharedState) -> list[Finding]:
+    files = (*records(shared), *_outputs(shared))
     known = {path: record_of(_kind(path), _value(path, data)) for path, data in files}
     # A folder can't tell that a process ended badly after it had written that all went well; a run knows.
-    for node in _failed(bench):
+    for node in _failed(shared):
         record = known.get(output_path(node))
         if record is not None and isinstance(record["value"], dict):
             record["value"]["status"] = OutputStatus.FAILED.value
-    known[DEFINITION] = record_of(BlockKind.WORKFLOW, bench.setup.definition.value)
-    names = [name for name in _output_names(bench) if f"{OUTPUT_FOLDER}/{name}" not in known]
+    known[DEFINITION] = record_of(BlockKind.WORKFLOW, shared.setup.definition.value)
+    names = [name for name in _output_names(shared) if f"{OUTPUT_FOLDER}/{name}" not in known]
     rejected = [f"{OUTPUT_FOLDER}/{name}" for name in names if is_rejected(name)]
     foreign = [f"{OUTPUT_FOLDER}/{name}" for name in names if not is_rejected(name)]
     folder = Folder(OUTPUT_FOLDER, tuple(foreign), tuple(rejected))
-    found = check_unit(Unit(known, bench.setup.options, folder=folder, workflow=DEFINITION))
+    found = check_unit(Unit(known, shared.setup.options, folder=folder, workflow=DEFINITION))
     # What the definition itself is like is the linter's business, and does not change from run to run.
     return [each for each in found if each.path != DEFINITION]
 
 
-def _failed(bench: Bench) -> list[str]:
-    statuses = [item for stage in bench.stages for item in stage.statuses.items()]
+def _failed(shared: SharedState) -> list[str]:
+    statuses = [item for stage in shared.stages for item in stage.statuses.items()]
     return [node for node, status in statuses if status is NodeStatus.FAILED]
 
 
-def _output_names(bench: Bench) -> list[str]:
-    return bench.main.output_names() if os.path.isdir(bench.main.output_folder) else []
+def _output_names(shared: SharedState) -> list[str]:
+    return shared.main.output_names() if os.path.isdir(shared.main.output_folder) else []
 
 
-def _outputs(bench: Bench) -> Iterator[tuple[str, bytes]]:
+def _outputs(shared: SharedState) -> Iterator[tuple[str, bytes]]:
     """The outputs that lie in the folder at the end."""
-    for name in _output_names(bench):
+    for name in _output_names(shared):
         ident = id_in_name(f"{OUTPUT_FOLDER}/{name}", BlockKind.OUTPUT)
         if ident is not None:
-            yield f"{OUTPUT_FOLDER}/{name}", bench.main.output_bytes(ident) or b""
+            yield f"{OUTPUT_FOLDER}/{name}", shared.main.output_bytes(ident) or b""
 
 
 def _kind(path: str) -> BlockKind:
@@ -144,34 +144,30 @@ def _value(path: str, data: bytes) -> Any:
 # --------------------------------------------------------------------------------------------------------- records
 
 
-def records(bench: Bench) -> Iterator[tuple[str, bytes]]:
+def records(shared: SharedState) -> Iterator[tuple[str, bytes]]:
     """The files that are written beside the output folder; blocks of sub-workflows belong to another definition."""
-    yield f"{RUN_FOLDER}/{MOUNT_FILE}", _json(mount_of(bench.setup.repo))
-    last = {step.node: step for step in bench.steps if _is_own(bench.setup.definition, step)}
+    yield f"{RUN_FOLDER}/{MOUNT_FILE}", dumps(mount_of(shared.setup.repo))
+    last = {step.node: step for step in shared.steps if _is_own(shared.setup.definition, step)}
     for node, step in last.items():
-        yield f"{RUN_FOLDER}/env-{node}.json", _json(step.env)
+        yield f"{RUN_FOLDER}/env-{node}.json", dumps(step.env)
         yield f"{RUN_FOLDER}/prompt-{node}.txt", step.prompt.encode("utf-8", "surrogatepass")
     # Groups of other definitions may have the same names, but not the same nodes.
-    groups = {group.id: set(group.lanes) for group in bench.setup.definition.groups}
-    for fan_in in bench.fan_ins:
+    groups = {group.id: set(group.lanes) for group in shared.setup.definition.groups}
+    for fan_in in shared.fan_ins:
         if groups.get(fan_in["group"], set()) & set(fan_in["completionOrder"]):
-            yield f"{RUN_FOLDER}/fan-in-{fan_in['group']}.json", _json(fan_in["result"])
+            yield f"{RUN_FOLDER}/fan-in-{fan_in['group']}.json", dumps(fan_in["result"])
 
 
 def _is_own(definition: Definition, step: Step) -> bool:
     return step.env["WORKFLOW_ID"] == definition.id and step.node in definition.by_id
 
 
-def write_records(bench: Bench, trace: dict[str, Any]) -> None:
+def write_records(shared: SharedState, trace: dict[str, Any]) -> None:
     """Leave a folder behind that the linter reads as one unit: outputs, records, trace and definition."""
-    files = {**dict(records(bench)), f"{RUN_FOLDER}/{TRACE_FILE}": _json(trace)}
-    files[DEFINITION] = _json(bench.setup.definition.value)
+    files = {**dict(records(shared)), f"{RUN_FOLDER}/{TRACE_FILE}": dumps(trace)}
+    files[DEFINITION] = dumps(shared.setup.definition.value)
     for path, data in files.items():
-        place = bench.main.place(path)
+        place = shared.main.place(path)
         os.makedirs(os.path.dirname(place), exist_ok=True)
         with open(place, "wb") as file:
             file.write(data)
-
-
-def _json(value: Any) -> bytes:
-    return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")

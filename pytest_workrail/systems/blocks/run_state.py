@@ -6,14 +6,14 @@ import os
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from pytest_workrail.scenarios.clock import SimulatedClock
 from pytest_workrail.systems.blocks.agent_script import Script
 from pytest_workrail.systems.blocks.blockers import Blocker
-from pytest_workrail.systems.blocks.clock import Clock
 from pytest_workrail.systems.blocks.container_pool import Pool
-from pytest_workrail.systems.blocks.event_log import Log
+from pytest_workrail.systems.blocks.event_log import EventLog
 from pytest_workrail.systems.blocks.git import Repository
 from pytest_workrail.systems.blocks.setup import TELEMETRY_URL, Setup
-from pytest_workrail.systems.blocks.user_answers import People
+from pytest_workrail.systems.blocks.user_answers import UserAnswers
 from pytest_workrail.systems.blocks.workspaces import Workspace
 from workrail_lint.findings import Finding
 from workrail_lint.systems.blocks.definition import Definition
@@ -48,16 +48,16 @@ class Step:
         return self.node if self.iteration is None else f"{self.node}[{self.iteration}]"
 
 
-class Bench:
+class SharedState:
     """Shared by a run and the runs inside it."""
 
     def __init__(self, setup: Setup, folder: str) -> None:
         self.setup = setup
         self.folder = folder
-        self.clock = Clock()
-        self.log = Log()
+        self.clock = SimulatedClock()
+        self.log = EventLog()
         self.script = Script(setup.replies)
-        self.people = People(setup.gates, setup.conflicts, setup.manual, setup.pauses)
+        self.answers = UserAnswers(setup.gates, setup.conflicts, setup.manual, setup.pauses)
         self.pool = Pool(self.clock, warm=setup.containers is Containers.WARM)
         self.run = Run(setup.execution, TELEMETRY_URL, setup.telemetry, setup.repo.restrictions)
         self.steps: list[Step] = []
@@ -96,7 +96,7 @@ def encoded(text: str) -> bytes:
 class Stage:
     """One definition at work: the whole run, or a sub-workflow of it."""
 
-    bench: Bench
+    shared: SharedState
     definition: Definition
     plan: Plan
     variables: dict[str, Any]
@@ -107,7 +107,7 @@ class Stage:
     iteration: int | None = None
 
     def __post_init__(self) -> None:
-        self.bench.stages.append(self)
+        self.shared.stages.append(self)
 
     @property
     def failed(self) -> bool:

@@ -81,7 +81,7 @@ class Watch:
         self._workspaces = workspaces
         self._seen: dict[str, Snapshot] = {}
 
-    def look(self, own: str) -> None:
+    def remember(self, own: str) -> None:
         """Remember how everything but an agent's own workspace is before it starts."""
         for name, workspace in self._workspaces.items():
             if name != own:
@@ -91,7 +91,7 @@ class Watch:
         """The last look at a workspace, if there was one."""
         return self._seen.get(name)
 
-    def strays(self, own: str) -> list[tuple[str, str]]:
+    def foreign_changes(self, own: str) -> list[tuple[str, str]]:
         """The name and path of everything that has changed since."""
         found: list[tuple[str, str]] = []
         for name in self._workspaces:

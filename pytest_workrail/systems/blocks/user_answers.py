@@ -9,11 +9,11 @@ from workrail_lint.documents.pointer import child
 from workrail_lint.systems.blocks.merging import MANUAL, PathConflict
 from workrail_lint.systems.blocks.run_vocabulary import ABORT
 
-ExpressionProblem = tuple[str, str]
+ScenarioProblem = tuple[str, str]
 """A pointer into the scenario's block, and what is wrong there."""
 
 
-class People:
+class UserAnswers:
     """All answers of a scenario, and which of them were asked for."""
 
     def __init__(
@@ -31,7 +31,7 @@ class People:
         self._written: set[str] = set()
         self._pauses = pauses
         self._paused: set[str] = set()
-        self._misfits: list[ExpressionProblem] = []
+        self._misfits: list[ScenarioProblem] = []
 
     def answer(self, node: str) -> str | Revise | None:
         """The next answer to a question about a node; None when nobody is there to give one."""
@@ -41,7 +41,7 @@ class People:
         self._asked[node] = at + 1
         return self._gates[node][at]
 
-    def misfit(self, node: str, possible: Sequence[str]) -> None:
+    def reject_last(self, node: str, possible: Sequence[str]) -> None:
         """The last answer about a node was none to the question that was asked."""
         pointer = child(child("/gates", node), self._asked[node] - 1)
         self._misfits.append((pointer, f"the gate of {node} takes one of {', '.join(dict.fromkeys(possible))}"))
@@ -72,7 +72,7 @@ class People:
         self._paused.add(name)
         return self._pauses[name]
 
-    def slips(self) -> Iterator[ExpressionProblem]:
+    def problems(self) -> Iterator[ScenarioProblem]:
         """Answers that did not fit, and everything that was written down and not asked for."""
         yield from self._misfits
         for node, answers in self._gates.items():

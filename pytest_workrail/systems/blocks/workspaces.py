@@ -72,14 +72,14 @@ class Workspace:
                     os.remove(self.place(path))
                 return True
             os.makedirs(os.path.dirname(self.place(path)), exist_ok=True)
-            _own(self.place(path))
+            _detach_links(self.place(path))
             with open(self.place(path), "wb") as file:
                 file.write(data)
         except (OSError, ValueError):
             return False
         return True
 
-    def bring(self, other: Workspace, path: str) -> None:
+    def copy_from(self, other: Workspace, path: str) -> None:
         """Make a path what it is in another workspace: that file, or none. A folder there is nobody's version."""
         if os.path.isdir(other.place(path)):
             return
@@ -95,7 +95,7 @@ class Workspace:
         """Write a file even where something else is in its way; False when it is none that agents have."""
         if not is_agents_path(path):
             return False
-        self.clear_way(path)
+        self.make_room(path)
         return self.write(path, data)
 
     def drop(self, path: str) -> None:
@@ -106,7 +106,7 @@ class Workspace:
             if os.path.islink(place) or os.path.isfile(place):
                 os.remove(place)
 
-    def clear_way(self, path: str) -> None:
+    def make_room(self, path: str) -> None:
         """Take away whatever is in the way of a file: a link or a file where a folder belongs, or the other way round.
 
         For merges: the lane that won has a file there, so the workspace shall have one too.
@@ -128,7 +128,7 @@ class Workspace:
 
     def restore(self, path: str, content: Content) -> None:
         """Make a path what it was."""
-        self.clear_way(path)
+        self.make_room(path)
         if isinstance(content, str):
             self.drop(path)
             os.makedirs(os.path.dirname(self.place(path)), exist_ok=True)
@@ -262,7 +262,7 @@ def remove_tree(folder: str) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def _own(place: str) -> None:
+def _detach_links(place: str) -> None:
     """Let go of a file that has another name too: writing to it would change what stands there, wherever that is."""
     if os.path.isfile(place) and os.lstat(place).st_nlink > 1:
         os.remove(place)

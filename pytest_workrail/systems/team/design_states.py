@@ -35,7 +35,7 @@ Step: TypeAlias = Ok[WorkflowState] | Err[Halt]
 
 
 def intake(stage: Stage) -> Step:
-    replied = dispatch(stage, A.SPEC_AGENT, META, lambda _: stage.judge.guard("G-INTAKE"))
+    replied = dispatch(stage, A.SPEC_AGENT, META, lambda _: stage.linter.guard("G-INTAKE"))
     if isinstance(replied, Err):
         return replied
     if members_of(replied.value.get("next")).get("recommended_agent") == A.RESEARCHER:
@@ -46,7 +46,7 @@ def intake(stage: Stage) -> Step:
 
 
 def intake_lean(stage: Stage) -> Step:
-    replied = dispatch(stage, A.SPEC_AGENT, META, lambda _: stage.judge.guard("G-LEAN"))
+    replied = dispatch(stage, A.SPEC_AGENT, META, lambda _: stage.linter.guard("G-LEAN"))
     if isinstance(replied, Err):
         if replied.error.slug is not BlockerSlug.SUBAGENT_FAILURE:
             return replied
@@ -56,7 +56,7 @@ def intake_lean(stage: Stage) -> Step:
 
 def _bootstrap(stage: Stage) -> Step:
     """The only work of an agent that the Orchestrator may ever take over: four minimal artifacts."""
-    status = minimal.status(stage.store.session, stage.state, stage.clock.now)
+    status = minimal.status(stage.store.session, stage.state, stage.clock.timestamp)
     files = {
         "spec.md": minimal.spec(stage.goal).encode(),
         "acceptance.json": minimal.acceptance(),
@@ -75,7 +75,7 @@ def design(stage: Stage) -> Step:
         found = research(stage)
         if isinstance(found, Err):
             return found
-    drawn = dispatch(stage, A.ARCHITECT, META, lambda _: stage.judge.guard("G-DESIGN"))
+    drawn = dispatch(stage, A.ARCHITECT, META, lambda _: stage.linter.guard("G-DESIGN"))
     if isinstance(drawn, Err):
         return drawn
     if stage.flags.ui:
@@ -139,7 +139,7 @@ def correct(stage: Stage) -> Ok[None] | Err[Halt]:
 
 def _send_correction(stage: Stage, agent: AgentName) -> Ok[Output] | Err[Halt]:
     """Send a correction out, once: that it was sent is on disk before it is."""
-    sent = {"agent": agent.value, "task_id": META, "at": stage.clock.now}
+    sent = {"agent": agent.value, "task_id": META, "at": stage.clock.timestamp}
     stage.save(lambda status: set_correction(status, CorrectionStatus.DISPATCHED, sent))
     stage.trace.emit("correction", to=CorrectionStatus.DISPATCHED.value, agent=agent.value)
     return dispatch(stage, agent, META, lambda output: _against_correction(stage, agent, output))
@@ -163,14 +163,14 @@ def _correctors(stage: Stage) -> list[AgentName]:
 def _against_correction(stage: Stage, agent: AgentName, output: Output) -> list[Blocker]:
     """What is wrong with the artifacts of an agent that corrected the design."""
     if agent is A.SPEC_AGENT:
-        return stage.judge.guard("G-INTAKE")
+        return stage.linter.guard("G-INTAKE")
     if agent is A.ARCHITECT:
-        return stage.judge.guard("G-DESIGN")
+        return stage.linter.guard("G-DESIGN")
     return _design_spec(stage, output)
 
 
 def plan(stage: Stage) -> Step:
-    replied = dispatch(stage, A.PLANNER, META, lambda _: stage.judge.guard("G-PLAN"))
+    replied = dispatch(stage, A.PLANNER, META, lambda _: stage.linter.guard("G-PLAN"))
     return replied if isinstance(replied, Err) else Ok(S.REVIEW_STRATEGY)
 
 

@@ -70,7 +70,7 @@ def dispatch(stage: Stage, agent: AgentName, task: str, check: Check = nothing) 
     halt = stage.out_of_steps()
     if halt is not None:
         return Err(halt)
-    sent = _Sending(stage, agent, task)
+    sent = _Dispatch(stage, agent, task)
     failures: list[Blocker] = []
     for attempt in range(1, LIMITS.dispatch_retries + 2):
         tried = sent.attempt(attempt, check)
@@ -79,14 +79,14 @@ def dispatch(stage: Stage, agent: AgentName, task: str, check: Check = nothing) 
         if isinstance(tried.value, list):
             failures = tried.value
             continue
-        return _judged(stage, agent, task, tried.value)
+        return _check_reply(stage, agent, task, tried.value)
     text = f"{agent.value} with {task} failed {LIMITS.dispatch_retries + 1} times"
     fix = f"Send {agent.value} off with {task} again"
     failed = about_agent(TeamBlocker.SUBAGENT_FAILED, agent, task, text, fix)
     return Err(blocked(BlockerSlug.SUBAGENT_FAILURE, failed, *failures))
 
 
-class _Sending:
+class _Dispatch:
     """One dispatch; its input is made once, so that what is sent again is the same."""
 
     def __init__(self, stage: Stage, agent: AgentName, task: str) -> None:
@@ -116,10 +116,10 @@ class _Sending:
             conventions=conventions,
             context=json.loads(given)["task"]["context_files"],
         )
-        reaction = stage.cast.react(self._call())
+        reaction = stage.agents.react(self._call())
         if isinstance(reaction, Err):
             return reaction
-        return self._taken(reaction.value, number, before, check)
+        return self._accept_reaction(reaction.value, number, before, check)
 
     def _prepare(self) -> Halt | None:
         """Make the input, unless it is made; a context file that is not there stops the dispatch."""
@@ -130,8 +130,8 @@ class _Sending:
         given = agent_input(stage, self.agent, self.task)
         self._input = json_bytes(given)
         number = stage.memory.exchanges
-        found = stage.judge.input(number, self.agent, self.task, self._input)
-        planned = stage.judge.plan(number, json_bytes(dispatch_plan(stage, self.agent, given)))
+        found = stage.linter.input(number, self.agent, self.task, self._input)
+        planned = stage.linter.plan(number, json_bytes(dispatch_plan(stage, self.agent, given)))
         # What is wrong with the task itself the input has said already.
         stage.findings += without_advice([*found, *(each for each in planned if each.code.startswith(_PLAN_RULES))])
         absent = [
@@ -150,7 +150,7 @@ class _Sending:
             stage.mode,
             stage.goal,
             research_question(stage),
-            stage.clock.now,
+            stage.clock.timestamp,
             self._obstacle(),
         )
 
@@ -158,17 +158,17 @@ class _Sending:
         """Why a conscientious agent has to stop before it starts."""
         stage, role = self.stage, ROLES[self.agent]
         for file in role.context:
-            for each in stage.judge.errors(file):
+            for each in stage.linter.errors(file):
                 return f"{file} can't be worked with: {each.message}"
         if tests_cannot_run(stage, self.agent, self.task):
             return "The tests can't be run: there is no run_cmd."
         return ""
 
-    def _taken(
+    def _accept_reaction(
         self, reaction: Reaction, number: int, before: Status | None, check: Check
     ) -> Ok[Output | list[Blocker]] | Err[Halt]:
         stage, agent, task = self.stage, self.agent, self.task
-        violations = _Writing(stage, agent, before).write(reaction.files)
+        violations = _AgentWrites(stage, agent, before).write(reaction.files)
 
         def failed(reason: str, *blockers: Blocker) -> Ok[Output | list[Blocker]]:
             stage.trace.emit("dispatch_error", agent=agent.value, task=task, attempt=number, reason=reason)
@@ -176,7 +176,7 @@ class _Sending:
 
         if reaction.fault is not None:
             return Err(_violation(stage, violations)) if violations else failed(reaction.fault.value)
-        found = stage.judge.output(stage.memory.exchanges, agent, task, reaction.text)
+        found = stage.linter.output(stage.memory.exchanges, agent, task, reaction.text)
         stage.findings += without_advice(found)
         if any(map(is_unusable, found)):
             return Err(_violation(stage, violations)) if violations else failed("invalid")
@@ -226,7 +226,7 @@ def read_status(stage: Stage) -> Status | None:
     status = stage.store.status()
     if status is not None and "runtime_flags" not in status:
         exists = stage.store.exists(f"{REPO}{CONVENTIONS}")
-        flags = {"copilot_instructions_exists": exists, "copilot_checked_at": stage.clock.now}
+        flags = {"copilot_instructions_exists": exists, "copilot_checked_at": stage.clock.timestamp}
         stage.save(lambda found: found.update(runtime_flags=flags))
         status = stage.store.status()
     return status
@@ -238,14 +238,14 @@ def _has_conventions(stage: Stage, status: Status | None) -> bool:
     return members_of(status.get("runtime_flags")).get("copilot_instructions_exists") is True
 
 
-class _Breach(NamedTuple):
+class _Violation(NamedTuple):
     """Something that breaks the contract for good, and the rule that says so, if one does."""
 
     text: str
     rule: str = ""
 
 
-class _Writing:
+class _AgentWrites:
     """What an agent writes, with an eye on what it may not."""
 
     def __init__(self, stage: Stage, agent: AgentName, before: Status | None) -> None:
@@ -253,11 +253,11 @@ class _Writing:
         self.agent = agent
         self.before = before
 
-    def write(self, files: tuple[File, ...]) -> list[_Breach]:
+    def write(self, files: tuple[File, ...]) -> list[_Violation]:
         """Write the files and give everything that breaks the contract for good."""
         return [breach for file in files if (breach := self._one(file)) is not None]
 
-    def _one(self, file: File) -> _Breach | None:
+    def _one(self, file: File) -> _Violation | None:
         stage, agent = self.stage, self.agent.value
         reason = stage.store.refusal(file.path)
         if reason is None:
@@ -269,7 +269,7 @@ class _Writing:
         if reason is not None:
             stage.trace.emit("write_error", file=file.path, by=agent)
             rule = "previous-session-touched" if session_parts(stage.store.repo_path(file.path)) else ""
-            return _Breach(f"{agent} tried to write {file.path}, which {reason}", rule)
+            return _Violation(f"{agent} tried to write {file.path}, which {reason}", rule)
         path = stage.store.repo_path(file.path)
         if not may_write(self.agent, path, stage.store.session, is_exact=True):
             stage.trace.emit("write", file=file.path, by=agent)
@@ -277,17 +277,17 @@ class _Writing:
             return self._moved(tasks)
         return self._decided() if file.path == STATUS else None
 
-    def _moved(self, before: dict[Any, Any]) -> _Breach | None:
+    def _moved(self, before: dict[Any, Any]) -> _Violation | None:
         broken = None
         for task in self.stage.store.tasks():
             ident, status = task.get("id"), task.get("status")
             if ident in before and before[ident] != status and type(ident) is str and type(status) is str:
                 self.stage.trace.emit("task_status", task=ident, status=status, by=self.agent.value)
                 if status == TaskStatus.COMPLETED:
-                    broken = _Breach(f"{self.agent.value} set {ident} to completed", "coder-set-completed")
+                    broken = _Violation(f"{self.agent.value} set {ident} to completed", "coder-set-completed")
         return broken
 
-    def _decided(self) -> _Breach | None:
+    def _decided(self) -> _Violation | None:
         """An agent may create status.json and note things in it, but what the user decided is not its business."""
         stage = self.stage
         after = stage.store.status()
@@ -296,7 +296,7 @@ class _Writing:
             if self.before is None:
                 return None  # what it left behind is no status; the guard says so
             stage.store.save_status(known)
-            return _Breach(f"{self.agent.value} left a status.json that can't be read")
+            return _Violation(f"{self.agent.value} left a status.json that can't be read")
         old = {str(entry.get("decision_id")): entry for entry in decisions_of(known)}
         new = {str(entry.get("decision_id")): entry for entry in decisions_of(after)}
         changed = [ident for ident in (*new, *(old.keys() - new.keys())) if new.get(ident) != old.get(ident)]
@@ -307,10 +307,10 @@ class _Writing:
         after["user_decisions"] = known.get("user_decisions", [])
         stage.store.save_status(after)
         text = f"{self.agent.value} changed {', '.join(sorted(changed))} in status.json"
-        return _Breach(text, "foreign-decision-write")
+        return _Violation(text, "foreign-decision-write")
 
 
-def _violation(stage: Stage, broken: list[_Breach]) -> Halt:
+def _violation(stage: Stage, broken: list[_Violation]) -> Halt:
     reasons = []
     for text, name in broken:
         rule = RULES.by_name.get(name)
@@ -321,7 +321,7 @@ def _violation(stage: Stage, broken: list[_Breach]) -> Halt:
     return blocked(BlockerSlug.AGENT_FAILED, *reasons)
 
 
-def _judged(stage: Stage, agent: AgentName, task: str, output: Output) -> Ok[Output] | Err[Halt]:
+def _check_reply(stage: Stage, agent: AgentName, task: str, output: Output) -> Ok[Output] | Err[Halt]:
     """A valid reply: something to go on with, or a reason to stop."""
     status = OutputStatus(output["status"])
     if status is OutputStatus.FAIL:

@@ -19,17 +19,17 @@ from workrail_lint.systems.team.scenario import Expectations, ExpectedBlocker, T
 from workrail_lint.systems.team.vocabulary import DecisionStatus, WorkflowState
 
 
-def unmet(scenario: TeamScenario, run: TeamRun) -> list[Fault]:
+def unmet(scenario: TeamScenario, run: TeamRun) -> tuple[Fault, ...]:
     """Everything that is not as the scenario says."""
     expected = scenario.expect or Expectations.model_validate({})
-    return [
+    return (
         *_end(expected, run),
         *_lists(expected, run),
         *_decisions(expected, run),
         *_blockers(expected, run),
         *_findings(expected, run),
         *_locks(scenario, run),
-    ]
+    )
 
 
 def _differs(pointer: str, what: str, wanted: Any, found: Any) -> Fault:
@@ -115,13 +115,13 @@ def _findings(expected: Expectations, run: TeamRun) -> Iterator[Fault]:
     found = [finding.code for finding in run.findings]
     if expected.findings is not None:
         if list(expected.findings) != found:
-            told = [f"{each.code} in {each.path}: {each.message}" for each in run.findings]
-            yield _differs("/expect/findings", "the findings", expected.findings, told)
+            shown = [f"{each.code} in {each.path}: {each.message}" for each in run.findings]
+            yield _differs("/expect/findings", "the findings", expected.findings, shown)
         return
     for finding in run.findings:
         if finding.severity is Severity.ERROR:
             place = f"{finding.path}{finding.pointer and ' at '}{finding.pointer}"
-            yield Fault(f"{finding.code} in {place}: {run.normal.text(finding.message)}", "/team")
+            yield Fault(f"{finding.code} in {place}: {run.normalizer.text(finding.message)}", "/team")
 
 
 def _locks(scenario: TeamScenario, run: TeamRun) -> Iterator[Fault]:

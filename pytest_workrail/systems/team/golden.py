@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from pathlib import Path
 from typing import Any
 
-from pytest_workrail.systems.team.clock import FOR_RULES
+from pytest_workrail.golden.encoding import map_strings
+from pytest_workrail.systems.team.event_log import FOR_RULES
 from pytest_workrail.systems.team.store import Store
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.documents.jsonl_reader import read_jsonl
@@ -21,10 +21,9 @@ _TIME = re.compile(rf"(?<![0-9]){TIMESTAMP[1:-1]}(?![0-9:])", re.ASCII)
 _ABSOLUTE = re.compile(r"(?:/|[A-Za-z]:[\\/]|~/)\S.*", re.DOTALL)
 # Pointers into documents begin like absolute paths and are none.
 _POINTERS = ("pointer", "path")
-_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
-class Normal:
+class Normalizer:
     """Values with whatever differs from run to run replaced."""
 
     def __init__(self, root: Path, session: str) -> None:
@@ -36,46 +35,37 @@ class Normal:
             text = text.replace(f"{root}/", "").replace(root, ".")
         return _TIME.sub("«TS»", text).replace(self._session, "«SESSION»")
 
-    def value(self, value: Any, name: str = "") -> Any:
-        if type(value) is str:
-            text = self.text(value)
-            return "«ABS»" if name not in _POINTERS and _ABSOLUTE.fullmatch(text) else text
-        if type(value) is list or type(value) is tuple:
-            return [self.value(item, name) for item in value]
-        if type(value) is dict:
-            return {self.text(str(key)): self.value(item, str(key)) for key, item in value.items()}
-        return value
+    def value(self, value: Any) -> Any:
+        return map_strings(value, self._member, self.text)
+
+    def _member(self, text: str, name: str) -> str:
+        text = self.text(text)
+        return "«ABS»" if name not in _POINTERS and _ABSOLUTE.fullmatch(text) else text
 
 
-def artifacts(store: Store, normal: Normal) -> dict[str, Any]:
+def artifacts(store: Store, normalizer: Normalizer) -> dict[str, Any]:
     """The files of the session by what they say; Markdown by its headings and a digest."""
-    return {normal.text(file): _artifact(file, store.read(file) or b"", normal) for file in store.files()}
+    return {normalizer.text(file): _artifact(file, store.read(file) or b"", normalizer) for file in store.files()}
 
 
-def _artifact(file: str, data: bytes, normal: Normal) -> Any:
+def _artifact(file: str, data: bytes, normalizer: Normalizer) -> Any:
     text = data.decode("utf-8", "replace")
     if file.endswith((".json", ".yaml")):
         document: Any = read_json(data) if file.endswith(".json") else read_yaml(data)
-        return normal.value(document.value) if document.readable else _digest(text, normal)
+        return normalizer.value(document.value) if document.readable else _digest(text, normalizer)
     if file.endswith(".jsonl"):
-        return [normal.value(line.value) for line in read_jsonl(data).lines]
+        return [normalizer.value(line.value) for line in read_jsonl(data).lines]
     if file.endswith(".md"):
-        headings = [normal.text(heading.title) for heading in read_markdown(data).headings]
-        return {**_digest(text, normal), "headings": headings}
-    return _digest(text, normal)
+        headings = [normalizer.text(heading.title) for heading in read_markdown(data).headings]
+        return {**_digest(text, normalizer), "headings": headings}
+    return _digest(text, normalizer)
 
 
-def _digest(text: str, normal: Normal) -> dict[str, str]:
-    lines = [line.rstrip() for line in normal.text(text.replace("\r\n", "\n").replace("\r", "\n")).split("\n")]
+def _digest(text: str, normalizer: Normalizer) -> dict[str, str]:
+    lines = [line.rstrip() for line in normalizer.text(text.replace("\r\n", "\n").replace("\r", "\n")).split("\n")]
     return {"sha256": hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()}
 
 
 def event_shown(event: dict[str, Any]) -> dict[str, Any]:
     """An event without what only the rules look at."""
     return {name: value for name, value in event.items() if name not in FOR_RULES}
-
-
-def dumps(value: dict[str, Any]) -> bytes:
-    """Sorted, indented by two, with a line feed at the end: the same bytes for the same run."""
-    text = json.dumps(value, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
-    return _SURROGATES.sub(lambda half: f"\\u{ord(half[0]):04x}", text).encode()

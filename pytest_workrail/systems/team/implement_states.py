@@ -10,7 +10,7 @@ from pytest_workrail.systems.team.design_states import Step, leave_lean
 from pytest_workrail.systems.team.dispatch import Output, dispatch, leaves_lean
 from pytest_workrail.systems.team.questions import Effect, Question, exhausted, notes, security
 from pytest_workrail.systems.team.run_state import Stage
-from pytest_workrail.systems.team.user_gate import Outcome, ask
+from pytest_workrail.systems.team.user_gate import QuestionOutcome, ask
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.roles import review_verdict
@@ -38,7 +38,7 @@ S = WorkflowState
 T = TaskStatus
 
 
-class Verdict(Enum):
+class GateOutcome(Enum):
     """What became of a gate of a task."""
 
     PASSED = "passed"
@@ -114,12 +114,12 @@ def _build(stage: Stage, task: dict[str, Any]) -> Step:
         _ensure_implemented(stage, ident)
     if stage.strategy is Strategy.SINGLE_FINAL:
         return Ok(stage.state)
-    agents = [A.REVIEWER, *_further_gates(stage, task)]
+    agents = [A.REVIEWER, *_required_gates(stage, task)]
     for agent in agents:
         passed = _pass(stage, agent, ident)
         if isinstance(passed, Err):
             return passed
-        if passed.value is Verdict.DROPPED:
+        if passed.value is GateOutcome.DROPPED:
             return Ok(stage.state)
     _promote(stage, task)
     return Ok(stage.state)
@@ -133,7 +133,7 @@ def _ensure_implemented(stage: Stage, ident: str) -> None:
             stage.move_task(ident, status)
 
 
-def _further_gates(stage: Stage, task: dict[str, Any]) -> list[AgentName]:
+def _required_gates(stage: Stage, task: dict[str, Any]) -> list[AgentName]:
     sensitive = stage.flags.sensitive or ()
     needed = [
         *([A.QA] if machine.needs_qa(task) else []),
@@ -177,27 +177,27 @@ def _combined_pass(stage: Stage) -> Ok[None] | Err[Halt]:
         if isinstance(judged, Err):
             return judged
         match judged.value:
-            case Verdict.REPAIRED:
+            case GateOutcome.REPAIRED:
                 at = 0
-            case Verdict.AGAIN:
+            case GateOutcome.AGAIN:
                 pass
             case _:
                 at += 1
     return Ok(None)
 
 
-def _pass(stage: Stage, agent: AgentName, task: str) -> Ok[Verdict] | Err[Halt]:
+def _pass(stage: Stage, agent: AgentName, task: str) -> Ok[GateOutcome] | Err[Halt]:
     """Send an agent off until its gate is passed or the task is given up."""
     while True:
         judged = _gate(stage, agent, task)
-        if isinstance(judged, Err) or judged.value in (Verdict.PASSED, Verdict.DROPPED):
+        if isinstance(judged, Err) or judged.value in (GateOutcome.PASSED, GateOutcome.DROPPED):
             return judged
 
 
-def _gate(stage: Stage, agent: AgentName, task: str) -> Ok[Verdict] | Err[Halt]:
+def _gate(stage: Stage, agent: AgentName, task: str) -> Ok[GateOutcome] | Err[Halt]:
     """One look of Reviewer, QA or Security at a task, and what follows from it."""
     if (agent, task) in stage.memory.waived:
-        return Ok(Verdict.PASSED)
+        return Ok(GateOutcome.PASSED)
     replied = dispatch(stage, agent, task)
     if isinstance(replied, Err):
         return replied
@@ -206,22 +206,24 @@ def _gate(stage: Stage, agent: AgentName, task: str) -> Ok[Verdict] | Err[Halt]:
         case OutputStatus.BLOCKED:
             return _refused(stage, agent, task, output)
         case OutputStatus.NEEDS_DECISION:
-            return _follow(stage, _decisions(task, output), output, otherwise=Verdict.AGAIN)
+            return _follow(stage, _decisions(task, output), output, otherwise=GateOutcome.AGAIN)
         case _:
             has_notes = agent is A.REVIEWER and review_verdict(output.get("summary")) == "PASS WITH NOTES"
             if has_notes and stage.flags.ask_on_notes is not False:
-                return _follow(stage, [notes(task, _comments(output))], output, otherwise=Verdict.PASSED)
-            return Ok(Verdict.PASSED)
+                return _follow(stage, [notes(task, _comments(output))], output, otherwise=GateOutcome.PASSED)
+            return Ok(GateOutcome.PASSED)
 
 
-def _refused(stage: Stage, agent: AgentName, task: str, output: Output) -> Ok[Verdict] | Err[Halt]:
+def _refused(stage: Stage, agent: AgentName, task: str, output: Output) -> Ok[GateOutcome] | Err[Halt]:
     loop = LOOP_OF[agent]
     if stage.repairs(loop, task) < LIMITS.repairs:
         return repair(stage, loop, task, output)
-    return _follow(stage, [exhausted(loop, task, _reason(output))], output, otherwise=Verdict.AGAIN)
+    return _follow(stage, [exhausted(loop, task, _reason(output))], output, otherwise=GateOutcome.AGAIN)
 
 
-def _follow(stage: Stage, questions: list[Question], output: Output, otherwise: Verdict) -> Ok[Verdict] | Err[Halt]:
+def _follow(
+    stage: Stage, questions: list[Question], output: Output, otherwise: GateOutcome
+) -> Ok[GateOutcome] | Err[Halt]:
     """Ask, and do what the answers say. The one that asks for work wins over those that let it pass."""
     state = stage.state
     asked = ask(stage, questions)
@@ -231,8 +233,8 @@ def _follow(stage: Stage, questions: list[Question], output: Output, otherwise: 
 
 
 def follow_answers(
-    stage: Stage, outcomes: list[Outcome], state: WorkflowState, output: Output, otherwise: Verdict
-) -> Ok[Verdict] | Err[Halt]:
+    stage: Stage, outcomes: list[QuestionOutcome], state: WorkflowState, output: Output, otherwise: GateOutcome
+) -> Ok[GateOutcome] | Err[Halt]:
     """What the answers lead to; ASK_USER is left for a loop, or for the state it came from."""
     for outcome in outcomes:
         loop = outcome.topic.loop
@@ -247,10 +249,10 @@ def follow_answers(
     stage.enter(state)
     for task in dropped:
         stage.move_task(task, T.BLOCKED)
-    return Ok(Verdict.DROPPED if dropped else Verdict.PASSED if waived else otherwise)
+    return Ok(GateOutcome.DROPPED if dropped else GateOutcome.PASSED if waived else otherwise)
 
 
-def repair(stage: Stage, loop: FixLoop, task: str, output: Output) -> Ok[Verdict] | Err[Halt]:
+def repair(stage: Stage, loop: FixLoop, task: str, output: Output) -> Ok[GateOutcome] | Err[Halt]:
     """One round of a loop: counted on entry, worked on by whoever was recommended, and back."""
     stage.enter(WorkflowState(loop.value))
     stage.count_repair(loop, task, stage.repairs(loop, task) + 1)
@@ -258,7 +260,7 @@ def repair(stage: Stage, loop: FixLoop, task: str, output: Output) -> Ok[Verdict
     if isinstance(worked, Err):
         return worked
     stage.enter(S.IMPLEMENT_LOOP)
-    return Ok(Verdict.REPAIRED)
+    return Ok(GateOutcome.REPAIRED)
 
 
 def repairer(stage: Stage, output: Output) -> AgentName:

@@ -26,13 +26,13 @@ from workrail_lint.systems.team.vocabulary import AgentName, Mode
 _UNUSABLE = tuple(f"TC5{number}" for number in range(30, 49))
 
 
-class Judge:
+class SessionLinter:
     """The linter, pointed at one session."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
         self.mode = Mode.FULL
-        self._judged: dict[tuple[Any, ...], list[Finding]] = {}
+        self._findings: dict[tuple[Any, ...], list[Finding]] = {}
 
     @property
     def _settings(self) -> Any:
@@ -72,10 +72,10 @@ class Judge:
         if data is None or kind is None:
             return []
         key = file, data, *self._around()
-        if key not in self._judged:
-            self._judged = {known: found for known, found in self._judged.items() if known[0] != file}
-            self._judged[key] = self._checked(file, data, kind)
-        return self._judged[key]
+        if key not in self._findings:
+            self._findings = {known: found for known, found in self._findings.items() if known[0] != file}
+            self._findings[key] = self._checked(file, data, kind)
+        return self._findings[key]
 
     def _around(self) -> tuple[Any, ...]:
         """What the findings about a file depend on besides the file: all of the session but the time."""

@@ -26,7 +26,7 @@ Event = dict[str, Any]
 _GATE_AGENTS = (A.REVIEWER.value, A.QA.value, A.SECURITY.value)
 
 
-class Witness(NamedTuple):
+class RunEvidence(NamedTuple):
     """A run as the locks look at it."""
 
     events: list[Event]
@@ -50,9 +50,9 @@ def lock_ids() -> tuple[str, ...]:
     return tuple(lock.id for lock in shipped_registry().locks if lock.category == "team")
 
 
-def covered(lock: str, witness: Witness) -> bool:
+def covered(lock: str, evidence: RunEvidence) -> bool:
     """Whether a run shows that a lock holds."""
-    return _WITNESSES[lock](witness)
+    return _WITNESSES[lock](evidence)
 
 
 def _follows(events: list[Event], *tests: Callable[[Event], bool]) -> bool:
@@ -72,10 +72,10 @@ def _is(name: str, **members: Any) -> Callable[[Event], bool]:
     return lambda event: event["event"] == name and all(event.get(key) == value for key, value in members.items())
 
 
-def _visits(witness: Witness) -> Iterator[list[Event]]:
+def _visits(evidence: RunEvidence) -> Iterator[list[Event]]:
     """The events between one entry of a state and the next."""
     visit: list[Event] = []
-    for event in witness.events:
+    for event in evidence.events:
         if event["event"] == "enter_state" and visit:
             yield visit
             visit = []
@@ -84,11 +84,11 @@ def _visits(witness: Witness) -> Iterator[list[Event]]:
         yield visit
 
 
-def _pending_before_ask(w: Witness) -> bool:
+def _pending_before_ask(w: RunEvidence) -> bool:
     return _follows(w.events, lambda e: _sets(e, "pending"), _is("verify", ok=True), _is("ask"))
 
 
-def _verify_before_leave(w: Witness) -> bool:
+def _verify_before_leave(w: RunEvidence) -> bool:
     def closed(visit: list[Event]) -> bool:
         stored = [i for i, e in enumerate(visit) if e["event"] == "decision"]
         return bool(stored) and visit[stored[0] - 1]["event"] in ("verify", "decision")
@@ -97,7 +97,7 @@ def _verify_before_leave(w: Witness) -> bool:
     return any(closed(visit) and after[0]["event"] == "enter_state" for visit, after in pairwise(visits))
 
 
-def _rewrite_without_reask(w: Witness) -> bool:
+def _rewrite_without_reask(w: RunEvidence) -> bool:
     failed = False
     for event in w.events:
         if (event["event"] == "write_error" and "by" not in event) or _is("verify", ok=False)(event):
@@ -120,21 +120,21 @@ def _gate_asks(visit: list[Event]) -> list[int]:
     return [count for count in asks if count] or [0]
 
 
-def _gate_reask_three(w: Witness) -> bool:
+def _gate_reask_three(w: RunEvidence) -> bool:
     return any(
         _gate_asks(visit)[-1] == LIMITS.reasks + 1 and after[0]["state"] == "BLOCKED"
         for visit, after in pairwise(_visits(w))
     )
 
 
-def _gate_counter_in_memory(w: Witness) -> bool:
+def _gate_counter_in_memory(w: RunEvidence) -> bool:
     begun = w.started_with.get("current_state")
     first = next((v for v in _visits(w) if v[0]["event"] == "enter_state"), [])
     is_gate = any(gate.value == begun for gate in GATES.values())
     return w.is_resumed and is_gate and _gate_asks(first)[0] == LIMITS.reasks + 1
 
 
-def _well_known_in_place(w: Witness) -> bool:
+def _well_known_in_place(w: RunEvidence) -> bool:
     for ident in GATES:
         answers = [e for e in w.named("decision") if e["id"] == ident]
         entries = [entry for entry in w.decisions if entry.get("decision_id") == ident]
@@ -143,7 +143,7 @@ def _well_known_in_place(w: Witness) -> bool:
     return False
 
 
-def _history_before_overwrite(w: Witness) -> bool:
+def _history_before_overwrite(w: RunEvidence) -> bool:
     writes = w.named("write")
     return any(
         first["file"] == "approve-design-history.jsonl" and "correction=queued" in second.get("set", ())
@@ -151,26 +151,26 @@ def _history_before_overwrite(w: Witness) -> bool:
     )
 
 
-def _correction_once(w: Witness) -> bool:
+def _correction_once(w: RunEvidence) -> bool:
     if not w.is_resumed or correction_of(w.started_with) is not CorrectionStatus.DISPATCHED:
         return False
     seen = next((e for e in w.events if e["event"] in ("dispatch", "correction", "ask", "blocker")), None)
     return seen is not None and seen["event"] != "dispatch"
 
 
-def _correction_default_none(w: Witness) -> bool:
+def _correction_default_none(w: RunEvidence) -> bool:
     absent = w.is_resumed and not w.started_with.get("gate_tracking")
     return absent and _follows(w.events, _is("correction", to="queued"), _is("correction", to="dispatched"))
 
 
-def _strategy_canonical(w: Witness) -> bool:
+def _strategy_canonical(w: RunEvidence) -> bool:
     given = w.given.get(REVIEW_STRATEGY_ID, [])
     entry = next((e for e in w.decisions if e.get("decision_id") == REVIEW_STRATEGY_ID), {})
     stored = entry.get("answer")
     return is_member(stored, Strategy) and any(not is_member(text, Strategy) for text in given[-1:])
 
 
-def _strategy_reread(w: Witness) -> bool:
+def _strategy_reread(w: RunEvidence) -> bool:
     seen = False
     for before, event in pairwise(w.events):
         if event["event"] == "dispatch" and event["agent"] in _GATE_AGENTS:
@@ -180,14 +180,14 @@ def _strategy_reread(w: Witness) -> bool:
     return seen
 
 
-def _security_no_autocancel(w: Witness) -> bool:
+def _security_no_autocancel(w: RunEvidence) -> bool:
     asks = [tuple(e["decisions"]) for e in w.named("ask")]
     again = {ident for first, second in pairwise(asks) for ident in set(first) & set(second) if ident not in GATES}
     silent = {e.get("decision_id") for e in w.decisions if e.get("resolution_reason") == NO_RESPONSE}
     return bool(again - silent)
 
 
-def _partial_reply(w: Witness) -> bool:
+def _partial_reply(w: RunEvidence) -> bool:
     for visit in _visits(w):
         closed = {e["id"]: e["status"] for e in visit if e["event"] == "decision"}
         silent = {e.get("decision_id") for e in w.decisions if e.get("resolution_reason") == NO_RESPONSE}
@@ -196,7 +196,7 @@ def _partial_reply(w: Witness) -> bool:
     return False
 
 
-def _return_by_context(w: Witness) -> bool:
+def _return_by_context(w: RunEvidence) -> bool:
     for visit, after in pairwise(_visits(w)):
         closed = [e["id"] for e in visit if e["event"] == "decision"]
         contexts = {e.get("state_context") for e in w.decisions if e.get("decision_id") in closed}
@@ -205,7 +205,7 @@ def _return_by_context(w: Witness) -> bool:
     return False
 
 
-def _repair_budget(w: Witness) -> bool:
+def _repair_budget(w: RunEvidence) -> bool:
     counts: dict[tuple[str, str], int] = {}
     for event in w.named("retry_count", "enter_state"):
         if event["event"] == "retry_count":
@@ -216,7 +216,7 @@ def _repair_budget(w: Witness) -> bool:
     return False
 
 
-def _dispatch_retry_two(w: Witness) -> bool:
+def _dispatch_retry_two(w: RunEvidence) -> bool:
     tries = w.named("dispatch", "dispatch_error", "reply", "enter_state")
     return any(
         e["event"] == "dispatch_error"
@@ -226,45 +226,45 @@ def _dispatch_retry_two(w: Witness) -> bool:
     )
 
 
-def _no_role_takeover(w: Witness) -> bool:
+def _no_role_takeover(w: RunEvidence) -> bool:
     spent = any(e["attempt"] == LIMITS.dispatch_retries + 1 for e in w.named("dispatch_error"))
     own = [e for e in w.named("write") if "by" not in e and e["state"] != "INTAKE_LEAN"]
     return spent and not any(e["file"].startswith("repo:") for e in own)
 
 
-def _coder_not_completed(w: Witness) -> bool:
+def _coder_not_completed(w: RunEvidence) -> bool:
     completed = [e for e in w.named("task_status") if e["status"] == "completed"]
     by_coder = [e for e in w.named("task_status") if e.get("by") == A.CODER]
     return bool(completed and by_coder) and all("by" not in e for e in completed)
 
 
-def _final_review(w: Witness) -> bool:
+def _final_review(w: RunEvidence) -> bool:
     meta = [e for e in w.named("dispatch") if e["agent"] == A.REVIEWER and e["task"] == META and e["attempt"] == 1]
     is_through = "INTEGRATE" in w.states
     repairs = [state for state in w.states if state in ("FIX_REVIEW", "FIX_TESTS", "FIX_SECURITY")]
     return is_through and w.mode is Mode.FULL and len(meta) == 1 and not repairs
 
 
-def _core_agents(w: Witness) -> bool:
+def _core_agents(w: RunEvidence) -> bool:
     seen = {e["agent"] for e in w.named("dispatch")}
     return "DONE" in w.states and all(agent.value in seen for agent in CORE_AGENTS)
 
 
-def _lean_path(w: Witness) -> bool:
+def _lean_path(w: RunEvidence) -> bool:
     seen = {e["agent"] for e in w.named("dispatch")}
     skipped = not any(agent.value in seen for agent in LEAN_FORBIDDEN)
     return w.mode is Mode.LEAN and "DONE" in w.states and skipped and A.REVIEWER.value in seen
 
 
-def _lean_exit(w: Witness) -> bool:
+def _lean_exit(w: RunEvidence) -> bool:
     return w.mode is Mode.LEAN and ("IMPLEMENT_LOOP", "INTAKE") in pairwise(w.states)
 
 
-def _json_only(w: Witness) -> bool:
+def _json_only(w: RunEvidence) -> bool:
     return any(e.get("reason") == "invalid" for e in w.named("dispatch_error"))
 
 
-_WITNESSES: dict[str, Callable[[Witness], bool]] = {
+_WITNESSES: dict[str, Callable[[RunEvidence], bool]] = {
     "team-pending-before-ask": _pending_before_ask,
     "team-verify-before-leave": _verify_before_leave,
     "team-rewrite-without-reask": _rewrite_without_reask,

@@ -9,7 +9,7 @@ from pytest_workrail.systems.team.dispatch import dispatch
 from pytest_workrail.systems.team.implement_states import repairer
 from pytest_workrail.systems.team.questions import Effect, exhausted
 from pytest_workrail.systems.team.run_state import Stage
-from pytest_workrail.systems.team.user_gate import Outcome, ask
+from pytest_workrail.systems.team.user_gate import QuestionOutcome, ask
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.team.scenario_words import CheckResult
 from workrail_lint.systems.team.state_machine import LIMITS
@@ -39,7 +39,7 @@ def integrate(stage: Stage) -> Step:
     if isinstance(failed, Err):
         return failed
     if failed.value:
-        return _red(stage, failed.value)
+        return _failed_build(stage, failed.value)
     if stage.mode is Mode.FULL:
         return Ok(S.RELEASE)
     issues = strings_of((stage.store.status() or {}).get("known_issues"))
@@ -68,7 +68,7 @@ def run_checks(stage: Stage) -> Ok[list[str]] | Err[Halt]:
     return Ok(failed)
 
 
-def _red(stage: Stage, failed: list[str]) -> Step:
+def _failed_build(stage: Stage, failed: list[str]) -> Step:
     """A red build: repaired, asked about, or the end. Nothing is released on red, whatever the user accepts."""
     state = stage.state
     if stage.memory.build_waived:
@@ -81,7 +81,7 @@ def _red(stage: Stage, failed: list[str]) -> Step:
     return asked if isinstance(asked, Err) else Ok(after_build_question(stage, asked.value, state))
 
 
-def after_build_question(stage: Stage, outcomes: list[Outcome], state: WorkflowState) -> WorkflowState:
+def after_build_question(stage: Stage, outcomes: list[QuestionOutcome], state: WorkflowState) -> WorkflowState:
     """Where an answer about a red build leads to; any that does not name a way means to live with it."""
     if any(outcome.effect is Effect.RESTART for outcome in outcomes):
         stage.count_repair(_BUILD, META, 0)
@@ -107,7 +107,7 @@ def fix_build(stage: Stage, *, is_counted: bool = False) -> Step:
 
 def release(stage: Stage) -> Step:
     # That every criterion is met or waived follows from the tasks: they are completed, or known issues name them.
-    documented = dispatch(stage, A.DOCS, META, lambda _: stage.judge.guard("G-RELEASE"))
+    documented = dispatch(stage, A.DOCS, META, lambda _: stage.linter.guard("G-RELEASE"))
     if isinstance(documented, Err):
         return documented
     integrated = dispatch(stage, A.INTEGRATOR, META)
@@ -116,4 +116,4 @@ def release(stage: Stage) -> Step:
     failed = run_checks(stage)
     if isinstance(failed, Err):
         return failed
-    return _red(stage, failed.value) if failed.value else Ok(S.DONE)
+    return _failed_build(stage, failed.value) if failed.value else Ok(S.DONE)

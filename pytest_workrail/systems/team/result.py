@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from pytest_workrail.golden.encoding import dumps
 from pytest_workrail.systems.team.blockers import Blocker
-from pytest_workrail.systems.team.golden import PACK, Normal, dumps, event_shown
+from pytest_workrail.systems.team.golden import PACK, Normalizer, event_shown
 from workrail_lint.findings import Finding
 from workrail_lint.systems.team.vocabulary import Mode, WorkflowState
 
@@ -38,7 +39,7 @@ class TeamRun:
     locks: dict[str, bool]  # those the scenario claims
     problems: tuple[Problem, ...]
     trace: dict[str, Any] = field(repr=False)  # the document that the rules about traces look at
-    normal: Normal = field(repr=False)
+    normalizer: Normalizer = field(repr=False)
 
     @property
     def states(self) -> list[str]:
@@ -68,7 +69,7 @@ class TeamRun:
     @cached_property
     def golden(self) -> dict[str, Any]:
         """The run as a golden says it."""
-        value = self.normal.value
+        value = self.normalizer.value
         findings = [
             {"code": each.code, "file": each.path, "pointer": each.pointer, "severity": each.severity.value}
             for each in self.findings
@@ -92,14 +93,14 @@ class TeamRun:
 
     @property
     def golden_bytes(self) -> bytes:
-        return dumps(self.golden)
+        return dumps(self.golden, sort_keys=True)
 
-    def told(self) -> list[str]:
+    def event_lines(self) -> list[str]:
         """What happened, a line for each event."""
-        return [_told(self.normal.value(event_shown(event))) for event in self.events]
+        return [_event_line(self.normalizer.value(event_shown(event))) for event in self.events]
 
 
-def _told(event: dict[str, Any]) -> str:
+def _event_line(event: dict[str, Any]) -> str:
     rest = {name: value for name, value in event.items() if name not in ("n", "state", "event")}
     shown = ", ".join(f"{name} {_plain(value)}" for name, value in rest.items())
     return f"{event['n']:>4} {event['state']:<16} {event['event']}{': ' if shown else ''}{shown}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pytest_workrail.scenarios.clock import parse_time
 from pytest_workrail.systems.team.blockers import (
     Halt,
     TeamBlocker,
@@ -13,10 +14,9 @@ from pytest_workrail.systems.team.blockers import (
     missing,
     unscripted,
 )
-from pytest_workrail.systems.team.clock import read_time
 from pytest_workrail.systems.team.design_states import Step, approve_design, correct, move_correction
 from pytest_workrail.systems.team.dispatch import dispatch
-from pytest_workrail.systems.team.implement_states import Verdict, follow_answers
+from pytest_workrail.systems.team.implement_states import GateOutcome, follow_answers
 from pytest_workrail.systems.team.questions import Kind
 from pytest_workrail.systems.team.release_states import after_build_question, fix_build
 from pytest_workrail.systems.team.run_state import Stage, Status
@@ -65,13 +65,13 @@ def resume(stage: Stage, start: Resume) -> Step:
         return Err(blocked(BlockerSlug.PERSISTENCE_ERROR, lost))
     if state is S.DONE:
         return Ok(S.DONE)
-    misshapen = stage.judge.errors(STATUS, _SHAPE)
+    misshapen = stage.linter.errors(STATUS, _SHAPE)
     if misshapen:
         return Err(blocked(BlockerSlug.ARTIFACT_INVALID, *misshapen))
     target = _target(status, state, start)
     if isinstance(target, Err):
         return target
-    return _go_on(stage, status, target.value)
+    return _continue(stage, status, target.value)
 
 
 def _state_of(status: Status | None) -> WorkflowState | None:
@@ -92,7 +92,7 @@ def _target(status: Status, state: WorkflowState, start: Resume) -> Step:
     return Ok(start.as_)
 
 
-def _go_on(stage: Stage, status: Status, state: WorkflowState) -> Step:
+def _continue(stage: Stage, status: Status, state: WorkflowState) -> Step:
     absent = machine.required_artifacts(state, stage.mode, machine.return_state(status))
     lacking = [missing(file, stage.mode) for file in absent if not stage.store.exists(file)]
     if lacking:
@@ -108,7 +108,7 @@ def _go_on(stage: Stage, status: Status, state: WorkflowState) -> Step:
     if state is S.ASK_USER:
         back = machine.return_state(status)
         if back is None or WorkflowState(back) in machine.NOT_RETURNABLE:
-            return Err(_no_way_back(str(pending[0]["decision_id"]) if pending else "UD-1"))
+            return Err(_unknown_return_state(str(pending[0]["decision_id"]) if pending else "UD-1"))
         stage.enter(state)
     return _pending(stage, pending, WorkflowState(back)) if pending else _at(stage, WorkflowState(back))
 
@@ -129,7 +129,7 @@ def _at(stage: Stage, state: WorkflowState) -> Step:
     return Ok(state)
 
 
-def _no_way_back(ident: str) -> Halt:
+def _unknown_return_state(ident: str) -> Halt:
     text = f"{ident} does not say which state to return to"
     unknown = about_decision(
         TeamBlocker.DECISION_UNRESOLVED, ident, text, f"Set state_context of {ident}, then ask again"
@@ -147,10 +147,10 @@ def _pending(stage: Stage, entries: list[dict[str, Any]], state: WorkflowState) 
     ]
     if builds:
         return Ok(after_build_question(stage, builds, state))
-    followed = follow_answers(stage, asked.value, state, {}, Verdict.PASSED)
+    followed = follow_answers(stage, asked.value, state, {}, GateOutcome.PASSED)
     if isinstance(followed, Err):
         return followed
-    return Ok(stage.state) if followed.value is Verdict.REPAIRED else _at(stage, state)
+    return Ok(stage.state) if followed.value is GateOutcome.REPAIRED else _at(stage, state)
 
 
 def _repair(stage: Stage, loop: FixLoop) -> Step:
@@ -223,6 +223,6 @@ def _files(stage: Stage, owned: tuple[str, ...]) -> list[str]:
 
 
 def _is_evidence(stage: Stage, file: str, at: object) -> bool:
-    if moment(at) is None or stage.judge.errors(file):
+    if moment(at) is None or stage.linter.errors(file):
         return False
-    return stage.store.age(file) > read_time(str(at)).timestamp()
+    return stage.store.age(file) > parse_time(str(at)).timestamp()

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pytest_workrail.scenarios.clock import SimulatedClock
 from pytest_workrail.systems.team.blockers import Blocker, Halt, TeamBlocker, about_artifact, about_state, blocked
-from pytest_workrail.systems.team.clock import Clock, Recorder
-from pytest_workrail.systems.team.linting import Judge
+from pytest_workrail.systems.team.event_log import EventLog
+from pytest_workrail.systems.team.linting import SessionLinter
 from pytest_workrail.systems.team.minimal_outputs import status as first_status
-from pytest_workrail.systems.team.simulated_agents import Cast, User
+from pytest_workrail.systems.team.simulated_agents import SimulatedAgents, SimulatedUser
 from pytest_workrail.systems.team.store import FailingWrite, Store
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Finding
@@ -57,18 +58,18 @@ class Memory:
 class Stage:
     """One run."""
 
-    def __init__(self, root: Path, session: str, team: Team, mode: Mode, clock: Clock) -> None:
+    def __init__(self, root: Path, session: str, team: Team, mode: Mode, clock: SimulatedClock) -> None:
         self.team = team
         self.request = team.request or Request.model_validate({})
         self.flags = team.flags or Flags.model_validate({})
         faults = [FailingWrite(fault.file, fault.nth, fault.kind) for fault in team.faults or ()]
         self.store = Store(root, session, clock, faults)
         self.clock = clock
-        self.trace = Recorder(clock, S.INTAKE_LEAN if mode is Mode.LEAN else S.INTAKE)
-        self.judge = Judge(self.store)
-        self.judge.mode = mode
-        self.cast = Cast(self.store, team.replies or {}, team.defaults or Defaults.MINIMAL_OK)
-        self.user = User(team.user or {})
+        self.trace = EventLog(clock, S.INTAKE_LEAN if mode is Mode.LEAN else S.INTAKE)
+        self.linter = SessionLinter(self.store)
+        self.linter.mode = mode
+        self.agents = SimulatedAgents(self.store, team.replies or {}, team.defaults or Defaults.MINIMAL_OK)
+        self.user = SimulatedUser(team.user or {})
         self.memory = Memory()
         self.findings: list[Finding] = []  # about what the agents were given and gave back
         self.blockers: list[Blocker] = []
@@ -77,11 +78,11 @@ class Stage:
 
     @property
     def mode(self) -> Mode:
-        return self.judge.mode
+        return self.linter.mode
 
     @mode.setter
     def mode(self, mode: Mode) -> None:
-        self.judge.mode = mode
+        self.linter.mode = mode
 
     @property
     def state(self) -> WorkflowState:
@@ -126,14 +127,14 @@ class Stage:
         status = self.store.status()
         if status is not None:
             change(status)
-            status["last_update"] = self.clock.now
+            status["last_update"] = self.clock.timestamp
             self.store.save_status(status)
 
     def enter(self, state: WorkflowState, slug: BlockerSlug | None = None) -> None:
         """Go to a state; the event stands for the write of it."""
         status = self.store.status()
         if status is None and state is S.BLOCKED and self.store.read("status.json") is None:
-            status = first_status(self.store.session, state, self.clock.now)
+            status = first_status(self.store.session, state, self.clock.timestamp)
         if status is not None:
             status["current_state"] = state.value
             status.pop("blocker", None)
@@ -141,7 +142,7 @@ class Stage:
                 status["blocker"] = slug.value
             if state is S.INTEGRATE:
                 status.setdefault("last_ci_result", CiStatus.UNKNOWN.value)
-            status["last_update"] = self.clock.now
+            status["last_update"] = self.clock.timestamp
             self.store.save_status(status)
         self.trace.enter(state)
 

@@ -9,10 +9,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from pytest_workrail.scenarios.clock import EPOCH, SimulatedClock, parse_time
 from pytest_workrail.systems.team.blockers import Halt, TeamBlocker, about_state, report, unscripted
-from pytest_workrail.systems.team.clock import EPOCH, Clock, read_time
-from pytest_workrail.systems.team.golden import Normal, artifacts
-from pytest_workrail.systems.team.lock_evidence import Witness, covered, lock_ids
+from pytest_workrail.systems.team.golden import Normalizer, artifacts
+from pytest_workrail.systems.team.lock_evidence import RunEvidence, covered, lock_ids
 from pytest_workrail.systems.team.orchestrator import orchestrate
 from pytest_workrail.systems.team.result import Problem, TeamRun
 from pytest_workrail.systems.team.run_state import Stage
@@ -56,8 +56,8 @@ def _played(model: TeamScenario, folder: Path, root: Path) -> TeamRun:
     session = team.session or started_with.get("session")
     name = session if is_session_name(session) else DEFAULT_SESSION
     mode = team.mode or _mode(team, files, started_with)
-    stage = Stage(root, name, team, mode, Clock(_start(files)))
-    halt = _lay_out(stage, team, files) or orchestrate(stage)
+    stage = Stage(root, name, team, mode, SimulatedClock(_start(files)))
+    halt = _write_start_files(stage, team, files) or orchestrate(stage)
     return _result(model, stage, mode, started_with, halt)
 
 
@@ -102,7 +102,7 @@ def _start(files: Files) -> datetime:
     values: list[Any] = [_status(files)]
     if HISTORY in files:
         values += [line.value for line in read_jsonl(files[HISTORY]).lines]
-    found = [read_time(text) for text in _times(values)]
+    found = [parse_time(text) for text in _times(values)]
     return max([EPOCH, *(each for each in found if each.year < _LAST_YEAR)]).replace(microsecond=0)
 
 
@@ -117,7 +117,7 @@ def _times(value: Any) -> Iterator[str]:
             stack += item.values() if type(item) is dict else item
 
 
-def _lay_out(stage: Stage, team: Team, files: Files) -> Halt | None:
+def _write_start_files(stage: Stage, team: Team, files: Files) -> Halt | None:
     """Write what is there at the start. What can't be there is a slip of the scenario."""
     start = team.start
     times = (start.mtimes or {}) if isinstance(start, Resume) else {}
@@ -128,7 +128,7 @@ def _lay_out(stage: Stage, team: Team, files: Files) -> Halt | None:
             stage.store.seed(path, text_bytes(text))
         for file, data in files.items():
             pointer = child("/team/start/mtimes", file)
-            at = read_time(times[file]) if file in times else EPOCH
+            at = parse_time(times[file]) if file in times else EPOCH
             pointer = child("/team/start/resume", file)
             stage.store.put(file, data, at.timestamp())
     except (ValueError, OverflowError, OSError) as problem:
@@ -144,15 +144,15 @@ def _result(model: TeamScenario, stage: Stage, mode: Mode, started_with: dict[st
     status = stage.store.status() or {}
     events = stage.trace.events
     trace = _trace(stage, mode, started_with)
-    broken = [finding for finding in stage.judge.trace(trace) if finding.severity is Severity.ERROR]
+    broken = [finding for finding in stage.linter.trace(trace) if finding.severity is Severity.ERROR]
     known = {(blocker.code, blocker.pointer.get("state")) for blocker in stage.blockers}
     for finding in broken:
         state = WorkflowState(events[int(finding.pointer.rpartition("/")[2])]["state"])
         if (TeamBlocker.PROTOCOL_VIOLATION, state.value) not in known:
             text = f"{finding.code} {finding.message}"
             stage.blockers.append(about_state(TeamBlocker.PROTOCOL_VIOLATION, state, text, _rule_text(finding.name)))
-    findings = sorted([*stage.judge.folder(), *stage.findings, *broken], key=order)
-    normal = Normal(stage.store.root, stage.store.session)
+    findings = sorted([*stage.linter.folder(), *stage.findings, *broken], key=order)
+    normalizer = Normalizer(stage.store.root, stage.store.session)
     return TeamRun(
         scenario=model.name or "",
         mode=mode,
@@ -160,14 +160,14 @@ def _result(model: TeamScenario, stage: Stage, mode: Mode, started_with: dict[st
         dispatches=tuple(_dispatches(stage)),
         status=status,
         tasks={str(task.get("id")): str(task.get("status")) for task in stage.store.tasks()},
-        artifacts=artifacts(stage.store, normal),
+        artifacts=artifacts(stage.store, normalizer),
         final_state=stage.state,
         blockers=report(stage.blockers),
         findings=tuple(findings),
         locks=_locks(model, stage, mode, started_with),
         problems=tuple(_problems(stage, halt)),
         trace=trace,
-        normal=normal,
+        normalizer=normalizer,
     )
 
 
@@ -211,7 +211,7 @@ def _locks(model: TeamScenario, stage: Stage, mode: Mode, started_with: dict[str
         ident: [answer for answer in answers if isinstance(answer, str)]
         for ident, answers in (stage.team.user or {}).items()
     }
-    witness = Witness(
+    evidence = RunEvidence(
         stage.trace.events,
         machine.decisions_of(status),
         given,
@@ -220,14 +220,14 @@ def _locks(model: TeamScenario, stage: Stage, mode: Mode, started_with: dict[str
         started_with,
     )
     claimed = [lock for lock in model.enforces or () if lock in lock_ids()]
-    return {lock: covered(lock, witness) for lock in sorted(claimed)}
+    return {lock: covered(lock, evidence) for lock in sorted(claimed)}
 
 
 def _problems(stage: Stage, halt: Halt | None) -> Iterator[Problem]:
     if halt is not None and halt.problem:
         yield Problem(halt.pointer, halt.problem)
         return  # whatever was not used up comes from there
-    for pointer, message in (*stage.cast.unused(), *stage.user.unused()):
+    for pointer, message in (*stage.agents.unused(), *stage.user.unused()):
         yield Problem(pointer, message)
     unused = stage.store.unused_faults
     for index, fault in enumerate(stage.team.faults or ()):

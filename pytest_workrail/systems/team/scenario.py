@@ -1,42 +1,25 @@
-"""A scenario file of the team contract, played for the test that it is."""
+"""The driver of team scenarios."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
-from pytest_workrail.scenarios.contract_run import PackRun
-from pytest_workrail.scenarios.failures import Fault, ScenarioFailure, fault_of
+from pytest_workrail.scenarios.drivers import PlayedScenario
+from pytest_workrail.scenarios.failures import Fault, ScenarioFailure
+from pytest_workrail.scenarios.loading import ScenarioDocument, errors
 from pytest_workrail.systems.team.expectations import unmet
 from pytest_workrail.systems.team.runner import run
-from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.documents.json_reader import JsonDocument
-from workrail_lint.findings import Severity
-from workrail_lint.systems.builtin import scenario_system
 from workrail_lint.systems.team.scenario import TeamScenario
 from workrail_lint.systems.team.scenario_check import findings
 
-_ENDING = ".scenario.json"
 
-
-def play(path: Path, file: str) -> Ok[PackRun] | Err[ScenarioFailure]:
-    """Play a scenario file. `file` is what it is called in messages."""
-    found_file = read_file(os.fspath(path))
-    if isinstance(found_file, Err):
-        return Err(ScenarioFailure(file, JsonDocument(""), [Fault(found_file.error.message, "")]))
-    read = scenario_system().read(found_file.value)
-    folder = os.fspath(path.parent)
-    found = read.findings or [each for each in findings(read.value, folder) if each.severity is Severity.ERROR]
+def play(scenario: ScenarioDocument) -> Ok[PlayedScenario] | Err[ScenarioFailure]:
+    """Play a scenario and hold it against what it expects."""
+    found = errors(findings(scenario.value, scenario.folder))
     if found:
-        return Err(ScenarioFailure(file, read.document, [fault_of(each, read.document) for each in found]))
-    scenario = TeamScenario.model_validate({**read.value, "name": read.value.get("name") or _name(path)})
-    played = run(scenario, folder=path.parent)
-    problems = [Fault(problem.message, problem.pointer) for problem in played.problems]
-    golden = None if scenario.golden is False else played.golden_bytes
-    faults = tuple(problems or unmet(scenario, played))
-    return Ok(PackRun(read.document, faults, tuple(played.told()), golden))
-
-
-def _name(path: Path) -> str:
-    return path.name.removesuffix(_ENDING)
+        return scenario.invalid(found)
+    model = TeamScenario.model_validate({**scenario.value, "name": scenario.name})
+    played = run(model, folder=scenario.path.parent)
+    faults = tuple(Fault(problem.message, problem.pointer) for problem in played.problems) or unmet(model, played)
+    golden = played.golden_bytes if scenario.wants_golden and not faults else None
+    locks = tuple(lock for lock, is_shown in played.locks.items() if is_shown)
+    return Ok(PlayedScenario(scenario, faults, played.event_lines(), golden, locks))

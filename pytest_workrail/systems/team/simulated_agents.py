@@ -56,7 +56,7 @@ class Reaction(NamedTuple):
     fault: ReplyFault | None = None
 
 
-class Cast:
+class SimulatedAgents:
     """All agents of a run."""
 
     def __init__(self, store: Store, replies: Mapping[str, Reply], defaults: Defaults) -> None:
@@ -82,7 +82,7 @@ class Cast:
         if key is None and self._defaults is Defaults.NONE:
             return Err(unscripted(f"nothing says what {keys[0]} does", _REPLIES))
         if key is None:
-            return Ok(self._reaction(call, _unasked(call)))
+            return Ok(self._reaction(call, _default_reply(call)))
         self._used.add(key)
         return Ok(self._reaction(call, self._replies[key]))
 
@@ -91,7 +91,7 @@ class Cast:
             return Reaction(_files(reply), fault=ReplyFault.ERROR)
         status = _status(reply)
         if reply.fault is ReplyFault.TIMEOUT:
-            begun = self._begun(call) if self._defaults is Defaults.MINIMAL_OK else ()
+            begun = self._start_status(call) if self._defaults is Defaults.MINIMAL_OK else ()
             return Reaction((*begun, *_files(reply)), fault=ReplyFault.TIMEOUT)
         files = self._work(call, reply, status)
         if reply.text is not None:
@@ -115,9 +115,9 @@ class Cast:
         # The plan says that the work is done, so it is written last.
         plan = [file for file in given if file.path == TASKS]
         ended = self._ended(call) if is_ok and TASKS not in named else ()
-        return (*self._begun(call), *usual, *others, *ended, *plan)
+        return (*self._start_status(call), *usual, *others, *ended, *plan)
 
-    def _begun(self, call: Call) -> tuple[File, ...]:
+    def _start_status(self, call: Call) -> tuple[File, ...]:
         """A Coder says first that it is at work."""
         is_work = call.agent is A.CODER and is_task_id(call.task)
         return tuple(self._moved(call.task, TaskStatus.IN_PROGRESS)) if is_work else ()
@@ -166,7 +166,7 @@ def _ledgers(call: Call) -> tuple[str, ...]:
     return (STATUS,) if is_planner else (STATUS, TASKS)
 
 
-def _unasked(call: Call) -> Reply:
+def _default_reply(call: Call) -> Reply:
     """What an agent does of which nothing is said: its work, unless something stands against it."""
     if not call.obstacle:
         return Reply.model_validate({})
@@ -191,7 +191,7 @@ def _text(path: str, text: str) -> File:
 Answer: TypeAlias = str | Refusal | Moot | None
 
 
-class User:
+class SimulatedUser:
     """The simulated user: a queue of answers for each decision."""
 
     def __init__(self, answers: Mapping[str, tuple[Answer, ...]]) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pytest_workrail.systems.team.clock import Clock
+from pytest_workrail.scenarios.clock import SimulatedClock
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.systems.team.scenario_words import WriteFault
@@ -38,7 +38,7 @@ class FailingWrite:
 class Store:
     """The files of one run."""
 
-    def __init__(self, root: Path, session: str, clock: Clock, faults: Sequence[FailingWrite] = ()) -> None:
+    def __init__(self, root: Path, session: str, clock: SimulatedClock, faults: Sequence[FailingWrite] = ()) -> None:
         self.root = root.resolve()
         self.session = session
         self.folder = self.root / SESSIONS_FOLDER / session
@@ -175,7 +175,7 @@ class Store:
         return None if fault is None else fault.kind
 
     def _date(self, path: Path, at: float | None = None) -> None:
-        moment = self._clock.seconds if at is None else at
+        moment = self._clock.now.timestamp() if at is None else at
         os.utime(path, (moment, moment))
 
     def save_status(self, status: dict[str, Any]) -> None:

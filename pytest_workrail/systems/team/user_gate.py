@@ -40,7 +40,7 @@ _GIVEN_UP = f"no valid answer after {LIMITS.reasks} re-asks"
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class QuestionOutcome:
     """How a question ended."""
 
     ident: str
@@ -72,7 +72,7 @@ def commit(stage: Stage, wanted: Commit) -> Ok[None] | Err[Halt]:
     before = store.read(STATUS) or b""
     status = copy.deepcopy(store.status() or {})
     wanted.change(status)
-    status["last_update"] = stage.clock.now
+    status["last_update"] = stage.clock.timestamp
     data = json_bytes(status)
     kept = store.read(HISTORY) or b""
     line = b"" if wanted.request is None else json.dumps(wanted.request).encode() + b"\n"
@@ -127,7 +127,7 @@ def _put_entry(status: Status, entry: dict[str, Any]) -> None:
     entries.append(entry)
 
 
-def _closed(status: Status, outcome: Outcome, now: str) -> None:
+def _closed(status: Status, outcome: QuestionOutcome, now: str) -> None:
     entry = machine.decision(status, outcome.ident) or {}
     entry.update(
         status=outcome.status.value,
@@ -140,7 +140,7 @@ def _closed(status: Status, outcome: Outcome, now: str) -> None:
 # ------------------------------------------------------------------------------------------------------- gates
 
 
-def usable_answer(ident: str, text: str) -> str | None:
+def parse_answer(ident: str, text: str) -> str | None:
     """An answer to a gate as it is stored; None for one that means nothing."""
     if ident == REVIEW_STRATEGY_ID:
         strategy = machine.normal_strategy(text)
@@ -153,7 +153,7 @@ def ask_gate(stage: Stage, ident: str, question: str) -> Ok[str] | Err[Halt]:
     """The stored answer of a gate. Without one the decision is cancelled and the session blocked."""
     stored = machine.decision(stage.store.status() or {}, ident)
     if stored is None or stored.get("status") != D.PENDING:
-        entry = _entry(ident, question, GATES[ident], stage.clock.now)
+        entry = _entry(ident, question, GATES[ident], stage.clock.timestamp)
         written = commit(stage, Commit(lambda status: _put_entry(status, entry), [f"{ident}=pending"]))
         if isinstance(written, Err):
             return written
@@ -165,7 +165,7 @@ def ask_gate(stage: Stage, ident: str, question: str) -> Ok[str] | Err[Halt]:
         reply = replied.value[ident]
         if isinstance(reply, Refusal):
             return _give_up(stage, ident, reply.cancel, f"was cancelled: {reply.cancel}")
-        answer = usable_answer(ident, reply) if isinstance(reply, str) else None
+        answer = parse_answer(ident, reply) if isinstance(reply, str) else None
         if answer is not None:
             return _accept(stage, ident, answer)
     return _give_up(stage, ident, _GIVEN_UP, f"has {_GIVEN_UP}")
@@ -190,8 +190,8 @@ def _asked(stage: Stage, idents: list[str]) -> Ok[dict[str, Answer]] | Err[Halt]
 
 
 def _accept(stage: Stage, ident: str, answer: str) -> Ok[str] | Err[Halt]:
-    now = stage.clock.now
-    outcome = Outcome(ident, Topic(Kind.INFO), D.ANSWERED, answer, None)
+    now = stage.clock.timestamp
+    outcome = QuestionOutcome(ident, Topic(Kind.INFO), D.ANSWERED, answer, None)
     is_request = ident == APPROVE_DESIGN_ID and machine.is_change_request(answer)
     labels = [f"{ident}=answered", *(["correction=queued"] if is_request else [])]
 
@@ -209,8 +209,8 @@ def _accept(stage: Stage, ident: str, answer: str) -> Ok[str] | Err[Halt]:
 
 
 def _give_up(stage: Stage, ident: str, reason: str, why: str) -> Err[Halt]:
-    now = stage.clock.now
-    outcome = Outcome(ident, Topic(Kind.INFO), D.CANCELLED, None, reason)
+    now = stage.clock.timestamp
+    outcome = QuestionOutcome(ident, Topic(Kind.INFO), D.CANCELLED, None, reason)
     written = commit(stage, Commit(lambda status: _closed(status, outcome, now), [f"{ident}=cancelled"], None, reason))
     if isinstance(written, Err):
         return written
@@ -234,10 +234,10 @@ def set_correction(status: Status, to: CorrectionStatus, dispatch: dict[str, str
 # ------------------------------------------------------------------------------------------ ad-hoc questions
 
 
-def ask(stage: Stage, questions: list[Question]) -> Ok[list[Outcome]] | Err[Halt]:
+def ask(stage: Stage, questions: list[Question]) -> Ok[list[QuestionOutcome]] | Err[Halt]:
     """Interrupt the state for questions. Leaving ASK_USER again is up to whoever asked."""
     context = stage.state
-    now = stage.clock.now
+    now = stage.clock.timestamp
     first = 1 + max(
         (decision_number(entry.get("decision_id")) or 0 for entry in machine.decisions_of(stage.store.status() or {})),
         default=0,
@@ -252,18 +252,18 @@ def ask(stage: Stage, questions: list[Question]) -> Ok[list[Outcome]] | Err[Halt
     written = commit(stage, Commit(change, [f"{ident}=pending" for ident in asked]))
     if isinstance(written, Err):
         return written
-    return settle(stage, {ident: question.topic for ident, question in asked.items()})
+    return settle_questions(stage, {ident: question.topic for ident, question in asked.items()})
 
 
-def ask_pending(stage: Stage, entries: list[dict[str, Any]]) -> Ok[list[Outcome]] | Err[Halt]:
+def ask_pending(stage: Stage, entries: list[dict[str, Any]]) -> Ok[list[QuestionOutcome]] | Err[Halt]:
     """Ask what an earlier run stored and never got an answer to."""
     stage.arrive(S.ASK_USER)
-    return settle(stage, {str(entry["decision_id"]): topic_of(entry.get("question")) for entry in entries})
+    return settle_questions(stage, {str(entry["decision_id"]): topic_of(entry.get("question")) for entry in entries})
 
 
-def settle(stage: Stage, open_topics: dict[str, Topic]) -> Ok[list[Outcome]] | Err[Halt]:
+def settle_questions(stage: Stage, open_topics: dict[str, Topic]) -> Ok[list[QuestionOutcome]] | Err[Halt]:
     """Ask until every question is settled or may not be asked again, then store all of it at once."""
-    settled: dict[str, Outcome] = {}
+    settled: dict[str, QuestionOutcome] = {}
     for _ in range(LIMITS.reasks + 1):
         waiting = [ident for ident in open_topics if ident not in settled]
         if not waiting:
@@ -295,24 +295,24 @@ def settle(stage: Stage, open_topics: dict[str, Topic]) -> Ok[list[Outcome]] | E
     return Ok(outcomes)
 
 
-def _outcome(ident: str, topic: Topic, reply: Answer) -> Outcome | None:
+def _outcome(ident: str, topic: Topic, reply: Answer) -> QuestionOutcome | None:
     """How a question ends with this reply; None where it has to be asked again."""
     match reply:
         case Refusal(cancel=reason):
             named = f"deferred: {reason}" if topic.kind is Kind.SECURITY else reason
-            return Outcome(ident, topic, D.CANCELLED, None, named)
+            return QuestionOutcome(ident, topic, D.CANCELLED, None, named)
         case Moot(skip=reason):
-            return Outcome(ident, topic, D.SKIPPED, None, reason)
+            return QuestionOutcome(ident, topic, D.SKIPPED, None, reason)
         case str() if is_text(reply):
-            return Outcome(ident, topic, D.ANSWERED, reply, None)
+            return QuestionOutcome(ident, topic, D.ANSWERED, reply, None)
         case _ if topic.is_from_security:
             return None
         case _:
-            return Outcome(ident, topic, D.CANCELLED, None, NO_RESPONSE)
+            return QuestionOutcome(ident, topic, D.CANCELLED, None, NO_RESPONSE)
 
 
-def _store(stage: Stage, outcomes: list[Outcome]) -> Ok[None] | Err[Halt]:
-    now = stage.clock.now
+def _store(stage: Stage, outcomes: list[QuestionOutcome]) -> Ok[None] | Err[Halt]:
+    now = stage.clock.timestamp
 
     def change(status: Status) -> None:
         issues = items_of(status.setdefault("known_issues", []))

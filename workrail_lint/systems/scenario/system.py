@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from workrail_lint.rules.locate import locate
 from workrail_lint.systems.base import FileResult, RunSettings, System
@@ -38,11 +38,15 @@ class ScenarioSystem(System):
         """Read a scenario and check its shape, and nothing that needs another file."""
         return read_scenario(data, self._kinds, self.peers[-1].describe)
 
+    def kind_of(self, value: dict[str, Any]) -> ScenarioKind:
+        """The kind of a scenario."""
+        return kind_of(value, self._kinds)
+
     def check(self, path: str, data: bytes | str, kind: str, settings: RunSettings) -> FileResult:
         read = self.read(data)
         found = list(read.findings)
         if not found:
-            found += kind_of(read.value, self._kinds).findings(read.value, os.path.dirname(path), settings)
+            found += self.kind_of(read.value).findings(read.value, os.path.dirname(path), settings)
         if found:
             # A slip in the text or the shape goes by the rule about workflows.
             rules = {info.name: info for info in (*self.peers[-1].rules(), *RULES.infos)}

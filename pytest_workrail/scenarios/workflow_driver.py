@@ -1,18 +1,21 @@
-"""From a scenario to a run: who plays, with what, and what has to come of each turn."""
+"""The driver of workflow scenarios: compiles the workflow, lets the described agent run it, and compares the run."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple, assert_never
 
 from pytest_workrail.agents.actions import (
     Action,
     Call,
     Checkpoint,
-    Look,
     Prefer,
     Provide,
     Rebind,
+    Rehydrate,
     Resend,
     Restart,
     Rewind,
@@ -20,7 +23,8 @@ from pytest_workrail.agents.actions import (
 )
 from pytest_workrail.agents.agent import Agent
 from pytest_workrail.agents.auto import Auto
-from pytest_workrail.agents.lossy import Fault, Lossy
+from pytest_workrail.agents.lossy import Fault as TransportFault
+from pytest_workrail.agents.lossy import Lossy
 from pytest_workrail.agents.misbehaving import Erratic, Stubborn
 from pytest_workrail.agents.scripted import Behave, Expectation, Scripted, Turn
 from pytest_workrail.engine.core.modes import Preferences
@@ -33,19 +37,40 @@ from pytest_workrail.engine.core.reasons import (
     UserOnlyDependency,
 )
 from pytest_workrail.golden.comparison import Comparison, both_profiles
+from pytest_workrail.golden.document import golden_bytes
 from pytest_workrail.run.bench import GOAL, MAX_TURNS, WORKSPACE, Declared, HostReason, Setup
 from pytest_workrail.run.driver import drive
+from pytest_workrail.run.project_sources import project_sources
 from pytest_workrail.run.result import Run
 from pytest_workrail.run.start import preferences
-from pytest_workrail.scenarios.expectations import turn_expectation
-from pytest_workrail.scenarios.loading import Loaded
+from pytest_workrail.scenarios.drivers import PlayedScenario
+from pytest_workrail.scenarios.failures import Fault, ScenarioFailure, transcript_lines
+from pytest_workrail.scenarios.loading import ScenarioDocument, errors
+from pytest_workrail.scenarios.workflow_expectations import turn_expectation, unmet
 from workrail_lint.base.js import Json
+from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.pointer import child
+from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail import scenario as model
+from workrail_lint.systems.workrail.scenario_check import (
+    UNREADABLE,
+    compile_scenario,
+    member_for,
+    own_findings,
+    workflow_findings,
+)
 from workrail_lint.systems.workrail.scenario_words import CallName, Mode, Risk
 from workrail_lint.systems.workrail.scenario_words import HostReason as HostTrouble
 
 _TURNS = "/agent/turns"
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A scenario that holds together, and the IR of its workflow."""
+
+    scenario: model.Scenario
+    ir: dict[str, Any]
 
 
 class Played(NamedTuple):
@@ -55,15 +80,66 @@ class Played(NamedTuple):
     turn: str
 
 
-def play(loaded: Loaded) -> Played:
-    """Play a scenario to its end."""
+def play(scenario: ScenarioDocument) -> Ok[PlayedScenario] | Err[ScenarioFailure]:
+    """Play a scenario and hold it against what it expects."""
+    loading = load(scenario)
+    if isinstance(loading, Err):
+        return loading
+    run, turn = run_scenario(loading.value)
+    if run.ending.kind in ("misplayed", "endless"):
+        turn = run.ending.place or turn
+        faults: tuple[Fault, ...] = (Fault(run.ending.why, run.ending.place or "/agent"),)
+    else:
+        faults = unmet(loading.value.scenario, run)
+    transcript = run.transcript
+    if faults:
+        return Ok(PlayedScenario(scenario, faults, transcript_lines(run), None, (), turn, transcript))
+    golden = golden_bytes(transcript) if scenario.wants_golden else None
+    return Ok(PlayedScenario(scenario, (), (), golden, scenario.locks, turn, transcript))
+
+
+def load(scenario: ScenarioDocument) -> Ok[Loaded] | Err[ScenarioFailure]:
+    """Compile the workflow of a scenario, and see whether the two fit together."""
+    value, folder = scenario.value, scenario.path.parent
+
+    def failed(*faults: Fault) -> Err[ScenarioFailure]:
+        return Err(ScenarioFailure(scenario.file, scenario.document, faults))
+
+    found = errors(own_findings(value))
+    if found:
+        return scenario.invalid(found)
+    sources = project_sources(scenario.folder)
+    if isinstance(sources, Err):
+        return failed(Fault(sources.error, ""))
+    compiled = compile_scenario(value, scenario.folder, sources.value)
+    if isinstance(compiled, Err):
+        return failed(*(_compile_fault(error, value, folder) for error in compiled.error))
+    ir = compiled.value.ir
+    unknown = list(workflow_findings(value, ir))
+    return scenario.invalid(unknown) if unknown else Ok(Loaded(model.Scenario.model_validate(value), ir))
+
+
+def _compile_fault(finding: Finding, value: dict[str, Any], folder: Path) -> Fault:
+    """What is wrong with the workflow or what it is compiled with, said where the scenario names it."""
+    member = member_for(finding.path, value, os.fspath(folder))
+    if finding.name in UNREADABLE:
+        reason = finding.message.removeprefix(finding.path).strip()
+        return Fault(f"the {member} {os.path.relpath(finding.path, folder)} {reason}", f"/{member}")
+    at = "" if finding.span is None else f":{finding.span.start.line}:{finding.span.start.column}"
+    where = f"{os.path.relpath(finding.path, folder)}{at}" if finding.path else "it"
+    verdict = "does not compile" if member == "workflow" else "can't be used"
+    return Fault(f"the {member} {verdict}: {where}: {finding.message} ({finding.pointer or '/'})", f"/{member}")
+
+
+def run_scenario(loaded: Loaded) -> Played:
+    """Run the workflow of a scenario to its end."""
     script = _script(loaded.scenario, str(loaded.ir["workflowId"]))
     run = drive(_setup(loaded), _agent(loaded.scenario, script))
     return Played(run, "" if script is None else script.last_place)
 
 
-def play_both(loaded: Loaded) -> Comparison:
-    """Play a scenario under both profiles, whichever it names itself."""
+def run_both(loaded: Loaded) -> Comparison:
+    """Run the workflow of a scenario under both profiles, whichever it names itself."""
     script = _script(loaded.scenario, str(loaded.ir["workflowId"]))
     return both_profiles(_setup(loaded), _agent(loaded.scenario, script))
 
@@ -107,7 +183,8 @@ def _agent(scenario: model.Scenario, script: Scripted | None) -> Agent:
         case _:
             assert_never(plan)
     faults = [
-        Fault(each.fault, each.step, each.visit, 1.0 if each.rate is None else each.rate) for each in plan.faults or ()
+        TransportFault(each.fault, each.step, each.visit, 1.0 if each.rate is None else each.rate)
+        for each in plan.faults or ()
     ]
     return Lossy(agent, faults, seed) if faults else agent
 
@@ -116,7 +193,7 @@ def _turns(turns: Sequence[Any], workflow_id: str) -> list[Turn]:
     return [
         Turn(
             turn.step,
-            _does(turn, workflow_id),
+            _action_of(turn, workflow_id),
             turn.visit,
             bool(turn.repeats),
             child(_TURNS, index),
@@ -130,7 +207,7 @@ def _expects(turn: Any) -> Expectation | None:
     return None if turn.expect is None else turn_expectation(turn.expect)
 
 
-def _does(turn: Any, workflow_id: str) -> Action | Behave:
+def _action_of(turn: Any, workflow_id: str) -> Action | Behave:
     match turn:
         case model.SubmitTurn():
             return Submit(turn.notes, tuple(turn.artifacts or ()), turn.context)
@@ -159,7 +236,7 @@ def _preferences(mode: Mode, risk: Risk | None) -> Preferences:
 def _call(turn: model.Calls, workflow_id: str) -> Action:
     match turn.call:
         case CallName.REHYDRATE:
-            return Look()
+            return Rehydrate()
         case CallName.REWIND:
             return Rewind(turn.to)
         case CallName.CHECKPOINT:

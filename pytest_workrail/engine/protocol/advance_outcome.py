@@ -13,7 +13,7 @@ from pytest_workrail.engine.core.capabilities import (
     observations,
     required_capabilities,
 )
-from pytest_workrail.engine.core.confirmation import approval_reason, standing_gate
+from pytest_workrail.engine.core.confirmation import approval_reason, autonomous_gate
 from pytest_workrail.engine.core.criteria import Validation
 from pytest_workrail.engine.core.divergence import ReportedDivergence, divergences
 from pytest_workrail.engine.core.errors import InvalidLoopControl, LoopReportError, MissingContext
@@ -48,7 +48,7 @@ from pytest_workrail.engine.events.snapshot import (
 )
 from pytest_workrail.engine.projections.lineage import Lineage
 from pytest_workrail.engine.protocol.errors import ToolError, internal, precondition
-from pytest_workrail.engine.protocol.sessions import Standing
+from pytest_workrail.engine.protocol.sessions import NodePosition
 from pytest_workrail.engine.protocol.step_response import pending_instance
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
@@ -57,10 +57,10 @@ FIT_SCHEMA = "Provide a valid artifact matching the contract schema"
 
 
 @dataclass(frozen=True, slots=True)
-class Attempted:
+class AdvanceAttempt:
     """An advance as it was handed in, with the context it is judged in."""
 
-    standing: Standing
+    position: NodePosition
     instance: StepInstance
     submission: Submission
     context: dict[str, Any]
@@ -72,7 +72,7 @@ class Attempted:
 
     @property
     def step(self) -> dict[str, Any]:
-        return self.standing.program.step(self.instance.step_id)
+        return self.position.program.step(self.instance.step_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,13 +117,13 @@ class Accepted:
     recommendations: tuple[Gap, ...]
 
 
-Verdict: TypeAlias = Refused | Gated | Accepted
+AdvanceOutcome: TypeAlias = Refused | Gated | Accepted
 
 
-def weigh(attempted: Attempted, profile: Profile) -> Ok[Verdict] | Err[ToolError]:
+def decide_advance(attempted: AdvanceAttempt, profile: Profile) -> Ok[AdvanceOutcome] | Err[ToolError]:
     """The verdict on an advance; an error when it can't be had and nothing may be written."""
-    standing, step = attempted.standing, attempted.step
-    judgement = standing.program.judge.judge(
+    position, step = attempted.position, attempted.step
+    judgement = position.program.validator.check(
         step, attempted.instance.loop_path, attempted.submission, attempted.context
     )
     reports = _reports(attempted, profile)
@@ -139,15 +139,15 @@ def weigh(attempted: Attempted, profile: Profile) -> Ok[Verdict] | Err[ToolError
                 validated = None
         return Ok(Refused(decision.reasons, judgement, reports, judgement.validation, validated))
     if not attempted.is_retry:
-        gate = standing_gate(step, _render_context(attempted), attempted.preferences, profile)
+        gate = autonomous_gate(step, _render_context(attempted), attempted.preferences, profile)
         if gate is not None:
             return Ok(Gated(gate))
     return _proceed(attempted, judgement, reports, decision, profile)
 
 
 def _proceed(
-    attempted: Attempted, judgement: Judgement, reports: Reports, decision: Proceed, profile: Profile
-) -> Ok[Verdict] | Err[ToolError]:
+    attempted: AdvanceAttempt, judgement: Judgement, reports: Reports, decision: Proceed, profile: Profile
+) -> Ok[AdvanceOutcome] | Err[ToolError]:
     selected = _select(attempted)
     if isinstance(selected, Err):
         match selected.error:
@@ -163,7 +163,7 @@ def _proceed(
     passed += [gap_for(reason) for reason in selection.gaps]
     tolerated = [gap_for(reason, "warning") for reason in decision.tolerated]
     tolerated += [gap_for(InvalidRequiredOutput(ref), "warning") for ref in reports.rejected]
-    recommended = recommendation_warnings(attempted.standing.program.ir, attempted.preferences)
+    recommended = recommendation_warnings(attempted.position.program.ir, attempted.preferences)
     kept = _kept((*passed, *tolerated, *recommended), profile)
     groups = (tuple(gap for gap in group if id(gap) in kept) for group in (passed, tolerated, recommended))
     return Ok(Accepted(selection, judgement, reports, *groups))
@@ -178,9 +178,9 @@ def _kept(gaps: Sequence[Gap], profile: Profile) -> set[int]:
             return set(map(id, distinct_gaps(gaps)))
 
 
-def _select(attempted: Attempted) -> Ok[Selection] | Err[LoopReportError | ToolError]:
-    interpreter = attempted.standing.program.interpreter
-    done = interpreter.complete(engine_state(attempted.standing.snapshot), attempted.instance)
+def _select(attempted: AdvanceAttempt) -> Ok[Selection] | Err[LoopReportError | ToolError]:
+    interpreter = attempted.position.program.interpreter
+    done = interpreter.complete(engine_state(attempted.position.snapshot), attempted.instance)
     if isinstance(done, Err):
         return Err(internal(f"The pending step can't be completed: {done.error.message}"))
     artifacts = attempted.earlier_artifacts + attempted.submission.artifacts
@@ -202,7 +202,7 @@ def missing_context(error: MissingContext, where: str) -> ToolError:
 
 
 def engine_state(snapshot: ExecutionSnapshot) -> State:
-    """The state of a snapshot in the form the interpreter takes, which knows nothing of blocks."""
+    """The state of a snapshot in the form the interpreter takes, which knows nothing of blocked attempts."""
     state = snapshot.state
     match state:
         case InitState():
@@ -217,14 +217,14 @@ def engine_state(snapshot: ExecutionSnapshot) -> State:
             )
 
 
-def _render_context(attempted: Attempted) -> Any:
-    loop = attempted.standing.program.index.innermost_loop(attempted.instance)
+def _render_context(attempted: AdvanceAttempt) -> Any:
+    loop = attempted.position.program.index.innermost_loop(attempted.instance)
     return render_context(loop, attempted.instance.loop_path, attempted.context)
 
 
-def _reports(attempted: Attempted, profile: Profile) -> Reports:
+def _reports(attempted: AdvanceAttempt, profile: Profile) -> Reports:
     """Observations and divergences in a submission. They are read even where nobody asked for them."""
-    step, artifacts, program = attempted.step, attempted.submission.artifacts, attempted.standing.program
+    step, artifacts, program = attempted.step, attempted.submission.artifacts, attempted.position.program
     observed, odd_observations = observations(step, artifacts, program.report_pack(CAPABILITY_OBSERVATION))
     diverged, odd_divergences = divergences(artifacts, program.report_pack(DIVERGENCE))
     odd: list[tuple[int, str]] = []
@@ -242,32 +242,32 @@ def _reports(attempted: Attempted, profile: Profile) -> Reports:
     return Reports(observed, diverged, tuple(ref for _, ref in sorted(odd) if ref != asked))
 
 
-def _capability_reasons(attempted: Attempted, reports: Reports, profile: Profile) -> Sequence[Reason]:
+def _capability_reasons(attempted: AdvanceAttempt, reports: Reports, profile: Profile) -> Sequence[Reason]:
     match profile.capabilities:
         case Capabilities.RECORD:
             return ()
         case Capabilities.ENFORCE:
-            standing = attempted.standing
-            ir = standing.program.ir
+            position = attempted.position
+            ir = position.program.ir
             if not required_capabilities(ir):
                 return ()
-            known = Lineage(standing.events, standing.run, standing.node.node_id).observations()
-            state = engine_state(standing.snapshot)
+            known = Lineage(position.events, position.run, position.node.node_id).observations()
+            state = engine_state(position.snapshot)
             completed = set(state.completed) if isinstance(state, Running) else set()
             return capability_reasons(ir, attempted.instance.step_id, completed, [*known, *reports.observations])
 
 
-def _is_disclosed(reason: Reason, attempted: Attempted) -> bool:
+def _is_disclosed(reason: Reason, attempted: AdvanceAttempt) -> bool:
     """A missing capability is one gap, however many steps go on without it."""
     if not isinstance(reason, CapabilityUnknown | CapabilityUnavailable):
         return False
-    standing = attempted.standing
+    position = attempted.position
     summary = gap_for(reason).summary
-    open_gaps = Lineage(standing.events, standing.run, standing.node.node_id).open_gaps()
+    open_gaps = Lineage(position.events, position.run, position.node.node_id).open_gaps()
     return any(gap.summary == summary for gap in open_gaps)
 
 
-def _dependency_reasons(attempted: Attempted, profile: Profile) -> Sequence[Reason]:
+def _dependency_reasons(attempted: AdvanceAttempt, profile: Profile) -> Sequence[Reason]:
     match profile.confirmation:
         case Confirmation.INTENT_ONLY:
             return ()

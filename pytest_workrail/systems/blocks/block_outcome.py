@@ -28,7 +28,7 @@ _NOT_RELATIVE = "BC109"
 _ANOTHER_BLOCK = "BC118"
 
 
-class Verdict(NamedTuple):
+class BlockOutcome(NamedTuple):
     """How a block ended. `reason` says why it failed, None when it did not."""
 
     output: dict[str, Any]
@@ -50,7 +50,7 @@ def mount_of(repo: Repo) -> dict[str, Any]:
     return {**mount, "readOnly": True} if repo.read_only else mount
 
 
-def judge(attempt: Attempt, *, aborted: bool = False) -> Verdict:
+def evaluate_block(attempt: Attempt, *, aborted: bool = False) -> BlockOutcome:
     """Validate what an attempt left behind; write a synthetic output if it is of no use."""
     node, workspace = attempt.node.id, attempt.workspace
     data = workspace.output_bytes(node)
@@ -60,12 +60,12 @@ def judge(attempt: Attempt, *, aborted: bool = False) -> Verdict:
         return _synthetic(attempt, Synthetic.ABORTED if aborted else Synthetic.TIMEOUT)
     if data is None:
         return _synthetic(attempt, Synthetic.EXIT if attempt.reply.exit else Synthetic.MISSING)
-    setup = attempt.stage.bench.setup
+    setup = attempt.stage.shared.setup
     document = read_document(output_path(node), data, BlockKind.OUTPUT, setup.options)
     found = check_document(document)
     used = validate_output(data, node, extended=setup.extended)
-    links = [] if isinstance(used, Err) else list(_behind_links(attempt, document.value))
-    attempt.stage.bench.findings += found + links
+    links = [] if isinstance(used, Err) else list(_linked_paths(attempt, document.value))
+    attempt.stage.shared.findings += found + links
     if isinstance(used, Err) or links:
         workspace.reject_output(node)
         first = _first(found, used.error) if isinstance(used, Err) else links[0]
@@ -87,7 +87,7 @@ def _first(found: list[Finding], rejection: Rejection) -> Finding:
     return (reasons or errors)[0]
 
 
-def _behind_links(attempt: Attempt, output: dict[str, Any]) -> list[Finding]:
+def _linked_paths(attempt: Attempt, output: dict[str, Any]) -> list[Finding]:
     """Paths that only look as if they were in the workspace."""
     rule = next(each for each in RULES.infos if each.code == _NOT_RELATIVE)
     found = []
@@ -103,45 +103,45 @@ def _behind_links(attempt: Attempt, output: dict[str, Any]) -> list[Finding]:
     return found
 
 
-def _kept(attempt: Attempt, output: dict[str, Any]) -> Verdict:
+def _kept(attempt: Attempt, output: dict[str, Any]) -> BlockOutcome:
     node, exit_code = attempt.node.id, attempt.reply.exit
     status = node_status(output, exit_code=exit_code)
     attempt.step.output, attempt.step.status = output, status
     if reported(output):
         _check_paths(attempt, output)
     if status is not NodeStatus.FAILED:
-        return Verdict(output, status, None, None)
-    return Verdict(output, status, "exit" if exit_code else OWN, blockers.failed(node, output["summary"]))
+        return BlockOutcome(output, status, None, None)
+    return BlockOutcome(output, status, "exit" if exit_code else OWN, blockers.failed(node, output["summary"]))
 
 
 def _check_paths(attempt: Attempt, output: dict[str, Any]) -> None:
     """Report files that the mount does not let a block edit."""
-    bench, node = attempt.stage.bench, attempt.node.id
-    repo = bench.setup.repo
+    shared, node = attempt.stage.shared, attempt.node.id
+    repo = shared.setup.repo
     records = {
         output_path(node): record_of(BlockKind.OUTPUT, output),
         f"{RUN_FOLDER}/{MOUNT_FILE}": record_of(BlockKind.MOUNT, mount_of(repo)),
     }
-    for finding in check_unit(Unit(records, bench.setup.options)):
+    for finding in check_unit(Unit(records, shared.setup.options)):
         if finding.code in _ALLOWED:
-            bench.findings.append(finding)
+            shared.findings.append(finding)
             blocker = blockers.restricted_write(node, finding, repo.restrictions, read_only=repo.read_only)
-            bench.blockers.append(blocker)
+            shared.blockers.append(blocker)
 
 
-def _synthetic(attempt: Attempt, reason: Synthetic, faults: int = 1, first: Finding | None = None) -> Verdict:
+def _synthetic(attempt: Attempt, reason: Synthetic, faults: int = 1, first: Finding | None = None) -> BlockOutcome:
     node = attempt.node.id
     output = synthetic_output(
         node,
         attempt.block_type,
         reason,
-        attempt.stage.bench.clock.stamp(),
+        attempt.stage.shared.clock.timestamp,
         violations=faults,
         exit_code=attempt.reply.exit,
     )
     attempt.workspace.put_output(node, as_bytes(output))
     attempt.step.output, attempt.step.synthetic, attempt.step.status = output, reason, NodeStatus.FAILED
-    return Verdict(output, NodeStatus.FAILED, reason.value, _blocker(node, reason, output, first))
+    return BlockOutcome(output, NodeStatus.FAILED, reason.value, _blocker(node, reason, output, first))
 
 
 def _blocker(node: str, reason: Synthetic, output: dict[str, Any], first: Finding | None) -> Blocker:

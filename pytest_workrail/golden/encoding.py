@@ -1,0 +1,78 @@
+"""A golden as the bytes of its file, for scenarios and tests of every kind.
+
+The golden of a workflow names its format; those of the other contracts name their pack and are made by its driver.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pytest_workrail.golden.symbols import joined
+from workrail_lint.base.result import Err, Ok
+
+FORMAT = "workrail.golden/1"
+
+
+def dumps(value: Mapping[str, Any], *, sort_keys: bool = False) -> bytes:
+    """JSON that people can read: two spaces, one member a line, a line feed at the end."""
+    import orjson
+
+    options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE | (orjson.OPT_SORT_KEYS if sort_keys else 0)
+    try:
+        return orjson.dumps(value, option=options)
+    except TypeError:
+        # Half a surrogate pair, or a number beyond 64 bits: rare enough to take the long way.
+        text = json.dumps(value, ensure_ascii=False, indent=2, sort_keys=sort_keys, allow_nan=False) + "\n"
+        return text.encode("utf-8", "backslashreplace")
+
+
+def map_strings(value: Any, replace: Callable[[str, str], str], rename: Callable[[str], str], member: str = "") -> Any:
+    """A JSON value with all of its strings replaced, by the member they belong to, and all of its members renamed."""
+    if isinstance(value, str):
+        return replace(value, member)
+    if isinstance(value, list | tuple):
+        return [map_strings(item, replace, rename, member) for item in value]
+    if isinstance(value, dict):
+        return {rename(str(name)): map_strings(item, replace, rename, str(name)) for name, item in value.items()}
+    return value
+
+
+def loads(data: bytes) -> Ok[dict[str, Any]] | Err[str]:
+    """A golden from its file, or why it is none."""
+    try:
+        value = json.loads(data, object_pairs_hook=_unique, parse_constant=_no_number)
+    except (ValueError, RecursionError) as problem:
+        return Err(f"not readable as JSON: {problem}")
+    if isinstance(value, dict) and isinstance(value.get("pack"), str):
+        return Ok(value)
+    if not isinstance(value, dict) or "format" not in value:
+        return Err("not a golden: it has no format")
+    if value["format"] != FORMAT:
+        return Err(f"of format {value['format']!r}; this version reads {FORMAT!r}")
+    return Ok(value)
+
+
+def same(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
+    """True when two goldens say the same; white space and the order of members say nothing."""
+    return plain_text(first) == plain_text(second)
+
+
+def plain_text(value: Mapping[str, Any]) -> str:
+    """What a golden says, and nothing of how it is written down."""
+    # Compared as text, because Python takes `True` for `1` and JSON does not.
+    return json.dumps(joined(value), sort_keys=True)
+
+
+def _no_number(word: str) -> None:
+    raise ValueError(f"{word} is no JSON")
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"{twice!r} is there twice")
+    return members
