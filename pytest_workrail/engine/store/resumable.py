@@ -1,4 +1,4 @@
-"""The sessions that can be resumed, summarised for ranking."""
+"""Summaries of the sessions that can be resumed, for ranking. Apart from `protocol.resume`, which can't reach a store."""
 
 from __future__ import annotations
 
