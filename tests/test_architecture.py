@@ -26,7 +26,6 @@ def profile(frame, event, argument):
 NAMES = {each.partition(" ")[2] for each in wanted}
 if arguments[0] == "pytest":
     import pytest
-    import pytest_workrail.plugin
     sys.setprofile(profile)
     pytest.main(["-q", "-p", "no:cacheprovider", *arguments[1:]])
 else:
@@ -44,6 +43,7 @@ WALKS = {
         "fixtures/broken/LP002-loop-max-iterations-missing.json",
     ],
     "From `compile` to a hash": ["compile", "--isolated", "--emit", "hash", "fixtures/workflows/code-review.json"],
+    "From a scenario to its golden": ["pytest", "fixtures/scenarios/code-review.scenario.json"],
 }
 
 
