@@ -1,1 +1,14 @@
-"""The tools an agent talks to: start, continue, checkpoint, resume, list, inspect."""
+"""The engine's tools as an agent calls them: start, continue, checkpoint, resume, list and inspect.
+
+A call goes one way through this package:
+
+- `engine.Engine` takes a plain JSON request and gives back a `Reply` or a `ToolError`; nothing is raised.
+- `shapes` and `requests` turn the request into a value that can't contradict itself.
+- One module per tool does the work: `start`, `advance` and `rehydrate` (both are `continue_workflow`), `checkpoint`,
+  `resume`, `listing`, `inspect`. `sessions` finds the node that a token names; `operator` is what people and hosts do.
+- An advance is decided in `advance_outcome`, written by `recording` through `writer`, and answered by `replay`, so that
+  sending it again gives the same answer.
+- `step_response`, `responses` and `text` (or `clean_text`) make the answer.
+
+`ports` names what a host provides: the workflows and facts about the workspace. `memory_library` is one for tests.
+"""

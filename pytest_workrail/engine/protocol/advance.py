@@ -1,4 +1,4 @@
-"""Advance: hand in the pending step of a node. Decided once, on record before it is answered, then replayed."""
+"""Advance: submit the pending step of a node. It is decided once and recorded, and answered from the record."""
 
 from __future__ import annotations
 

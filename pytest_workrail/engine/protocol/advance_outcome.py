@@ -1,4 +1,4 @@
-"""What an advance comes to: a block, a gate, or the next step. Pure: everything it looks at is handed in."""
+"""The outcome of an advance: refused, stopped at a gate, or accepted with the next step. Pure functions."""
 
 from __future__ import annotations
 

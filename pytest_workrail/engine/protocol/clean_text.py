@@ -1,4 +1,4 @@
-"""The clean format: the prompt, one line about the token, and the rules of the house beside it."""
+"""The clean response format: the prompt, one line about the token, and the rules for using the tools."""
 
 from __future__ import annotations
 

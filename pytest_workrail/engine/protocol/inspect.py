@@ -8,10 +8,10 @@ from pytest_workrail.engine.core.rendering import parallel_prompt
 from pytest_workrail.engine.protocol.errors import ToolError
 from pytest_workrail.engine.protocol.ports import WorkflowLibrary, Workspace
 from pytest_workrail.engine.protocol.program import frozen
-from pytest_workrail.engine.protocol.references import references_of
 from pytest_workrail.engine.protocol.requests import InspectRequest
 from pytest_workrail.engine.protocol.responses import Listing
 from pytest_workrail.engine.protocol.start import find_startable
+from pytest_workrail.engine.protocol.step_response import references_of
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 

@@ -1,4 +1,4 @@
-"""Workflows kept in memory: what a test bench starts."""
+"""A workflow library in memory, and a workspace without any facts: what tests start workflows from."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What people and hosts do to a run, outside of the agent's tools: preferences, answers, observations.
 
-A test bench plays these people. Everything they say is an event of its own; nothing on record is changed.
+In a test, the bench does it for them. Each action appends an event; nothing on record is changed.
 """
 
 from __future__ import annotations

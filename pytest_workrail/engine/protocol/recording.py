@@ -1,4 +1,4 @@
-"""From a verdict to what is written: the snapshot of the new node, and the events of one plan."""
+"""What is written for an outcome: the snapshot of the new node, and the events of one plan."""
 
 from __future__ import annotations
 

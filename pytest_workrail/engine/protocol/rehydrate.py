@@ -13,10 +13,9 @@ from pytest_workrail.engine.projections import facts
 from pytest_workrail.engine.projections.recovery import recovery_text
 from pytest_workrail.engine.protocol.errors import ToolError
 from pytest_workrail.engine.protocol.ports import Workspace
-from pytest_workrail.engine.protocol.references import references_of
 from pytest_workrail.engine.protocol.responses import BindingDrift, Continued
 from pytest_workrail.engine.protocol.sessions import NodePosition, SessionLoader, find_node, load_session, open_node
-from pytest_workrail.engine.protocol.step_response import ResponseFormat, pending_instance, progress
+from pytest_workrail.engine.protocol.step_response import ResponseFormat, pending_instance, progress, references_of
 from pytest_workrail.engine.tokens.issuer import NodeAddress
 from workrail_lint.base.result import Err, Ok
 

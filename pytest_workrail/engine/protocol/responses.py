@@ -1,4 +1,4 @@
-"""Responses: a tagged union, each member with exactly what it has to say, in the order in which it is shown."""
+"""Responses: one class per kind of answer, with its members in the order in which they are shown."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finding the place a token names: a healthy session, a run, a node, its snapshot, its program. Reads only."""
+"""Loading what a token names: a healthy session, its run, the node, its snapshot and its workflow. Reads only."""
 
 from __future__ import annotations
 

@@ -36,11 +36,10 @@ from pytest_workrail.engine.protocol.errors import ToolError, from_content, inte
 from pytest_workrail.engine.protocol.ports import InvalidWorkflow, WorkflowEntry, WorkflowLibrary, Workspace
 from pytest_workrail.engine.protocol.program import Program, frozen
 from pytest_workrail.engine.protocol.recording import gap_data, snapshot_of
-from pytest_workrail.engine.protocol.references import references_of
 from pytest_workrail.engine.protocol.requests import StartRequest
 from pytest_workrail.engine.protocol.responses import Started
 from pytest_workrail.engine.protocol.sessions import Session, SessionLoader, find_node, load_session, open_node
-from pytest_workrail.engine.protocol.step_response import ResponseFormat, progress
+from pytest_workrail.engine.protocol.step_response import ResponseFormat, progress, references_of
 from pytest_workrail.engine.protocol.writer import SessionWriter, Written
 from pytest_workrail.engine.store.permit import AppendPermit
 from pytest_workrail.engine.store.ports import PinnedWorkflowStore

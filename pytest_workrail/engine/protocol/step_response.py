@@ -1,8 +1,9 @@
-"""What every execution response has in common: the rendered step, its tokens, and what to do next."""
+"""What every execution response has in common: the rendered step, its tokens, what to do next, and references."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from pytest_workrail.engine.core.confirmation import waits_for_confirmation
 from pytest_workrail.engine.core.modes import Preferences
@@ -18,7 +19,8 @@ from pytest_workrail.engine.projections.dag import Run
 from pytest_workrail.engine.projections.facts import has_recap
 from pytest_workrail.engine.projections.preferences import effective_preferences
 from pytest_workrail.engine.protocol.errors import ToolError, from_issuer, internal, not_rendered
-from pytest_workrail.engine.protocol.responses import NextIntent, Progress, Tokens
+from pytest_workrail.engine.protocol.ports import Workspace
+from pytest_workrail.engine.protocol.responses import NextIntent, Progress, Reference, Tokens
 from pytest_workrail.engine.protocol.sessions import NodePosition
 from pytest_workrail.engine.tokens.issuer import CheckpointGrant, ContinueGrant, TokenIssuer
 from workrail_lint.base.result import Err, Ok
@@ -31,6 +33,22 @@ class ResponseFormat:
     profile: Profile
     style: PromptStyle
     issuer: TokenIssuer
+
+
+def references_of(ir: dict[str, Any], workspace: Workspace, workspace_path: str | None) -> tuple[Reference, ...]:
+    """Every declared reference with where it leads, in declared order."""
+    return tuple(
+        Reference(
+            declared["id"],
+            declared["title"],
+            declared["source"],
+            declared["purpose"],
+            declared["authoritative"],
+            declared.get("resolveFrom", "workspace"),
+            workspace.resolve(declared, workspace_path),
+        )
+        for declared in ir["references"]
+    )
 
 
 def pending_instance(snapshot: ExecutionSnapshot) -> StepInstance | None:

@@ -1,4 +1,4 @@
-"""Responses as an agent reads them: scaffolding that never changes, around words that do."""
+"""Responses as text for the agent: a fixed frame around what the workflow and the run say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The writing side: only calls that change a session are given this."""
+"""Writing to sessions. Only the tools that change a session are given a writer."""
 
 from __future__ import annotations
 

@@ -1,20 +1,20 @@
-"""Stores: sessions that survive, their snapshots and workflows, locks, keys; in memory and on files.
+"""Where sessions are stored: append-only logs, snapshots, pinned workflows, locks and keys, in memory or on files.
 
-The protocol needs `home.Home`, from `home.in_memory` or `home.on_disk`:
+Callers use a `home.Home`, made by `home.in_memory` or `home.on_disk`:
 
-- `home.gate.with_healthy_session_lock(session_id, call)` is the only way to write. It calls `call(permit,
-  truth)` as the session's single writer; inside, build a plan (`events.plan`) from `truth.next_index` and hand it
-  to `home.stores.sessions.append(permit, plan)`. All of it is stored or nothing. A plan that is there already
-  is a success. Store snapshots and workflows before the plan that names them.
-- `home.stores.sessions.load(session_id)` gives a `truth.SessionTruth`: `.events`, `.find(dedupe_key)` for replays,
-  `.as_of(event_index)` for the log as it stood after the append that holds an event.
-- `health.assess(loaded)` judges a load; `load_validated_prefix` salvages what can be read, to look at only.
-- `home.issuer` hands out and resolves tokens; `home.mint` makes ids; `home.clock` tells the time.
-- `resumable.healthy_summaries` feeds the resume ranking; `transfer.export_session` and `transfer.import_bundle`
-  move sessions.
+- Writing: `home.gate.with_healthy_session_lock(session_id, call)` is the only way. It locks the session, checks that
+  it is healthy and calls `call(permit, truth)`. Inside, build a plan (`events.plan`) that starts at
+  `truth.next_index` and pass it to `home.stores.sessions.append(permit, plan)`: all of its events are stored, or
+  none. Appending the same plan twice is a success. Snapshots and workflows are stored before the plan that names them.
+- Reading: `home.stores.sessions.load(session_id)` gives a `loaded.SessionTruth`, the verified events of a session:
+  `.events`, `.find(dedupe_key)`, `.as_of(event_index)` for the log as it was after an earlier append.
+  `health.assess` says whether a session can be continued; `load_validated_prefix` reads what is left of a damaged one.
+- Tokens, ids and time: `home.issuer`, `home.mint`, `home.clock`.
+- Finding sessions again: `resumable.healthy_summaries` feeds the ranking.
+- Moving sessions: `transfer.export_session` and `transfer.import_bundle`.
 
-Underneath: `ports` (protocols and errors as data), `files` (the file operations everything durable is built
-from, and the place where tests make disks fail), `log` (reading and extending a log without I/O, shared by all
-stores), adapters `filesystem`, `memory`, `lock`, `keyring`, `aliases` on `disk.DiskFiles` or `tree.TreeFiles`.
-Failures are values; an exception means a bug.
+How it is built: `ports` holds protocols and errors; `log` reads and extends a log without I/O, shared by all stores;
+`files` lists the few file operations that everything durable uses, which is where tests simulate failing disks;
+`filesystem`, `memory`, `lock`, `keyring` and `aliases` are the implementations, on `disk.DiskFiles` or
+`tree.TreeFiles`. Expected failures are values; an exception means a bug.
 """

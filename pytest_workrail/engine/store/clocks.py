@@ -1,4 +1,4 @@
-"""Time and chance: the real ones, and repeatable ones for tests."""
+"""Clocks and sources of random bytes: real ones, and repeatable ones for tests."""
 
 from __future__ import annotations
 

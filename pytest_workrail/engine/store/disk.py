@@ -1,4 +1,4 @@
-"""Files on a real disk, below one root folder. Private to the user: keys live here."""
+"""File operations on a real disk, below one root folder that only its user can read, because it holds keys."""
 
 from __future__ import annotations
 

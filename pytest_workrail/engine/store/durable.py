@@ -1,4 +1,4 @@
-"""The two ways a file comes into being: whole or not at all."""
+"""Writing files that survive a crash: after it, a file is there with all of its content, or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The gate: the only way to write to a session. Healthy, locked, checked again, and always unlocked."""
+"""The gate: the only way to write to a session. It checks its health, locks it, checks again, and always unlocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Session health: a pure verdict on what loading gave. Only a healthy session can be continued."""
+"""Session health: whether what was loaded is intact. Only a healthy session can be continued."""
 
 from __future__ import annotations
 

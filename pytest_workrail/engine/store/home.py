@@ -1,8 +1,9 @@
-"""A home for sessions: every store, the gate and the token issuer, put together in memory or on disk."""
+"""The home of an engine: its stores, write gate and token issuer, put together in memory or on disk."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,10 +28,12 @@ from pytest_workrail.engine.tokens.issuer import TokenIssuer
 from pytest_workrail.engine.tokens.ports import Entropy, Keyring
 from workrail_lint.base.result import Err, Ok
 
+ENVIRONMENT_VARIABLE = "WORKRAIL_DATA_DIR"
+
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """What the protocol needs to run sessions."""
+    """Everything the protocol needs to run sessions, in one place."""
 
     stores: Stores
     gate: Gate
@@ -84,3 +87,19 @@ def on_files(files: Files, clock: Clock, entropy: Entropy, holder: Holder) -> Ho
         clock=clock,
         entropy=entropy,
     )
+
+
+def data_root(
+    environ: Mapping[str, str], home: Path, *, override: Path | None = None, workflow_folders: Iterable[Path] = ()
+) -> Ok[Path] | Err[str]:
+    """The folder for `on_disk`: the override, else the environment's, else a default in the user's data folder.
+
+    It never lies among the workflows that are run, so that no session is taken for one of them.
+    """
+    named = environ.get(ENVIRONMENT_VARIABLE)
+    shared = Path(environ.get("XDG_DATA_HOME") or home / ".local" / "share")
+    root = (override or (Path(named) if named else shared / "workrail-lint")).absolute()
+    for folder in workflow_folders:
+        if root.is_relative_to(folder.absolute()):
+            return Err(f"{root.name!r} lies in a folder that holds workflows; choose another data folder.")
+    return Ok(root)

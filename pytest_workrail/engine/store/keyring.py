@@ -1,4 +1,4 @@
-"""Signing keys, in a file or fixed in memory."""
+"""Where signing keys are kept: in a file, or fixed ones in memory for tests."""
 
 from __future__ import annotations
 

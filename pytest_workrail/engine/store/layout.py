@@ -1,4 +1,4 @@
-"""Where things lie below the data root."""
+"""The paths of sessions, snapshots, workflows and keys, relative to the data folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A session as it was loaded: verified events and the manifest that attests them."""
+"""A session as it was loaded: its events, checked against the manifest that lists them."""
 
 from __future__ import annotations
 

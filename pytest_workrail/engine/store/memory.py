@@ -1,4 +1,4 @@
-"""Sessions, content and locks in memory: the same answers as on files, and nothing kept."""
+"""Stores and locks in memory. They behave like those on files, and are gone with the process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The proof that a caller stands inside the gate of a session. No proof, no writing."""
+"""The permit to append to a session. Only the gate makes one, so nothing is written without lock and health check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ports: what the engine needs from the world. Protocols, aliases and errors as data; no behaviour."""
+"""What the engine needs from outside: a clock, stores and locks. Protocols and errors, no behaviour."""
 
 from __future__ import annotations
 

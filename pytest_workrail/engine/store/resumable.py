@@ -1,4 +1,4 @@
-"""The sessions that can be resumed, summarised for ranking."""
+"""Summaries of the sessions that can be resumed. Made here, because `protocol.resume` must not reach a store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Taking a session out as a bundle and bringing one in as a new session."""
+"""Exporting a session as a bundle, and importing a bundle as a new session."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files in memory: the same operations on a dictionary, for tests and for runs that keep nothing."""
+"""File operations on a dictionary, for tests and for runs that keep nothing."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Tokens: what an agent holds to come back to a node of a run.
+"""Tokens: opaque strings with which an agent returns to a node of a run.
 
-- `issuer.TokenIssuer`: hands tokens out and resolves those that come back; the only part callers need
-- `long`: self-contained signed tokens (`binary` payload, `bech32m` text)
-- `short`: a nonce with a check, whose meaning is in an index of `aliases`
-- `keys.KeyPair`: the current key signs, the current and the previous one verify
-- `errors.TokenError`: the closed set of refusals
+- `issuer.TokenIssuer` issues tokens and resolves them; callers need nothing else.
+- `long`: signed tokens that contain what they refer to (`binary` payload in `bech32m` text).
+- `short`: a random number with a checksum; what it refers to is kept in an index of `aliases`.
+- `keys.KeyPair`: the current key signs; the current and the previous key verify.
+- `errors.TokenError`: the closed set of reasons to reject a token.
 """

@@ -1,4 +1,4 @@
-"""Alias records: what the nonce of a short token stands for. An index, not durable truth."""
+"""Alias records: what a short token refers to. An index that can be lost; the sessions themselves do not need it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Unpadded base64url, strict: one text per byte string."""
+"""Base64url without padding, decoded strictly: every byte string has exactly one text."""
 
 from __future__ import annotations
 

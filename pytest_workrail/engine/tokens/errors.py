@@ -1,4 +1,4 @@
-"""Token errors: a closed set, as data."""
+"""Why a token is rejected: a closed set of codes, returned as values."""
 
 from __future__ import annotations
 

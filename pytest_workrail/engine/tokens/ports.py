@@ -1,4 +1,4 @@
-"""Ports: what tokens need from the world. Protocols and errors as data; no behaviour."""
+"""What tokens need from outside: random bytes, signing keys, an alias index. Protocols and errors, no behaviour."""
 
 from __future__ import annotations
 

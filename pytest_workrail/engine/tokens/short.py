@@ -1,4 +1,4 @@
-"""Short tokens: a nonce and a check on it. What a nonce stands for is in the alias index."""
+"""Short tokens: a random nonce with a checksum. The alias index knows what the nonce refers to."""
 
 from __future__ import annotations
 
