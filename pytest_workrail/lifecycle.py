@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias, TypedDict, Unpack
 
 from pytest_workrail.agents.prepared import Fixtures, Prepared, StepOutput
 from pytest_workrail.engine.core.modes import Preferences
@@ -29,6 +29,7 @@ __all__ = [
     "Gated",
     "IntegrityFailure",
     "IterationsExceeded",
+    "LifecycleOptions",
     "LifecycleResult",
     "MissingFixture",
     "PromptRenderFailed",
@@ -152,20 +153,24 @@ LifecycleResult: TypeAlias = (
 )
 
 
-def run_lifecycle(
-    workflow: start.Source,
-    fixtures: Fixtures,
-    *,
-    initial_context: Mapping[str, Json] | None = None,
-    preferences: Preferences | Mapping[str, str] | None = None,
-    profile: ProfileName = "reference",
-    max_steps: int = MAX_STEPS,
-) -> LifecycleResult:
+class LifecycleOptions(TypedDict, total=False):
+    """What such a run can be given besides its workflow and the prepared outputs."""
+
+    initial_context: Mapping[str, Json] | None
+    preferences: Preferences | Mapping[str, str] | None
+    profile: ProfileName  # "reference" unless given
+    max_steps: int  # 100 unless given
+
+
+def run_lifecycle(workflow: start.Source, fixtures: Fixtures, **options: Unpack[LifecycleOptions]) -> LifecycleResult:
     """Drive a workflow with prepared outputs, round by round, until it is over or goes no further."""
     __tracebackhide__ = True
+    start.known_options(options, LifecycleOptions)
+    profile, max_steps = options.get("profile", "reference"), options.get("max_steps", MAX_STEPS)
     profile_of(profile)
     agent = Prepared(fixtures)
-    chosen = start.preferences_of(preferences)
+    chosen = start.preferences_of(options.get("preferences"))
+    initial_context = options.get("initial_context")
     context = start.context_of({} if initial_context is None else initial_context)
     try:
         compiled = start.compile(workflow)

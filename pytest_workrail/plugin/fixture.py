@@ -15,17 +15,15 @@ from pytest_workrail.agents.agent import Agent
 from pytest_workrail.agents.prepared import Fixtures
 from pytest_workrail.agents.transcript import Transcript
 from pytest_workrail.coverage import record_run
-from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.profiles import ProfileName
 from pytest_workrail.engine.core.vocabulary import Autonomy
 from pytest_workrail.golden.comparison import Comparison
 from pytest_workrail.golden.keys import SCENARIO_ENDING
 from pytest_workrail.golden.plugin import check_golden
-from pytest_workrail.lifecycle import MAX_STEPS, LifecycleResult, compilation_failed, run_lifecycle
+from pytest_workrail.lifecycle import LifecycleOptions, LifecycleResult, compilation_failed, run_lifecycle
 from pytest_workrail.run.project_sources import project_sources
 from pytest_workrail.run.result import Run
 from pytest_workrail.run.start import Options, Script, Source, Sources, known_options
-from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 
@@ -77,30 +75,14 @@ class Workrail:
         both = api.compare(found if is_scenario else self._compiled(found, options), agent, mode, **options)
         return Comparison(self._attached(both.reference), self._attached(both.locked))
 
-    def lifecycle(
-        self,
-        workflow: Source,
-        fixtures: Fixtures,
-        *,
-        initial_context: Mapping[str, Json] | None = None,
-        preferences: Preferences | Mapping[str, str] | None = None,
-        profile: ProfileName = "reference",
-        max_steps: int = MAX_STEPS,
-    ) -> LifecycleResult:
+    def lifecycle(self, workflow: Source, fixtures: Fixtures, **options: Unpack[LifecycleOptions]) -> LifecycleResult:
         """Drive a workflow with prepared outputs, step by step, and say how it ended."""
         __tracebackhide__ = True
         try:
             compiled = self._compiled(workflow, {})
         except api.WorkflowInvalid as invalid:
             return compilation_failed(invalid)
-        made = run_lifecycle(
-            compiled,
-            fixtures,
-            initial_context=initial_context,
-            preferences=preferences,
-            profile=profile,
-            max_steps=max_steps,
-        )
+        made = run_lifecycle(compiled, fixtures, **options)
         return made if made.run is None else replace(made, run=self._attached(made.run))
 
     def _attached(self, run: Run) -> Run:

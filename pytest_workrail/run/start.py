@@ -159,7 +159,7 @@ class Options(Sources, total=False):
     max_turns: int  # after how many actions the run counts as endless
 
 
-def known_options(given: Mapping[str, object], kind: type[Options] | type[Sources]) -> None:
+def known_options(given: Mapping[str, object], kind: type) -> None:
     """Python looks at the names of such options only while types are checked: a misspelt one must not pass for none."""
     __tracebackhide__ = True
     known = kind.__annotations__

@@ -283,3 +283,8 @@ def test_preferences_that_are_none() -> None:
 def test_an_initial_context_that_is_none() -> None:
     with pytest.raises(TypeError, match="the context of a run is a mapping, not a list"):
         run_lifecycle(TWO, BOTH, initial_context=["go"])  # type: ignore[arg-type]
+
+
+def test_an_option_that_there_is_not() -> None:
+    with pytest.raises(TypeError, match="there is no option 'max_stps'; did you mean 'max_steps'"):
+        run_lifecycle(TWO, BOTH, max_stps=1)  # type: ignore[call-arg]

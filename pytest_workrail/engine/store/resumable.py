@@ -1,4 +1,4 @@
-"""Summaries of the sessions that can be resumed, for ranking. Apart from `protocol.resume`, which can't reach a store."""
+"""Summaries of the sessions that can be resumed. Made here, because `protocol.resume` must not reach a store."""
 
 from __future__ import annotations
 
