@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pytest_workrail.systems.team.result import Problem, TeamRun
+from pytest_workrail.systems.team.result import TeamRun
 from pytest_workrail.systems.team.runner import run
 
-__all__ = ["Problem", "TeamRun", "run"]
+__all__ = ["TeamRun", "run"]

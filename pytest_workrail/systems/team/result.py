@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 from pytest_workrail.golden.encoding import dumps
+from pytest_workrail.scenarios.failures import Fault
 from pytest_workrail.systems.team.blockers import Blocker
 from pytest_workrail.systems.team.golden import PACK, Normalizer, event_shown
 from workrail_lint.findings import Finding
 from workrail_lint.systems.team.vocabulary import Mode, WorkflowState
 
 _FINDING_ORDER = ("file", "pointer", "code")
-
-
-class Problem(NamedTuple):
-    """Something that the scenario says and the run did not need, or the other way round."""
-
-    pointer: str
-    message: str
 
 
 @dataclass(frozen=True)
@@ -37,7 +31,7 @@ class TeamRun:
     blockers: tuple[Blocker, ...]
     findings: tuple[Finding, ...]
     locks: dict[str, bool]  # those the scenario claims
-    problems: tuple[Problem, ...]
+    problems: tuple[Fault, ...]  # what the scenario says and the run did not need, or the other way round
     trace: dict[str, Any] = field(repr=False)  # the document that the rules about traces look at
     normalizer: Normalizer = field(repr=False)
 

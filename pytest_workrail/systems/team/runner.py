@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from pytest_workrail.scenarios.clock import EPOCH, SimulatedClock, parse_time
+from pytest_workrail.scenarios.failures import Fault
 from pytest_workrail.systems.team.blockers import Halt, TeamBlocker, about_state, report, unscripted
 from pytest_workrail.systems.team.golden import Normalizer, artifacts
 from pytest_workrail.systems.team.lock_evidence import RunEvidence, covered, lock_ids
 from pytest_workrail.systems.team.orchestrator import orchestrate
-from pytest_workrail.systems.team.result import Problem, TeamRun
+from pytest_workrail.systems.team.result import TeamRun
 from pytest_workrail.systems.team.run_state import Stage
 from pytest_workrail.systems.team.store import HISTORY, STATUS, text_bytes
 from workrail_lint.documents.json_reader import read_json
@@ -223,19 +224,18 @@ def _locks(model: TeamScenario, stage: Stage, mode: Mode, started_with: dict[str
     return {lock: covered(lock, evidence) for lock in sorted(claimed)}
 
 
-def _problems(stage: Stage, halt: Halt | None) -> Iterator[Problem]:
+def _problems(stage: Stage, halt: Halt | None) -> Iterator[Fault]:
     if halt is not None and halt.problem:
-        yield Problem(halt.pointer, halt.problem)
+        yield Fault(halt.problem, halt.pointer)
         return  # whatever was not used up comes from there
     for pointer, message in (*stage.agents.unused(), *stage.user.unused()):
-        yield Problem(pointer, message)
+        yield Fault(message, pointer)
     unused = stage.store.unused_faults
     for index, fault in enumerate(stage.team.faults or ()):
         if any((fault.file, fault.nth) == (each.file, each.nth) for each in unused):
-            yield Problem(
-                child("/team/faults", index), f"write {fault.nth} of {fault.file} never came, so it did not fail"
-            )
+            text = f"write {fault.nth} of {fault.file} never came, so it did not fail"
+            yield Fault(text, child("/team/faults", index))
     for check, results in (stage.team.checks or {}).items():
         fails = CheckResult.FAIL in (results if isinstance(results, tuple) else (results,))
         if fails and check not in stage.memory.check_runs:
-            yield Problem(child("/team/checks", check), f"{check} was never run, so it did not fail")
+            yield Fault(f"{check} was never run, so it did not fail", child("/team/checks", check))

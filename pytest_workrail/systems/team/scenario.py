@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pytest_workrail.scenarios.drivers import PlayedScenario
-from pytest_workrail.scenarios.failures import Fault, ScenarioFailure
+from pytest_workrail.scenarios.failures import ScenarioFailure
 from pytest_workrail.scenarios.loading import ScenarioDocument, errors
 from pytest_workrail.systems.team.expectations import unmet
 from pytest_workrail.systems.team.runner import run
@@ -19,7 +19,7 @@ def play(scenario: ScenarioDocument) -> Ok[PlayedScenario] | Err[ScenarioFailure
         return scenario.invalid(found)
     model = TeamScenario.model_validate({**scenario.value, "name": scenario.name})
     played = run(model, folder=scenario.path.parent)
-    faults = tuple(Fault(problem.message, problem.pointer) for problem in played.problems) or unmet(model, played)
+    faults = played.problems or unmet(model, played)
     golden = played.golden_bytes if scenario.wants_golden and not faults else None
     locks = tuple(lock for lock, is_shown in played.locks.items() if is_shown)
     return Ok(PlayedScenario(scenario, faults, played.event_lines(), golden, locks))
