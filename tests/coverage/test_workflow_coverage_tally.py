@@ -40,6 +40,7 @@ def test_only_what_is_complete_is_a_hundred_percent(covered: int, points: int, p
         (1, 2, 50.1, False),
         (2, 3, 66.66, True),
         (2, 3, 66.67, False),
+        (1, 1, 100, True),
         (2, 2, 100, True),
         (0, 0, 0, True),
         (0, 0, -1, True),

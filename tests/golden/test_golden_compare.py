@@ -91,8 +91,10 @@ def test_values_are_compared_as_json(old: Any, new: Any, expected: list[tuple[st
         ([1, 2, 3, 4], [2, 3, 9], [("removed", "/0"), ("changed", "/2")]),
         ([1, 2, 9], [1, 3, 4, 9], [("changed", "/1"), ("added", "/2")]),
         ([1, 2, 3, 9], [1, 4, 9], [("changed", "/1"), ("removed", "/2")]),
+        ([{"a": 1, "b": 2}, {"a": 3, "b": 4}], [{"b": 4, "a": 3}], [("removed", "/0")]),
         # Items that are not the same belong together when they are of one kind.
         (["a", 1], [2, "a"], [("added", "/0"), ("removed", "/1")]),
+        (["a", 1], [2], [("removed", "/0"), ("changed", "/0")]),
         ([{"code": "A", "x": 1}, {"code": "B"}], [{"code": "B", "x": 1}], [("removed", "/0"), ("added", "/0/x")]),
         ([{"id": 1, "x": 1}, {"id": 2}], [{"id": 2, "x": 1}], [("removed", "/0"), ("added", "/0/x")]),
         ([{"kind": 1, "x": 1}, {"kind": 2}], [{"kind": 2, "x": 1}], [("removed", "/0"), ("added", "/0/x")]),
@@ -181,7 +183,10 @@ def test_a_field_of_a_response_is_named_without_and_one_of_a_request_with_its_si
 def test_something_else_in_place_of_an_exchange_is_one_change() -> None:
     for old, new in ((5, exchange()), (exchange(), 5), (5, 6)):
         found = compare(golden(old), golden(new))
-        assert {each.pointer for each in found} == {"/transcript/0"}, found
+        assert {(each.pointer, each.field) for each in found} == {("/transcript/0", "")}, found
+    # What follows is compared all the same.
+    found = compare(golden(5, exchange(x=1)), golden(6, exchange(x=2)))
+    assert [each.pointer for each in found] == ["/transcript/0", "/transcript/1/response/x"]
 
 
 def test_exchanges_that_changed_are_aligned_by_tool_kind_and_step() -> None:

@@ -77,6 +77,7 @@ def test_rules_are_loaded_when_something_has_to_be_decided_and_once() -> None:
 
     selection = Selection(load, severity={"AA": "info"})
     assert selection.is_default
+    assert Selection(load).problems() == []
     assert loads == []
     assert selection.active
     assert selection.severities

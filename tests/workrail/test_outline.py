@@ -142,6 +142,10 @@ def test_the_fewest_steps_are_said_to_have_moved() -> None:
     assert compare(of("a", "b", "c", "d"), of("d", "a", "b", "c")) == [Change("moved", "d", "", None, None)]
     # Steps that came or went move no other.
     assert [each.kind for each in compare(of("x", "a", "b"), of("a", "y", "b"))] == ["removed", "added"]
+    # Nor do they make it look as if more had moved than has.
+    parted, whole, turned = ("a", "x", "b", "y", "c"), ("a", "b", "c"), ("d", "e")
+    for old, new in ((of(*parted, *turned), of(*turned, *whole)), (of(*whole, *turned), of(*turned, *parted))):
+        assert {each.step for each in compare(old, new) if each.kind == "moved"} == {"d", "e"}
     # A step that moved may have changed as well.
     changed = StepOutline("a", "", {"title": "new"})
     assert [(each.kind, each.step) for each in compare(of("a", "b", "c"), of("b", "c", changed))] == [
