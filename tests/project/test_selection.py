@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
 from workrail_lint.findings import Finding, Phase, Severity
-from workrail_lint.project.selection import Selection, unknown_patterns
+from workrail_lint.project.selection import KnownRules, Selection, unknown_patterns
 from workrail_lint.rules.base import Rule
+from workrail_lint.rules.table import RuleInfo
 
 
 def rule(code_: str, name_: str, on: bool = True) -> Rule:
@@ -17,6 +17,8 @@ def rule(code_: str, name_: str, on: bool = True) -> Rule:
         code = code_
         name = name_
         default_on = on
+        severity = Severity.ERROR
+        origin = summary = why = "made for this test"
 
     return Made()
 
@@ -27,7 +29,7 @@ RULES = [ALPHA, BETA, SHY, OTHER]
 
 
 def chosen(**options: Any) -> Selection:
-    return Selection(lambda: RULES, **options)
+    return Selection(KnownRules([], RULES), **options)
 
 
 def found(
@@ -71,13 +73,15 @@ def test_which_rules_are_on(options: dict[str, Any], active: list[str]) -> None:
 def test_rules_are_loaded_when_something_has_to_be_decided_and_once() -> None:
     loads: list[str] = []
 
-    def load() -> Iterable[Rule]:
-        loads.append("loaded")
-        return iter(RULES)
+    class Counted(KnownRules):
+        def __call__(self) -> list[RuleInfo]:
+            loads.append("loaded")
+            return super().__call__()
 
-    selection = Selection(load, severity={"AA": "info"})
+    known = Counted([], RULES)
+    selection = Selection(known, severity={"AA": "info"})
     assert selection.is_default
-    assert Selection(load).problems() == []
+    assert Selection(known).problems() == []
     assert loads == []
     assert selection.active
     assert selection.severities
