@@ -67,7 +67,7 @@ def found(
     ids=str,
 )
 def test_which_rules_are_on(options: dict[str, Any], active: list[str]) -> None:
-    assert chosen(**options).active == set(active)
+    assert chosen(**options).active & {each.name for each in RULES} == set(active)
 
 
 def test_rules_are_loaded_when_something_has_to_be_decided_and_once() -> None:
