@@ -9,7 +9,7 @@ LOCKS := --workrail-locks pytest_workrail/locks/locks.json --workrail-lock-recor
 SUPPORTED := 3.11 3.12 3.13
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all lint types unit locks bench schemas clean
+.PHONY: help setup demo test test-all lint types unit quick locks bench schemas clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1: /p' $(MAKEFILE_LIST)
@@ -37,6 +37,10 @@ types: $(STAMP) ## mypy --strict
 unit: $(STAMP) ## the tests; without ARGS also the locks: all enforced, enough proven, reports true
 	@$(BIN)/python -m compileall -q workrail_lint pytest_workrail # the tests start many processes, and some places forbid Python to keep what it compiled
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(if $(ARGS),$(ARGS),$(LOCKS) --workrail-locks-check --workrail-locks-proven-fail-under 60 --workrail-locks-verify)
+
+quick: $(STAMP) ## the tests of what changed, in under a minute (SINCE=revision: since then)
+	@$(BIN)/python -m compileall -q workrail_lint pytest_workrail
+	@WORKERS=$(WORKERS) $(BIN)/python -m tools.quick $(if $(SINCE),--since $(SINCE))
 
 locks: $(STAMP) ## prove the locks anew, write their record and reports
 	$(BIN)/python -m pytest -q $(LOCKS) --workrail-locks-prove

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 import pkgutil
+import sys
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
@@ -22,6 +24,21 @@ pytest_plugins = ["pytester"]
 
 settings.register_profile("workrail", deadline=None, derandomize="WORKRAIL_SEARCH" not in os.environ, print_blob=True)
 settings.load_profile("workrail")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Where Python may not keep what it compiled, the processes that tests start share it in a temporary folder.
+
+    Otherwise pytest rewrites its plugins anew at each start, which takes three times as long as everything else.
+    """
+    base = tmp_path_factory.getbasetemp()
+    shared = base.parent if "PYTEST_XDIST_WORKER" in os.environ else base
+    with pytest.MonkeyPatch.context() as patch:
+        if sys.dont_write_bytecode:
+            patch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+            patch.setenv("PYTHONPYCACHEPREFIX", str(shared / "pycache"))
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,130 @@
+"""The tests of a change: `python -m tools.quick [--since REVISION] [--list]`, or `make quick`.
+
+What changed since the last commit (in a clean tree: by the last commit) decides which folders of tests run. Tests that
+are slow by nature (`slow_tests.txt`) are left out; `make test` runs them. A change of many rooms, or of none that has
+tests, gets the smoke test only, together with the test files that were changed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
+
+from workrail_lint.base.wording import counted
+
+# A little of everything: JSON in, findings out, a run, a golden, what is shipped by name.
+SMOKE = (
+    "tests/cli/test_startup.py",
+    "tests/documents/test_json_reader.py",
+    "tests/engine/test_interpreter.py",
+    "tests/project/test_own_project.py",
+    "tests/scenarios/test_shipped_scenarios.py",
+    "tests/test_suggest.py",
+    "tests/workrail/compiler",
+)
+# Where the tests of a folder are called otherwise than the folder. The longest match counts.
+TESTS = {
+    ".github": ("tests/docs",),
+    ".pre-commit-hooks.yaml": ("tests/hooks",),
+    "README.md": ("tests/docs",),
+    "docs/rules": ("tests/rules",),
+    "fixtures": ("tests/project", "tests/scenarios"),
+    "pyproject.toml": ("tests/project",),
+    "pytest_workrail/cli": ("tests/golden",),
+    "pytest_workrail/engine/core": ("tests/engine",),
+    "pytest_workrail/run": ("tests/agents",),
+    "pytest_workrail/systems/blocks": ("tests/block_driver",),
+    "pytest_workrail/systems/team": ("tests/team_driver",),
+    "scripts": ("tests/plugin",),
+    "tests/sabotages": ("tests/locks",),
+    "tools": ("tests/rules", "tests/workrail/model"),
+    "tools/catalog": ("tests/workrail/catalog",),
+    "workrail_lint/base": ("tests/documents", "tests/test_js.py", "tests/test_suggest.py"),
+    "workrail_lint/base/ecma_regex": ("tests/engine/test_ecma_regex.py",),
+    "workrail_lint/base/regex_analysis": ("tests/test_regex_analysis.py",),
+    "workrail_lint/findings": ("tests/report",),
+    "workrail_lint/systems": ("tests/project", "tests/rules"),
+    "workrail_lint/systems/blocks/rules": ("tests/blocks", "tests/rules"),
+    "workrail_lint/systems/scenario": ("tests/scenarios",),
+    "workrail_lint/systems/team/rules": ("tests/rules", "tests/team"),
+    "workrail_lint/systems/workrail/analysis": ("tests/workrail/rules",),
+    "workrail_lint/systems/workrail/graph": ("tests/cli/test_cli_graph.py",),
+    "workrail_lint/systems/workrail/rules": ("tests/rules", "tests/workrail/rules"),
+    "workrail_lint/systems/workrail/schema_findings": ("tests/workrail/test_schema_findings.py",),
+}
+# More rooms than this take more than a minute.
+MOST_ROOMS = 4
+
+
+def changed(since: str | None) -> list[str]:
+    """The files that differ from a revision: by default the last commit, and in a clean tree the one before it."""
+
+    def names(*arguments: str) -> list[str]:
+        done = subprocess.run(["git", *arguments, "-z"], capture_output=True, text=True, check=True)
+        return [name for name in done.stdout.split("\0") if name]
+
+    new = names("ls-files", "--others", "--exclude-standard")
+    return sorted({*new, *names("diff", "--name-only", since or "HEAD")}) or names("diff", "--name-only", "HEAD~1")
+
+
+def selected_for(path: str, root: Path = Path()) -> tuple[str, ...]:
+    """The tests of a file: those the table names, else the nearest folder of tests that is called like one above it."""
+    parts = PurePosixPath(path).parts
+    if parts[0] == "tests" and parts[-1].startswith("test_"):
+        return (path,) if (root / path).exists() else ()
+    for length in range(len(parts), 0, -1):
+        above = "/".join(parts[:length])
+        if above in TESTS:
+            return TESTS[above]
+        name = parts[length - 1]
+        named = [f"tests/{name}", f"tests/workrail/{name}"] if parts[0] != "tests" else [above] * (length > 1)
+        for folder in named:
+            if (root / folder).is_dir():
+                return (folder,)
+    return ()
+
+
+def chosen(paths: Iterable[str], root: Path = Path()) -> list[str]:
+    """What to run for a change, without what is inside of something else that is run."""
+    paths = list(paths)
+    found = {test for path in paths for test in selected_for(path, root)}
+    rooms = {test for test in found if test not in paths}
+    if not found or len(rooms) > MOST_ROOMS:
+        found = {*SMOKE, *(found - rooms)}
+    return sorted(test for test in found if not found & {str(above) for above in PurePosixPath(test).parents})
+
+
+def slow() -> list[str]:
+    """Tests that take more than a second each, because they start processes or draw many examples."""
+    text = Path(__file__).with_name("slow_tests.txt").read_text(encoding="utf-8")
+    return [line for line in text.splitlines() if line and not line.startswith("#")]
+
+
+def left_out(tests: Iterable[str], paths: Iterable[str]) -> list[str]:
+    """The slow tests, but for those of what changed: a test file runs in full, and so does the page of a guide."""
+    pages = tuple(f"[{PurePosixPath(path).stem}]" for path in paths if path.endswith(".md"))
+    return [name for name in slow() if name.partition("::")[0] not in tests and not name.endswith(pages)]
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m tools.quick", description="Run the tests of a change.")
+    parser.add_argument("--since", metavar="REVISION", help="what to compare with (default: the last commit)")
+    parser.add_argument("--list", action="store_true", help="print what would be run")
+    args = parser.parse_args(arguments)
+    paths = changed(args.since)
+    tests = chosen(paths)
+    sys.stdout.write(f"{counted(len(paths), 'changed file')}: {' '.join(tests)}\n")
+    if args.list:
+        return 0
+    sys.stdout.flush()
+    run = [sys.executable, "-m", "pytest", "-q", "-n", os.environ.get("WORKERS", "2"), "--dist", "worksteal"]
+    without = [f"--deselect={name}" for name in left_out(tests, paths)]
+    return subprocess.run([*run, *tests, *without], check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
