@@ -11,7 +11,8 @@ from golden_made_up import HASH, made_up
 
 from pytest_workrail.agents.transcript import Exchange
 from pytest_workrail.golden import document
-from pytest_workrail.golden.document import dumps, golden_bytes, golden_value, lifecycle_bytes, loads, same
+from pytest_workrail.golden.document import golden_bytes, golden_value, lifecycle_bytes
+from pytest_workrail.golden.encoding import dumps, loads, same
 from workrail_lint.base.result import Err, Ok
 
 NODE = "node_abcdefghijklmnopqrstuvwxyz"

@@ -83,16 +83,11 @@ def verdicts() -> str:
 
 
 CONTRACTS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"]["contracts"]
-# The selection of rules is still asked for by the systems, and they still know one another.
-PENDING = {"static-rooms", "systems"}
 
 
 @pytest.mark.parametrize(
     "contract",
-    [
-        pytest.param(contract["name"], id=contract["id"], marks=[pytest.mark.xfail] * (contract["id"] in PENDING))
-        for contract in CONTRACTS
-    ],
+    [pytest.param(contract["name"], id=contract["id"]) for contract in CONTRACTS],
 )
 def test_without_such_an_import_the_contract_is_kept(contract: str, verdicts: str) -> None:
     assert f"\n{contract} KEPT\n" in verdicts

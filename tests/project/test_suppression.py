@@ -10,9 +10,8 @@ import pytest
 
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Finding, Severity
-from workrail_lint.project.selection import Selection
+from workrail_lint.project.selection import KnownRules, Selection
 from workrail_lint.project.suppression import (
-    CONFIGURATION_RULES,
     Suppression,
     Suppressions,
     parse_suppressions,
@@ -30,7 +29,7 @@ class Alpha(Rule):
 
 
 def selection(**options: Any) -> Selection:
-    return Selection(lambda: [Alpha(), *CONFIGURATION_RULES], **options)
+    return Selection(KnownRules([], [Alpha()]), **options)
 
 
 def finding(path: Path | str = "a.json", pointer: str = "/steps/0") -> Finding:
