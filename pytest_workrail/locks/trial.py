@@ -15,7 +15,7 @@ import pytest
 
 from pytest_workrail.locks.assertion_watch import TestSide
 from pytest_workrail.locks.sabotage import Sabotage
-from pytest_workrail.run.pytest_session import ExpectationFailure
+from pytest_workrail.run.expectation import ExpectationFailure
 from workrail_lint.base.result import Err
 
 _UNWRAPPED = inspect.getattr_static(Err, "value").fget.__code__

@@ -28,10 +28,6 @@ def note_assertion(what: str) -> None:
         noted.append(what)
 
 
-class ExpectationFailure(Exception):  # noqa: N818 - reads as what it is in a test report
-    """Something a test expects is not so. Counts like a failed assertion."""
-
-
 class ItemOutcome(Enum):
     """How a test ended, in words that fit behind its name."""
 

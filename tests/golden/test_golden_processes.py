@@ -23,6 +23,8 @@ import os, signal
 put, count = os.replace, 0
 def replace(source, target):
     global count
+    if not str(target).endswith(".golden.json"):
+        return put(source, target)  # such as what Python compiled
     count += 1
     if count == {at} and {before}:
         os.kill(os.getpid(), signal.SIGKILL)

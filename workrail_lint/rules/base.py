@@ -73,9 +73,9 @@ class Rule:
     code: ClassVar[str]  # stable, never reused: two letters for the family, three digits
     name: ClassVar[str]  # kebab case, unique over all families
     severity: ClassVar[Severity]
-    origin: ClassVar[str] = ""  # where the rule comes from, as in "schema", "struct / compile", "product"
-    summary: ClassVar[str] = ""  # one sentence: what it finds
-    why: ClassVar[str] = ""  # what goes wrong otherwise
+    origin: ClassVar[str]  # where the rule comes from, as in "schema", "struct / compile", "product"
+    summary: ClassVar[str]  # one sentence: what it finds
+    why: ClassVar[str]  # what goes wrong otherwise
     fix: ClassVar[str] = ""  # what the fix does, "" when there is none
     fix_safety: ClassVar[str] = ""  # "safe", "unsafe" or ""
     default_on: ClassVar[bool] = True

@@ -51,9 +51,10 @@ def info_of(rule: Rule, module: str = "", runs: bool = True, mends: bool = False
         rule.code,
         rule.name,
         rule.severity,
-        rule.origin,
-        rule.summary,
-        rule.why,
+        # A plugin may say less about its rules than we do about ours.
+        getattr(rule, "origin", ""),
+        getattr(rule, "summary", ""),
+        getattr(rule, "why", ""),
         rule.fix,
         rule.fix_safety,
         rule.default_on,
