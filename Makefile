@@ -59,6 +59,7 @@ schemas: $(STAMP) ## regenerate what is made from models, catalog sources and ru
 	$(BIN)/python -m tools.catalog.generate
 	$(BIN)/python -m tools.models.workrail.generate
 	$(BIN)/python -m pytest_workrail.locks.registry
+	$(BIN)/python -m tools.rule_tables
 	$(BIN)/python -m tools.rule_pages
 
 clean: ## remove what the targets made

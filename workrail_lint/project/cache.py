@@ -17,7 +17,7 @@ from workrail_lint.systems.base import FileResult
 
 # Folders that agents keep their files in; whatever else lies there is a finding.
 _OF_AGENTS = (".output", ".run", ".agents-work")
-_FORMAT = 4
+_FORMAT = 5
 
 
 def content_key(data: bytes) -> str:

@@ -13,7 +13,6 @@ from lint_probe import fixed, lint
 from workrail_lint.systems.workrail.rules.artifact_examples import example_members, instructed_members
 from workrail_lint.systems.workrail.rules.contract_shapes import (
     ContractDesignOutput,
-    ContractUnknownFieldHint,
     CoordinatorResultShape,
 )
 from workrail_lint.systems.workrail.rules.contracts import (
@@ -205,42 +204,6 @@ def test_examples_are_read_from_any_text(text: str) -> None:
 )
 def test_instructions(text: str, names: list[str]) -> None:
     assert list(instructed_members(text)) == names
-
-
-def deciding(prompt: str) -> dict[str, Any]:
-    return workflow(controlled_loop({**decision(), "prompt": prompt}))
-
-
-@pytest.mark.parametrize(
-    "prompt",
-    [
-        'Continue or stop; include "summary".',
-        'Hand in {"kind":"wr.loop_control","decision":"continue | stop","reason":"why"}.',
-        "Continue or stop. Include a `verdict`.",
-        'In the artifact, include "decision" and "summary".',
-    ],
-)
-def test_hints_that_break_the_contract(prompt: str) -> None:
-    (finding,) = lint(ContractUnknownFieldHint, deciding(prompt))
-    assert finding.pointer == "/steps/0/body/0/prompt"
-
-
-@pytest.mark.parametrize(
-    "prompt",
-    [
-        'Hand in {"kind":"wr.loop_control","decision":"continue | stop","loopId":"again"}.',
-        'Include "reason" when you stop.',  # a member of metadata
-        "Continue or stop. Include `openFindings` in the context.",
-        "Continue or stop. Include `planFindings`.",  # no contract has such a member
-    ],
-)
-def test_hints_that_do_not(prompt: str) -> None:
-    assert lint(ContractUnknownFieldHint, deciding(prompt)) == []
-
-
-def test_findings_of_a_verdict_are_open() -> None:
-    example = '{"kind":"wr.review_verdict","verdict":"clean","findings":[{"severity":"nit","file":"a"}]}'
-    assert lint(ContractUnknownFieldHint, workflow(step(prompt=example, outputContract=VERDICT))) == []
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from lint_probe import fixed, lint, view
 
 from workrail_lint import check_text
-from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.rules import prompt_fragments, prompt_repetition, prompt_shape, prompt_wording
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import Prompts, Search, excerpt, sentence_at
-from workrail_lint.systems.workrail.rules.samples import decision, loop, step, workflow
+from workrail_lint.systems.workrail.rules.prose import Search, excerpt, prompts, sentence_at
+from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
 
 WHEN = {"var": "mode", "equals": "deep"}
 CALL = {"templateId": "wr.templates.routine.execution-simulation"}
@@ -175,35 +174,6 @@ def test_an_assessment_is_a_rubric() -> None:
 
 
 @pytest.mark.parametrize(
-    ("prompt", "said"),
-    [
-        ("Look at it.", False),
-        ("Hand in a wr.review_verdict artifact.", True),
-        ("Hand in your Review Verdict.", True),
-        ("List the findings.", True),
-        ("State your confidence.", True),
-    ],
-)
-def test_a_prompt_speaks_of_its_contract(prompt: str, said: bool) -> None:
-    made = step(prompt=prompt, outputContract={"contractRef": "wr.contracts.review_verdict"})
-    found = lint(prompt_wording.PromptProtocolMissing, workflow(made))
-    assert [finding.severity for finding in found] == ([] if said else [Severity.WARNING])
-
-
-def test_an_assessment_that_is_not_mentioned_is_advice() -> None:
-    dimension = {"id": "design_gaps", "purpose": "Gaps.", "levels": ["low", "high"]}
-    declared = [{"id": "gaps-gate", "purpose": "Find gaps.", "dimensions": [dimension]}]
-    for prompt, expected in (("Look.", [Severity.INFO]), ("Look for design gaps.", []), ("Rate each dimension.", [])):
-        made = step(prompt=prompt, assessmentRefs=["gaps-gate"])
-        found = lint(prompt_wording.PromptProtocolMissing, workflow(made, assessments=declared))
-        assert [finding.severity for finding in found] == expected
-
-
-def test_a_decision_step_as_people_write_it_is_fine() -> None:
-    assert places(prompt_wording.PromptProtocolMissing, loop(step("inner-step"), decision())) == []
-
-
-@pytest.mark.parametrize(
     ("prompt", "open_ends"),
     [
         ("Spawn 3 executors.", "the mechanism and whether they run in parallel"),
@@ -354,14 +324,14 @@ def test_a_word_is_found_in_its_own_text_whatever_stands_before_it() -> None:
         step("two-step", "respawn x"),
         step("six-step", "SPAWN it"),
     ]
-    found = [(hit.step.id, hit.phrase.lower()) for hit in Prompts(view(workflow(*steps))).hits(search)]
+    found = [(hit.step.id, hit.phrase.lower()) for hit in prompts(view(workflow(*steps))).hits(search)]
     assert found == [("one-step", "spawn two"), ("one-step", "spawn three"), ("six-step", "spawn it")]
 
 
 @given(st.lists(st.text(alphabet=st.sampled_from("spawn İ\n."), max_size=20), min_size=1, max_size=5))
 def test_hits_are_what_a_plain_search_of_each_text_finds(texts: list[str]) -> None:
     steps = [step(f"step-{n}", text) for n, text in enumerate(texts)]
-    hits = Prompts(view(workflow(*steps))).hits(Search(("spawn",), "spawn"))
+    hits = prompts(view(workflow(*steps))).hits(Search(("spawn",), "spawn"))
     found = sorted((hit.step.id, hit.start) for hit in hits)
     expected = [
         (f"step-{n}", at)

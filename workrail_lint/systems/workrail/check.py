@@ -22,6 +22,7 @@ from workrail_lint.systems.workrail.project_bindings import project_overrides
 from workrail_lint.systems.workrail.rules import RULES
 from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.walk import build_steps, damaged_places, members_of, run_rules, valid_members
+from workrail_lint.systems.workrail.rules.workflow_mentions import mentions_of
 from workrail_lint.systems.workrail.schema_findings import MAX_FINDINGS, schema_findings
 from workrail_lint.systems.workrail.settings import REJECT, Settings
 from workrail_lint.systems.workrail.start_check import start_findings
@@ -29,6 +30,7 @@ from workrail_lint.systems.workrail.structural import structural_findings
 
 if TYPE_CHECKING:
     from workrail_lint.rules.ruleset import LazyRules
+    from workrail_lint.systems.workrail.workflow_registry import Mention
 
 # Read problems that the engine does not mind: it replaces bad bytes, keeps the last of repeated members, and
 # reads a large file that is asked for by name.
@@ -51,13 +53,15 @@ _DESIGN_FORM = "design-form-construct"
 class CheckedDocument:
     """What is known about a document after all phases."""
 
-    __slots__ = ("compiled", "definition", "document", "findings")
+    __slots__ = ("compiled", "definition", "document", "findings", "looked_at_disk", "mentions")
 
     def __init__(self, document: JsonDocument) -> None:
         self.document = document
         self.definition: dict[str, Any] | None = None
         self.compiled: CompiledWorkflow | None = None
         self.findings: list[Finding] = []
+        self.mentions: list[Mention] = []  # other workflows that its prompts name
+        self.looked_at_disk = False  # some finding, or its absence, depends on other files
 
 
 @cache
@@ -132,6 +136,10 @@ def _check_definition(
             if finding.fix is None and not finding.name.startswith("compat-") and RULES.by_name[finding.name].mends:
                 finding.fix = RULES.rule(finding.name).fix_for(finding, workflow)
         found = found + run_rules(rules.for_members(members_of(workflow)), workflow)
+        checked.looked_at_disk = workflow.looked_at_disk
+        checked.mentions = [
+            mention._replace(pointer=normalized.pointer_map(mention.pointer)) for mention in mentions_of(workflow)
+        ]
     if normalized.document is not value:
         for finding in found:
             if not finding.details.get("original"):

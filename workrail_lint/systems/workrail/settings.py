@@ -59,6 +59,12 @@ class Settings(RunSettings):
             self._bundled_ids = frozenset(r.routine_id for r in self.base_catalog.templates.values())
         return self._bundled_ids
 
+    @property
+    def bundled_names(self) -> dict[str, str]:
+        """The ids of those routines by the name that people see."""
+        routines = self.base_catalog.templates.values()
+        return {str(routine.definition.get("name")): routine.routine_id for routine in routines}
+
     def cache_facts(self) -> dict[str, object]:
         # A digest of the catalog with the project's routines would speak for them too, and take twenty times as long.
         own = self.catalog is not self.base_catalog

@@ -87,14 +87,15 @@ class WorkRailSystem(System):
 
         checked = check_document(document, path, settings, self._rules(), is_routine=in_routines_folder(path))
         locate(checked.findings, document, path, value=document.value, fingerprints=settings.fingerprints)
-        entry = entry_of(path, document.value, source_kind(path, settings))
+        entry = entry_of(path, document.value, source_kind(path, settings), checked.mentions)
         record = None
         if entry is not None:
             slots = _declared_slots(document.value)
-            record = [entry.id, entry.source_kind, [list(item) for item in entry.delegations], slots]
+            delegations, mentions = (list(map(list, items)) for items in (entry.delegations, entry.mentions))
+            record = [entry.id, entry.source_kind, delegations, slots, mentions, entry.name]
         # Whether a reference resolves is a matter of the disk, which no content key can speak for.
         on_disk = settings.workspace is not None and isinstance(document.value, dict) and "references" in document.value
-        return FileResult(checked.findings, record, cacheable=not on_disk)
+        return FileResult(checked.findings, record, cacheable=not (on_disk or checked.looked_at_disk))
 
     def _rules(self) -> LazyRules[WorkflowRule]:
         if self._lazy_rules is None:
@@ -128,21 +129,35 @@ class WorkRailSystem(System):
 
 
 def _entries(records: dict[str, Any]) -> list[Entry]:
-    from workrail_lint.systems.workrail.workflow_registry import Delegation, Entry
+    from workrail_lint.systems.workrail.workflow_registry import Delegation, Entry, Mention
 
     return [
-        Entry(path, ident, kind, tuple(Delegation(*item) for item in delegations))
-        for path, (ident, kind, delegations, _) in records.items()
+        Entry(
+            path,
+            ident,
+            kind,
+            tuple(Delegation(*item) for item in delegations),
+            tuple(Mention(*item) for item in mentions),
+            name,
+        )
+        for path, (ident, kind, delegations, _, mentions, name) in records.items()
     ]
 
 
 def _registry_findings(records: dict[str, Any], settings: Settings, complete: bool) -> dict[str, list[Finding]]:
     """What the records of workflows show about each other, by path; the findings have no spans yet."""
-    if len(records) <= 1 and all(not d and not i.startswith("wr.") for i, _, d, _ in records.values()):
+    if len(records) <= 1 and all(not d and not m and not i.startswith("wr.") for i, _, d, _, m, _ in records.values()):
         return {}  # one workflow that refers to no other has nobody to clash with
     from workrail_lint.systems.workrail.workflow_registry import registry_findings
 
-    by_path = registry_findings(_entries(records), bundled_ids=settings.bundled_ids, complete=complete)
+    entries = _entries(records)
+    says_names = any(mention.is_name for entry in entries for mention in entry.mentions)
+    by_path = registry_findings(
+        entries,
+        bundled_ids=settings.bundled_ids,
+        bundled_names=settings.bundled_names if says_names else None,
+        complete=complete,
+    )
     if settings.parity:
         for findings in by_path.values():
             _cap(findings)
@@ -156,7 +171,7 @@ def _bindings_for(workflows: dict[str, Any], bindings: dict[str, Any]) -> dict[s
     from workrail_lint.systems.workrail.bindings_check import unknown_slots
 
     declared: dict[str, set[str]] = {}
-    for ident, _, _, slots in workflows.values():
+    for ident, _, _, slots, _, _ in workflows.values():
         declared.setdefault(ident, set()).update(slots)
     return {path: found for path, record in bindings.items() if (found := unknown_slots(record["sections"], declared))}
 

@@ -6,7 +6,7 @@ a function of the entries. They are the engine's own verdict only when all workf
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from copy import copy
 from typing import Any, NamedTuple
 
@@ -38,6 +38,14 @@ class Delegation(NamedTuple):
     target: str
 
 
+class Mention(NamedTuple):
+    """A workflow that a prompt names, and where it says so first."""
+
+    pointer: str
+    target: str
+    is_name: bool  # the name that people see, not an id
+
+
 class Entry(NamedTuple):
     """What other files need to know about a workflow."""
 
@@ -45,6 +53,8 @@ class Entry(NamedTuple):
     id: str
     source_kind: str
     delegations: tuple[Delegation, ...] = ()
+    mentions: tuple[Mention, ...] = ()
+    name: str = ""
 
     @property
     def root(self) -> str:
@@ -72,11 +82,15 @@ class Entry(NamedTuple):
         return "examples" not in folders
 
 
-def entry_of(path: str, document: object, source_kind: str = "project") -> Entry | None:
+def entry_of(
+    path: str, document: object, source_kind: str = "project", mentions: Iterable[Mention] = ()
+) -> Entry | None:
     """The entry of a document as it was written; None for one without an id."""
     if not isinstance(document, dict) or not isinstance(document.get("id"), str):
         return None
-    return Entry(path, document["id"], source_kind, tuple(_delegations(document)))
+    name = document.get("name")
+    shown = name if isinstance(name, str) else ""
+    return Entry(path, document["id"], source_kind, tuple(_delegations(document)), tuple(mentions), shown)
 
 
 def _delegations(document: dict[str, Any]) -> Iterator[Delegation]:
@@ -104,15 +118,20 @@ def _steps(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def registry_findings(
-    entries: Iterable[Entry], *, bundled_ids: Collection[str] = (), complete: bool = False
+    entries: Iterable[Entry],
+    *,
+    bundled_ids: Collection[str] = (),
+    bundled_names: Mapping[str, str] | None = None,
+    complete: bool = False,
 ) -> dict[str, list[Finding]]:
     """The findings by path, for the paths that have any.
 
-    `bundled_ids` are workflows and routines that come with the engine and need not be among the entries.
+    `bundled_ids` are workflows and routines that come with the engine and need not be among the entries, and
+    `bundled_names` the ids of some of them by the name that people see.
     `complete` says that the entries are all workflows there are: only then a missing target is an error, and
     only then the engine's registry validation would say the same.
     """
-    registry = _Registry(sorted(entries), frozenset(bundled_ids), complete)
+    registry = _Registry(sorted(entries), frozenset(bundled_ids), bundled_names or {}, complete)
     found: dict[str, list[Finding]] = {}
     for path, finding in registry.findings():
         finding.path = path
@@ -154,8 +173,12 @@ def _renamed_to(finding: Finding, new: str | None) -> Finding:
 
 
 class _Registry:
-    def __init__(self, entries: list[Entry], bundled_ids: frozenset[str], complete: bool) -> None:
+    def __init__(
+        self, entries: list[Entry], bundled_ids: frozenset[str], bundled_names: Mapping[str, str], complete: bool
+    ) -> None:
         self.entries = entries
+        names = {**bundled_names, **{entry.name: entry.id for entry in entries if entry.name}}
+        self.ids_by_name = {_plain_name(name): ident for name, ident in names.items()}
         self.complete = complete
         self.bundled = bundled_ids | {entry.id for entry in entries if entry.source_kind == "bundled"}
         self.has_bundled_source = any(entry.source_kind == "bundled" for entry in entries)
@@ -175,6 +198,11 @@ class _Registry:
                 text = f"the id {quoted(entry.id)} is that of a bundled workflow, which wins; this file is not used"
                 yield entry.path, self._finding("shadow-attempt-reserved", "/id", text)
         yield from self._delegations()
+        for entry in self.entries:
+            for mention in entry.mentions:
+                finding = self._judged_mention(entry, mention)
+                if finding is not None:
+                    yield entry.path, finding
 
     # ------------------------------------------------------------------------------------------------ ids
 
@@ -237,6 +265,29 @@ class _Registry:
         shown = " -> ".join(quoted(ident)[1:-1] for ident in circle)
         return self._finding("delegation-cycle", pointer, f"delegation in a circle: {shown}")
 
+    # ------------------------------------------------------------------------------------ what prompts name
+
+    def _judged_mention(self, entry: Entry, mention: Mention) -> Finding | None:
+        """Whether a prompt names a workflow that an agent can start."""
+        pointer, target, is_name = mention
+        # Bundled workflows are there at run time even when only a project's own were looked at.
+        judged = self.complete and (self.has_bundled_source or not (is_name or identity.is_reserved(target)))
+        if is_name:
+            ident = self.ids_by_name.get(_plain_name(target))
+            if ident is not None:
+                judged = True  # whatever else there is, this name is no id
+                text = f"workflows are started by id, not by name; write {quoted(ident)} instead of {quoted(target)}"
+            else:
+                text = f"workflow {quoted(target)} was not found in the checked folders"
+        elif target in self.by_id or target in self.bundled:
+            return None
+        else:
+            suggestion = self._nearest(target)
+            hint = f"; did you mean {quoted(suggestion)}?" if suggestion not in (None, entry.id) else ""
+            text = f"workflow {quoted(target)} was not found in the checked folders{hint}"
+        severity = None if judged else Severity.INFO
+        return self._finding("workflow-reference-unknown", pointer, text, engine=False, severity=severity)
+
     def _meant(self, entry: Entry, target: str) -> set[_Node]:
         """The workflows an id can stand for: that of the same workspace, or else those of the others."""
         nodes = self.nodes.get(target, set())
@@ -263,7 +314,7 @@ class _Registry:
     def _nearest(self, target: str) -> str | None:
         """The id that was probably meant. Among very many the look would take longer than it helps."""
         if target not in self._suggestions:
-            known = [*self.by_id, *self.bundled]
+            known = sorted(self.by_id.keys() | self.bundled)
             self._suggestions[target] = nearest_id(target, known) if len(known) <= _MANY else None
         return self._suggestions[target]
 
@@ -282,6 +333,12 @@ class _Registry:
             phase=Phase.REGISTRY,
             details={"engine": engine and self.complete},
         )
+
+
+def _plain_name(name: str) -> str:
+    """A name without what people add or leave out: case, and the words routine and workflow."""
+    words = [word for word in name.lower().split() if word not in ("routine", "workflow", "the")]
+    return " ".join(words)
 
 
 def _clashes(rivals: list[Entry]) -> Iterator[tuple[Entry, str]]:

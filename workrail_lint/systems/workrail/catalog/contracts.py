@@ -55,9 +55,14 @@ _OURS = frozenset(pattern for pattern, _ in PATTERNS.values())
 _PATTERN_SECONDS = 1.0
 
 
+def artifact_violations(schema: Schema, artifact: object) -> list[Violation]:
+    """What an artifact breaks of its pack's schema, as data."""
+    return violations(schema, artifact, _matches)
+
+
 def validate_artifact(schema: Schema, artifact: object) -> list[str]:
     """What is wrong with an artifact, as `<dotted path>: <problem>`; empty when it fits."""
-    found = violations(schema, artifact, _matches)
+    found = artifact_violations(schema, artifact)
     if found:
         return [_issue(violation.path, _problem(violation)) for violation in found]
     kind = artifact.get("kind") if isinstance(artifact, dict) else None

@@ -214,6 +214,7 @@ class Workflow:
         self.workspace = workspace  # the folder references are relative to; None when there is no disk
         self.source_kind = source_kind  # where the file was found: project, bundled, user, ...
         self.options = options or {}  # project settings that concern single rules
+        self.looked_at_disk = False  # a finding, or that there is none, depends on files beside the document
         self.found: list[Finding] = []  # of the earlier phases, for rules that must not repeat them
 
     @property

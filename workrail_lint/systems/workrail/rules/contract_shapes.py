@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base import js
@@ -14,90 +14,17 @@ from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.rules.artifact_examples import example_members, instructed_members
 from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
-from workrail_lint.systems.workrail.rules.contracts import judged
-from workrail_lint.systems.workrail.rules.prose import label, step_members, value_at
-from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, step, workflow
+from workrail_lint.systems.workrail.rules.prose import label, value_at
+from workrail_lint.systems.workrail.rules.samples import step, workflow
 
 if TYPE_CHECKING:
-    from workrail_lint.systems.workrail.catalog.catalog import Contract
+    pass
 
 COORDINATOR_RESULT = "wr.coordinator_result"
 _COORDINATOR_MEMBERS = ("kind", "outcome", "summary", "sessionId", "error")
 _SENTENCE_END = Pattern(r"(?<=[.!?])[ \t]+|[\r\n]+")
 _VERDICT = {"contractRef": "wr.contracts.review_verdict"}
 _VERDICT_PROMPT = "Review the change and hand in a wr.review_verdict artifact."
-
-
-class ContractUnknownFieldHint(WorkflowRule):
-    code = "CT006"
-    name = "contract-unknown-field-hint"
-    severity = Severity.WARNING
-    origin = "product"
-    summary = "A prompt tells the agent to set a member that the step's contract refuses."
-    why = (
-        "Contracts are closed: an artifact with a member they do not know is invalid as a whole. An agent that follows "
-        "the prompt is blocked, and does not see why."
-    )
-
-    def applies(self, workflow: Workflow) -> bool:
-        return "outputContract" in step_members(workflow)
-
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
-        contract = workflow.catalog.contracts.get(step.contract or "")
-        if contract is None or not judged(step) or contract.mode != "strict":
-            return
-        for text in step.prompt_texts:
-            names = [
-                name
-                for members in example_members(text.text, contract.artifact_kind)
-                for name in members
-                if name not in contract.schema.get("properties", ())
-            ]
-            names += [name for name in instructed_members(text.text) if name in _tempting(contract, workflow)]
-            if names:
-                shown = ", ".join(quoted(name) for name in dict.fromkeys(names))
-                report(
-                    text.pointer,
-                    f"{label(step)}: asks for {shown}, which {contract.id} refuses; its members are "
-                    f"{name_list(contract.schema.get('properties', ()))}",
-                )
-
-    def examples(self) -> Iterable[Example]:
-        def decided(more: str) -> dict[str, Any]:
-            body = decision()
-            return workflow(controlled_loop({**body, "prompt": f"{body['prompt']} {more}"}))
-
-        yield Example(decided('In the artifact, include "summary".'), decided("Say why in metadata.reason."))
-        yield Example(
-            decided('{"kind": "wr.loop_control", "decision": "continue | stop", "summary": "..."}'),
-            decided('{"kind": "wr.loop_control", "decision": "continue | stop", "metadata": {"reason": "..."}}'),
-        )
-
-
-def _tempting(contract: Contract, workflow: Workflow) -> set[str]:
-    """Members of other contracts that this one lacks: what an author takes for one of its own."""
-    known = set(_names(contract.schema))
-    system = contract.id.partition(".")[0]
-    others = {
-        name
-        for other in workflow.catalog.contracts.values()
-        if other.id.partition(".")[0] == system
-        for name in other.schema.get("properties", ())
-    }
-    return (others | {"explanation", "message", "status"}) - known
-
-
-def _names(schema: dict[str, Any]) -> Iterator[str]:
-    """The members of a contract at any depth."""
-    stack: list[Any] = [schema]
-    while stack:
-        value = stack.pop()
-        if isinstance(value, dict):
-            properties = value.get("properties")
-            yield from properties if isinstance(properties, dict) else ()
-            stack.extend(value.values())
-        elif isinstance(value, list):
-            stack.extend(value)
 
 
 class ContractDesignOutput(WorkflowRule):

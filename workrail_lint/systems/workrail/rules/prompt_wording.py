@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable
 
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
@@ -19,7 +17,6 @@ from workrail_lint.systems.workrail.rules.prose import (
     label,
     prompts,
     sentence_at,
-    step_members,
 )
 
 _LAZY = Search(
@@ -177,77 +174,6 @@ class PromptSelfCertify(WorkflowRule):
             samples.workflow(samples.step(prompt="Set stillFuzzy = true or false.")),
             samples.workflow(samples.step(prompt=rubric)),
         )
-
-
-class PromptProtocolMissing(WorkflowRule):
-    code = "PR022"
-    name = "prompt-protocol-missing"
-    severity = Severity.WARNING
-    origin = "spec"
-    summary = "A step requires an artifact that its prompt does not mention."
-    why = (
-        "What the system adds behind a prompt lists members, not what belongs into them. A prompt that never speaks of "
-        "the artifact leaves that to chance; for an assessment, whose dimensions come with a purpose, it is advice."
-    )
-
-    def applies(self, workflow: Workflow) -> bool:
-        return not step_members(workflow).isdisjoint(("outputContract", "assessmentRefs"))
-
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
-        if step.calls_template or step.kind != "standard":
-            return
-        contract, refs = step.contract, step.step.get("assessmentRefs")
-        if contract is not None and contract in workflow.catalog.contracts:
-            pack = workflow.catalog.contracts[contract]
-            names = (
-                pack.artifact_kind,
-                contract,
-                pack.artifact_kind.rpartition(".")[2],
-                *pack.schema.get("properties", ()),
-            )
-            pointer, kind, severity = step.at("outputContract"), pack.artifact_kind, Severity.WARNING
-        elif contract is None and isinstance(refs, list) and refs:
-            names = ("assessment", "dimension", *_assessment_names(workflow, refs))
-            # Every dimension is spelled out behind the prompt anyway.
-            pointer, kind, severity = step.at("assessmentRefs"), "wr.assessment", Severity.INFO
-        else:
-            return
-        if names[0] in step.prompt:
-            return
-        prompt = step.prompt.lower()
-        if not any(_is_named(name, prompt) for name in names if name != "kind"):
-            report(
-                pointer,
-                f"{label(step)}: the prompt mentions neither the {kind} artifact it requires nor any of its fields; "
-                "say what to hand in",
-                severity=severity,
-            )
-
-    def examples(self) -> Iterable[Example]:
-        def reviewed(prompt: str) -> dict[str, Any]:
-            return samples.workflow(
-                samples.step(prompt=prompt, outputContract={"contractRef": "wr.contracts.review_verdict"})
-            )
-
-        yield Example(
-            reviewed("Look at the change."),
-            reviewed("Look at the change, then hand in a wr.review_verdict artifact."),
-        )
-
-
-def _is_named(name: str, prompt: str) -> bool:
-    """Whether a lower-case prompt has a name as it is written in JSON, or as words."""
-    return name.lower() in prompt or re.sub(r"(?<=[a-z])(?=[A-Z])|[_-]", " ", name).lower() in prompt
-
-
-def _assessment_names(workflow: Workflow, refs: list[Any]) -> Iterator[str]:
-    declared = workflow.definition.get("assessments")
-    for item in declared if isinstance(declared, list) else ():
-        if isinstance(item, dict) and item.get("id") in refs:
-            yield str(item["id"])
-            for dimension in item.get("dimensions") or ():
-                if isinstance(dimension, dict) and isinstance(dimension.get("id"), str):
-                    yield dimension["id"]
 
 
 _SPAWN = Search(

@@ -63,26 +63,28 @@ class Search:
 class Hit:
     """A phrase that was found in a prompt text."""
 
-    __slots__ = ("phrase", "start", "step", "text")
+    __slots__ = ("match", "phrase", "start", "step", "text")
 
-    def __init__(self, step: Step, text: Text, phrase: str, start: int) -> None:
+    def __init__(self, step: Step, text: Text, match: re.Match[str], start: int) -> None:
         self.step = step
         self.text = text
-        self.phrase = phrase
+        self.match = match
         self.start = start
+        # Lower-casing a few letters makes two of one; then the places do not fit the original.
+        phrase = text.text[start : start + len(match[0])]
+        self.phrase = phrase if phrase.lower() == match[0] else match[0]
 
 
 class Prompts:
-    """All prompt texts of a workflow in lower case and in one piece. Steps that only call a template have none."""
+    """Some texts of a workflow in lower case and in one piece, each with its step."""
 
-    __slots__ = ("_found", "_low", "_owners", "_starts")
+    __slots__ = ("_found", "_low", "_lows", "_owners", "_starts")
 
-    def __init__(self, workflow: Workflow) -> None:
-        self._owners = [
-            (step, text) for step in workflow.all_steps if not step.calls_template for text in step.prompt_texts
-        ]
+    def __init__(self, owners: list[tuple[Step, Text]]) -> None:
+        self._owners = owners
         # No pattern matches the separator, so no match runs over from one text into the next.
-        self._low = "\0".join([text.text for _, text in self._owners]).lower()
+        self._lows = [text.text.lower() for _, text in owners]
+        self._low = "\0".join(self._lows)
         self._starts: list[int] | None = None
         self._found: dict[str, list[int]] = {}
 
@@ -107,6 +109,10 @@ class Prompts:
             if match.end() > place and (match.end() < end or end >= len(self._low)):
                 return match
         return None
+
+    def has(self, *words: str) -> bool:
+        """Whether one of some words occurs at all."""
+        return any(self._places(word) for word in words)
 
     def first(self, *searches: Search) -> Hit | None:
         return next((hit for search in searches for hit in self.hits(search)), None)
@@ -138,19 +144,16 @@ class Prompts:
         if self._starts is None:
             self._starts = []
             offset = 0
-            for _, text in self._owners:
+            for low in self._lows:
                 self._starts.append(offset)
-                offset += len(text.text.lower()) + 1
+                offset += len(low) + 1
         return self._starts
 
     def _hit(self, match: re.Match[str]) -> Hit:
         offsets = self._offsets()
         index = bisect_right(offsets, match.start()) - 1
         step, text = self._owners[index]
-        start = match.start() - offsets[index]
-        # Lower-casing a few letters makes two of one; then the places do not fit the original.
-        phrase = text.text[start : start + len(match[0])]
-        return Hit(step, text, phrase if phrase.lower() == match[0] else match[0], start)
+        return Hit(step, text, match, match.start() - offsets[index])
 
 
 def _sentences(text: str, at_least: int) -> list[str]:
@@ -164,7 +167,10 @@ def _sentences(text: str, at_least: int) -> list[str]:
 
 @lru_cache(maxsize=4)
 def prompts(workflow: Workflow) -> Prompts:
-    return Prompts(workflow)
+    """All prompt texts. Steps that only call a template have none."""
+    return Prompts(
+        [(step, text) for step in workflow.all_steps if not step.calls_template for text in step.prompt_texts]
+    )
 
 
 @lru_cache(maxsize=4)

@@ -1,0 +1,279 @@
+"""Author text that reaches the agent, and what the words around a phrase make of it.
+
+A phrase in a fenced block or a code span is an example, in a negated clause a prohibition, and behind "if" it concerns
+only some runs. Rules that compare a prompt with its workflow ask here, so that all of them read a sentence alike. Only
+the surroundings of a phrase that was found are read, and each text is taken apart once, whoever asks.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from workrail_lint.base.patterns import Pattern
+from workrail_lint.documents.pointer import child
+from workrail_lint.systems.workrail.rules.base import Text
+from workrail_lint.systems.workrail.rules.prose import Hit, Prompts, Search
+
+if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.rules.base import Step, Workflow
+
+# Beyond this a clause is not read.
+_CLAUSE = 400
+# As far back a line that governs a list is looked for.
+_LIST_LINES = 40
+# Besides the prompt itself: what the steps made from these blocks show, and what a delegate is told.
+_ALSO_DELIVERED = frozenset(("verification", "audit", "rubric", "synthesis", "delegationGoal"))
+
+_SENTENCE_END = Pattern(r"\n|[.!?;](?=[\s*_\"')]|\Z)")
+_NO_END = ("e.g", "i.e", "etc", "vs", "cf", "no", "approx")
+# The last of these before a phrase is where its clause begins.
+_CLAUSE_START = Pattern(r"[,;:]\s|\s(?:--?|—|–|->|→|=>)\s|\b(?:but|then|instead)\b(?! of)")
+_NEGATION = Pattern(
+    r"\b(?:not|never|without|avoid(?:s|ing)?|cannot|nor|neither|nothing|refrain\w*|forbid\w*|forbidden|prohibit\w*"
+    r"|instead of|rather than|no (?:need|reason|longer)|stop short of|resist\w*)\b|n['’]t\b"
+)
+_NEGATED_AFTER = Pattern(
+    r"[^,;:\n]{0,40}?\b(?:is|are|was|were|be|must|should|will|can|may|does|do)(?: (?:not|never|forbidden)\b|n['’]t\b)"
+)
+_CONDITION = Pattern(
+    r"\b(?:if|when|whenever|unless|in case|where|should (?:you|it|they|the)|only for|depending on|optionally|otherwise"
+    r"|else)\b"
+)
+_GOVERNS = Pattern(
+    r"[ \t>*_#\d.)-]*(?:(?:only |else |otherwise,? )?(?:if|when|whenever|unless|in case|for)\b|(?:else|otherwise)\b)"
+)
+_BULLET = Pattern(r"[ \t]*(?:[-*•+]|\d+[.)])[ \t]")
+_FENCES = ("```", "~~~")
+
+
+class Passage:
+    """One delivered text, in lower case, and which parts of it are examples."""
+
+    __slots__ = ("_code", "_fences", "low", "step", "text")
+
+    def __init__(self, step: Step, text: Text) -> None:
+        self.step = step
+        self.text = text
+        self.low = text.text.lower()
+        self._fences: list[tuple[int, int]] | None = None
+        self._code: list[tuple[int, int]] | None = None
+
+    # ------------------------------------------------------------------------------------------- examples
+
+    @property
+    def fences(self) -> list[tuple[int, int]]:
+        """Where fenced blocks begin and end, their fences included. One that is never closed lasts to the end."""
+        if self._fences is None:
+            self._fences = list(_fences(self.low)) if any(fence in self.low for fence in _FENCES) else []
+        return self._fences
+
+    @property
+    def code(self) -> list[tuple[int, int]]:
+        """Where code spans begin and end, without their backticks."""
+        if self._code is None:
+            self._code = list(_code_spans(self.low, self.fences)) if "`" in self.low else []
+        return self._code
+
+    def is_fenced(self, position: int) -> bool:
+        return _holds(self.fences, position)
+
+    def is_code(self, position: int) -> bool:
+        """Whether a position is an example of either kind."""
+        return self.is_fenced(position) or _holds(self.code, position)
+
+    # ---------------------------------------------------------------------------------- sentence and clause
+
+    def sentence(self, start: int, end: int | None = None) -> tuple[int, int]:
+        """Where the sentence around a stretch begins and ends. A line break ends one too."""
+        first = max(0, start - _CLAUSE)
+        for match in _SENTENCE_END.compiled.finditer(self.low, first, start):
+            if not self._is_abbreviation(match.start()):
+                first = match.end()
+        at = start if end is None else end
+        last = min(len(self.low), at + _CLAUSE)
+        for match in _SENTENCE_END.compiled.finditer(self.low, at, last):
+            if not self._is_abbreviation(match.start()):
+                last = match.start()
+                break
+        return first, last
+
+    def _is_abbreviation(self, position: int) -> bool:
+        return self.low[position] == "." and self.low[max(0, position - 6) : position].endswith(_NO_END)
+
+    def before(self, start: int) -> str:
+        """The clause in front of a phrase."""
+        first, _ = self.sentence(start)
+        for match in _CLAUSE_START.compiled.finditer(self.low, first, start):
+            first = match.end()
+        return self.low[first:start]
+
+    def is_negated(self, start: int, end: int) -> bool:
+        """Whether the clause of a phrase forbids or denies it."""
+        if _NEGATION.search(self.before(start)):
+            return True
+        _, last = self.sentence(start, end)
+        return _NEGATED_AFTER.match(self.low, end, last) is not None
+
+    def is_conditional(self, start: int, end: int) -> bool:
+        """Whether a phrase concerns only some runs: its sentence says so, or the line above its list does."""
+        first, last = self.sentence(start, end)
+        return bool(_CONDITION.search(self.low, first, last)) or bool(_GOVERNS.match(self.heading(start)))
+
+    def heading(self, position: int) -> str:
+        """The line that governs the list a position is in; "" when there is none."""
+        line_start = self.low.rfind("\n", 0, position) + 1
+        for _ in range(_LIST_LINES):
+            if line_start == 0:
+                return ""
+            line_end = line_start - 1
+            line_start = self.low.rfind("\n", 0, line_end) + 1
+            line = self.low[line_start:line_end]
+            if line.rstrip(" *_").endswith((":", "→", "->")):
+                return line
+            if line.strip() and not _BULLET.match(line):
+                return ""
+        return ""
+
+    def original(self, start: int, end: int) -> str:
+        """A stretch as the author wrote it, in lower case where lower-casing moved the letters."""
+        found = self.text.text[start:end]
+        return found if found.lower() == self.low[start:end] else self.low[start:end]
+
+
+def _holds(ranges: list[tuple[int, int]], position: int) -> bool:
+    index = bisect_right(ranges, (position, len(ranges) and ranges[-1][1])) - 1
+    return index >= 0 and ranges[index][0] <= position < ranges[index][1]
+
+
+def _fences(text: str) -> Iterator[tuple[int, int]]:
+    opened, fence = -1, ""
+    start = 0
+    while start <= len(text):
+        end = text.find("\n", start)
+        end = len(text) if end < 0 else end
+        line = text[start : min(end, start + 80)].lstrip(" \t>")
+        if opened < 0:
+            fence = next((mark for mark in _FENCES if line.startswith(mark)), "")
+            opened = start if fence else -1
+        elif line.startswith(fence):
+            yield opened, end
+            opened = -1
+        start = end + 1
+    if opened >= 0:
+        yield opened, len(text)
+
+
+def _code_spans(text: str, fences: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Spans on one line, opened and closed by the same number of backticks."""
+    at = text.find("`")
+    while at >= 0:
+        width = 1
+        while text[at + width : at + width + 1] == "`":
+            width += 1
+        opened = at + width
+        if not _holds(fences, at):
+            line_end = text.find("\n", opened)
+            closed = text.find("`" * width, opened, line_end if line_end >= 0 else len(text))
+            if closed >= 0:
+                yield opened, closed
+                opened = closed + width
+        at = text.find("`", opened)
+
+
+class Phrase:
+    """Something found in a delivered text: the match, whose groups are in lower case, and where it is."""
+
+    __slots__ = ("end", "hit", "passage", "start")
+
+    def __init__(self, hit: Hit, passage: Passage) -> None:
+        self.hit = hit
+        self.passage = passage
+        self.start = hit.start
+        self.end = hit.start + len(hit.match[0])
+
+    @property
+    def step(self) -> Step:
+        return self.hit.step
+
+    @property
+    def pointer(self) -> str:
+        return self.hit.text.pointer
+
+    def group(self, number: int) -> str:
+        """A group of the match as the author wrote it; "" when it took no part."""
+        if self.hit.match[number] is None:
+            return ""
+        offset = self.start - self.hit.match.start()
+        return self.passage.original(self.hit.match.start(number) + offset, self.hit.match.end(number) + offset)
+
+    @property
+    def words(self) -> str:
+        return self.passage.original(self.start, self.end)
+
+    @property
+    def is_negated(self) -> bool:
+        return self.passage.is_negated(self.start, self.end)
+
+    @property
+    def is_conditional(self) -> bool:
+        return self.passage.is_conditional(self.start, self.end)
+
+    @property
+    def sentence(self) -> str:
+        """The whole sentence, in lower case."""
+        first, last = self.passage.sentence(self.start, self.end)
+        return self.passage.low[first:last]
+
+
+class Delivered(Prompts):
+    """All delivered author texts of a workflow."""
+
+    __slots__ = ("_passages",)
+
+    def __init__(self, owners: list[tuple[Step, Text]]) -> None:
+        super().__init__(owners)
+        self._passages: dict[str, Passage] = {}
+
+    def phrases(self, search: Search, *, in_code: bool = False) -> Iterator[Phrase]:
+        """What a search finds outside fenced blocks and, unless asked for, outside code spans."""
+        for hit in self.hits(search):
+            passage = self.passage(hit.step, hit.text)
+            hidden = passage.is_fenced(hit.start) if in_code else passage.is_code(hit.start)
+            if not hidden:
+                yield Phrase(hit, passage)
+
+    def passage(self, step: Step, text: Text) -> Passage:
+        passage = self._passages.get(text.pointer)
+        if passage is None:
+            passage = self._passages[text.pointer] = Passage(step, text)
+        return passage
+
+    def passages(self) -> Iterator[Passage]:
+        for step, text in self._owners:
+            yield self.passage(step, text)
+
+
+@lru_cache(maxsize=4)
+def delivered(workflow: Workflow) -> Delivered:
+    owners: list[tuple[Step, Text]] = []
+    for step in workflow.all_steps:
+        if step.calls_template:
+            owners += [(step, text) for text in _arguments(step)]
+            continue
+        texts = step.prompt_texts
+        if len(texts) != len(step.texts):
+            texts = texts + [text for text in step.texts if text.field in _ALSO_DELIVERED]
+        owners += [(step, text) for text in texts]
+    return Delivered(owners)
+
+
+def _arguments(step: Step) -> Iterator[Text]:
+    """What a template call puts into the prompts of the template."""
+    call: Any = step.step.get("templateCall")
+    args = call.get("args") if isinstance(call, dict) else None
+    for name, value in args.items() if isinstance(args, dict) else ():
+        if isinstance(value, str):
+            yield Text(value, child(step.at("templateCall", "args"), name), "argument")

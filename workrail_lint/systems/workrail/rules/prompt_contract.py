@@ -1,0 +1,511 @@
+"""CT: what a prompt says about an artifact, against what the contract accepts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.suggest import nearest
+from workrail_lint.base.wording import listed, name_list, quoted
+from workrail_lint.findings import Severity
+from workrail_lint.rules.base import Example
+from workrail_lint.systems.workrail.catalog.contracts import artifact_violations
+from workrail_lint.systems.workrail.rules import samples
+from workrail_lint.systems.workrail.rules.base import WorkflowRule
+from workrail_lint.systems.workrail.rules.contracts import judged
+from workrail_lint.systems.workrail.rules.delivered_text import Passage, Phrase, delivered
+from workrail_lint.systems.workrail.rules.prose import Search, label, step_members
+
+if TYPE_CHECKING:
+    from workrail_lint.rules.base import Report
+    from workrail_lint.systems.workrail.catalog.catalog import Catalog, Contract
+    from workrail_lint.systems.workrail.catalog.shape import Violation
+    from workrail_lint.systems.workrail.rules.base import Step, Workflow
+
+_REFS = "wr.contracts."
+_ASSESSMENT_KIND = "wr.assessment"
+_LONGEST_EXAMPLE = 20_000
+_MOST_NAMES = 40
+_MOST_FIELDS = 8
+
+
+@lru_cache(maxsize=4)
+def _packs(catalog: Catalog) -> dict[str, Contract]:
+    """The packs that a workflow's agent can be asked for, by artifact kind."""
+    return {pack.artifact_kind: pack for pack in catalog.contracts.values()}
+
+
+# ---------------------------------------------------------------------------------------------- examples
+
+_PLACEHOLDER = Pattern(r"[<>|/…\[\]{}]|\.\.\.|\bor\b")
+
+
+class ExampleViolatesContract(WorkflowRule):
+    code = "CT011"
+    name = "example-violates-contract"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A JSON example in a prompt is an artifact that its contract refuses."
+    why = (
+        "Agents copy examples. One that follows it is blocked, and the prompt keeps telling it to submit the same. "
+        "It is an error when the step itself requires that artifact."
+    )
+
+    def applies(self, workflow: Workflow) -> bool:
+        return "kind" in workflow.document.text and delivered(workflow).has("```", "~~~")
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        packs = _packs(workflow.catalog)
+        for passage in delivered(workflow).passages():
+            for artifact in _fenced_artifacts(passage):
+                pack = packs.get(artifact["kind"])
+                problems = _problems(pack, artifact) if pack is not None else []
+                if pack is not None and problems:
+                    required = _requires(passage.step, pack)
+                    report(
+                        passage.text.pointer,
+                        f"{label(passage.step)}: the engine rejects this {pack.artifact_kind} example: "
+                        f"{'; '.join(problems)}",
+                        severity=Severity.ERROR if required else None,
+                    )
+
+    def examples(self) -> Iterable[Example]:
+        def showing(result: str) -> dict[str, Any]:
+            check = '{"name": "unit", "result": "passed"}'
+            members = f'"kind": "wr.verification_report", "result": "{result}", "checks": [{check}], "summary": "Fine."'
+            return samples.workflow(samples.step(prompt=f"Submit this artifact:\n```json\n{{{members}}}\n```"))
+
+        yield Example(showing("green"), showing("passed"))
+
+
+def _fenced_artifacts(passage: Passage) -> Iterator[dict[str, Any]]:
+    """The objects with a kind that fenced blocks hold, directly or in a list of artifacts."""
+    for start, end in passage.fences:
+        block = passage.text.text[start:end]
+        if '"kind"' not in block or len(block) > _LONGEST_EXAMPLE:
+            continue
+        body = block.partition("\n")[2]
+        closing = body.rfind("\n")
+        if body[closing + 1 :].lstrip(" \t>").startswith(("```", "~~~")):
+            body = body[: max(closing, 0)]
+        try:
+            value = json.loads(body)
+        except (ValueError, RecursionError):
+            continue
+        yield from _artifacts_in(value)
+
+
+def _artifacts_in(value: object) -> Iterator[dict[str, Any]]:
+    if isinstance(value, dict) and isinstance(value.get("kind"), str):
+        yield value
+        return
+    inner = value.get("output", value) if isinstance(value, dict) else value
+    items = inner.get("artifacts") if isinstance(inner, dict) else inner
+    for item in items if isinstance(items, list) else ():
+        if isinstance(item, dict) and isinstance(item.get("kind"), str):
+            yield item
+
+
+def _problems(pack: Contract, artifact: dict[str, Any]) -> list[str]:
+    """What the pack has against an example, apart from what is left for the agent to fill in."""
+    found = [v for v in artifact_violations(pack.schema, artifact) if not _is_placeholder(v, artifact)]
+    return [_worded(violation, pack) for violation in found[:3]]
+
+
+def _is_placeholder(violation: Violation, artifact: dict[str, Any]) -> bool:
+    if violation.keyword in ("required", "additionalProperties"):
+        # "..." as a member stands for the rest.
+        names = violation.actual if violation.keyword == "additionalProperties" else ()
+        return any(_PLACEHOLDER.search(str(name)) for name in names) or "..." in artifact
+    value: Any = artifact
+    for token in violation.path:
+        try:
+            value = value[token]
+        except (KeyError, IndexError, TypeError):
+            return False
+    return _holds_placeholder(value)
+
+
+def _holds_placeholder(value: object) -> bool:
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        if isinstance(item, str) and (not item or _PLACEHOLDER.search(item)):
+            return True
+        stack.extend(item.values() if isinstance(item, dict) else item if isinstance(item, list) else ())
+    return False
+
+
+def _worded(violation: Violation, pack: Contract) -> str:
+    where = ".".join(map(str, violation.path))
+    schema = violation.schema
+    match violation.keyword:
+        case "required":
+            return f"`{where}` is missing"
+        case "additionalProperties":
+            names = [str(name) for name in violation.actual]
+            place = f"`{where}`" if where else pack.artifact_kind
+            return f"{place} has no field {listed([quoted(name) for name in names[:3]], 'or')}"
+        case "enum":
+            return f"`{where}` must be {listed(map(str, schema['enum']), 'or')}"
+        case "const":
+            return f"`{where}` must be {json.dumps(schema['const'])}"
+        case "type":
+            kind = str(schema["type"])
+            return f"`{where}` must be {'an' if kind[0] in 'aio' else 'a'} {kind}"
+        case "minItems":
+            return f"`{where}` needs at least {schema['minItems']} item(s)"
+        case "minLength":
+            return f"`{where}` needs at least {schema['minLength']} characters"
+        case _:
+            return f"`{where}` has an invalid value"
+
+
+def _requires(step: Step, pack: Contract) -> bool:
+    output = step.step.get("outputContract")
+    return step.contract == pack.id and isinstance(output, dict) and output.get("required") is not False
+
+
+# ------------------------------------------------------------------------------------------ fields in prose
+
+_KIND = Search(("wr.",), r"\bwr\.(contracts\.)?([a-z][a-z0-9_]*[a-z0-9])\b(?![.-]\w)")
+_WITH = Pattern(
+    r"[`*\"']{0,2}(?: (?:artifact|object|record))?[`*\"']{0,2}\s*"
+    r"(?:with|containing|that (?:has|contains)|which (?:has|contains)|having|including)\s+"
+    r"(?:(?:the|these|exactly|only|its|an?|following|required|fields?|members?|keys?|properties|:)\s*){0,4}"
+)
+_NAME = Pattern(r"`([^`\n]{1,80})`")
+_BETWEEN_FIELDS = Pattern(
+    r"(?:\s*\([^()`\n]{0,80}\))?\s*(?:[,;+&]\s*)?(?:(?:and|plus|as well as)\s+)?"
+    r"(?:(?:an?|the|its|optional|required)\s+){0,2}"
+)
+_BEFORE_VALUE = Pattern(
+    r"\s*(?:(?:set|equal) to|to|is|are|as|being|of|:|=|must be|may be|\(|—|--)\s*"
+    r"(?:\(?\s*(?:exactly )?(?:one of|either)?:?\s*)?"
+)
+# The item after "or" is the last one, so a comma goes on with values only where an "or" is still to come.
+_BETWEEN_VALUES = Pattern(
+    r"\s*(?:\||/|,?\s*or\s|,(?=\s*`[^`\n]{1,80}`(?:\s*,\s*`[^`\n]{1,80}`){0,8}\s*,?\s*or\s+`))\s*"
+)
+_FIELD = Pattern(r"[A-Za-z_]\w*(?:[.\[]\S*)?")
+
+
+class ContractProseMismatch(WorkflowRule):
+    code = "CT012"
+    name = "contract-prose-mismatch"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A sentence asks for an artifact with a field, or a value, that its contract refuses."
+    why = (
+        "Contracts are closed: an artifact with an unknown field or value is refused as a whole. An agent that follows "
+        "the prompt is blocked, and does not see why."
+    )
+
+    def applies(self, workflow: Workflow) -> bool:
+        return delivered(workflow).has("wr.")
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        packs = _packs(workflow.catalog)
+        seen: set[tuple[str, str]] = set()
+        for phrase in delivered(workflow).phrases(_KIND, in_code=True):
+            pack = _named_pack(phrase, packs)
+            if pack is None or pack.mode != "strict" or phrase.is_negated:
+                continue
+            for message in _field_problems(phrase, pack):
+                if (phrase.pointer, message) not in seen:
+                    seen.add((phrase.pointer, message))
+                    report(phrase.pointer, f"{label(phrase.step)}: {message}")
+
+    def examples(self) -> Iterable[Example]:
+        def judging(fields: str) -> dict[str, Any]:
+            prompt = f"Submit a wr.gate_verdict artifact with {fields}."
+            return samples.workflow(
+                samples.step(prompt=prompt, outputContract={"contractRef": "wr.contracts.gate_verdict"})
+            )
+
+        good = judging("`verdict`, `confidence` and `rationale`")
+        yield Example(judging("`verdict`, `certainty` and `rationale`"), good)
+        yield Example(
+            judging("`verdict` set to `pass` or `fail`"), judging("`verdict` set to `approved` or `rejected`")
+        )
+
+
+def _named_pack(phrase: Phrase, packs: dict[str, Contract]) -> Contract | None:
+    return packs.get(f"wr.{phrase.hit.match[2]}")
+
+
+def _field_problems(phrase: Phrase, pack: Contract) -> Iterator[str]:
+    properties: dict[str, Any] = pack.schema.get("properties", {})
+    if not properties:
+        return
+    refused: dict[str, list[str]] = {}
+    for field, values in _listed_fields(phrase, properties):
+        if field not in properties:
+            near = nearest(field, properties) or _related(field, properties)
+            hint = f"; did you mean {quoted(near)}?" if near else f"; it has {_fields(properties)}"
+            yield f"{pack.artifact_kind} has no field {quoted(field)}{hint}"
+            continue
+        allowed = properties[field].get("enum")
+        if allowed is not None:
+            wrong = [value for value in values if value not in allowed and not _PLACEHOLDER.search(value)]
+            refused.setdefault(field, []).extend(wrong)
+    for field, wrong in refused.items():
+        if wrong:
+            shown = listed(dict.fromkeys(map(quoted, wrong)), "or")
+            allowed = listed(map(str, properties[field]["enum"]), "or")
+            yield f"{pack.artifact_kind} does not accept {shown} for `{field}`; it must be {allowed}"
+
+
+def _fields(properties: dict[str, Any]) -> str:
+    names = [name for name in properties if name != "kind"]
+    more = f" and {len(names) - _MOST_FIELDS} more" if len(names) > _MOST_FIELDS else ""
+    return name_list(names[:_MOST_FIELDS]) + more
+
+
+# Words that authors take for one another.
+_SYNONYMS = {
+    "certainty": "confidence",
+    "reason": "rationale",
+    "reasoning": "rationale",
+    "explanation": "rationale",
+    "outcome": "result",
+    "status": "result",
+    "issues": "findings",
+    "branch": "branchName",
+}
+
+
+def _related(field: str, properties: dict[str, Any]) -> str | None:
+    meant = _SYNONYMS.get(field)
+    return meant if meant in properties else None
+
+
+def _listed_fields(phrase: Phrase, known: Collection[str]) -> Iterator[tuple[str, list[str]]]:
+    """The backticked names of the list behind "with", each with the values that follow it."""
+    passage = phrase.passage
+    low = passage.low
+    _, last = passage.sentence(phrase.start, phrase.end)
+    opening = _WITH.match(low, phrase.end, last)
+    at = opening.end() if opening else last
+    field: str | None = None
+    values: list[str] = []
+    in_values = False
+    for _ in range(_MOST_NAMES):
+        match = _NAME.match(low, at, last)
+        if match is None:
+            break
+        name = passage.original(match.start(1), match.end(1))
+        if in_values and name not in known:
+            values.append(name.strip("'\""))
+        elif _FIELD.fullmatch(name):
+            if field is not None:
+                yield field, values
+            field, values, in_values = name.split(".")[0].split("[")[0], [], False
+        else:
+            break
+        at, in_values = _next_name(low, match.end(), last, in_values)
+    if field is not None:
+        yield field, values
+
+
+def _next_name(low: str, at: int, last: int, in_values: bool) -> tuple[int, bool]:
+    """Where the next name of the list begins, and whether it is a value of the field before it."""
+    more = _BETWEEN_VALUES.match(low, at, last) if in_values else _BEFORE_VALUE.match(low, at, last)
+    if more is not None and low[more.end() : more.end() + 1] == "`":
+        return more.end(), True
+    if in_values and low[at : at + 1] == ")":
+        at += 1
+    following = _BETWEEN_FIELDS.match(low, at, last)
+    return (following.end() if following else last), False
+
+
+# ------------------------------------------------------------------------------------ asked for, and what for
+
+_PRODUCE = Pattern(
+    r"\b(?:emit|submit|produce|provide|return|hand in|hand over|output|write|include|create|send|attach|report|give"
+    r"|fill)(?:s|ting|ing)?\b"
+)
+
+
+class ContractPackMismatch(WorkflowRule):
+    code = "CT013"
+    name = "contract-pack-mismatch"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A prompt asks for another artifact than the one its step requires."
+    why = "The agent submits what the prompt asks for, and the engine blocks because the required artifact is missing."
+    needs = frozenset({"outputContract"})
+
+    def applies(self, workflow: Workflow) -> bool:
+        return "outputContract" in step_members(workflow)
+
+    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+        pack = _required_pack(step, workflow)
+        if pack is None:
+            return
+        kinds = _kinds(step, workflow)
+        others = [kind for kind, is_asked_for in kinds.items() if is_asked_for]
+        if step.step.get("assessmentRefs"):
+            others = [kind for kind in others if kind != _ASSESSMENT_KIND]
+        if pack.artifact_kind not in kinds and others:
+            report(
+                step.at("outputContract", "contractRef"),
+                f"{label(step)}: requires {pack.artifact_kind}, but its prompt asks for {listed(others)}; correct "
+                "one of them",
+            )
+
+    def examples(self) -> Iterable[Example]:
+        def handing(kind: str) -> dict[str, Any]:
+            prompt = f"Emit a {kind} artifact for the next session."
+            return samples.workflow(
+                samples.step(prompt=prompt, outputContract={"contractRef": "wr.contracts.shaping_handoff"})
+            )
+
+        yield Example(handing("wr.coding_handoff"), handing("wr.shaping_handoff"))
+
+
+class ArtifactNotRequested(WorkflowRule):
+    code = "CT014"
+    name = "artifact-not-requested"
+    severity = Severity.WARNING
+    origin = "spec"
+    summary = "A step requires an artifact that its prompt never asks for."
+    why = (
+        "What the engine adds to a prompt lists the fields, not what belongs in them. A prompt that never mentions "
+        "the artifact leaves that to chance."
+    )
+    needs = frozenset({"outputContract"})
+
+    def applies(self, workflow: Workflow) -> bool:
+        return "outputContract" in step_members(workflow)
+
+    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
+        pack = _required_pack(step, workflow)
+        if pack is None or pack.artifact_kind == _ASSESSMENT_KIND or _has_refs(step):
+            return
+        prompt = step.prompt
+        if "artifact" in prompt.lower() or "{{wr." in prompt or _kinds(step, workflow):
+            return
+        names = [name for name in pack.schema.get("properties", ()) if name != "kind"]
+        if not any(f"{quote}{name}{quote}" in prompt for name in names for quote in "`\"'"):
+            report(
+                step.at("outputContract"),
+                f"{label(step)}: the prompt never asks for the {pack.artifact_kind} artifact that this step requires; "
+                "say what to submit",
+            )
+
+    def examples(self) -> Iterable[Example]:
+        def reviewed(prompt: str) -> dict[str, Any]:
+            return samples.workflow(
+                samples.step(prompt=prompt, outputContract={"contractRef": "wr.contracts.review_verdict"})
+            )
+
+        yield Example(
+            reviewed("Look at the change."),
+            reviewed("Look at the change, then submit a wr.review_verdict artifact."),
+        )
+
+
+def _required_pack(step: Step, workflow: Workflow) -> Contract | None:
+    """The pack that a step can't do without."""
+    if "outputContract" not in step.step or not judged(step):
+        return None
+    pack = workflow.catalog.contracts.get(step.contract or "")
+    return pack if pack is not None and _requires(step, pack) else None
+
+
+def _kinds(step: Step, workflow: Workflow) -> dict[str, bool]:
+    """The artifact kinds that the prompt of a step names, and whether it asks for them."""
+    found: dict[str, bool] = {}
+    packs = _packs(workflow.catalog)
+    texts = delivered(workflow)
+    for text in step.prompt_texts:
+        if "wr." not in text.text:
+            continue
+        passage = texts.passage(step, text)
+        for match in _KIND.pattern().finditer(passage.low):
+            kind = f"wr.{match[2]}"
+            if kind in packs:
+                asked = not passage.is_negated(match.start(), match.end()) and (
+                    passage.is_fenced(match.start()) or _PRODUCE.search(passage.before(match.start())) is not None
+                )
+                found[kind] = found.get(kind, False) or asked
+    return found
+
+
+def _has_refs(step: Step) -> bool:
+    """Whether catalog text is part of the prompt, which may ask for the artifact."""
+    return '"refId"' in json.dumps(step.step.get("promptBlocks", ""))
+
+
+# ------------------------------------------------------------------------------------------- assessments
+
+_DIMENSION = Search(
+    ("dimension",),
+    r"\bdimensions?:? [`'\"]([a-z][\w-]{1,63})[`'\"]((?:,? (?:and |or )?[`'\"][a-z][\w-]{1,63}[`'\"]){0,20})"
+    r"|[`'\"]([a-z][\w-]{1,63})[`'\"] dimension\b",
+    before=70,
+)
+_QUOTED_NAME = Pattern(r"[`'\"]([a-z][\w-]{1,63})[`'\"]")
+
+
+class AssessmentDimensionUnknown(WorkflowRule):
+    code = "CT015"
+    name = "assessment-dimension-unknown"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A sentence about an assessment names a dimension that the assessment does not have."
+    why = "An assessment with an unknown dimension is refused, so an agent that follows the prompt is blocked."
+    needs = frozenset({"assessmentRefs"})
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        declared = _dimensions(workflow)
+        if not declared:
+            return
+        seen: set[tuple[str, str]] = set()
+        for phrase in delivered(workflow).phrases(_DIMENSION, in_code=True):
+            refs = phrase.step.step.get("assessmentRefs")
+            known = {ref: declared[ref] for ref in refs if ref in declared} if isinstance(refs, list) else {}
+            named = {ref: dims for ref, dims in known.items() if ref.lower() in phrase.sentence}
+            if not named and _ASSESSMENT_KIND in phrase.sentence:
+                named = known
+            if not named or phrase.is_negated:
+                continue
+            allowed = {dimension.lower() for dimensions in named.values() for dimension in dimensions}
+            first, rest, before = phrase.hit.match.groups()
+            names = [first or before, *_QUOTED_NAME.findall(rest or "")]
+            for name in names:
+                if name in allowed or name in {ref.lower() for ref in named} or (phrase.pointer, name) in seen:
+                    continue
+                seen.add((phrase.pointer, name))
+                owner = listed([quoted(ref) for ref in named], "or")
+                shown = name_list(dict.fromkeys(d for dimensions in named.values() for d in dimensions))
+                report(phrase.pointer, f"{label(phrase.step)}: {owner} has no dimension {quoted(name)}; it has {shown}")
+
+    def examples(self) -> Iterable[Example]:
+        dimensions = [
+            {"id": name, "purpose": "How good it is.", "levels": ["low", "high"]} for name in ("clarity", "accuracy")
+        ]
+        assessment = {"id": "draft-quality", "purpose": "How good the draft is.", "dimensions": dimensions}
+
+        def rating(dimension: str) -> dict[str, Any]:
+            prompt = f"Rate the dimension `{dimension}` of draft-quality."
+            return samples.workflow(
+                samples.step(prompt=prompt, assessmentRefs=["draft-quality"]), assessments=[assessment]
+            )
+
+        yield Example(rating("tone"), rating("clarity"))
+
+
+def _dimensions(workflow: Workflow) -> dict[str, list[str]]:
+    """The dimensions of the declared assessments."""
+    declared = workflow.definition.get("assessments")
+    found: dict[str, list[str]] = {}
+    for item in declared if isinstance(declared, list) else ():
+        dimensions = item.get("dimensions") if isinstance(item, dict) else None
+        if isinstance(dimensions, list) and isinstance(item.get("id"), str):
+            found[item["id"]] = [d["id"] for d in dimensions if isinstance(d, dict) and isinstance(d.get("id"), str)]
+    return found

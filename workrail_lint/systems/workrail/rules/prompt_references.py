@@ -1,0 +1,337 @@
+"""RF, PR: steps, workflows, tools and files that a prompt names and a run does not have."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.suggest import nearest
+from workrail_lint.base.wording import counted, listed, quoted
+from workrail_lint.findings import Severity
+from workrail_lint.rules.base import Example
+from workrail_lint.systems.workrail.compiler.nodes import walk
+from workrail_lint.systems.workrail.references import inside
+from workrail_lint.systems.workrail.rules import samples
+from workrail_lint.systems.workrail.rules.base import WorkflowRule
+from workrail_lint.systems.workrail.rules.delivered_text import Phrase, delivered
+from workrail_lint.systems.workrail.rules.loop_facts import called_routine
+from workrail_lint.systems.workrail.rules.prose import Search, author_text, excerpt, label
+from workrail_lint.systems.workrail.rules.step_numbers import (
+    base_number,
+    numbered_parts,
+    numbered_steps,
+    own_numbers,
+    plain_title,
+)
+
+if TYPE_CHECKING:
+    from workrail_lint.rules.base import Report
+    from workrail_lint.systems.workrail.rules.base import Workflow
+
+# ------------------------------------------------------------------------------------------------- steps
+
+_STEP_ID = r"[a-z0-9]+(?:[-_.][a-z0-9]+)*"
+_STEP_BEFORE = Search(("step",), rf"\bstep ([\"'`])({_STEP_ID})\1")
+_STEP_AFTER = Search(("step",), rf"([\"'`])({_STEP_ID})\1 step\b", before=70)
+_PHASE = Search(("phase",), r"\bphase (\d{1,3}(?:\.\d{1,2})?[a-z]?)(?![a-z\d])(?! ?of \d)")
+_TITLED = Search(("step", "phase"), r"\((step|phase) (\d{1,3}(?:\.\d{1,2})?[a-z]?)\)", before=1)
+# A step that is to be made, or one of something else.
+_NOT_OURS = Pattern(
+    r"\b(?:no|adds?|adding|create|insert|define|named?|called|titled|labell?ed|new|e\.g|example|like|such as|pipeline"
+    r"|build|ci|job|plan'?s?|checklist|routine'?s?)\b"
+)
+_BELONGS_TO = Pattern(
+    r"\s*(?:of|in|from) (?:the |your |this |that |its )?(?:\w+ )?"
+    r"(?:pipeline|plan|job|build|ci|checklist|routine|recipe|list)\b"
+)
+# Before "Phase 3" these leave no doubt that the workflow is meant; "Rollout Phase 3" is one of something else.
+_BEFORE_PHASE = frozenset(
+    (
+        *("in", "from", "of", "to", "the", "and", "or", "with", "your", "this", "by", "at", "for", "see", "after"),
+        *("before", "during", "until", "per", "through", "since", "via", "into", "both", "completed", "complete"),
+        *("reference", "current", "on", "revisit", "beyond", "than", "when", "if", "then"),
+    )
+)
+
+
+class StepReferenceUnknown(WorkflowRule):
+    code = "RF015"
+    name = "step-reference-unknown"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A prompt refers to a step or phase that the workflow does not have."
+    why = "The agent looks for work that was never done, or takes another step's result for it."
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        seen: set[tuple[str, str]] = set()
+        for phrase, said, message in _unknown_steps(workflow):
+            if (phrase.pointer, said) not in seen and not phrase.is_negated:
+                seen.add((phrase.pointer, said))
+                report(phrase.pointer, f"{label(phrase.step)}: {message}")
+
+    def examples(self) -> Iterable[Example]:
+        def using(ident: str) -> dict[str, Any]:
+            return samples.workflow(
+                samples.step("prepare", "Prepare the table."),
+                samples.step("publish", f"Publish the table from step '{ident}'."),
+            )
+
+        yield Example(using("prepair"), using("prepare"))
+
+        def building_on(phase: str) -> dict[str, Any]:
+            return samples.workflow(
+                samples.step("look", title="Phase 1: Look"),
+                samples.step("decide", f"Decide on the findings of {phase}.", title="Phase 2: Decide"),
+            )
+
+        yield Example(building_on("Phase 1b"), building_on("Phase 1"))
+
+
+def _unknown_steps(workflow: Workflow) -> Iterator[tuple[Phrase, str, str]]:
+    """References to steps that are not there: the phrase, what it names, and the message."""
+    texts = delivered(workflow)
+    if texts.has("step"):
+        for search, is_sure in ((_STEP_BEFORE, True), (_STEP_AFTER, False)):
+            for phrase in texts.phrases(search, in_code=True):
+                ident = phrase.hit.match[2]
+                message = _judge_id(ident, phrase, is_sure, workflow)
+                if message:
+                    yield phrase, ident, message
+    if texts.has("phase"):
+        yield from _unknown_phases(workflow)
+    for phrase in texts.phrases(_TITLED):
+        message = _judge_title(phrase, workflow)
+        if message:
+            yield phrase, phrase.words, message
+
+
+def _judge_id(ident: str, phrase: Phrase, is_sure: bool, workflow: Workflow) -> str | None:
+    known = known_step_ids(workflow)
+    if ident in known or any(name.startswith(f"{ident}-") or name.endswith(f".{ident}") for name in known):
+        return None
+    if ident in {plain_title(str(step.step.get("title", ""))) for step in workflow.all_steps}:
+        return None
+    before, _ = phrase.passage.sentence(phrase.start)
+    if _NOT_OURS.search(phrase.passage.low, before, phrase.start) or _BELONGS_TO.match(phrase.passage.low, phrase.end):
+        return None
+    suggestion = _near_id(ident, workflow)
+    # "the `lint` step" may well be one of a build; only what looks like a slip is ours for sure.
+    if suggestion is None and not is_sure and not ident.startswith(("phase-", "step-")):
+        return None
+    hint = f"; did you mean {quoted(suggestion)}?" if suggestion else ""
+    return f"there is no step {quoted(ident)}{hint}"
+
+
+def _near_id(ident: str, workflow: Workflow) -> str | None:
+    ids = sorted(workflow.step_ids)
+    bare = ident.replace("_", "-")
+    same = [known for known in ids if known.replace("_", "-") == bare]
+    return same[0] if same else nearest(ident, ids, 1 if len(ident) < 5 else 2 if len(ident) < 12 else 3)
+
+
+@lru_cache(maxsize=4)
+def known_step_ids(workflow: Workflow) -> frozenset[str]:
+    """The ids an author may mean: those in the file, of called routines, and of the compiled workflow."""
+    ids = set(workflow.step_ids)
+    for step in workflow.all_steps:
+        routine = called_routine(step, workflow) if step.calls_template else None
+        ids.update(routine.step_ids if routine is not None else ())
+    if workflow.compiled is not None:
+        ids.update(str(node.step.get("id", "")).lower() for node in walk(workflow.compiled.nodes))
+    return frozenset(ids)
+
+
+def _unknown_phases(workflow: Workflow) -> Iterator[tuple[Phrase, str, str]]:
+    known = numbered_parts(workflow, "phase")
+    if len({base_number(number) for number in known}) < 2:
+        return  # one numbered title is no numbering
+    for phrase in delivered(workflow).phrases(_PHASE):
+        number = phrase.hit.match[1]
+        if number in known or not phrase.words.startswith("P") or number in own_numbers(phrase.step, "phase"):
+            continue
+        before = phrase.passage.low[max(0, phrase.start - 30) : phrase.start].split("\n")[-1]
+        last = before.split(" ")[-2:-1] if before.endswith(" ") else []
+        if last and last[0].strip("([*_\"'").isalpha() and last[0].strip("([*_\"'") not in _BEFORE_PHASE:
+            continue
+        nearby = sorted({part for part in known if base_number(part) == base_number(number)}) or sorted(known)
+        yield phrase, number, f"there is no Phase {number}; the titles have {_phases(nearby)}"
+
+
+def _phases(numbers: list[str]) -> str:
+    shown = [f"Phase {number}" for number in sorted(numbers, key=lambda n: (int(base_number(n)), n))[:6]]
+    more = len(numbers) - len(shown)
+    return listed(shown) if more <= 0 else f"{', '.join(shown)} and {more} more"
+
+
+def _judge_title(phrase: Phrase, workflow: Workflow) -> str | None:
+    """Whether "Title (Step n)" gives a title and the number of another step."""
+    kind, number = phrase.hit.match.groups()
+    before = phrase.passage.low[max(0, phrase.start - 80) : phrase.start].rstrip()
+    right = {
+        step.number
+        for step in numbered_steps(workflow)
+        if step.kind == kind and len(step.title) > 3 and before.endswith(step.title)
+    }
+    if not right or number in right:
+        return None
+    return f"{excerpt(phrase.words)} is the wrong number: that title is {kind.title()} {listed(sorted(right), 'or')}"
+
+
+# --------------------------------------------------------------------------------------------- workflows
+
+
+class WorkflowReferenceUnknown(WorkflowRule):
+    code = "RF016"
+    name = "workflow-reference-unknown"
+    severity = Severity.WARNING
+    origin = "registry"
+    summary = "A prompt names a workflow or routine that is in no checked folder and in no catalog."
+    why = (
+        "An agent that is told to run it can't start it: workflows are found by their exact id. It is information when "
+        "only some files were checked, since the workflow may be among the others."
+    )
+
+    def examples(self) -> Iterable[Example]:
+        def running(ident: str) -> dict[str, Any]:
+            return samples.workflow(samples.step(prompt=f"Spawn one WorkRail Executor running `{ident}`."))
+
+        files: dict[str, Any] = {"workflows/other.json": samples.workflow(id="demo.other")}
+        yield Example(running("routine-context-gathering"), running("wr.routine-context-gathering"), files=files)
+
+
+# ------------------------------------------------------------------------------------------------- tools
+
+# What agents called before the protocol had tokens.
+_OLD_TOOLS = {
+    "workflow_next": "continue_workflow",
+    "workflow_get": "inspect_workflow",
+    "workflow_list": "list_workflows",
+    "workflow_validate": None,
+    "workflow_validate_json": None,
+}
+_DAEMON_TOOLS = ("complete_step", "report_issue", "spawn_agent", "signal_coordinator")
+_MCP_TOOLS = ("continue_workflow", "start_workflow", "checkpoint_workflow", "resume_session")
+_TOOL = Search(
+    ("workflow_", *_DAEMON_TOOLS),
+    rf"\b(?:workflow_(?:next|get|list|validate(?:_json)?)|{'|'.join(_DAEMON_TOOLS)})\b",
+)
+
+
+class ToolUnavailable(WorkflowRule):
+    code = "PR043"
+    name = "tool-unavailable"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A prompt names a tool of an older protocol, or one that only one kind of host offers."
+    why = (
+        "The agent calls a tool that does not exist where it runs, and fails or makes something up. A prompt that says "
+        "what to submit, and not with which tool, works everywhere."
+    )
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        is_internal = "internal" in workflow.path.replace("\\", "/").split("/")[:-1]
+        found: dict[str, list[Phrase]] = {}
+        for phrase in delivered(workflow).phrases(_TOOL, in_code=True):
+            tool = phrase.hit.match[0]
+            if tool in _DAEMON_TOOLS and (is_internal or any(other in phrase.passage.low for other in _MCP_TOOLS)):
+                continue
+            if not phrase.is_negated:
+                found.setdefault(tool, []).append(phrase)
+        for tool, phrases in found.items():
+            places = len({phrase.pointer for phrase in phrases})
+            more = f" (here and in {counted(places - 1, 'other text')})" if places > 1 else ""
+            if tool in _DAEMON_TOOLS:
+                what = (
+                    f"only autonomous sessions have the tool {quoted(tool)}{more}. Say what to submit, not with which "
+                    "tool"
+                )
+            else:
+                instead = _OLD_TOOLS.get(tool)
+                advice = f"it is {quoted(instead)} now" if instead else "remove the instruction"
+                what = f"the engine no longer has the tool {quoted(tool)}{more}; {advice}"
+            report(phrases[0].pointer, f"{label(phrases[0].step)}: {what}")
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(
+            samples.workflow(samples.step(prompt="Write the summary, then call `workflow_next`.")),
+            samples.workflow(samples.step(prompt="Write the summary.")),
+        )
+        yield Example(
+            samples.workflow(samples.step(prompt="Emit the verdict through complete_step's artifacts parameter.")),
+            samples.workflow(samples.step(prompt="Emit the verdict as an artifact.")),
+        )
+
+
+# ------------------------------------------------------------------------------------------------- files
+
+_PATH = r"((?:\./)?[\w.-]+(?:/[\w.-]+)*/[\w.-]*\w\.[a-z]{1,5})"
+_FILE = Search(
+    ("read ", "open ", "follow ", "consult ", "per "),
+    r"\b(?:read|open|follow|consult|per) (?:the )?"
+    r"(?:(?:file|document|rules|guide|guidelines|spec|checklist) )?(?:in |at )?"
+    rf"[\"'`(]?{_PATH}(?![\w/<{{*$\[-])",
+)
+_MAYBE = Pattern(r"\b(?:if|any|e\.g|example|when|whenever|unless|optional\w*|such as|like|where)\b|[<{*$\[]")
+_MADE = Pattern(r"\b(?:writ|creat|sav|generat|produc|updat|stor|record|export|emit|draft|append|put)\w*\b")
+
+
+class ProseFileMissing(WorkflowRule):
+    code = "RF017"
+    name = "prose-file-missing"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A prompt tells the agent to read a file that the workspace does not have and no step writes."
+    why = "The agent works without what the file says, or makes it up."
+
+    def applies(self, workflow: Workflow) -> bool:
+        return workflow.workspace is not None
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        seen: set[str] = set()
+        for phrase in delivered(workflow).phrases(_FILE):
+            path = phrase.group(1)
+            if path in seen or phrase.is_negated or _MAYBE.search(phrase.sentence) or "://" in phrase.sentence:
+                continue
+            workflow.looked_at_disk = True
+            if self._is_there(path, workflow) or _is_written(path, phrase, workflow):
+                continue
+            seen.add(path)
+            report(
+                phrase.pointer,
+                f"{label(phrase.step)}: the file {quoted(path)} is not in the workspace, and no step writes it. "
+                "Correct the path, or say what to do without the file",
+            )
+
+    def _is_there(self, path: str, workflow: Workflow) -> bool:
+        assert workflow.workspace is not None
+        found = inside(workflow.workspace, path)
+        return found is None or os.path.lexists(found)
+
+    def examples(self) -> Iterable[Example]:
+        files: dict[str, Any] = {"docs/style.md": "How we write.\n"}
+        yield Example(
+            samples.workflow(samples.step(prompt="Read docs/stlye.md before you write.")),
+            samples.workflow(samples.step(prompt="Read docs/style.md before you write.")),
+            files=files,
+        )
+
+
+def _is_written(path: str, phrase: Phrase, workflow: Workflow) -> bool:
+    """Whether some text says that the file is made, or a reference brings it from elsewhere."""
+    references = workflow.definition.get("references")
+    plain = path.removeprefix("./")
+    for item in references if isinstance(references, list) else ():
+        source = item.get("source") if isinstance(item, dict) else None
+        if isinstance(source, str) and source.removeprefix("./") == plain:
+            return True
+    name = plain.rpartition("/")[2]
+    text = author_text(workflow)
+    at = text.find(name)
+    while at >= 0:
+        if _MADE.search(text[max(0, at - 160) : at].rpartition("\n")[2].lower()):
+            return True
+        at = text.find(name, at + len(name))
+    return any("parallelDelegations" in step.step for step in workflow.all_steps if step is not phrase.step)

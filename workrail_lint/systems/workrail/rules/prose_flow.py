@@ -1,0 +1,279 @@
+"""Prompts that direct the run: jumps, exits and rounds the engine knows nothing about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from workrail_lint.base import js
+from workrail_lint.base.patterns import Pattern
+from workrail_lint.findings import Severity
+from workrail_lint.rules.base import Example
+from workrail_lint.systems.workrail.rules import samples
+from workrail_lint.systems.workrail.rules.base import LoopRule, WorkflowRule
+from workrail_lint.systems.workrail.rules.condition_facts import condition_facts
+from workrail_lint.systems.workrail.rules.delivered_text import Phrase, delivered
+from workrail_lint.systems.workrail.rules.loop_facts import number, settings
+from workrail_lint.systems.workrail.rules.prose import Search, excerpt, label
+from workrail_lint.systems.workrail.rules.step_numbers import base_number, numbered_parts, own_numbers
+from workrail_lint.systems.workrail.rules.variables import mentions
+
+if TYPE_CHECKING:
+    from workrail_lint.rules.base import Report
+    from workrail_lint.systems.workrail.rules.base import Workflow
+
+_PART = r"(?:steps?|phases?|stages?)"
+_QUOTE = "[\"'`*]{0,3}"
+_JUMP = Search(
+    ("back to", "return", "jump", "restart"),
+    r"\b(?:go(?:ing)? back to|return(?:ing)? to|jump(?:ing)? (?:(?:ahead|back|directly|straight|forward) )?to"
+    r"|loop(?:ing)? back to|restart(?:ing)? (?:from|at))\s+(?:the )?"
+    rf"(?:({_PART})\s+{_QUOTE}([a-z0-9](?:[\w.-]{{0,62}}\w)?){_QUOTE}"
+    rf"|(?:an? )?((?:earlier|previous|prior|preceding) {_PART})\b"
+    rf"|{_QUOTE}([a-z0-9]+(?:[-_][a-z0-9]+)*){_QUOTE})",
+    before=12,
+)
+_RANGE = r"\d+[a-z]?(?:\s?(?:-|–|to|through|,|and)\s?\d+[a-z]?)*"
+_SKIP = Search(
+    ("skip",),
+    r"\bskip(?:ping)? (?:"
+    r"(?:(?:ahead|directly|straight|forward|back|down) )?to (?:the )?"
+    rf"(?:({_PART}) {_QUOTE}([a-z0-9](?:[\w.-]{{0,62}}\w)?){_QUOTE}"
+    r"|`([a-z0-9]+(?:[-_][a-z0-9]+)*)`)"
+    rf"|((?:over )?(?:the |all (?:the |of the )?|any )?(?:next|remaining|following|other)(?: \w{{1,12}})? {_PART})\b"
+    r"|(the rest of (?:the|this) workflow)\b"
+    rf"|(?:over )?(?:the )?({_PART}) {_QUOTE}({_RANGE})\b{_QUOTE}"
+    r"|(this (?:step|phase))\b)",
+)
+_ARE_SKIPPED = Search(("skip",), rf"\b{_PART} ({_RANGE}) (?:are|is|will be|get|gets|should be) skipped\b", before=60)
+_FIRST_NUMBER = Pattern(r"\d+[a-z]?")
+
+
+class ProseJump(WorkflowRule):
+    code = "PR038"
+    name = "prose-jump"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A prompt tells the agent to jump to another step, or to skip steps."
+    why = (
+        "The engine alone decides which step comes next: always the next one in order whose `runCondition` holds. An "
+        "agent that is told to go elsewhere gets that step all the same, or does two steps at once."
+    )
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        seen: set[tuple[str, str]] = set()
+        for phrase, target, is_skip in _jumps(workflow):
+            if phrase.hit.text.field == "outputRequired" or (phrase.pointer, target) in seen:
+                continue
+            if phrase.is_negated or (is_skip and _is_conditional_by_structure(phrase, target, workflow)):
+                continue
+            seen.add((phrase.pointer, target))
+            advice = (
+                "Give the steps to skip a runCondition"
+                if is_skip
+                else "Skip steps with a runCondition, or repeat them in a loop"
+            )
+            report(
+                phrase.pointer,
+                f"{label(phrase.step)}: {excerpt(phrase.words)} has no effect, since the engine always continues with "
+                f"the next step. {advice}",
+            )
+
+    def examples(self) -> Iterable[Example]:
+        when = {"var": "inputEmpty", "equals": False}
+        yield Example(
+            samples.workflow(
+                samples.step("prepare", "Prepare the data. If the input is empty, jump to step 'publish'."),
+                samples.step("clean-up", "Clean the data."),
+                samples.step("publish", "Publish the data."),
+            ),
+            samples.workflow(
+                samples.step("prepare", "Prepare the data. Set `inputEmpty` to true or false."),
+                samples.step("clean-up", "Clean the data.", runCondition=when),
+                samples.step("publish", "Publish the data."),
+            ),
+        )
+
+
+def _jumps(workflow: Workflow) -> Iterator[tuple[Phrase, str, bool]]:
+    """Everything that reads like a jump, with what it leads to, and whether it only skips."""
+    texts = delivered(workflow)
+    for phrase in texts.phrases(_JUMP):
+        kind, target, relative, bare = phrase.hit.match.groups()
+        if relative is not None:
+            yield phrase, relative, False
+        elif bare is not None:
+            if _names_step(bare, workflow) and ("-" in bare or phrase.words.endswith(("'", '"', "`"))):
+                yield phrase, bare, False
+        elif _is_step(kind, target, phrase, workflow):
+            yield phrase, target, False
+    for phrase in texts.phrases(_SKIP):
+        kind, target, code, several, rest, numbered, numbers, this = phrase.hit.match.groups()
+        if target is not None:
+            if _is_step(kind, target, phrase, workflow):
+                yield phrase, target, False
+        elif code is not None:
+            if code in workflow.step_ids:
+                yield phrase, code, False
+        elif numbers is not None:
+            if _is_step(numbered, numbers, phrase, workflow):
+                yield phrase, numbers, True
+        else:
+            yield phrase, several or rest or this, True
+    for phrase in texts.phrases(_ARE_SKIPPED):
+        if _is_step(phrase.hit.match[0].split()[0], phrase.hit.match[1], phrase, workflow):
+            yield phrase, phrase.hit.match[1], True
+    subject = _subject(workflow)
+    if subject and texts.has("skip"):
+        for phrase in texts.phrases(_skip_subject(subject)):
+            yield phrase, subject, True
+
+
+def _names_step(ident: str, workflow: Workflow) -> bool:
+    """Whether an id is that of a step, or like `phase-2` what the ids of some begin with."""
+    if ident in workflow.step_ids:
+        return True
+    return ident[-1:].isdigit() and any(known.startswith(f"{ident}-") for known in workflow.step_ids)
+
+
+def _is_step(kind: str, target: str, phrase: Phrase, workflow: Workflow) -> bool:
+    """Whether a step or phase of the workflow is meant: by id, or by a number that the text's own lists don't use."""
+    if not target[0].isdigit():
+        # "go back to step through the code" names no step.
+        return target in workflow.step_ids or phrase.words.endswith(("'", '"', "`"))
+    number = _FIRST_NUMBER.compiled.match(target)
+    first = number[0] if number else target
+    if first in numbered_parts(workflow, kind.rstrip("s")):
+        return True
+    return base_number(first) not in own_numbers(phrase.step, kind.rstrip("s"))
+
+
+def _is_conditional_by_structure(phrase: Phrase, target: str, workflow: Workflow) -> bool:
+    """Whether what is skipped in words is skipped by a condition too."""
+    if target.startswith("this") and phrase.step.step.get("runCondition"):
+        return True
+    read = condition_facts(workflow).by_variable
+    return any(
+        any(condition.role == "run" for condition in conditions) and mentions(phrase.step.prompt, name)
+        for name, conditions in read.items()
+    )
+
+
+_GENERIC = frozenset(("workflow", "routine", "task", "the", "a", "an", "with", "and", "of", "for", "to"))
+
+
+def _subject(workflow: Workflow) -> str:
+    """What the workflow is about by its name, when that is more than one word."""
+    name = workflow.definition.get("name")
+    plain = name.split("(")[0].lower().split() if isinstance(name, str) else []
+    while plain and plain[-1] in _GENERIC:
+        plain.pop()
+    is_plain = all(word.replace("-", "").isalpha() for word in plain)
+    return " ".join(plain) if 2 <= len(plain) <= 5 and is_plain else ""
+
+
+@lru_cache(maxsize=4)
+def _skip_subject(subject: str) -> Search:
+    return Search(("skip",), rf"\bskip(?:ping)? (?:the |this |all )?{subject}\b")
+
+
+# ------------------------------------------------------------------------------------------------- loops
+
+_EXIT = Search(
+    ("loop",),
+    r"\b(?:(?:exit|leave|leaving|end|stop|stopp|terminate|terminat|quit|quitt|abort)(?:ing|s)?|break(?:ing)? out of)"
+    r" (?:the |this )?(?:\w{1,20} )?loop\b"
+    r"|\bthe loop (?:will |should |must |can |may )?(?:ends?|stops?|exits?|terminates?)\b",
+    before=40,
+)
+# A counted loop does end by itself, and may be said to.
+_NATURAL_END = Pattern(
+    r"\b(?:after|when|once|until) (?:all|every|each|the last|it has run|its|\d+|two|three|four|five)\b"
+    r"|\bautomatically\b|\bby itself\b|\bon its own\b|\bat the end of the loop\b"
+)
+_DECIDED_BY = {"for": "its count", "forEach": "its list"}
+
+
+class ProseExitInCountedLoop(LoopRule):
+    code = "LP045"
+    name = "prose-exit-in-counted-loop"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A prompt in a `for` or `forEach` loop tells the agent to leave the loop."
+    why = (
+        "Such a loop runs as often as its count or its list says. No agent can end it early, so the remaining rounds "
+        "come with nothing left to do."
+    )
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        texts = delivered(workflow)
+        seen: set[str] = set()
+        for phrase in texts.phrases(_EXIT):
+            loop = workflow.loop_of.get(phrase.step.pointer)
+            kind = settings(loop).get("type") if loop is not None else None
+            if loop is None or kind not in _DECIDED_BY or phrase.pointer in seen:
+                continue
+            if phrase.is_negated or _NATURAL_END.search(phrase.sentence):
+                continue
+            seen.add(phrase.pointer)
+            report(
+                phrase.pointer,
+                f"{label(phrase.step)}: {excerpt(phrase.words)} has no effect, since {_DECIDED_BY[kind]} decides how "
+                f"often this {kind} loop runs. Use a while loop with a loop-control artifact, or a runCondition on the "
+                "step",
+            )
+
+    def examples(self) -> Iterable[Example]:
+        prompt = "Improve the draft. If nothing is left to improve, leave the loop."
+        yield Example(
+            samples.workflow(samples.loop(samples.step("improve", prompt))),
+            samples.workflow(samples.controlled_loop(samples.step("improve"), samples.decision())),
+        )
+
+
+_WORDS = {
+    word: value
+    for value, word in enumerate(("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), 1)
+}
+_ROUNDS = Search(
+    ("at most", "up to", "no more than", "max"),
+    r"\b(?:at most|up to|no more than|(?:a )?maximum(?: of)?:?|max\.?(?: of)?)\s+"
+    rf"(\d{{1,4}}|{'|'.join(_WORDS)})\s+(?:full |total |loop )?(round|iteration|passe?|cycle)s?\b",
+)
+# "5 iterations of the simulation" and "3 passes per file" count something else than the loop.
+_OF_SOMETHING = Pattern(r"\s+(?:of (?!this loop|the loop|this step)|per |for each |in each |through |over )")
+
+
+class ProseRoundsDiffer(LoopRule):
+    code = "LP046"
+    name = "prose-rounds-differ"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A prompt in a loop names another limit of rounds than `maxIterations`."
+    why = "The engine ends the loop at `maxIterations`, whatever the prompt says; the agent plans for another number."
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        seen: set[tuple[str, int]] = set()
+        for phrase in delivered(workflow).phrases(_ROUNDS):
+            loop = workflow.loop_of.get(phrase.step.pointer)
+            if loop is None or phrase.is_negated or _OF_SOMETHING.match(phrase.passage.low, phrase.end):
+                continue
+            said = phrase.hit.match[1]
+            rounds = _WORDS.get(said) or int(said)
+            limits = [limit for name in ("maxIterations", "count") if (limit := number(loop, name)) is not None]
+            if not limits or rounds in limits or (phrase.pointer, rounds) in seen:
+                continue
+            seen.add((phrase.pointer, rounds))
+            report(
+                phrase.pointer,
+                f"{label(phrase.step)}: {excerpt(phrase.words)} contradicts the loop, which runs at most "
+                f"{js.number_text(min(limits))} rounds. Make the prompt and maxIterations agree",
+            )
+
+    def examples(self) -> Iterable[Example]:
+        def limited(rounds: int) -> dict[str, Any]:
+            prompt = f"Improve the draft. Run at most {rounds} rounds."
+            return samples.workflow(samples.controlled_loop(samples.step("improve", prompt), samples.decision()))
+
+        yield Example(limited(6), limited(3))

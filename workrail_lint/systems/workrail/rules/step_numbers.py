@@ -1,0 +1,64 @@
+"""How the steps of a workflow are numbered: by titles and ids like "Phase 3b", and by lists inside a prompt."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
+
+from workrail_lint.base.patterns import Pattern
+
+if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.rules.base import Step, Workflow
+
+_NUMBERED = Pattern(r"\b(step|phase|stage)[\s_-]{0,2}(\d{1,3}(?:\.\d{1,2})?[a-z]?)(?![a-z\d])")
+_LIST_NUMBER = Pattern(
+    r"(?m)^[ \t>*_#-]{0,12}(?:(step|phase|stage)[ \t]+)?(\d{1,3})[a-z]?(?:[.):]|[ \t*]*(?:[:—–-]|$))"
+)
+_PREFIX = Pattern(r"\s*(?:step|phase|stage)\s*\d{1,3}(?:\.\d{1,2})?[a-z]?\s*[:.)—–-]*\s*", 2)
+
+
+class NumberedStep(NamedTuple):
+    """A step whose title or id says its number, and its title without it."""
+
+    kind: str  # step, phase or stage
+    number: str
+    title: str
+
+
+@lru_cache(maxsize=4)
+def numbered_steps(workflow: Workflow) -> tuple[NumberedStep, ...]:
+    found: list[NumberedStep] = []
+    for step in workflow.all_steps:
+        title = step.step.get("title")
+        shown = title if isinstance(title, str) else ""
+        for text in (shown.lower(), step.id.lower()):
+            found += [NumberedStep(match[1], match[2], plain_title(shown)) for match in _NUMBERED.finditer(text)]
+    return tuple(found)
+
+
+def plain_title(title: str) -> str:
+    """A title in lower case, without a number in front."""
+    match = _PREFIX.match(title)
+    return title[match.end() if match else 0 :].strip().lower()
+
+
+@lru_cache(maxsize=16)
+def numbered_parts(workflow: Workflow, kind: str) -> frozenset[str]:
+    """The numbers that titles and ids give to steps of a kind; `3b` makes a `3` too."""
+    found = {step.number for step in numbered_steps(workflow) if step.kind == kind}
+    return frozenset(found | {base_number(number) for number in found})
+
+
+def base_number(number: str) -> str:
+    """`3` of `3b`, `1` of `1.5`."""
+    return number.rstrip("abcdefghijklmnopqrstuvwxyz").partition(".")[0]
+
+
+@lru_cache(maxsize=32)
+def own_numbers(step: Step, kind: str) -> frozenset[str]:
+    """The numbers that the prompt of a step uses for a list of its own; a procedure is rendered with numbers."""
+    found = {match[2] for match in _LIST_NUMBER.finditer(step.prompt.lower()) if (match[1] or "step") == kind}
+    if kind == "step":
+        procedure = sum(text.field == "procedure" for text in step.prompt_texts)
+        found.update(str(number) for number in range(1, procedure + 1))
+    return frozenset(found)

@@ -1,0 +1,44 @@
+"""Which other workflows the prompts of a workflow name. Whether they exist shows only among all files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from workrail_lint.systems.workrail.rules.delivered_text import delivered
+from workrail_lint.systems.workrail.rules.prose import Search
+from workrail_lint.systems.workrail.workflow_registry import Mention
+
+if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.rules.base import Workflow
+
+_QUOTE = "[\"'`]"
+_VERB = "(?:run|execute|start|launch|invoke|trigger|spawn)"
+# Routines have the word in their id, bundled workflows their namespace and a hyphen, which no artifact kind has.
+_IDS = (
+    Search(("routine-",), rf"(?<={_QUOTE})(?:[a-z][a-z0-9_-]*\.)?routine-[a-z0-9][a-z0-9_-]*(?={_QUOTE})", before=40),
+    Search(("wr.",), rf"(?<={_QUOTE})wr\.[a-z][a-z0-9]*(?:-[a-z0-9]+)+(?={_QUOTE})"),
+    Search(("workflowid",), rf"\bworkflowid{_QUOTE}?\s?[:=]\s?{_QUOTE}([a-z][a-z0-9_-]*(?:\.[a-z0-9_-]+)?){_QUOTE}"),
+)
+_NAMED = Search(
+    (" the '", ' the "', " the `"),
+    rf"\b{_VERB} the (?:`([^`\n\0]{{3,60}})`|'([^'\n\0]{{3,60}})'|\"([^\"\n\0]{{3,60}})\") (?:workflow|routine)\b",
+    before=8,
+)
+_ID_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789_-."
+
+
+def mentions_of(workflow: Workflow) -> list[Mention]:
+    """Each workflow once, where it is named first."""
+    texts = delivered(workflow)
+    found: dict[str, Mention] = {}
+    for search in _IDS:
+        for phrase in texts.phrases(search, in_code=True):
+            ident = phrase.hit.match[1] if search.pattern().groups else phrase.hit.match[0]
+            if ident not in found and not phrase.is_negated:
+                found[ident] = Mention(phrase.pointer, ident, False)
+    for phrase in texts.phrases(_NAMED, in_code=True):
+        said = phrase.group(1) or phrase.group(2) or phrase.group(3)
+        is_id = not said.strip(_ID_LETTERS)
+        if said not in found and not phrase.is_negated and "{" not in said and "<" not in said:
+            found[said] = Mention(phrase.pointer, said, not is_id)
+    return list(found.values())
