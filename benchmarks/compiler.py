@@ -21,7 +21,7 @@ from workrail_lint.systems.workrail.settings import Settings
 
 
 def run() -> Iterator[Figure]:
-    settings = Settings(with_routines(load_core(), routines_folder()).catalog)
+    settings = Settings(with_routines(load_core(), routines_folder()).catalog, engine=False)
     texts = [path.read_bytes() for path in workflow_files()]
     valid = [text for text in texts if isinstance(compile_source(text, settings), Ok)]
     validator = jsonschema_rs.Draft7Validator(load_schema("workflow"))

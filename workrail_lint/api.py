@@ -52,6 +52,7 @@ def check(
     routines: object = None,
     bindings: object = None,
     engine_parity: bool = False,
+    target: str = "engine",
     select: list[str] | None = None,
     ignore: list[str] | None = None,
     jobs: int | None = None,
@@ -60,9 +61,10 @@ def check(
 ) -> Report:
     """Check files and folders. Raises ValueError when the catalog, routines or bindings can't be used.
 
-    `options` are the settings of single rules, under the names they have in a configuration file.
+    `target` is "engine", or "ir" for workflows that are only ever compiled and run here. `options` are the settings
+    of single rules, under the names they have in a configuration file.
     """
-    settings = _settings(catalog, routines, bindings, engine_parity, os.fspath(workspace or os.curdir), options)
+    settings = _settings(catalog, routines, bindings, engine_parity, target, os.fspath(workspace or os.curdir), options)
     names = [os.fspath(path) for path in paths]
     systems, selection = _systems(select, ignore)
     complete = any(os.path.isdir(name) for name in names)
@@ -79,12 +81,13 @@ def check_text(
     catalog: object = None,
     bindings: object = None,
     engine_parity: bool = False,
+    target: str = "engine",
     select: list[str] | None = None,
     ignore: list[str] | None = None,
     options: dict[str, object] | None = None,
 ) -> Report:
     """Check a text under a name. Nothing is read from disk but what is given as a path."""
-    settings = _settings(catalog, routines, bindings, engine_parity, None, options)
+    settings = _settings(catalog, routines, bindings, engine_parity, target, None, options)
     systems, selection = _systems(select, ignore)
     data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
     claimed = ((system, system.claims(filename, data, True)) for system in systems)
@@ -107,9 +110,12 @@ def _settings(
     routines: object,
     bindings: object,
     parity: bool,
+    target: str,
     workspace: str | None,
     options: dict[str, object] | None,
 ) -> Settings:
+    if target not in ("engine", "ir"):
+        raise ValueError(f"target must be 'engine' or 'ir', not {target!r}")
     active = resolve_catalog(catalog, routines)
     if isinstance(active, Err):
         raise ValueError(_first(active.error))
@@ -117,7 +123,12 @@ def _settings(
     if isinstance(content, Err):
         raise ValueError(_first(content.error))
     return Settings(
-        active.value, bindings=content.value, parity=parity, workspace=workspace, options=dict(options or {})
+        active.value,
+        bindings=content.value,
+        parity=parity,
+        engine=target == "engine",
+        workspace=workspace,
+        options=dict(options or {}),
     )
 
 

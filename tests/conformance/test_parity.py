@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from oracle import apply_patch, base_path, load_base, read_jsonl, read_oracle, requires_oracle, shared_folder
 
-from workrail_lint import check_text
+from workrail_lint import Ok, check_text, compile_workflow
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.catalog.catalog import Catalog, load_core
 from workrail_lint.systems.workrail.catalog.extend import with_routines
@@ -38,6 +39,46 @@ def test_verdicts_of_raw_texts(catalog: Catalog) -> None:
     for row in read_jsonl("rawtext.jsonl"):
         found = errors(base64.b64decode(row["b64"]), "workflows/raw.json", catalog)
         assert bool(found) is (row["verdict"] != "valid"), (row["name"], row["verdict"], found)
+
+
+def test_what_the_engine_rejects_never_passes_a_plain_check(catalog: Catalog) -> None:
+    """The default target is the engine: without any option or configuration its verdict is ours too."""
+    passed = []
+    for ident, path, data, verdict in documents():
+        report = check_text(data, path, catalog=catalog)
+        if verdict != "valid" and report.ok:
+            passed.append((ident, verdict))
+    assert passed == []
+
+
+def test_published_workflows_that_the_engine_accepts_have_no_error(catalog: Catalog) -> None:
+    for path, row in read_oracle("verdicts.json").items():
+        found = check_text(base_path(path).read_bytes(), path, catalog=catalog).errors
+        # These come with the engine, whose ids are reserved; anybody else's file is told so.
+        found = [finding for finding in found if finding.name != "workflow-id-reserved"]
+        assert bool(found) is (row["verdict"] != "valid"), (path, row, found)
+
+
+def test_what_the_engine_accepts_compiles_and_what_it_rejects_has_no_engine_hash(catalog: Catalog) -> None:
+    wrong = []
+    for ident, path, data, verdict in documents():
+        compiled = compile_workflow(data, catalog=catalog)
+        if verdict == "valid" and not isinstance(compiled, Ok):
+            wrong.append((ident, path, compiled.error[:1]))
+        if verdict != "valid" and isinstance(compiled, Ok) and compiled.value.engine_hash is not None:
+            wrong.append((ident, path, verdict))
+    assert wrong == []
+
+
+def documents() -> Iterator[tuple[str, str, bytes, str]]:
+    """Everything the engine gave a verdict on: a name, the path, the text, the verdict."""
+    for path, row in read_oracle("verdicts.json").items():
+        yield path, path, base_path(path).read_bytes(), row["verdict"]
+    for row in read_jsonl("rawtext.jsonl"):
+        yield row["name"], "workflows/raw.json", base64.b64decode(row["b64"]), row["verdict"]
+    for row in read_jsonl("mutants.jsonl"):
+        document = apply_patch(load_base(row["base"]), row["patch"])
+        yield row["id"], row["base"], json.dumps(document).encode(), row["verdict"]
 
 
 def near(pointer: str, patched: str) -> bool:

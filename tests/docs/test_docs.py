@@ -38,7 +38,7 @@ def folder(tmp_path: Path) -> Path:
     """A project with the fixtures of this repository."""
     for name in ("workflows", "routines", ".workrail"):
         shutil.copytree(ROOT / "fixtures" / name, tmp_path / name)
-    (tmp_path / "workrail-lint.toml").write_text('routines = "routines"\n', encoding="utf-8")
+    (tmp_path / "workrail-lint.toml").write_text('target = "ir"\nroutines = "routines"\n', encoding="utf-8")
     # Links to folders are not followed by a check, so that these are there only for those who name them.
     (tmp_path / "fixtures").symlink_to(ROOT / "fixtures")
     (tmp_path / "docs").symlink_to(ROOT / "docs")

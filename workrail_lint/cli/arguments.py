@@ -32,8 +32,13 @@ def configuration(args: argparse.Namespace, start: str = os.curdir) -> Config:
     return found.value
 
 
+def judging_settings(args: argparse.Namespace, config: Config, *, parity: bool) -> Settings:
+    """What workflows are judged with: for the public engine, unless the project writes for the IR alone."""
+    return settings(args, config, parity=parity, engine=config.text("target") != "ir")
+
+
 def settings(args: argparse.Namespace, config: Config, *, parity: bool = False, engine: bool = False) -> Settings:
-    """The catalog, routines and bindings a command works with."""
+    """The catalog, routines and bindings that a command compiles with; without `engine`, to the IR."""
     base = resolve_catalog(_path(args.catalog) or _path(config.file("catalog")))
     if isinstance(base, Err):
         raise UsageError(_named("catalog", args.catalog, base.error))
@@ -52,7 +57,7 @@ def settings(args: argparse.Namespace, config: Config, *, parity: bool = False, 
         base_catalog=base.value,
         bindings=bindings.value,
         parity=parity,
-        engine=engine or config.text("target") == "engine",
+        engine=engine,
         policy=compat,
         workspace=config.file("workspace") or config.root,
         source_kind=config.text("source-kind"),

@@ -10,7 +10,7 @@ from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import err, printable
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
-from workrail_lint.cli.arguments import bindings_file, configuration, settings
+from workrail_lint.cli.arguments import bindings_file, configuration, judging_settings
 from workrail_lint.cli.check_options import KNOWN, full_arguments, quick_arguments
 from workrail_lint.findings import Finding, Severity
 from workrail_lint.project.config import Config, system_keys
@@ -142,7 +142,7 @@ def _plan(args: Namespace, config: Config, *, complete: bool, project: Project |
         jobs=args.jobs or default_jobs(),
         complete=complete,
     )
-    chosen = settings(args, config, parity=args.engine_parity)
+    chosen = judging_settings(args, config, parity=args.engine_parity)
     chosen.options.update(_system_options(args))
     if project is not None and chosen.bindings is not None:
         chosen.options[BINDINGS_CHECKED] = _is_looked_at(bindings_file(args, config) or "", project)

@@ -6,16 +6,17 @@ import argparse
 import json
 import os
 import sys
+from typing import Any
 
 from workrail_lint.base.canonical import CanonicalError, canonical_bytes, digest
-from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import Progress, err, out, out_bytes, out_json, printable
 from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
 from workrail_lint.cli.arguments import Workflow, compiled_by_other, configuration, settings, workflow_files
 from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.cli.reporting import report_errors
 from workrail_lint.systems.workrail.check import check_document
-from workrail_lint.systems.workrail.compile import errors_of
+from workrail_lint.systems.workrail.compile import compile_for_engine, errors_of, read_for_compiling
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.compiler.engine_target import HashMode
 from workrail_lint.systems.workrail.settings import Settings
@@ -28,7 +29,7 @@ def main(arguments: list[str]) -> int:
     if args.mode != HashMode.PINNED.value and args.target != "engine":
         raise UsageError("--mode goes with --target engine")
     config = configuration(args, args.paths[0] if args.paths[0] != "-" else os.curdir)
-    active = settings(args, config, engine=args.target == "engine")
+    active = settings(args, config)
     if args.paths == ["-"]:
         files = [Workflow(args.stdin_filename, sys.stdin.buffer.read())]
     else:
@@ -45,7 +46,7 @@ def _parser() -> Parser:
     parser.add_argument("paths", nargs="+", metavar="PATH", help="a workflow, a folder of workflows, or - for stdin")
     parser.add_argument("--target", choices=("ir", "engine"), default="ir", help="what to compile to (default: ir)")
     parser.add_argument("--emit", choices=("json", "canonical", "hash"), default="json", help="what to print")
-    parser.add_argument("--explain", action="store_true", help="tell where each step and injected text came from")
+    parser.add_argument("--explain", action="store_true", help="show where each step and injected text came from")
     parser.add_argument(
         "--mode",
         choices=[mode.value for mode in HashMode],
@@ -128,41 +129,40 @@ def _bytes(file: Workflow, args: argparse.Namespace, active: Settings) -> tuple[
         except CanonicalError as error:
             _report_no_hash(file.path, error)
             return None
-    compiled = _compiled(file, active)
-    data = None if compiled is None else _rendered(compiled, file.path, args)
-    return None if compiled is None or data is None else (compiled.workflow_id, data)
+    try:
+        if args.target == "engine":
+            return _engine_bytes(file, args, active)
+        compiled = _compiled(file, active)
+        return None if compiled is None else (compiled.workflow_id, compiled.ir_bytes)
+    except CanonicalError as error:
+        _report_no_hash(file.path, error)
+        return None
 
 
 def _compiled(file: Workflow, active: Settings) -> CompiledWorkflow | None:
-    checked = check_document(file.data, file.path, active, None)
+    checked = check_document(read_for_compiling(file.data), file.path, active, None)
     if checked.compiled is None:
         report_errors(errors_of(checked, file.path))
     return checked.compiled
 
 
-def _rendered(compiled: CompiledWorkflow, path: str, args: argparse.Namespace) -> bytes | None:
-    """The canonical bytes of the target, or None (and a report) when there are none."""
-    try:
-        if args.target == "ir":
-            return compiled.ir_bytes
-        mode = HashMode(args.mode)
-        references = None
-        if mode in (HashMode.PINNED_REFS, HashMode.PINNED_ONBOARDING_REFS):
-            from workrail_lint.systems.workrail.references import resolve_references
+def _engine_bytes(file: Workflow, args: argparse.Namespace, active: Settings) -> tuple[str, bytes] | None:
+    """The same for the engine's snapshot, which a document that the engine refuses does not have."""
+    document = read_for_compiling(file.data)
+    mode = HashMode(args.mode)
 
-            declared = compiled.definition.get("references", [])
-            references = resolve_references(declared, args.workspace, args.package_root)
-        snapshot = compiled.engine_target(mode, references)
-        if isinstance(snapshot, Err):
-            for finding in snapshot.error:
-                finding.path = path
-            report_errors(snapshot.error)
+    def references(declared: list[dict[str, Any]]) -> list[dict[str, Any]] | None:
+        if mode not in (HashMode.PINNED_REFS, HashMode.PINNED_ONBOARDING_REFS):
             return None
-        assert isinstance(snapshot, Ok)
-        return canonical_bytes(snapshot.value)
-    except CanonicalError as error:
-        _report_no_hash(path, error)
+        from workrail_lint.systems.workrail.references import resolve_references
+
+        return resolve_references(declared, args.workspace, args.package_root)
+
+    made = compile_for_engine(document, file.path, active, mode, references)
+    if isinstance(made, Err):
+        report_errors(made.error)
         return None
+    return str(made.value["workflowId"]), canonical_bytes(made.value)
 
 
 def _report_no_hash(path: str, error: CanonicalError) -> None:

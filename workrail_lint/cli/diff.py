@@ -14,7 +14,7 @@ from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.cli.reporting import report_errors
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.systems.workrail.check import check_document
-from workrail_lint.systems.workrail.compile import errors_of
+from workrail_lint.systems.workrail.compile import errors_of, read_for_compiling
 from workrail_lint.systems.workrail.compiler.ir import FORMAT
 from workrail_lint.systems.workrail.diff import Change, compare, describe
 from workrail_lint.systems.workrail.kinds import Kind, kind_of
@@ -83,7 +83,7 @@ def _outline(path: str, data: bytes, active: Settings) -> Outline | None:
             raise UsageError(f"{printable(path)} is a damaged IR")
         return read
     refuse_others(path, data)
-    checked = check_document(data, path, active, None)
+    checked = check_document(read_for_compiling(data), path, active, None)
     if checked.compiled is None:
         report_errors(errors_of(checked, path))
         return None

@@ -8,7 +8,7 @@ from workrail_lint.cli.arguments import configuration, settings, workflow_files
 from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.cli.reporting import report_errors
 from workrail_lint.systems.workrail.check import check_document
-from workrail_lint.systems.workrail.compile import errors_of
+from workrail_lint.systems.workrail.compile import errors_of, read_for_compiling
 from workrail_lint.systems.workrail.graph import FORMATS, render
 
 
@@ -26,7 +26,7 @@ def main(arguments: list[str]) -> int:
     if len(files) != 1:
         err(f"workrail-lint: {printable(args.path)} holds {len(files) or 'no'} workflows; name one file")
         return NOTHING
-    checked = check_document(files[0].data, files[0].path, settings(args, config), None)
+    checked = check_document(read_for_compiling(files[0].data), files[0].path, settings(args, config), None)
     if checked.compiled is None:
         report_errors(errors_of(checked, files[0].path))
         return FINDINGS

@@ -14,7 +14,7 @@ from workrail_lint.cli.arguments import Workflow, configuration, settings, workf
 from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.cli.reporting import report_errors
 from workrail_lint.systems.workrail.check import check_document
-from workrail_lint.systems.workrail.compile import errors_of
+from workrail_lint.systems.workrail.compile import errors_of, read_for_compiling
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.diff import describe
 from workrail_lint.systems.workrail.lockfile import (
@@ -82,7 +82,7 @@ def _compile(files: list[Workflow], active: Settings, root: str) -> tuple[dict[s
     progress = Progress(len(files), "compiling")
     for done, file in enumerate(files, 1):
         key = _key(file.path, root)
-        checked = check_document(file.data, file.path, active, None)
+        checked = check_document(read_for_compiling(file.data), file.path, active, None)
         if checked.compiled is None:
             failed.add(key)
             report_errors(errors_of(checked, file.path))
@@ -152,6 +152,12 @@ def _update(path: str, active: Settings, compiled: dict[str, CompiledWorkflow], 
             write_atomically(path, text.encode("utf-8", "backslashreplace"))
         except OSError as error:
             raise UsageError(f"{printable(path)} can't be written ({error.strerror})") from None
+    for key, item in compiled.items():
+        if item.engine_errors:
+            first, *others = item.engine_errors
+            more = f" (and {len(others)} more)" if others else ""
+            reason = f"the engine rejects the workflow: {first.code} {printable(first.message)}{more}"
+            err(f"workrail-lint: {printable(key)}: engineHash is null, because {reason}")
     out(f"{path}: {len(lock.workflows)} pinned ({added} new, {changed} changed, {removed} removed)")
     return OK
 

@@ -103,6 +103,8 @@ def side_files(example: Example) -> dict[str, bytes]:
         settings["routines"] = _ROUTINES
     elif isinstance(routines, str):
         settings["routines"] = routines
+    if "target" in options:
+        settings["target"] = options["target"]
     if "new_files" in options:
         settings["new-files"] = options["new_files"]
     # Names with hyphens are keys of a configuration.

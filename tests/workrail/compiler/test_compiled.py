@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from workrail_lint import CompiledWorkflow, Err, Ok, compile_workflow
 from workrail_lint.base.canonical import canonical_bytes, digest
+from workrail_lint.systems.workrail.compiler.engine_target import HashMode
 from workrail_lint.systems.workrail.compiler.nodes import walk
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, parallel, step, workflow
 
@@ -47,6 +48,9 @@ FULL = workflow(
         {"id": "gate", "purpose": "p", "dimensions": [{"id": "d", "purpose": "p", "levels": ["low", "high"]}]}
     ],
 )
+
+
+CALL = {"templateId": "wr.templates.routine.ideation", "args": {"quantity": "3", "deliverable": "a list"}}
 
 
 def test_ir_shape() -> None:
@@ -119,6 +123,37 @@ def test_design_only_builtins_work_in_the_ir_only() -> None:
     assert target.error[0].name == "catalog-id-design-only"
 
 
+@pytest.mark.parametrize(
+    ("document", "name"),
+    [
+        (workflow(step(), version=...), "schema-missing-member"),
+        (workflow(step(), agentRole="Careful senior engineer"), "schema-unknown-member"),
+        (workflow(step(), capabilities={"web_browsing": "preferred"}), "schema-unknown-member"),
+        (workflow(step(validationCriteria=[{"type": "length", "min": 3}])), "schema-missing-member"),
+        (workflow(step(), extensionPoints={"slot": {"purpose": "p", "defaultBinding": "x"}}), "schema-type"),
+        (workflow(step("first", None, templateCall=CALL), step()), "template-call-first-step"),
+        (json.dumps(workflow(step())).replace("}]", "},]"), "json-trailing-comma"),
+    ],
+    ids=["version", "agentRole", "capabilities", "message", "extensionPoints", "start", "syntax"],
+)
+def test_what_the_engine_refuses_has_no_engine_hash(document: Any, name: str) -> None:
+    result = compiled(document)
+    assert result.hash
+    assert result.engine_hash is None
+    for mode in HashMode:
+        target = result.engine_target(mode)
+        assert isinstance(target, Err)
+        assert name in [finding.name for finding in target.error]
+        assert all(finding.span for finding in target.error)
+
+
+def test_what_only_a_body_may_have_is_compiled() -> None:
+    fragments = [{"id": "same", "when": {"var": "a", "equals": 1}, "text": text} for text in ("One.", "{{wr.x}}")]
+    result = compiled(workflow(loop(step("inner", promptFragments=fragments))))
+    assert result.hash
+    assert result.engine_hash
+
+
 def test_required_capabilities_are_probed_first() -> None:
     document = workflow(
         step(prompt=None, promptBlocks={"goal": "g"}),
@@ -164,7 +199,9 @@ def test_worked_normalization_of_the_design_form() -> None:
         {"id":"decide","title":"Decide","prompt":"Continue or stop?",
          "output":{"contractRef":"wr.contracts.loop_control"}}]}]}"""
     result = compiled(text)
-    assert result.engine_hash == "sha256:0c1835ec7295e7ccafe54743943352abcc4595123a243adb953888bcb0fe76f2"
+    shipped = compiled(result.definition)
+    assert shipped.engine_hash == "sha256:0c1835ec7295e7ccafe54743943352abcc4595123a243adb953888bcb0fe76f2"
+    assert result.engine_hash is None  # the engine refuses the document as it was written
     assert result.ir["agentRole"] == "Careful senior engineer"
     assert result.ir["conditions"] == [{"id": "keep_going", "kind": "loop_control", "continueWhen": "continue"}]
     assert result.ir["steps"][1]["provenance"]["source"] == "normalized"

@@ -294,7 +294,9 @@ def test_body_steps_are_checked_in_full_but_not_in_the_engines_name() -> None:
     document = workflow(
         loop(step("inner", assessmentRefs=["gate"], assessmentConsequences=[consequence("mid")])), assessments=LEVELS
     )
-    (error,) = errors(document)
+    result = compile_definition(document, CATALOG)
+    assert isinstance(result, Ok)
+    (error,) = result.value.remarks
     assert (error.code, error.details["engine"]) == ("CONSEQUENCE_UNKNOWN_LEVEL", False)
 
 

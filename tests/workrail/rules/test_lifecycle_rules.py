@@ -12,6 +12,7 @@ from lint_probe import as_text, fixed, lint
 
 from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.documents.json_reader import read_json
+from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.rules.layout import FormatNoncanonical, LineEndings
 from workrail_lint.systems.workrail.rules.lifecycle import (
     AboutMissing,
@@ -128,9 +129,18 @@ def test_design_form_is_written_out() -> None:
     rule = {"type": "length", "min": 200, "message": "Say more."}
     document = workflow(step("plan_it", validationCriteria=rule), version=..., agentRole="Careful senior engineer")
     found = lint(DesignFormConstruct, document)
-    assert {finding.message.partition(":")[0] for finding in found} == {
-        *("compat-version-missing", "compat-agent-role", "compat-id-underscore", "compat-bare-rule")
+    assert {finding.message.partition(" works with")[0] for finding in found} == {
+        "a workflow without `version`",
+        "top-level `agentRole`",
+        "an underscore in a step id",
+        "`validationCriteria` as a single rule",
     }
+    assert {finding.severity for finding in found} == {Severity.WARNING}
+    judged = lint(DesignFormConstruct, document, engine=True)
+    assert {finding.severity for finding in judged} == {Severity.ERROR}
+    assert 'the engine rejects a workflow without `version`; add a semantic version such as "0.1.0"' in [
+        finding.message for finding in judged
+    ]
     text = fixed(found[0], document)
     assert lint(DesignFormConstruct, text) == []
     assert json.loads(text)["steps"][0]["validationCriteria"] == [rule]

@@ -16,7 +16,7 @@ from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.rules.reading import reader_finding
 from workrail_lint.systems.schemas import load_schema
 from workrail_lint.systems.workrail.compat import Normalized, Policy, normalize
-from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow, compile_definition
+from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow, compile_definition, prevents_compiling
 from workrail_lint.systems.workrail.compiler.engine_target import engine_snapshot
 from workrail_lint.systems.workrail.project_bindings import project_overrides
 from workrail_lint.systems.workrail.rules import RULES
@@ -108,7 +108,7 @@ def _check_definition(
     # What is told is for people, who can use some of it at a time; what is fixed is not.
     found = schema_findings(violations, definition, MANY_PROBLEMS if settings.options.get("fixing") else MAX_FINDINGS)
     found += structural_findings(definition)
-    compiled, errors = _compile(definition, settings, normalized)
+    compiled, errors = _compile(definition, settings, normalized, checked.document, path)
     found = _without_repeats(found + errors + start_findings(definition))
     # These speak of the document as it was written. Where the design form is refused outright, the schema does.
     refused = [] if settings.policy == REJECT else list(normalized.errors)
@@ -158,7 +158,18 @@ def source_kind(path: str, settings: Settings) -> str:
 
 def _prevents_compiling(finding: Finding) -> bool:
     """Whether a finding means that there is no compiled workflow; one that can't be started still is one."""
-    return finding.severity is Severity.ERROR and finding.phase is not Phase.START
+    return finding.severity is Severity.ERROR and finding.phase is not Phase.START and prevents_compiling(finding)
+
+
+def engine_errors(document: JsonDocument, path: str, settings: Settings) -> list[Finding]:
+    """Why the public engine refuses a document, with places; none when it accepts it."""
+    checked = check_document(document, path, settings.under_parity(), None)
+    errors = [finding for finding in checked.findings if finding.severity is Severity.ERROR]
+    for finding in errors:
+        finding.path = path
+        if finding.span is None:
+            finding.span = document.locate(finding.pointer, finding.on_name)
+    return errors
 
 
 def _map_back(finding: Finding, normalized: Normalized) -> None:
@@ -171,7 +182,7 @@ def _map_back(finding: Finding, normalized: Normalized) -> None:
 
 
 def _compile(
-    definition: dict[str, Any], settings: Settings, normalized: Normalized
+    definition: dict[str, Any], settings: Settings, normalized: Normalized, document: JsonDocument, path: str
 ) -> tuple[CompiledWorkflow | None, list[Finding]]:
     overrides = project_overrides(settings.bindings, definition.get("id")).overrides
     if settings.engine:
@@ -186,9 +197,10 @@ def _compile(
         side=normalized.side,
         warnings=[(warning.code, warning.pointer) for warning in normalized.warnings],
         normalized=normalized.step_codes,
+        judge=lambda: engine_errors(document, path, settings),
     )
     if isinstance(result, Ok):
-        return result.value, errors
+        return result.value, errors + result.value.remarks
     return None, errors + result.error
 
 

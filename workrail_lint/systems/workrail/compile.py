@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from typing import Any
 
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.documents.json_reader import JsonDocument, read_json
 from workrail_lint.findings import Finding, Phase, Severity, unreadable
-from workrail_lint.systems.workrail.check import CheckedDocument, check_document
+from workrail_lint.systems.workrail.check import CheckedDocument, check_document, engine_errors
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
+from workrail_lint.systems.workrail.compiler.engine_target import HashMode, engine_snapshot
+from workrail_lint.systems.workrail.project_bindings import project_overrides
 from workrail_lint.systems.workrail.settings import Settings
 from workrail_lint.systems.workrail.sources import resolve_bindings, resolve_catalog
 
@@ -32,7 +36,7 @@ def compile_workflow(
     content = resolve_bindings(bindings)
     if isinstance(content, Err):
         return content
-    settings = Settings(active.value, bindings=content.value)
+    settings = Settings(active.value, bindings=content.value, engine=False)
     return compile_source(source, settings)
 
 
@@ -53,10 +57,34 @@ def compile_source(
         except (TypeError, ValueError, RecursionError) as error:
             message = f"the workflow is not a JSON document: {error}"
             return Err([Finding("json-syntax", "json-syntax", Severity.ERROR, message, phase=Phase.READ)])
-    checked = check_document(source, path, settings, None)
+    checked = check_document(read_for_compiling(source), path, settings, None)
     if checked.compiled is not None:
         return Ok(checked.compiled)
     return Err(errors_of(checked, path))
+
+
+def compile_for_engine(
+    document: JsonDocument,
+    path: str,
+    settings: Settings,
+    mode: HashMode = HashMode.PINNED,
+    references: Callable[[list[dict[str, Any]]], list[dict[str, Any]] | None] = lambda declared: None,
+) -> Ok[dict[str, Any]] | Err[list[Finding]]:
+    """The snapshot that the public engine makes of a document, or why it refuses it.
+
+    `references` resolves the declared references, for the modes that hold them.
+    """
+    errors = engine_errors(document, path, settings)
+    if errors:
+        return Err(errors)
+    definition: dict[str, Any] = document.value  # type: ignore[assignment]  # the engine accepts it
+    overrides = project_overrides(settings.bindings, definition.get("id")).overrides
+    return engine_snapshot(definition, settings.catalog, overrides, mode, references(definition.get("references", [])))
+
+
+def read_for_compiling(data: bytes | str) -> JsonDocument:
+    """Read a workflow as the public engine does: what it can read is compiled here too."""
+    return read_json(data, parity=True)
 
 
 def errors_of(checked: CheckedDocument, path: str) -> list[Finding]:

@@ -35,7 +35,7 @@ class Settings(RunSettings):
         *,
         bindings: object = None,
         parity: bool = False,
-        engine: bool = False,
+        engine: bool = True,
         policy: str | None = None,
         workspace: str | None = None,
         source_kind: str | None = None,
@@ -48,9 +48,21 @@ class Settings(RunSettings):
         self._bundled_ids: frozenset[str] | None = None
         self.bindings = bindings  # the content of the project's bindings file, None when there is none
         self.parity = parity  # errors are exactly what the engine rejects
-        self.engine = engine or parity  # the workflow is meant to run on the public engine
+        self.engine = engine or parity  # judged for the public engine; false: for the IR alone
         self.policy = REJECT if parity else (policy or NORMALIZE)  # how the design form is met
         self.source_kind = source_kind  # where the files come from; None: to be told from each path
+
+    def under_parity(self) -> Settings:
+        """The same, judged exactly as the public engine would."""
+        return Settings(
+            self.catalog,
+            base_catalog=self.base_catalog,
+            bindings=self.bindings,
+            parity=True,
+            workspace=self.workspace,
+            source_kind=self.source_kind,
+            options=self.options,
+        )
 
     @property
     def bundled_ids(self) -> frozenset[str]:

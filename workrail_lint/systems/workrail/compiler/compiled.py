@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -21,6 +22,7 @@ from workrail_lint.systems.workrail.compiler.nodes import (
     rendered_steps,
 )
 from workrail_lint.systems.workrail.compiler.pipeline import Executable, Resolved, distinct, index_steps, resolve
+from workrail_lint.systems.workrail.compiler.prompt_blocks import BUDGET_EXCEEDED
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.catalog.catalog import Catalog
@@ -39,12 +41,16 @@ class CompiledWorkflow:
         executable: Executable,
         side: SideModel | None,
         warnings: list[tuple[str, str]],
+        remarks: list[Finding],
+        judge: Callable[[], list[Finding]] | None,
     ) -> None:
         self.definition = definition
         self.catalog = catalog
         self.overrides = overrides
         self.side = side
         self.warnings = warnings
+        self.remarks = remarks  # errors that neither target refuses the workflow for
+        self._judge = judge
         self._resolved = resolved
         self._executable = executable
 
@@ -115,12 +121,22 @@ class CompiledWorkflow:
     def engine_target(
         self, mode: HashMode = HashMode.PINNED, references: list[dict[str, Any]] | None = None
     ) -> Ok[dict[str, Any]] | Err[list[Finding]]:
-        """The snapshot the reference engine would pin, or why it can't have one."""
+        """The snapshot the public engine would pin, or why it refuses the workflow."""
+        if self.engine_errors:
+            return Err(self.engine_errors)
         return engine_snapshot(self.definition, self.catalog, self.overrides, mode, references)
 
     @cached_property
+    def engine_errors(self) -> list[Finding]:
+        """Why the public engine refuses the document this was compiled from; none when it accepts it.
+
+        Judged when it is asked for: whoever only runs the IR has no use for it.
+        """
+        return [] if self._judge is None else self._judge()
+
+    @cached_property
     def engine_hash(self) -> str | None:
-        """The digest of the pinned snapshot; None when the workflow has no engine form."""
+        """The digest of the pinned snapshot; None where the public engine refuses the document."""
         snapshot = self.engine_target()
         return digest(canonical_bytes(snapshot.value)) if isinstance(snapshot, Ok) else None
 
@@ -144,10 +160,12 @@ def compile_definition(
     side: SideModel | None = None,
     warnings: list[tuple[str, str]] | None = None,
     normalized: dict[str, tuple[str, ...]] | None = None,
+    judge: Callable[[], list[Finding]] | None = None,
 ) -> Ok[CompiledWorkflow] | Err[list[Finding]]:
     """Run the passes over a definition in the shipping form that the schema accepts.
 
-    `normalized` names, by pointer, the steps that the compatibility policy rewrote and the codes that did.
+    `normalized` names, by pointer, the steps that the compatibility policy rewrote and the codes that did. `judge`
+    gives the public engine's verdict on the document as it was written.
     """
     overrides = overrides or {}
     resolved, errors = resolve(definition, catalog, overrides, sort_features=True)
@@ -162,10 +180,20 @@ def compile_definition(
         executable, found = index_steps(definition, Resolved(nodes, resolved.bound), catalog)
     else:
         executable, found = index_steps(definition, resolved, catalog)
-    errors += found
-    if errors:
-        return Err(distinct(errors))
-    return Ok(CompiledWorkflow(definition, catalog, overrides, resolved, executable, side, warnings or []))
+    errors = distinct(errors + found)
+    if any(map(prevents_compiling, errors)):
+        return Err(errors)
+    return Ok(
+        CompiledWorkflow(definition, catalog, overrides, resolved, executable, side, warnings or [], errors, judge)
+    )
+
+
+def prevents_compiling(error: Finding) -> bool:
+    """Whether an error leaves nothing to compile: all that the engine refuses, and text that would have to be cut.
+
+    What the engine does not look at (such as a fragment id used twice in a loop body) runs there as well as here.
+    """
+    return error.details.get("engine") is not False or error.code == BUDGET_EXCEEDED
 
 
 def _mark_normalized(nodes: Nodes, codes: dict[str, tuple[str, ...]]) -> Nodes:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 LIST_SECTIONS = ("constraints", "procedure", "verify")
 MAX_REF_BYTES = 4096
 MAX_INJECTED_BYTES = 16384
+BUDGET_EXCEEDED = "INJECTED_TEXT_BUDGET_EXCEEDED"
 
 
 class Rich:
@@ -298,7 +299,7 @@ def _broken_feature(unknown: _UnknownRef, catalog: Catalog) -> Finding:
 
 def _budget_error(node: Node, what: str) -> Finding:
     return compile_error(
-        "INJECTED_TEXT_BUDGET_EXCEEDED",
+        BUDGET_EXCEEDED,
         "prompt-refs-budget",
         "C4",
         node,

@@ -243,14 +243,14 @@ class DeprecatedMember(WorkflowRule):
 class DesignFormConstruct(WorkflowRule):
     code = "LC014"
     name = "design-form-construct"
-    severity = Severity.WARNING
+    severity = Severity.ERROR
     origin = "product"
-    summary = "The document uses a construct of the design form, which is rewritten before anything else looks at it."
+    summary = "The workflow uses a construct of the design form, which the public engine rejects."
     why = (
-        "The engine refuses the construct. Here it is rewritten to what the engine knows, and the rewritten document "
-        "is what is checked, compiled and hashed; writing it that way removes the difference."
+        "The engine does not load the workflow at all. Only the IR knows the design form: it is rewritten to what the "
+        'engine knows before it is checked and compiled. With `target = "ir"` this is a warning.'
     )
-    fix = "Write the rewritten document."
+    fix = "Write the workflow in the form that the engine accepts."
     fix_safety = "unsafe"
 
     def applies(self, workflow: Workflow) -> bool:
@@ -260,12 +260,16 @@ class DesignFormConstruct(WorkflowRule):
         if workflow.normalized is None:
             return
         words = _compat_words()
-        fix = unsafe("write the document in the shipping form", Replace("", workflow.normalized.document))
+        severity = Severity.ERROR if workflow.engine else Severity.WARNING
+        fix = unsafe(
+            "write the workflow in the form that the engine accepts", Replace("", workflow.normalized.document)
+        )
         for warning in workflow.normalized.warnings:
             what, instead = words[warning.code]
-            lost = "; what the shipping form can't hold is kept beside it" if warning.lossy else ""
-            message = f"{warning.code}: {what} belongs to the design form; {instead}{lost}"
-            report(warning.pointer, message, fix=fix, original=True)
+            message = f"the engine rejects {what}; {instead}"
+            if not workflow.engine:
+                message = f'{what} works with `target = "ir"` only, the engine rejects it; {instead}'
+            report(warning.pointer, message, fix=fix, severity=severity, original=True)
 
     def examples(self) -> Iterator[Example]:
         good = workflow(step("plan-it"))
