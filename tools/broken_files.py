@@ -18,7 +18,7 @@ FOLDER = "fixtures/broken"
 # Mistakes that happen to everyone, one for each kind: the README, the guides and newcomers look at them.
 PICKED = (
     "BC312-workflow-cycle",
-    "CD017-condition-var-never-set",
+    "CD023-variable-never-set",
     "ID008-step-id-duplicate",
     "LP002-loop-max-iterations-missing",
     "LP023-loop-no-exit-step",

@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint.documents.pointer import child
 from workrail_lint.rules.base import Report, Rule
+from workrail_lint.systems.workrail.author_texts import Text as Text
+from workrail_lint.systems.workrail.author_texts import step_texts, top_texts
 from workrail_lint.systems.workrail.compiler.bindings import declared_slots
 from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL
 
 if TYPE_CHECKING:
     from workrail_lint.documents.json_reader import JsonDocument
     from workrail_lint.findings import Finding, Fix
+    from workrail_lint.systems.workrail.analysis.analysis import Analysis
     from workrail_lint.systems.workrail.catalog.catalog import Catalog
     from workrail_lint.systems.workrail.compat import Normalized
     from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
@@ -25,15 +28,6 @@ if TYPE_CHECKING:
 
 # Stand among the members of a document for a routine file, and for a project that has bindings.
 ROUTINE, BINDINGS = "<routine>", "<bindings>"
-
-
-class Text(NamedTuple):
-    """A piece of author text inside a step or at the top level."""
-
-    text: str
-    pointer: str
-    field: str  # prompt, goal, constraints, procedure, verify, outputRequired, part, title, agentRole, guidance,
-    # fragment, audit, rubric, verification, command, synthesis, delegationGoal, metaGuidance, ...
 
 
 class Step:
@@ -71,7 +65,7 @@ class Step:
     @cached_property
     def texts(self) -> list[Text]:
         """Every author text of the step, prompt parts and configuration blocks included."""
-        return _step_texts(self.step, self.pointer)
+        return step_texts(self.step, self.pointer)
 
     @cached_property
     def prompt_texts(self) -> list[Text]:
@@ -87,84 +81,6 @@ class Step:
 _PROMPT_FIELDS = frozenset(
     ("prompt", "goal", "constraints", "procedure", "outputRequired", "verify", "part", "fragment")
 )
-
-
-# Plain loops and bare tuples: every text of every document is made here.
-_tuple = tuple.__new__
-
-
-def _step_texts(step: dict[str, Any], pointer: str) -> list[Text]:
-    found: list[Text] = []
-    for field in _PLAIN_FIELDS:
-        value = step.get(field)
-        if isinstance(value, str):
-            found.append(_tuple(Text, (value, f"{pointer}/{field}", field)))
-    if "promptBlocks" in step and isinstance(step["promptBlocks"], dict):
-        _add_block_texts(step["promptBlocks"], f"{pointer}/promptBlocks", found)
-    if step.keys().isdisjoint(_OTHER_HOLDERS):
-        return found
-    _add_strings(step.get("guidance"), f"{pointer}/guidance", "guidance", found)
-    for index, item in enumerate(_list(step.get("promptFragments"))):
-        if isinstance(item, dict) and isinstance(item.get("text"), str):
-            found.append(Text(item["text"], f"{pointer}/promptFragments/{index}/text", "fragment"))
-    _add_config_texts(step, pointer, found)
-    return found
-
-
-_PLAIN_FIELDS = ("title", "agentRole", "prompt")
-_LIST_SECTIONS = ("constraints", "procedure", "verify")
-_OTHER_HOLDERS = ("guidance", "promptFragments", "verification", "audit", "synthesis", "parallelDelegations")
-_CONFIGS = (
-    ("verification", (("prompt", "verification"), ("command", "command"))),
-    ("audit", (("prompt", "audit"),)),
-    ("synthesis", (("prompt", "synthesis"),)),
-)
-
-
-def _add_strings(items: object, pointer: str, field: str, found: list[Text]) -> None:
-    for index, item in enumerate(_list(items)):
-        if isinstance(item, str):
-            found.append(_tuple(Text, (item, f"{pointer}/{index}", field)))
-
-
-def _add_block_texts(blocks: dict[str, Any], pointer: str, found: list[Text]) -> None:
-    goal = blocks.get("goal")
-    if isinstance(goal, str):
-        found.append(_tuple(Text, (goal, f"{pointer}/goal", "goal")))
-    elif goal is not None:
-        _add_parts(goal, f"{pointer}/goal", found)
-    for section in _LIST_SECTIONS:
-        for index, item in enumerate(_list(blocks.get(section))):
-            if isinstance(item, str):
-                found.append(_tuple(Text, (item, f"{pointer}/{section}/{index}", section)))
-            else:
-                _add_parts(item, f"{pointer}/{section}/{index}", found)
-    output = blocks.get("outputRequired")
-    if isinstance(output, dict):
-        place = f"{pointer}/outputRequired"
-        for name, value in output.items():
-            if isinstance(value, str):
-                found.append(_tuple(Text, (value, child(place, name), "outputRequired")))
-
-
-def _add_parts(parts: object, pointer: str, found: list[Text]) -> None:
-    for index, part in enumerate(_list(parts)):
-        if isinstance(part, dict) and isinstance(part.get("text"), str):
-            found.append(_tuple(Text, (part["text"], f"{pointer}/{index}/text", "part")))
-
-
-def _add_config_texts(step: dict[str, Any], pointer: str, found: list[Text]) -> None:
-    for block, members in _CONFIGS:
-        config = step.get(block)
-        if not isinstance(config, dict):
-            continue
-        for member, field in members:
-            if isinstance(config.get(member), str):
-                found.append(Text(config[member], f"{pointer}/{block}/{member}", field))
-        _add_strings(config.get("rubric"), f"{pointer}/{block}/rubric", "rubric", found)
-    for index, item in enumerate(_list(step.get("parallelDelegations"))):
-        if isinstance(item, dict) and isinstance(item.get("goal"), str):
-            found.append(Text(item["goal"], f"{pointer}/parallelDelegations/{index}/goal", "delegationGoal"))
 
 
 def _list(value: object) -> list[Any]:
@@ -258,6 +174,22 @@ class Workflow:
         return {step.pointer: step for step in self.all_steps}
 
     @cached_property
+    def analysis(self) -> Analysis:
+        """Control flow, variables and values, computed once for all rules that ask."""
+        from workrail_lint.systems.workrail.analysis.build import analyse
+
+        known = self.by_pointer
+        return analyse(
+            self.definition,
+            self.catalog,
+            compiled=self.compiled,
+            path=self.path,
+            is_routine=self.is_routine,
+            trusted=set(known),
+            texts_of=lambda step, pointer: known[pointer].texts if pointer in known else step_texts(step, pointer),
+        )
+
+    @cached_property
     def by_id(self) -> dict[str, Step]:
         steps: dict[str, Step] = {}
         for step in self.steps:
@@ -279,16 +211,7 @@ class Workflow:
     @cached_property
     def top_texts(self) -> list[Text]:
         """The author texts outside the steps."""
-        members = self.definition
-        found = [
-            Text(members[field], f"/{field}", field)
-            for field in ("name", "description", "about")
-            if isinstance(members.get(field), str)
-        ]
-        for field in ("metaGuidance", "preconditions", "clarificationPrompts", "examples"):
-            items = enumerate(_list(members.get(field)))
-            found += [Text(item, f"/{field}/{index}", field) for index, item in items if isinstance(item, str)]
-        return found
+        return top_texts(self.definition)
 
 
 class WorkflowRule(Rule):

@@ -22,20 +22,17 @@ class ConditionFacts(NamedTuple):
     """Conditions in document order, nested ones included."""
 
     unusual: list[Condition]  # those whose form may be at fault
-    compound: list[Condition]  # the outermost ones that combine others
     by_variable: dict[str, list[Condition]]  # the comparisons, by the name they look up
 
 
 @lru_cache(maxsize=1)
 def condition_facts(workflow: Workflow) -> ConditionFacts:
-    facts = ConditionFacts([], [], {})
+    facts = ConditionFacts([], {})
     for condition in conditions_of(workflow):
         members = condition.condition
         name = members.get("var")
         if name.__class__ is str:
             facts.by_variable.setdefault(name, []).append(condition)
-        elif condition.root and members:
-            facts.compound.append(condition)
         if not _is_plain(members):
             facts.unusual.append(condition)
     return facts

@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Remove
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
-from workrail_lint.systems.workrail.rules.condition_facts import condition_facts
 from workrail_lint.systems.workrail.rules.loop_facts import label
+from workrail_lint.systems.workrail.rules.prose import step_members
 from workrail_lint.systems.workrail.rules.samples import parallel, step, workflow
-from workrail_lint.systems.workrail.rules.variables import origins_of
+from workrail_lint.systems.workrail.rules.verdicts import verdicts
 
 if TYPE_CHECKING:
     from workrail_lint.rules.base import Report
-    from workrail_lint.systems.workrail.rules.base import Condition, Step, Workflow
+    from workrail_lint.systems.workrail.rules.base import Step, Workflow
 
 _WHEN = {"var": "goal", "contains": "review"}
 
@@ -34,38 +33,20 @@ class GateConditionSelf(ConfirmationRule):
     name = "gate-condition-self"
     severity = Severity.WARNING
     origin = "spec"
-    summary = "The condition of a confirmation tests a variable that only the step itself produces."
+    summary = "The condition of a confirmation tests a variable that only the step itself sets."
     why = (
-        "Whether to ask is settled when the step is handed out, before it has produced anything: the variable is "
-        "missing then, and a person who works with the agent is never asked. Let a step of its own ask afterwards."
+        "In an interactive run the engine decides whether to ask before the step runs. The variable is unset then, so "
+        "nobody is asked. Put the confirmation on the step that follows."
     )
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
-        gates: dict[str, list[tuple[str, Condition]]] = {}
-        for name, conditions in condition_facts(workflow).by_variable.items():
-            for condition in conditions:
-                if condition.role == "gate" and self._is_own(name, condition.step, workflow):
-                    gates.setdefault(condition.step.pointer, []).append((name, condition))
-        for own in gates.values():
-            step = own[0][1].step
-            names = " and ".join(map(quoted, dict.fromkeys(name for name, _ in own)))
-            report(
-                f"{own[0][1].pointer}/var",
-                f"{label(step)}: asks for confirmation depending on {names}, which only this step produces; "
-                "put the confirmation on the step that follows",
-            )
-
-    def _is_own(self, name: str, step: Step, workflow: Workflow) -> bool:
-        # A template call drops its confirmation; that of a loop is about all of its steps.
-        if step.calls_template or step.kind == "loop":
-            return False
-        origins = origins_of(workflow)
-        return not origins.known_at(name, step, general=False) and origins.mentioned_by(name, step)
+        if "requireConfirmation" in step_members(workflow):
+            for verdict in verdicts(workflow).get(self.name, ()):
+                report(verdict.pointer, verdict.message)
 
     def examples(self) -> Iterable[Example]:
         gate = {"kind": "human_approval", "condition": {"var": "verdict", "equals": "blocking"}}
-        contract = {"contractRef": "wr.contracts.review_verdict"}
-        review = step("review", "Review the change and hand in a wr.review_verdict artifact.", outputContract=contract)
+        review = step("review", "Review the change. Set `verdict` to clean, minor, or blocking.")
         yield Example(
             bad=workflow({**review, "requireConfirmation": gate}),
             good=workflow(review, step("merge", "Merge the change.", requireConfirmation=gate)),

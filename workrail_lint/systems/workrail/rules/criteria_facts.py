@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from workrail_lint.systems.workrail.condition_logic import COMPARISONS, constants
 from workrail_lint.systems.workrail.rules.prose import step_members
 from workrail_lint.systems.workrail.rules.walk import criteria_rules
 
@@ -22,7 +21,6 @@ MEMBERS: dict[str, tuple[str, ...]] = {
     "schema": ("schema",),
 }
 SHARED = ("type", "message", "condition")
-_MAX_DEPTH = 50
 
 Rule = dict[str, Any]
 
@@ -113,40 +111,6 @@ def never_holds(condition: object) -> bool:
     """Whether a rule's condition is false in every context; a malformed one is left to other findings."""
     if not isinstance(condition, dict) or not condition:
         return False
-    known = {constant.pointer: constant.value for constant in constants(condition)}
-    try:
-        return _truth(condition, "", known, 0) is False
-    except _Malformed:
-        return False
+    from workrail_lint.systems.workrail.analysis.logic import IMPOSSIBLE, parse, satisfy
 
-
-class _Malformed(Exception):  # noqa: N818 - a signal, not an error
-    """A condition that the evaluator can't make sense of, or that is nested beyond reason."""
-
-
-def _truth(condition: object, pointer: str, known: dict[str, bool], depth: int) -> bool | None:
-    """The truth a condition has in every context; None when it depends."""
-    if not isinstance(condition, dict) or depth > _MAX_DEPTH:
-        raise _Malformed
-    if pointer in known:
-        return known[pointer]
-    if "var" in condition:
-        named = next((name for name in COMPARISONS if name in condition), None)
-        literal = condition.get(named) if named else None
-        if named in ("equals", "not_equals") and isinstance(literal, list | dict):
-            return named == "not_equals"  # no value is identical to a literal of structure
-        return False if named == "in" and literal == [] else None
-    for logic in ("and", "or"):
-        if logic in condition:
-            parts = condition[logic]
-            if not isinstance(parts, list):
-                raise _Malformed
-            truths = [_truth(part, f"{pointer}/{logic}/{i}", known, depth + 1) for i, part in enumerate(parts)]
-            decisive = logic == "or"
-            if decisive in truths:
-                return decisive
-            return None if None in truths else not decisive
-    if "not" in condition:
-        truth = _truth(condition["not"], f"{pointer}/not", known, depth + 1)
-        return None if truth is None else not truth
-    raise _Malformed
+    return satisfy([parse(condition)]).verdict == IMPOSSIBLE

@@ -1,4 +1,4 @@
-"""The variables that body texts use: the loop's own, those of others, and the names old documents gave them."""
+"""The names that old documents gave the variables of a loop."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint.base import js
-from workrail_lint.base.suggest import nearest
-from workrail_lint.base.wording import name_list, quoted
+from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import ReplaceText
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import unsafe
@@ -18,7 +17,7 @@ from workrail_lint.systems.workrail.rules.base import LoopRule
 from workrail_lint.systems.workrail.rules.context_tokens import SUBSTITUTED_FIELDS
 from workrail_lint.systems.workrail.rules.loop_facts import label, settings, variables
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
-from workrail_lint.systems.workrail.rules.variables import expressions, origins_of
+from workrail_lint.systems.workrail.rules.variables import expressions
 
 if TYPE_CHECKING:
     from workrail_lint.findings import Fix
@@ -34,9 +33,6 @@ _DOCUMENTED = {
     "_index": "index",
     "index": "index",
 }
-_ALWAYS_KNOWN = ("context", "workflowId")
-# Where the engine looks for variables that nothing sets.
-_FIELDS = ("prompt", "title", "agentRole")
 
 
 @cache
@@ -66,42 +62,6 @@ def _uses(loop: Step, workflow: Workflow, fields: tuple[str, ...]) -> Iterator[_
                 yield _Use(inner, text.field, text.pointer, named)
 
 
-class LoopVariableUndefined(LoopRule):
-    code = "LP037"
-    name = "loop-variable-undefined"
-    severity = Severity.WARNING
-    origin = "engine-warn"
-    summary = "A body text uses a variable that is none of the loop's, and that no text before mentions."
-    why = "Nobody sets the variable, so the agent reads `[unset: …]` in its place."
-
-    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
-        config, own = settings(loop), [variable for variable in variables(loop) if variable]
-        known = {*own, *_ALWAYS_KNOWN, *_DOCUMENTED, config.get("items"), config.get("count")}
-        for use in _uses(loop, workflow, _FIELDS):
-            for name in use.expressions:
-                if name in known or self._is_set(name, use.step, workflow):
-                    continue
-                meant = nearest(name, own)
-                hint = f"did you mean {quoted(meant)}?" if meant else f"the loop's own are {name_list(own)}"
-                report(
-                    use.pointer,
-                    f"{label(use.step)}: {quoted(name)} in its {use.field} is set by nothing before it; {hint}",
-                )
-
-    def _is_set(self, name: str, step: Step, workflow: Workflow) -> bool:
-        # A token reads a variable, so it does not count as the place that sets it.
-        origins = origins_of(workflow)
-        return origins.known_at(name, step, tokens=False) or origins.mentioned_by(name, step, tokens=False)
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(
-            bad=workflow(loop(step("inner-step", "Read {{zed.path}}."))),
-            good=workflow(
-                step(prompt="Choose a file and set `zed` to its path."), loop(step("inner-step", "Read {{zed}}."))
-            ),
-        )
-
-
 class LoopVariableDocName(LoopRule):
     code = "LP038"
     name = "loop-variable-doc-name"
@@ -120,8 +80,7 @@ class LoopVariableDocName(LoopRule):
         old = _DOCUMENTED.keys() - {*own, settings(loop).get("items")}
         for use in _uses(loop, workflow, (*SUBSTITUTED_FIELDS, "agentRole")):
             for name, written in use.expressions.items():
-                # These are everyday words, so only one that is marked as a name counts as mentioned.
-                if name not in old or origins_of(workflow).known_at(f"`{name}`", use.step):
+                if name not in old or workflow.analysis.setters(name):
                     continue
                 actual = getattr(own, _DOCUMENTED[name])
                 instead = f"use {quoted(actual)}" if actual else "only forEach loops have it"
@@ -146,37 +105,3 @@ class LoopVariableDocName(LoopRule):
         counted = workflow(loop(step("inner-step", "This is round {{currentIteration}}.")))
         bad = workflow(loop(step("inner-step", "This is round {{_iteration}}.")))
         yield Example(bad=bad, good=counted, fixed=counted)
-
-
-class LoopForEachItemShape(LoopRule):
-    code = "LP042"
-    name = "loop-foreach-item-shape"
-    severity = Severity.INFO
-    origin = "runtime"
-    summary = "A body prompt reads a member of the loop's item."
-    why = (
-        "The run looks at the first element on entering the loop, and fails when it is not an object. The step that "
-        "builds the list has to be told to put objects with these members in it."
-    )
-
-    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
-        item = variables(loop).item
-        if item is None:
-            return
-        for inner in workflow.body_of(loop):
-            for text in inner.prompt_texts:
-                # Fragments join the prompt later than the run looks at it.
-                if f"{{{{{item}." in text.text and text.field != "fragment":
-                    items = settings(loop).get("items")
-                    report(
-                        text.pointer,
-                        f"{label(inner)}: reads members of {quoted(item)}, so the run fails unless {quoted(items)} "
-                        "is a list of objects; say so where the list is made",
-                    )
-                    return
-
-    def examples(self) -> Iterable[Example]:
-        def each(prompt: str) -> dict[str, Any]:
-            return loop(step("inner-step", prompt), type="forEach", count=..., items="files")
-
-        yield Example(bad=workflow(each("Read {{currentItem.path}}.")), good=workflow(each("Read {{currentItem}}.")))

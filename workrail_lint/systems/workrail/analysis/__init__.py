@@ -1,0 +1,1 @@
+"""What a workflow does, as far as its text tells: control flow, variables, values, reachability."""

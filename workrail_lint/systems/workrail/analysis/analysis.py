@@ -1,0 +1,255 @@
+"""The analysis of one workflow: built from its parts on demand, and asked by rules, diagrams and generators."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from workrail_lint.systems.workrail.analysis import domains
+from workrail_lint.systems.workrail.analysis.flow import Flow, LoopFacts, build_flow
+from workrail_lint.systems.workrail.analysis.logic import Answer, Node, Values, parse, satisfy
+from workrail_lint.systems.workrail.analysis.records import (
+    AUTHORED,
+    CERTAIN,
+    ENGINE,
+    SET,
+    STATED,
+    Condition,
+    Decision,
+    Definition,
+    Domain,
+    Mention,
+    Origin,
+    Step,
+    Text,
+    Use,
+)
+from workrail_lint.systems.workrail.analysis.scan import IDENTIFIER, Findings, Scanner
+from workrail_lint.systems.workrail.analysis.texts import TextsOf, build_texts
+from workrail_lint.systems.workrail.analysis.uses import build_decisions, build_uses
+from workrail_lint.systems.workrail.author_texts import step_texts
+
+if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.catalog.catalog import Catalog
+    from workrail_lint.systems.workrail.compiler.loops import Loop
+    from workrail_lint.systems.workrail.compiler.nodes import Nodes
+
+# What a run holds without any step setting it.
+_GIVEN = frozenset(("goal", "is_autonomous", "triggerSource", "workspacePath"))
+_GIVEN_PREFIX = "metrics_"
+_EMPTY: dict[str, Values] = {}
+
+
+class KnownDomain(NamedTuple):
+    """All that is said about the values of a variable, taken together."""
+
+    values: tuple[Any, ...]
+    kind: str
+    statement: Domain  # the first one that closes it
+
+
+class Analysis:
+    """What is known about a workflow. Nothing is computed before it is asked for."""
+
+    def __init__(
+        self,
+        definition: dict[str, Any],
+        nodes: Nodes,
+        loops: dict[str, Loop],
+        catalog: Catalog,
+        *,
+        trusted: set[str] | None = None,
+        texts_of: TextsOf = step_texts,
+        given: frozenset[str] = frozenset(),
+        is_routine: bool = False,
+        is_complete: bool = True,
+    ) -> None:
+        self.definition = definition
+        self.flow: Flow = build_flow(definition, nodes, loops, trusted)
+        self.is_routine = is_routine  # its caller sets things we can't see
+        self.is_complete = is_complete  # false when something that could set variables was not found
+        self._catalog = catalog
+        self._texts_of = texts_of
+        self._given = given
+        self._found = Findings()
+        self._nodes: dict[int, Node | None] = {}
+        self._answers: dict[Any, Answer] = {}
+
+    @property
+    def steps(self) -> list[Step]:
+        return self.flow.steps
+
+    @property
+    def loops(self) -> dict[str, LoopFacts]:
+        return self.flow.loops
+
+    @cached_property
+    def texts(self) -> list[Text]:
+        return build_texts(self.definition, self.flow, self._catalog, self._texts_of)
+
+    @cached_property
+    def decisions(self) -> list[Decision]:
+        return build_decisions(self.flow)
+
+    @cached_property
+    def uses(self) -> list[Use]:
+        return build_uses(self.flow, self.decisions, self.texts)
+
+    @cached_property
+    def uses_of_decision(self) -> dict[str, list[Use]]:
+        """The comparisons of each condition, by the pointer of the whole."""
+        found: dict[str, list[Use]] = {}
+        for use in self.uses:
+            if use.leaf is not None:
+                found.setdefault(use.root, []).append(use)
+        return found
+
+    @cached_property
+    def by_name(self) -> dict[str, list[Use]]:
+        """The uses of each variable whose name can be one; others are left to the rules about names."""
+        found: dict[str, list[Use]] = {}
+        for use in self.uses:
+            if IDENTIFIER.fullmatch(use.name):
+                found.setdefault(use.name, []).append(use)
+        return found
+
+    @cached_property
+    def scanner(self) -> Scanner:
+        return Scanner(self.texts)
+
+    @cached_property
+    def _used(self) -> Findings:
+        names = {*self.by_name, *(facts.items for facts in self.loops.values() if facts.items)}
+        self.scanner.scan(sorted(names), self._found)
+        return self._found
+
+    @cached_property
+    def all_names(self) -> frozenset[str]:
+        """Every name that is used, set or looks like a variable; costs more than the used ones alone."""
+        self.scanner.scan(sorted({*self._used.names, *self.scanner.candidates()}), self._found)
+        return frozenset(self._found.names)
+
+    def definitions(self, name: str) -> list[Definition]:
+        """Everything that sets the variable or might, the loop variables of that name first."""
+        found = self._scanned(name).definitions.get(name, [])
+        own = self._loop_definitions.get(name)
+        return [*own, *found] if own else found
+
+    def mentions(self, name: str) -> list[Mention]:
+        return self._scanned(name).mentions.get(name, [])
+
+    def statements(self, name: str) -> list[Domain]:
+        return self._scanned(name).domains.get(name, [])
+
+    def _scanned(self, name: str) -> Findings:
+        found = self._used
+        if name not in found.names:
+            self.scanner.scan((name,), found)
+        return found
+
+    @cached_property
+    def _loop_definitions(self) -> dict[str, list[Definition]]:
+        found: dict[str, list[Definition]] = {}
+        for facts in self.loops.values():
+            pointer = f"{self.steps[facts.step].pointer}/loop"
+            for name, kind in facts.variables.items():
+                origin = Origin(pointer, AUTHORED)
+                made = Definition(name, facts.step, pointer, (0, 0), kind, CERTAIN, "", None, origin)
+                found.setdefault(name, []).append(made)
+        return found
+
+    def is_given(self, name: str) -> bool:
+        """Whether the engine or a known caller sets the variable."""
+        return name in _GIVEN or name in self._given or name.startswith(_GIVEN_PREFIX)
+
+    def given(self, name: str) -> Definition | None:
+        if not self.is_given(name):
+            return None
+        return Definition(name, None, "", (0, 0), "given", ENGINE, "", None, Origin("", AUTHORED))
+
+    def setters(self, name: str) -> list[Definition]:
+        """The definitions that count as setting the variable; those of loops are not among them."""
+        return [made for made in self.definitions(name) if made.confidence in SET and made.confidence != CERTAIN]
+
+    def in_scope(self, name: str, use: Use) -> bool:
+        """Whether the name is a variable of the loop around the use (or of the loop whose condition it is)."""
+        loop = self.steps[use.step].loop
+        if loop is None and use.kind == "loop":
+            loop = self.steps[use.step].id
+        facts = self.loops.get(loop) if loop is not None else None
+        return facts is not None and name in facts.variables
+
+    # Values and conditions
+
+    def node(self, condition: Condition) -> Node | None:
+        """A condition as a tree, each only once."""
+        key = id(condition)
+        if key not in self._nodes:
+            self._nodes[key] = parse(condition)
+        return self._nodes[key]
+
+    def domain(self, name: str) -> KnownDomain | None:
+        """All values of the variable, when some text says that these are all."""
+        if name not in self._domains:
+            self._domains[name] = _known_domain(self.statements(name))
+        return self._domains[name]
+
+    @cached_property
+    def _domains(self) -> dict[str, KnownDomain | None]:
+        return {}
+
+    def values(self, names: Iterable[str], surely_set: frozenset[str] = frozenset()) -> dict[str, Values]:
+        """What the variables may hold by what the texts say."""
+        found: dict[str, Values] = {}
+        for name in names:
+            known = self.domain(name)
+            if known is not None:
+                found[name] = Values(known.values, True, name not in surely_set)
+            elif name in surely_set:
+                found[name] = Values((), False, False)
+        return found
+
+    def satisfy(
+        self,
+        positive: tuple[Condition, ...],
+        negative: tuple[Condition, ...] = (),
+        *,
+        within_domains: bool = False,
+        surely_set: frozenset[str] = frozenset(),
+    ) -> Answer:
+        """Is there an assignment under which all of the first hold and none of the second does?"""
+        key = (tuple(map(id, positive)), tuple(map(id, negative)), within_domains, surely_set)
+        answer = self._answers.get(key)
+        if answer is None:
+            holds, fails = [self.node(c) for c in positive], [self.node(c) for c in negative]
+            values = _EMPTY
+            if within_domains or surely_set:
+                names = {leaf.variable for node in (*holds, *fails) if node is not None for leaf in node.leaves}
+                values = self.values(names, surely_set)
+            answer = self._answers[key] = satisfy(holds, fails, values)
+        return answer
+
+
+def _known_domain(statements: list[Domain]) -> KnownDomain | None:
+    closing = next((statement for statement in statements if statement.closed), None)
+    if closing is None or any(statement.kind in (domains.NUMBER, domains.LIST) for statement in statements):
+        return None
+    values = domains.joined([value for statement in statements for value in statement.values])
+    kinds = [statement.kind for statement in statements if statement.closed]
+    # The strictest statement names the domain; a boolean one only when nothing else is said.
+    kind = next((kind for kind in (domains.ONE_OF, domains.ALTERNATIVES, domains.BULLETS) if kind in kinds), kinds[0])
+    closing = next(statement for statement in statements if statement.closed and statement.kind == kind)
+    return KnownDomain(values, kind, closing)
+
+
+def surely_set_before(analysis: Analysis, name: str, step: Step) -> bool:
+    """Whether an unconditional step outside loops, before this one, is told to set the variable."""
+    for made in analysis.setters(name):
+        if made.step is None:
+            return True
+        other = analysis.steps[made.step]
+        is_certain = made.confidence == STATED and made.when is None and not other.conditions and other.loop is None
+        if is_certain and other.position < step.position:
+            return True
+    return False

@@ -1,0 +1,247 @@
+"""Which values a text says a variable has.
+
+A statement follows the name directly. It is closed when it says that these are all: "one of", alternatives with `/`,
+`|` or "or", true and false, or a list of bullets, each of which begins with a value.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, NamedTuple
+
+from workrail_lint.base.patterns import Pattern
+from workrail_lint.systems.workrail.analysis.prose import CONDITION, MAX_LINES, WINDOW
+from workrail_lint.systems.workrail.condition_logic import lenient_equal
+
+MAX_ITEMS = 40
+BOOLEAN, NUMBER, LIST, ONE_OF, ALTERNATIVES, BULLETS, VALUE = (
+    "boolean",
+    "number",
+    "list",
+    "one-of",
+    "alternatives",
+    "bullets",
+    "value",
+)
+
+_IN_CONTEXT = Pattern(r"[`'\"*_]*(?:\s+in\s+(?:the\s+)?`?context`?)?")
+_LEAD = Pattern(
+    r"\s*(?:\(|:=|:|==?(?!>)|<|(?:as|to|is(?:\s+set\s+to)?|are|(?:must|should|MUST)\s+be(?:\s+set)?(?:\s+(?:to|as))?)(?=[\s:]))\s*",
+)
+_ONE_OF = Pattern(
+    r"[(:]?\s*(?:be\s+)?(?:exactly\s+|strictly\s+)?(?:one\s+of|either)\b(?:\s+(?:the\s+following|these))?(?:\s+values)?\s*[:(]?\s*",
+    re.IGNORECASE,
+)
+_BOOLEAN = Pattern(
+    r"(?:(?:a|strict)\s+)?[`'\"]?(?:boolean|bool|whether)\b|[`'\"]?true[`'\"]?\s*(?:/|\||or)\s*[`'\"]?false\b"
+    r"|[`'\"]?false[`'\"]?\s*(?:/|\||or)\s*[`'\"]?true\b|[`'\"]?(?:true|false)\b",
+    re.IGNORECASE,
+)
+_NUMBER = Pattern(
+    r"(?:(?:the|a|an|current|total)\s+)*(?:(?:number|integer|count)\b|[`']?-?\d+(?:\.\d+)?\b(?!\s*[-/|]))",
+    re.IGNORECASE,
+)
+_LIST = Pattern(
+    r"(?:(?:the|a|an|ordered|final|full|complete|json)\s+)*(?:(?:array|list)\b|string\[\]|object\[\])", re.IGNORECASE
+)
+_ITEM = Pattern(
+    r"(?:`'([^`'\n]{1,60})'`|`\"([^`\"\n]{1,60})\"`|`([^`\n]{1,60})`|'([^'\n]{1,60})'|\"([^\"\n]{1,60})\"|([A-Za-z0-9][\w-]{0,59}))"
+)
+_REMARK = Pattern(r"\s*\([^()\n]{0,200}\)")
+_SEPARATOR = Pattern(r"\s*(,\s*or\b|,|/|\||\bor\b)\s*", re.IGNORECASE)
+_ENDS = Pattern(r"\s*(?:$|[.,;:)>\]*`—–]|--|->)")
+_CONNECTIVES = (
+    "based depending if when from using for in and with according by per so then where because unless after before "
+    "only to on as at that which but rather plus since until via given while"
+)
+_GOES_ON = frozenset(_CONNECTIVES.split())
+# Words that begin a description, never a value.
+_DESCRIBING = (
+    "the a an this that these those its their your any each all not no set null empty present unknown more most "
+    "something anything other others missing absent what how why who per as is are be it one both neither "
+    "array list number integer count string object boolean bool whether exactly"
+)
+_NO_VALUE = frozenset(_DESCRIBING.split())
+_WORD = Pattern(r"[A-Za-z][\w-]*")
+_MEMBERS = Pattern(r"\b(?:with|having|containing)\b", re.IGNORECASE)
+_BACKTICKED = Pattern(r"`([A-Za-z_]\w*)`")
+_BRACED = Pattern(r"\{([^{}\n]{1,300})\}")
+_MEMBER_NAME = Pattern(r"[`'\"]?([A-Za-z_]\w*)[`'\"]?\??\s*(?:[:,}=]|$)")
+_BULLET_VALUE = Pattern(
+    r"\s*(?:[-*+•]|\d{1,3}[.)])\s+[*_]*(?:`'?\"?([^`'\"\n]{1,60})'?\"?`|'([^'\n]{1,60})'|\"([^\"\n]{1,60})\"|([A-Za-z][\w-]{0,59}))[*_]*"
+    r"\s*(?::|=|--|—|–|\(|->|→|\bif\b|\bwhen\b)"
+)
+_SETS = Pattern(r"\b(?:set|derive|classify|choose|determine|decide|select|assign|pick)\b", re.IGNORECASE)
+_UNEQUAL = Pattern(r"\s*!=\s*")
+
+
+class Statement(NamedTuple):
+    """What one sentence says about the values."""
+
+    kind: str
+    values: tuple[Any, ...]
+    closed: bool
+
+
+def read_domain(text: str, start: int, end: int, role: str, sentence: str) -> Statement | None:
+    """The statement that follows the name at these offsets, if there is one."""
+    stop = text.find("\n", end, end + WINDOW)
+    rest = text[end : stop if stop >= 0 else end + WINDOW]
+    match = _IN_CONTEXT.match(rest)
+    at = match.end() if match is not None else 0
+    unequal = _UNEQUAL.match(rest, at)
+    if unequal is not None:
+        return _single(rest, unequal.end())
+    lead = _LEAD.match(rest, at)
+    found = _statement(rest, lead.end(), lead[0].strip()) if lead is not None else None
+    if found is None:
+        one_of = _ONE_OF.match(rest, at) if rest[at : at + 1] == " " else None
+        found = _listed(rest, one_of.end(), ONE_OF) if one_of is not None else None
+    if found is None and role == "stated" and stop >= 0 and sentence.endswith(":") and _SETS.search(sentence):
+        found = _bullets(text, stop + 1)
+    if found is not None and role == CONDITION and found.kind != BOOLEAN and found.closed:
+        return Statement(found.kind, found.values, False)
+    return found
+
+
+def _statement(rest: str, at: int, lead: str) -> Statement | None:
+    one_of = _ONE_OF.match(rest, at)
+    if one_of is not None:
+        return _listed(rest, one_of.end(), ONE_OF)
+    if _BOOLEAN.match(rest, at):
+        return Statement(BOOLEAN, (True, False), True)
+    if _LIST.match(rest, at):
+        return Statement(LIST, _members(rest, at), False)
+    if _NUMBER.match(rest, at):
+        return Statement(NUMBER, (), False)
+    found = _listed(rest, at, ALTERNATIVES, lead)
+    if found is not None:
+        return found
+    if lead in ("=", ":=", "==") or lead.startswith("to") or lead.endswith("to"):
+        return _single(rest, at, bare=lead in ("=", ":=", "=="))
+    return None
+
+
+def _single(rest: str, at: int, *, bare: bool = True) -> Statement | None:
+    """One value that the variable may have, among others."""
+    match = _ITEM.match(rest, at)
+    if match is None or (match[6] is not None and not bare):
+        return None
+    value = _value(match)
+    if value is None or (match[6] is not None and not _ENDS.match(rest, match.end())):
+        return None
+    if value in (True, False) and isinstance(value, bool):
+        return Statement(BOOLEAN, (True, False), True)
+    return Statement(VALUE, (value,), False)
+
+
+def _listed(rest: str, at: int, kind: str, lead: str = "") -> Statement | None:
+    """A list of values, all of one form."""
+    values: list[Any] = []
+    separators: set[str] = set()
+    bare: bool | None = None
+    last = False
+    while len(values) < MAX_ITEMS:
+        match = _ITEM.match(rest, at)
+        if match is None:
+            break
+        is_bare = match[6] is not None
+        value = _value(match)
+        if value is None or (bare is not None and is_bare is not bare):
+            return None if bare is None or is_bare else _closed(values, separators, kind, lead)
+        bare = is_bare
+        values.append(value)
+        at = match.end()
+        remark = _REMARK.match(rest, at)
+        if remark is not None:
+            at = remark.end()
+        if last:
+            break
+        separator = _SEPARATOR.match(rest, at)
+        if separator is None:
+            break
+        mark = separator[1].lower().replace(" ", "")
+        following = _ITEM.match(rest, separator.end())
+        if following is None or (following[6] is not None) is not bare:
+            break
+        separators.add("or" if mark.endswith("or") else mark)
+        last = mark.endswith("or")
+        at = separator.end()
+    if bare and not _ENDS.match(rest, at):
+        word = _WORD.match(rest.lstrip() if at == 0 else rest[at:].lstrip())
+        if word is None or word[0].lower() not in _GOES_ON:
+            return None
+    return _closed(values, separators, kind, lead)
+
+
+def _closed(values: list[Any], separators: set[str], kind: str, lead: str) -> Statement | None:
+    if len(values) < 2:
+        return None
+    needs_marks = lead in ("=", "<", ":=", "==")
+    if kind == ALTERNATIVES and (separators <= {","} or (needs_marks and separators.isdisjoint("/|"))):
+        return None
+    if all(isinstance(value, bool) for value in values):
+        return Statement(BOOLEAN, (True, False), True)
+    return Statement(kind, tuple(values), True)
+
+
+def _value(match: re.Match[str]) -> Any:
+    """The value that an item names; None when it is none."""
+    text = next(group for group in match.groups() if group is not None).strip()
+    lowered = text.lower()
+    if not text or "." in text or lowered in _NO_VALUE or (" " in text and match[3] is not None and "=" in text):
+        return None
+    if lowered in ("true", "false"):
+        return lowered == "true"
+    return text
+
+
+def _members(rest: str, at: int) -> tuple[str, ...]:
+    """The members that the items of a list have."""
+    braced = _BRACED.search(rest, at)
+    if braced is not None:
+        names = [match[1] for match in _MEMBER_NAME.finditer(braced[1])][:MAX_ITEMS]
+        return tuple(dict.fromkeys(names))
+    match = _MEMBERS.search(rest, at)
+    if match is None:
+        return ()
+    stop = rest.find(". ", match.end())
+    return tuple(dict.fromkeys(_BACKTICKED.findall(rest[match.end() : stop if stop >= 0 else len(rest)])[:MAX_ITEMS]))
+
+
+def _bullets(text: str, start: int) -> Statement | None:
+    """The values that the bullets of the next lines begin with."""
+    values: list[Any] = []
+    form: int | None = None
+    for number in range(MAX_LINES):
+        end = text.find("\n", start)
+        line = text[start : min(end if end >= 0 else len(text), start + WINDOW)]
+        if not line.strip() and not number and end >= 0:
+            start = end + 1
+            continue
+        match = _BULLET_VALUE.match(line)
+        if match is None:
+            break
+        group = next(index for index in range(1, 5) if match[index] is not None)
+        value = match[group].strip()
+        if (form is not None and (group == 4) is not (form == 4)) or "." in value or value.lower() in _NO_VALUE:
+            return None
+        form = group
+        values.append({"true": True, "false": False}.get(value.lower(), value))
+        if end < 0:
+            break
+        start = end + 1
+    if len(values) < 2:
+        return None
+    if all(isinstance(value, bool) for value in values):
+        return Statement(BOOLEAN, (True, False), True)
+    return Statement(BULLETS, tuple(values), True)
+
+
+def joined(values: list[Any]) -> tuple[Any, ...]:
+    """The values without those that the engine takes for one of the others."""
+    found: list[Any] = []
+    for value in values:
+        if not any(lenient_equal(value, other) for other in found):
+            found.append(value)
+    return tuple(found)

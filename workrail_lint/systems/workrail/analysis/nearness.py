@@ -1,0 +1,59 @@
+"""Which known name was probably meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from workrail_lint.base.suggest import edit_distance
+
+_LONG = 200
+_SHORT_PART = 5
+
+
+class Near(NamedTuple):
+    """A name that is near another; `close` unless it only begins or ends with the other."""
+
+    name: str
+    close: bool
+
+
+def nearest_name(name: str, known: Iterable[str]) -> Near | None:
+    """The nearest of the known names; of equally near ones the first by code points."""
+    if len(name) > _LONG:
+        return None
+    folded = fold(name)
+    limit = 1 if len(name) < 5 else 2 if len(name) < 12 else 3
+    best: tuple[int, str] | None = None
+    partial: tuple[int, str] | None = None
+    for other in known:
+        if other == name or len(other) > _LONG:
+            continue
+        if fold(other) == folded:
+            distance = 0
+        elif abs(len(other) - len(name)) <= limit:
+            distance = edit_distance(name, other, limit)
+            if distance >= min(len(name), len(other)):
+                continue  # short names with nothing in common
+        else:
+            distance = limit + 1
+        if distance <= limit:
+            best = min(best or (distance, other), (distance, other))
+        elif _is_part(folded, fold(other)):
+            difference = abs(len(other) - len(name))
+            partial = min(partial or (difference, other), (difference, other))
+    if best is not None:
+        return Near(best[1], True)
+    return Near(partial[1], False) if partial is not None else None
+
+
+def fold(name: str) -> str:
+    """A name without case, hyphens and underscores."""
+    return name.replace("_", "").replace("-", "").lower()
+
+
+def _is_part(a: str, b: str) -> bool:
+    """Whether one of the names begins or ends with the other, which is most of it."""
+    short, long = (a, b) if len(a) <= len(b) else (b, a)
+    is_most = len(short) >= _SHORT_PART and len(short) * 5 >= len(long) * 3
+    return is_most and (long.startswith(short) or long.endswith(short))

@@ -1,0 +1,104 @@
+"""Which step comes before which, surely or perhaps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from workrail_lint.systems.workrail.analysis.analysis import Analysis, surely_set_before
+from workrail_lint.systems.workrail.analysis.logic import IMPOSSIBLE, Answer, Node, satisfy
+
+if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.analysis.records import Condition, Definition, Step, Use
+
+# Looked at after the step's own submission, or again while its loop runs.
+_AFTER_OWN_STEP = ("gate", "criteria")
+
+
+def before(a: Step, b: Step) -> bool:
+    return a.position < b.position
+
+
+def conditions_at(analysis: Analysis, use: Use) -> tuple[Condition, ...]:
+    """What holds when a use is reached."""
+    conditions = analysis.steps[use.step].conditions
+    return conditions if use.when is None else (use.when, *conditions)
+
+
+def may_precede(analysis: Analysis, made: Definition, use: Use) -> bool:
+    """Whether the definition can have happened when the use is reached."""
+    if made.step is None:
+        return True
+    a, b = analysis.steps[made.step], analysis.steps[use.step]
+    if a.position < b.position:
+        return True
+    if made.step == use.step:
+        return use.kind in _AFTER_OWN_STEP or b.loop is not None
+    if use.kind == "loop" and a.loop == b.id:
+        return True
+    return a.loop is not None and a.loop == b.loop
+
+
+def must_precede(analysis: Analysis, made: Definition, use: Use) -> Answer | None:
+    """None when the definition surely happened before the use; else how the use is reached without it."""
+    if made.step is None:
+        return None
+    a, b = analysis.steps[made.step], analysis.steps[use.step]
+    is_before = a.position < b.position
+    if not is_before or made.when is not None or (a.loop is not None and a.loop != b.loop and not a.surely_entered):
+        return Answer("unknown")
+    reached = conditions_at(analysis, use)
+    for condition in a.conditions:
+        if any(condition is other or condition == other for other in reached):
+            continue
+        answer = analysis.satisfy(
+            reached, (condition,), within_domains=True, surely_set=_surely_set(analysis, condition, reached, a)
+        )
+        if answer.verdict != IMPOSSIBLE:
+            return answer
+    return None
+
+
+def covered(analysis: Analysis, made: list[Definition], use: Use) -> bool:
+    """Whether the definitions together happen in every run that reaches the use, as the branches of an if do."""
+    b = analysis.steps[use.step]
+    reached = conditions_at(analysis, use)
+    branches: list[Node] = []
+    names: frozenset[str] = frozenset()
+    for definition in made:
+        if definition.step is None:
+            return True
+        a = analysis.steps[definition.step]
+        enters = a.loop is None or a.loop == b.loop or a.surely_entered
+        nodes = [analysis.node(condition) for condition in a.conditions]
+        if before(a, b) and definition.when is None and enters and None not in nodes:
+            branches.append(conjunction([node for node in nodes if node is not None]))
+            for condition in a.conditions:
+                names |= _surely_set(analysis, condition, reached, a)
+    if not branches:
+        return False
+    holds = [analysis.node(condition) for condition in reached]
+    variables = {leaf.variable for node in (*holds, *branches) if node is not None for leaf in node.leaves}
+    return satisfy(holds, branches, analysis.values(variables, names)).verdict == IMPOSSIBLE
+
+
+def exclusive(analysis: Analysis, a: Step, b: Step) -> bool:
+    """Whether no run has both steps, as long as the variables keep their values."""
+    return analysis.satisfy((*a.conditions, *b.conditions), within_domains=True).verdict == IMPOSSIBLE
+
+
+def conjunction(nodes: list[Node]) -> Node:
+    """All of these conditions as one."""
+    made = Node()
+    made.logic = "and"
+    made.children = nodes
+    made.leaves = tuple(leaf for node in nodes for leaf in node.leaves)
+    return made
+
+
+def _surely_set(analysis: Analysis, condition: Condition, reached: tuple[Condition, ...], step: Step) -> frozenset[str]:
+    names: set[str] = set()
+    for item in (condition, *reached):
+        node = analysis.node(item)
+        if node is not None:
+            names.update(leaf.variable for leaf in node.leaves)
+    return frozenset(name for name in names if surely_set_before(analysis, name, step))

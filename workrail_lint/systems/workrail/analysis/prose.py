@@ -1,0 +1,248 @@
+"""What a sentence does with a variable it names: sets it, tests it, or only mentions it.
+
+Works on the surroundings of one mention: the line, the clause before the name, the words after it. Every window is cut,
+so that no expression ever runs over a long text.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from workrail_lint.base.patterns import Pattern
+from workrail_lint.systems.workrail.analysis.records import LISTED, MENTIONED, STATED
+
+WINDOW = 400  # characters of a clause
+MAX_LINES = 40  # bullets between a heading and the one it governs
+CONDITION, PLAIN = "condition", "plain"
+
+_STRONG = (
+    "set capture record store save update initialize assign define derive determine compute calculate classify choose "
+    "decide select populate increment append track mark observe maintain adjust cap persist reset load downgrade "
+    "upgrade raise lower count estimate reclassify put fill pick emit output return submit create build collect "
+    "extract produce generate declare rate score"
+)
+_WEAK = (
+    "list add identify write include provide pass confirm carry prepare make keep establish gather name report note "
+    "refine assess resolve revise"
+)
+# Forms that are surely verbs; plurals such as "records" or "outputs" are mostly nouns.
+_FORMS = {"setting": "set", "updating": "update", "recording": "record", "capturing": "capture", "sets": "set"}
+STRONG = frozenset((*_STRONG.split(), *_FORMS, "initialise", "re-set", "re-classify"))
+WEAK = frozenset(_WEAK.split())
+_DIRECT_WORDS = "set update record capture store mark increment reset append"
+_DIRECT = frozenset(_DIRECT_WORDS.split())
+_HEADINGS = (
+    "set capture record store update initialize context variable variables keys fields output outputs provide return "
+    "classify define track emit produce derive submit include determine maintain create"
+)
+_HEADING_WORDS = frozenset(_HEADINGS.split())
+_CONDITION_WORDS = frozenset(
+    ("if", "when", "whenever", "unless", "because", "while", "until", "since", "where", "once")
+)
+# Between a verb and the name it sets; with more words than these the verb is about something else.
+_FEW = 6
+_FILLERS = frozenset(("and", "or", "the", "a", "an", "both", "all", "each", "then", "also"))
+
+_BALANCED = Pattern(r"\([^()]*\)|\{[^{}]*\}|\[[^\[\]]*\]")
+_CUTS = (". ", "; ", " -- ", " — ", " – ")
+_SENTENCE_END = Pattern(r"[.!?;]\s+(?=[A-Z`*\-(])")
+_WORD = Pattern(r"[A-Za-z][A-Za-z0-9_'-]*")
+_NAME_LIKE = Pattern(r"`[^`\n]{0,80}`|\b[a-z]+[A-Z_][A-Za-z0-9_]*|\b[a-z]+_[a-z0-9_]+")
+_PASSIVE = Pattern(
+    r"(?:\s*\([^()\n]{0,200}\))?\s+(?:is|are|must be|should be|shall be)\s+(?:explicitly\s+|always\s+)?"
+    r"(?:set|recorded|captured|stored|updated|classified|populated|initialized|derived)\b",
+    re.IGNORECASE,
+)
+_ASSIGNED = Pattern(r"\s*:?=(?![=>])")
+_STOPS = Pattern(
+    r"\b(?:continue|stop|proceed|exit|repeat)\b(?:\s+(?:only\s+)?(?:if|when|while|until))?[^,.;]*$", re.IGNORECASE
+)
+_PREPOSITION = Pattern(
+    r"\b(?:using|against|from|based on|with|per|via|of|for|than)\s+(?:the\s+|each\s+|current\s+)?[`'\"*(]*"
+    r"(?:@[`'\"*]*\s*,?\s*(?:and|or)?\s*[`'\"*]*)*$",
+    re.IGNORECASE,
+)
+_NEGATED = Pattern(r"\b(?:do not|don't|never|must not|mustn't|without|cannot|should not)\b", re.IGNORECASE)
+_BULLET = Pattern(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+")
+_LINE_HEAD = Pattern(r"\s*(?:(?:[-*+•]|\d{1,3}[.)])\s+)?[*_`'\"]*(?:context\.)?")
+_AFTER_HEAD = Pattern(r"\s*(?:[:=(,]|--|—|–|->|→|$)")
+_TYPE_AFTER = Pattern(r"[`'\"*]*\s*\((?:number|boolean|bool|array|list|string|integer|object|enum)", re.IGNORECASE)
+_VARIABLE_BEFORE = Pattern(r"\bvariables?:?\s+[`'\"]?$", re.IGNORECASE)
+_CLOSING = "`'\"*_"
+
+
+class Reading(NamedTuple):
+    """What a mention turned out to be."""
+
+    role: str  # stated, listed, mentioned, condition or plain
+    kind: str  # passive, outputRequired, assignment, verb, heading, bullet, example
+    sentence: str
+
+
+def is_plain_word(name: str) -> bool:
+    """Whether a name could as well be an English word: it has neither an inner capital nor an underscore."""
+    return "_" not in name and name[1:].lower() == name[1:]
+
+
+def read_mention(text: str, start: int, end: int, field: str) -> Reading | None:
+    """What the text does with the name at these offsets; None when it is an ordinary word or a token there."""
+    line_start = text.rfind("\n", 0, start) + 1
+    line_end = text.find("\n", end)
+    if line_end < 0:
+        line_end = len(text)
+    before = text[max(line_start, start - WINDOW) : start]
+    after = text[end : min(line_end, end + WINDOW)]
+    if before.endswith("context."):
+        before = before[:-8]
+    is_first = _is_head(text, line_start, start)
+    if is_plain_word(text[start:end]) and not _is_marked(text, line_start, before, after, is_first):
+        return None
+    rest = after.lstrip(_CLOSING)
+    sentence_start = 0
+    for match in _SENTENCE_END.finditer(before):
+        sentence_start = match.end()
+    prefix = before[sentence_start:]
+    found = _SENTENCE_END.search(after)
+    stop = len(after) if found is None else found.start() + 1
+    sentence = (prefix + text[start:end] + after[:stop]).strip()
+    clause, braced = _clause(prefix)
+    if braced:
+        fenced = before.endswith('"') and after.startswith('"') and rest.lstrip().startswith(":")
+        if fenced and _in_fence(text, start):
+            return Reading(LISTED, "example", sentence)
+        return Reading(MENTIONED, "example", sentence)
+    if before.endswith('"') and rest.startswith(":") and after.startswith('"') and _in_fence(text, start):
+        return Reading(LISTED, "example", sentence)
+    role, kind = _role(text, line_start, clause, rest, field, is_first)
+    if role in (STATED, LISTED) and _NEGATED.search(clause):
+        role = MENTIONED
+    return Reading(role, kind, sentence)
+
+
+def _role(text: str, line_start: int, clause: str, rest: str, field: str, is_first: bool) -> tuple[str, str]:
+    """The first row of the table that applies."""
+    words = _WORD.findall(clause)
+    is_condition = _starts_condition(clause) and not (words and words[-1].lower() in _DIRECT)
+    if not is_condition and _PASSIVE.match(rest):
+        return STATED, "passive"
+    if is_condition:
+        return CONDITION, ""
+    if field == "outputRequired":
+        return STATED, "outputRequired"
+    if _ASSIGNED.match(rest) and not _STOPS.search(clause):
+        return STATED, "assignment"
+    strength = _verb_strength(clause)
+    if strength:
+        return strength, "verb"
+    if is_first:
+        if _is_governed(text, line_start):
+            return STATED, "heading"
+        if _AFTER_HEAD.match(rest):
+            return LISTED, "bullet"
+    return PLAIN, ""
+
+
+def _is_head(text: str, line_start: int, start: int) -> bool:
+    if start - line_start > 40:
+        return False
+    match = _LINE_HEAD.match(text, line_start, start)
+    return match is not None and match.end() == start
+
+
+def _is_marked(text: str, line_start: int, before: str, after: str, is_first: bool) -> bool:
+    """Whether an everyday word stands there as the name of a variable."""
+    last, following = before[-1:], after[:1]
+    if last in ("`", "'", '"') and last == following:
+        return True
+    if last == "`" or following == "`":
+        return True
+    match = _ASSIGNED.match(after)
+    if match is not None and not after.startswith(" = ="):
+        return True
+    if _TYPE_AFTER.match(after) or _VARIABLE_BEFORE.search(before[-40:]):
+        return True
+    return is_first and before.lstrip()[:1] in ("-", "*", "+", "•") and _is_governed(text, line_start)
+
+
+def _clause(prefix: str) -> tuple[str, bool]:
+    """The clause before a name without what is in brackets, and whether the name is inside open braces."""
+    clause = prefix
+    if "(" in clause or "{" in clause or "[" in clause:
+        for _ in range(4):
+            shorter = _BALANCED.sub(" ", clause)
+            if shorter == clause:
+                break
+            clause = shorter
+        if "{" in clause:
+            return clause, True
+    cut = 0
+    for mark in _CUTS:
+        cut = max(cut, clause.rfind(mark) + len(mark) if mark in clause else 0)
+    cut = max(cut, clause.rfind("(") + 1)
+    return clause[cut:], False
+
+
+def _starts_condition(clause: str) -> bool:
+    tail = clause[max(clause.rfind(","), clause.rfind(":")) + 1 :]
+    match = _WORD.search(tail)
+    return match is not None and match[0].lower() in _CONDITION_WORDS
+
+
+def _verb_strength(clause: str) -> str | None:
+    """Whether the last verb of the clause is about the name that follows it: stated, listed or None."""
+    strength, verb_end = None, 0
+    for match in _WORD.finditer(clause):
+        word = match[0].lower()
+        if word in STRONG:
+            strength, verb_end = STATED, match.end()
+        elif word in WEAK:
+            strength, verb_end = LISTED, match.end()
+    if strength is None:
+        return None
+    gap = _NAME_LIKE.sub("@", clause[verb_end:])
+    if _PREPOSITION.search(gap):
+        return None
+    words = [word for word in _WORD.findall(gap) if word.lower() not in _FILLERS]
+    return strength if len(words) <= _FEW else None
+
+
+def _is_governed(text: str, line_start: int) -> bool:
+    """Whether the bullets that the line belongs to follow a heading that speaks of setting things."""
+    end = line_start - 1
+    own = _indent(text, line_start)
+    blank = False
+    for _ in range(MAX_LINES):
+        if end < 0:
+            return False
+        start = text.rfind("\n", 0, end) + 1
+        line = text[max(start, end - WINDOW) : end]
+        stripped = line.strip()
+        if not stripped:
+            if blank:
+                return False
+            blank = True
+        else:
+            indent = _indent(text, start)
+            bulleted = _BULLET.match(line) is not None
+            if not bulleted or indent < own:
+                heading = stripped.rstrip("*_ ")
+                if heading.endswith(":"):
+                    return not _HEADING_WORDS.isdisjoint(word.lower() for word in _WORD.findall(heading))
+                if not bulleted and indent <= own:
+                    return False
+                own = min(own, indent)
+            blank = False
+        end = start - 1
+    return False
+
+
+def _indent(text: str, start: int) -> int:
+    end = start
+    while end < len(text) and text[end] == " " and end - start < 80:
+        end += 1
+    return end - start
+
+
+def _in_fence(text: str, position: int) -> bool:
+    return text.count("```", 0, position) % 2 == 1

@@ -1,0 +1,168 @@
+"""Finds the names of variables in all texts, and reads what is said about each."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+
+from workrail_lint.base.patterns import Pattern
+from workrail_lint.systems.workrail.analysis.domains import read_domain
+from workrail_lint.systems.workrail.analysis.prose import CONDITION, PLAIN, read_mention
+from workrail_lint.systems.workrail.analysis.records import (
+    CALLER,
+    LISTED,
+    MENTIONED,
+    STATED,
+    UNDELIVERED,
+    Definition,
+    Domain,
+    Mention,
+    Text,
+)
+from workrail_lint.systems.workrail.analysis.texts import CALLER_FIELDS
+
+IDENTIFIER = Pattern(r"[A-Za-z_$][A-Za-z0-9_$-]*")
+# Cheaper than one alternation over the names, which would have to be compiled anew for every workflow.
+_BREAK = "\n\0\n"
+_CANDIDATE = Pattern(r"`(?:context\.)?([A-Za-z_][A-Za-z0-9_]*)`|\b([a-z][a-z0-9]*(?:[A-Z][A-Za-z0-9]*)+)\b")
+_KEY = Pattern(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class Findings:
+    """What the texts say about each name."""
+
+    __slots__ = ("definitions", "domains", "mentions", "names")
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+        self.definitions: dict[str, list[Definition]] = {}
+        self.mentions: dict[str, list[Mention]] = {}
+        self.domains: dict[str, list[Domain]] = {}
+
+
+class Scanner:
+    """All texts of a workflow as one, so that a name is found by one search."""
+
+    def __init__(self, texts: list[Text]) -> None:
+        self.texts = texts
+        self.whole = _BREAK.join([text.text for text in texts])
+        self._starts: list[int] = []
+        start = 0
+        for text in texts:
+            self._starts.append(start)
+            start += len(text.text) + len(_BREAK)
+
+    def candidates(self) -> set[str]:
+        """Every name in backticks, every word in camel case, and the keys of `outputRequired`."""
+        found = {match[1] or match[2] for match in _CANDIDATE.finditer(self.whole)}
+        for text in self.texts:
+            if text.field == "outputRequired" and _KEY.fullmatch(key := output_key(text.pointer)):
+                found.add(key)
+        return found
+
+    def scan(self, names: Iterable[str], found: Findings) -> None:
+        """Add what is said about names that were not looked for yet."""
+        keys: dict[str, list[Text]] = {}
+        for text in self.texts:
+            if text.field == "outputRequired":
+                keys.setdefault(output_key(text.pointer), []).append(text)
+        for name in names:
+            if name in found.names:
+                continue
+            found.names.add(name)
+            for text in keys.get(name, ()):
+                self._add_key(name, text, found)
+            for index, start in self._hits(name):
+                self._read(name, self.texts[index], start, found)
+
+    def occurs(self, word: str) -> bool:
+        """Whether an agent reads the word, in any case."""
+        lowered = self._lowered
+        word = word.lower()
+        start = lowered.find(word) if word else -1
+        while start >= 0:
+            end = start + len(word)
+            if not _in_word(lowered[start - 1 : start]) and not _in_word(lowered[end : end + 1]):
+                return True
+            start = lowered.find(word, start + 1)
+        return False
+
+    @cached_property
+    def _lowered(self) -> str:
+        return "\n".join([text.text for text in self.texts if text.delivered]).lower()
+
+    def _hits(self, name: str) -> Iterator[tuple[int, int]]:
+        """Where the name is a word of its own, as (text, offset)."""
+        whole, size = self.whole, len(name)
+        at = whole.find(name)
+        while at >= 0:
+            end = at + size
+            before, after = whole[at - 1 : at], whole[end : end + 1]
+            is_word = not _in_name(before) and not _in_name(after)
+            if is_word and (before != "." or whole.endswith("context.", 0, at)):
+                index = bisect_right(self._starts, at) - 1
+                yield index, at - self._starts[index]
+            at = whole.find(name, end)
+
+    def _add_key(self, name: str, text: Text, found: Findings) -> None:
+        found.definitions.setdefault(name, []).append(
+            Definition(name, text.step, text.pointer, (0, 0), "key", STATED, text.text[:200], text.when, text.origin)
+        )
+        statement = read_domain(f"{name}: {text.text}", 0, len(name), STATED, "")
+        if statement is not None:
+            found.domains.setdefault(name, []).append(
+                Domain(name, statement.values, statement.closed, statement.kind, text.pointer, (0, 0), text.text[:200])
+            )
+
+    def _read(self, name: str, text: Text, start: int, found: Findings) -> None:
+        end = start + len(name)
+        opening = text.text.rfind("{{", max(0, start - 4), start)
+        if opening >= 0 and not text.text[opening + 2 : start].strip():
+            if text.field in CALLER_FIELDS:
+                self._define(name, text, (start, end), "token", CALLER, text.text[:200], found)
+            return
+        reading = read_mention(text.text, start, end, text.field)
+        if reading is None:
+            return
+        role, kind, sentence = reading
+        span = (start, end)
+        if text.field in CALLER_FIELDS:
+            self._define(name, text, span, "caller", CALLER, sentence, found)
+        elif role in (CONDITION, PLAIN):
+            found.mentions.setdefault(name, []).append(
+                Mention(name, text.step, text.pointer, span, role, text.field, sentence)
+            )
+        else:
+            confidence = role
+            if text.step is None:
+                confidence = MENTIONED
+            elif not text.delivered and role in (STATED, LISTED):
+                confidence = UNDELIVERED
+            self._define(name, text, span, kind, confidence, sentence, found)
+        statement = read_domain(text.text, start, end, role, sentence)
+        if statement is not None:
+            found.domains.setdefault(name, []).append(
+                Domain(name, statement.values, statement.closed, statement.kind, text.pointer, span, sentence)
+            )
+
+    @staticmethod
+    def _define(
+        name: str, text: Text, span: tuple[int, int], kind: str, confidence: str, sentence: str, found: Findings
+    ) -> None:
+        found.definitions.setdefault(name, []).append(
+            Definition(name, text.step, text.pointer, span, kind, confidence, sentence, text.when, text.origin)
+        )
+
+
+def output_key(pointer: str) -> str:
+    """The key that an `outputRequired` text belongs to."""
+    return pointer.rpartition("/")[2].replace("~1", "/").replace("~0", "~")
+
+
+def _in_name(character: str) -> bool:
+    return character.isalnum() or character == "_" or character == "$"
+
+
+def _in_word(character: str) -> bool:
+    return character.isalnum() or character == "_" or character == "-"

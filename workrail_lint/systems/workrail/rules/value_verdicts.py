@@ -1,0 +1,314 @@
+"""Judgements about the values that conditions compare with."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from workrail_lint.base import js
+from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.wording import quoted
+from workrail_lint.findings import Severity
+from workrail_lint.systems.workrail.analysis.domains import BOOLEAN, LIST, NUMBER, ONE_OF
+from workrail_lint.systems.workrail.analysis.logic import BOUNDS, IMPOSSIBLE
+from workrail_lint.systems.workrail.analysis.nearness import nearest_name
+from workrail_lint.systems.workrail.analysis.records import AUTHORED
+from workrail_lint.systems.workrail.condition_logic import lenient_equal, normal_text
+from workrail_lint.systems.workrail.rules.verdicts import Judge, is_odd, shown
+
+if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.analysis.analysis import Analysis, KnownDomain
+    from workrail_lint.systems.workrail.analysis.records import Decision, Use
+
+OUTSIDE, SPELLED, TYPE, BRANCH = (
+    "value-outside-domain",
+    "value-spelled-differently",
+    "comparison-type",
+    "branch-value-unhandled",
+)
+_BOOLEAN_WORDS = frozenset(("yes", "no", "true", "false", "1", "0"))
+_SHORTEST = 4  # letters that a value needs to be compared with other words
+_MARKED_WORD = Pattern(
+    r"`([A-Za-z][\w-]{2,59})`|'([A-Za-z][\w-]{2,59})'|\"([A-Za-z][\w-]{2,59})\"|\b([A-Z][\w-]{2,59})\b"
+    r"|\b([a-z]+(?:-[a-z]+)+)\b"
+)
+
+
+class Literal(NamedTuple):
+    """A value that a comparison names."""
+
+    value: Any
+    pointer: str
+    operator: str
+    use: Use
+
+
+def literals_of(use: Use) -> Iterator[Literal]:
+    leaf = use.leaf or {}
+    base = use.pointer.removesuffix("/var")
+    for name in ("equals", "not_equals"):
+        if name in leaf:
+            yield Literal(leaf[name], f"{base}/{name}", name, use)
+    for index, item in enumerate(leaf.get("in") or ()):
+        yield Literal(item, f"{base}/in/{index}", "in", use)
+
+
+def judge_values(judge: Judge) -> None:
+    """Every variable that conditions compare with something."""
+    for name, uses in judge.analysis.by_name.items():
+        if name in judge.unset:
+            continue
+        leaves = [use for use in uses if use.leaf is not None and not is_odd(use.leaf)]
+        own = [use for use in leaves if use.origin.via == AUTHORED and not judge.is_dead(use)]
+        if own and not any(judge.analysis.in_scope(name, use) for use in leaves):
+            _Values(judge, name, leaves, own).judge()
+    _judge_branches(judge)
+
+
+class _Values:
+    """One variable and the comparisons it is in."""
+
+    def __init__(self, judge: Judge, name: str, leaves: list[Use], own: list[Use]) -> None:
+        self.judge_ = judge
+        self.analysis: Analysis = judge.analysis
+        self.name = name
+        self.own = own
+        self.statements = self.analysis.statements(name)
+        self.kinds = {statement.kind for statement in self.statements}
+        self.domain: KnownDomain | None = self.analysis.domain(name)
+        self.literals = [literal for use in leaves for literal in literals_of(use)]
+        self.done: set[str] = set()
+
+    def judge(self) -> None:
+        for use in self.own:
+            if use.pointer in self.judge_.judged:
+                continue
+            bound = next((name for name in BOUNDS if name in (use.leaf or {})), None)
+            if bound is not None:
+                self._bound(use, bound)
+                continue
+            for literal in literals_of(use):
+                if literal.value is None:
+                    continue
+                if self._type(literal) or self._outside(literal) or self._spelling(literal):
+                    self.judge_.judged.add(use.pointer)
+
+    def _report(self, rule: str, severity: Severity, pointer: str, message: str, key: str) -> bool:
+        """One finding for each cause; the other places are the same mistake."""
+        if key not in self.done:
+            self.done.add(key)
+            self.judge_.report(rule, severity, pointer, message)
+        return True
+
+    def _bound(self, use: Use, operator: str) -> None:
+        pointer = f"{use.pointer.removesuffix('/var')}/{operator}"
+        holds = self._holds()
+        if holds is None:
+            text = next((item.value for item in self.literals if _is_text(item.value)), None)
+            if text is None or NUMBER in self.kinds:
+                return
+            what = f"other conditions compare {quoted(self.name)} with text ({shown(text)})"
+            kind = "text"
+        else:
+            what, kind = holds
+        self.judge_.judged.add(use.pointer)
+        self._report(TYPE, Severity.WARNING, pointer, f"{what}; {quoted(operator)} is always false on {kind}", operator)
+
+    def _holds(self) -> tuple[str, str] | None:
+        """What the texts say the variable holds, when that is no number."""
+        name = quoted(self.name)
+        if self.domain is not None:
+            if self.domain.kind == BOOLEAN:
+                return f"{name} holds true or false", "a boolean"
+            if all(_is_text(value) for value in self.domain.values):
+                return f"{name} holds text ({_few(self.domain.values)})", "text"
+        elif LIST in self.kinds and NUMBER not in self.kinds:
+            return f"{name} holds a list", "a list"
+        return None
+
+    def _type(self, literal: Literal) -> bool:
+        value, name = literal.value, quoted(self.name)
+        if _is_text(value):
+            if self.domain is not None:
+                if self.domain.kind != BOOLEAN or any(lenient_equal(value, item) for item in self.domain.values):
+                    return False
+                message = f"{name} is true or false, never {shown(value)}"
+                return self._report(TYPE, Severity.WARNING, literal.pointer, message, f"text {value}")
+            others = [item.value for item in self.literals if item.value is True or item.value is False]
+            # A value that some sentence gives the variable is one that it can have.
+            stated = any(lenient_equal(value, item) for statement in self.statements for item in statement.values)
+            texts = {normal_text(item.value) for item in self.literals if _is_text(item.value)}
+            if others and not stated and len(texts) == 1 and LIST not in self.kinds:
+                message = (
+                    f"other conditions compare {name} with {shown(others[0])}, this one with {shown(value)}; "
+                    "a variable that is true or false never equals other text"
+                )
+                return self._report(TYPE, Severity.WARNING, literal.pointer, message, f"text {value}")
+        if self.kinds == {LIST} and not isinstance(value, dict | list):
+            message = f"{name} holds a list, which never equals {shown(value)}; let a step set the value to compare"
+            return self._report(TYPE, Severity.WARNING, literal.pointer, message, "list")
+        return False
+
+    def _outside(self, literal: Literal) -> bool:
+        domain, value = self.domain, literal.value
+        if domain is None or any(lenient_equal(value, item) for item in domain.values):
+            return False
+        if domain.kind == BOOLEAN and not isinstance(value, str):
+            return False
+        texts = [item for item in domain.values if isinstance(item, str)]
+        meant = nearest_name(value, texts) if isinstance(value, str) else None
+        severity = Severity.WARNING
+        if domain.kind == ONE_OF and meant is not None and meant.close and self._is_never(literal.use):
+            severity = Severity.ERROR
+        message = f"{quoted(self.name)} is never {shown(value)} ({_few(domain.values)})"
+        if meant is not None:
+            message += f"; did you mean {quoted(meant.name)}?"
+        else:
+            message += "; compare with one of these, or add the value where the prompt lists them"
+        return self._report(OUTSIDE, severity, literal.pointer, message, f"outside {value}")
+
+    def _is_never(self, use: Use) -> bool:
+        if use.kind != "runCondition":
+            return False
+        decision = next((item for item in self.analysis.decisions if item.pointer == use.root), None)
+        if decision is None:
+            return False
+        return self.analysis.satisfy((decision.condition,), within_domains=True).verdict == IMPOSSIBLE
+
+    def _spelling(self, literal: Literal) -> bool:
+        value = literal.value
+        if self.domain is not None or not isinstance(value, str) or len(value) < _SHORTEST or not _is_text(value):
+            return False
+        setters = self.analysis.setters(self.name)
+        scanner = self.analysis.scanner
+        if not setters or scanner.occurs(value):
+            return False
+        key = f"spelled {value}"
+        for other in respelled(value):
+            if scanner.occurs(other):
+                return self._report(
+                    SPELLED,
+                    Severity.WARNING,
+                    literal.pointer,
+                    f"no prompt says {shown(value)}; {self._where(other)} says {shown(other)}",
+                    key,
+                )
+        siblings = {item.value for item in self.literals if isinstance(item.value, str) and scanner.occurs(item.value)}
+        near = nearest_name(value, sorted(siblings))
+        if near is None or not near.close:
+            near = nearest_name(value, sorted(self._marked_words()))
+        if near is None or not near.close or len(near.name) < _SHORTEST or _differs_by_number(value, near.name):
+            return False
+        return self._report(
+            SPELLED,
+            Severity.WARNING,
+            literal.pointer,
+            f"no prompt says {shown(value)}; {self._where(near.name)} says {shown(near.name)}",
+            key,
+        )
+
+    def _marked_words(self) -> set[str]:
+        """The quoted, capitalised or hyphenated words of the steps that set the variable."""
+        steps = {made.step for made in self.analysis.setters(self.name)}
+        found: set[str] = set()
+        for text in self.analysis.texts:
+            if text.step in steps and text.step is not None and text.delivered:
+                for match in _MARKED_WORD.finditer(text.text):
+                    found.add(next(group for group in match.groups() if group is not None))
+        return {word for word in found if word not in self.analysis.by_name and word != self.name}
+
+    def _where(self, word: str) -> str:
+        """The step whose text has the word, in words."""
+        pattern = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])", re.IGNORECASE)
+        for text in self.analysis.texts:
+            if text.delivered and text.step is not None and pattern.search(text.text):
+                return f"step {quoted(self.analysis.steps[text.step].id)}"
+        return "another prompt"
+
+
+def respelled(value: str) -> list[str]:
+    """The same words joined by hyphens, by underscores or by capitals."""
+    words = [word for word in re.split(r"[-_]|(?<=[a-z0-9])(?=[A-Z])", value) if word]
+    if len(words) < 2 or not all(re.fullmatch(r"[A-Za-z0-9]+", word) for word in words):
+        return []
+    lowered = [word.lower() for word in words]
+    camel = lowered[0] + "".join(word.capitalize() for word in lowered[1:])
+    made = ["-".join(lowered), "_".join(lowered), camel]
+    return [other for other in made if other.lower() != value.lower()]
+
+
+def _is_text(value: object) -> bool:
+    """Whether a literal is text that is neither a number nor a word for true or false."""
+    if not isinstance(value, str) or normal_text(value) in _BOOLEAN_WORDS:
+        return False
+    number = js.to_number(value)
+    return number != number
+
+
+def _differs_by_number(a: str, b: str) -> bool:
+    """Whether two values differ in their digits, as phase1 and phase2 do."""
+    return re.sub(r"\D", "", a) != re.sub(r"\D", "", b)
+
+
+def _few(values: Iterable[Any]) -> str:
+    known = [shown(value).strip("'") for value in values]
+    return ", ".join(known[:8]) + (f" and {len(known) - 8} more" if len(known) > 8 else "")
+
+
+def _judge_branches(judge: Judge) -> None:
+    """Runs of sibling steps, one for each value of a variable, that forget some."""
+    analysis = judge.analysis
+    by_step = {
+        decision.step: decision
+        for decision in analysis.decisions
+        if decision.kind == "runCondition" and decision.origin.via == AUTHORED
+    }
+    run: list[tuple[Decision, str, Any]] = []
+    for index, step in enumerate(analysis.steps):
+        if step.origin.via == "virtual":
+            continue
+        decision = by_step.get(index)
+        branch = _branch(decision) if decision is not None else None
+        same_list = not run or analysis.steps[run[-1][0].step].loop == step.loop
+        if decision is not None and branch is not None and same_list and (not run or run[-1][1] == branch[0]):
+            run.append((decision, *branch))
+            continue
+        _judge_run(judge, run)
+        run = [(decision, *branch)] if decision is not None and branch is not None else []
+    _judge_run(judge, run)
+
+
+def _branch(decision: Decision) -> tuple[str, Any] | None:
+    condition = decision.condition
+    name = condition.get("var")
+    if isinstance(name, str) and set(condition) == {"var", "equals"}:
+        value = condition["equals"]
+        if value is not None and not isinstance(value, dict | list):
+            return name, value
+    return None
+
+
+def _judge_run(judge: Judge, run: list[tuple[Decision, str, Any]]) -> None:
+    if len(run) < 2:
+        return
+    analysis, name = judge.analysis, run[0][1]
+    domain = analysis.domain(name)
+    values = [value for _, _, value in run]
+    if domain is None or len({str(value) for value in values}) < 2 or name in judge.unset:
+        return
+    uses = analysis.by_name.get(name, [])
+    if any(f"{decision.pointer}/var" in judge.judged for decision, _, _ in run):
+        return
+    named = [literal.value for use in uses for literal in literals_of(use)]
+    # Another kind of test may take care of every value that is not named.
+    if any(use.leaf is not None and not ({"equals", "in"} & use.leaf.keys()) for use in uses):
+        return
+    missing = [value for value in domain.values if not any(lenient_equal(value, other) for other in named)]
+    if missing:
+        judge.report(
+            BRANCH,
+            Severity.WARNING if domain.kind == ONE_OF else Severity.INFO,
+            run[0][0].pointer,
+            f"no step handles {name} = {' or '.join(shown(value) for value in missing[:4])}",
+        )

@@ -1,0 +1,195 @@
+"""Variables: whether something sets what is read, and in time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from workrail_lint.findings import Severity
+from workrail_lint.rules.base import Example
+from workrail_lint.systems.workrail.rules.base import WorkflowRule
+from workrail_lint.systems.workrail.rules.prose import has_braces, step_members
+from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
+from workrail_lint.systems.workrail.rules.verdicts import Judge, verdicts
+
+if TYPE_CHECKING:
+    from workrail_lint.rules.base import Report
+    from workrail_lint.systems.workrail.rules.base import Workflow
+
+_READERS = frozenset(
+    ("runCondition", "requireConfirmation", "promptFragments", "parallelDelegations", "validationCriteria", "loop")
+)
+
+
+class AnalysisRule(WorkflowRule):
+    """A rule that reports what the analysis found under its name."""
+
+    def applies(self, workflow: Workflow) -> bool:
+        return has_braces(workflow) or not _READERS.isdisjoint(step_members(workflow))
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        for verdict in verdicts(workflow).get(self.name, ()):
+            report(verdict.pointer, verdict.message, severity=verdict.severity)
+
+
+def _then(first: str, **members: Any) -> dict[str, Any]:
+    """A workflow whose second step has these members."""
+    return workflow(step("triage", first), step("dig", members.pop("prompt", "Dig."), **members))
+
+
+class VariableNeverSet(AnalysisRule):
+    code = "CD023"
+    name = "variable-never-set"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "Nothing sets a variable that a condition, a loop or a prompt reads."
+    why = (
+        "An agent sets a variable because a prompt asks for it. One that nothing asks for stays unset: a condition on "
+        "it never changes, a token shows `[unset: …]`, and a loop over it stops the run. It is an error when the run "
+        "stops or the name is surely misspelt."
+    )
+
+    def examples(self) -> Iterable[Example]:
+        asks = "Set `impactLevel` to exactly one of: `minor`, `major`."
+        yield Example(
+            bad=_then(asks, runCondition={"var": "impactlevel", "equals": "major"}),
+            good=_then(asks, runCondition={"var": "impactLevel", "equals": "major"}),
+        )
+        yield Example(
+            bad=_then("Find the service that fails.", prompt="Page the owner of {{serviceName}}."),
+            good=_then("Find the service that fails; set `serviceName`.", prompt="Page the owner of {{serviceName}}."),
+        )
+
+
+class VariableSetTooLate(AnalysisRule):
+    code = "CD024"
+    name = "variable-set-too-late"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A variable is read before the first step that sets it."
+    why = (
+        "The reader finds nothing: a token shows `[unset: …]`, a loop stops the run, and a step whose condition turns "
+        "true later runs then, out of order."
+    )
+
+    def examples(self) -> Iterable[Example]:
+        outline = step("outline", "Outline the article for {{audience}}.")
+        interview = step("interview", "Ask who will read the article. Set `audience`.")
+        yield Example(bad=workflow(outline, interview), good=workflow(interview, outline))
+
+
+class VariableSetBySameStep(AnalysisRule):
+    code = "CD025"
+    name = "variable-set-by-same-step"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A prompt or condition reads what only its own step sets."
+    why = "The engine evaluates conditions and builds the prompt before the step runs, so the value is never there."
+
+    def examples(self) -> Iterable[Example]:
+        fragment = {"id": "rules", "when": {"var": "deliveryMode", "equals": "final"}, "text": "List open questions."}
+        intake = step("intake", "Decide `deliveryMode`: `draft` or `final`.")
+        deliver = step("deliver", "Deliver the text.")
+        yield Example(
+            bad=workflow({**intake, "promptFragments": [fragment]}, deliver),
+            good=workflow(intake, {**deliver, "promptFragments": [fragment]}),
+        )
+
+
+class VariableMaybeUnset(AnalysisRule):
+    code = "CD026"
+    name = "variable-maybe-unset"
+    severity = Severity.WARNING
+    origin = "product"
+    summary = "A prompt or loop reads a variable that only a step which may be skipped sets."
+    why = "In the runs that skip that step the agent reads `[unset: …]`, or the run stops at the loop."
+
+    def examples(self) -> Iterable[Example]:
+        scan = step("scan", "Classify `corpusSize` as small, medium, or large.")
+        large = {"var": "corpusSize", "equals": "large"}
+        sample = step("sample", "Draw a sample. Store the path as `samplePath`.", runCondition=large)
+        check = step("spot-check", "Compare with {{samplePath}}.")
+        yield Example(bad=workflow(scan, sample, check), good=workflow(scan, sample, {**check, "runCondition": large}))
+
+
+class VariableNeverRead(AnalysisRule):
+    code = "CD027"
+    name = "variable-never-read"
+    severity = Severity.INFO
+    origin = "product"
+    summary = "A prompt asks for variables that nothing reads and no other text mentions."
+    why = "Whatever the agent puts there has no effect. Often that is meant as a note for the agent itself."
+    default_on = False
+
+    def applies(self, workflow: Workflow) -> bool:
+        return True
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        from workrail_lint.systems.workrail.rules.variable_verdicts import judge_unread
+
+        judge = Judge(workflow)
+        judge_unread(judge)
+        for verdict in judge.found.get(self.name, ()):
+            report(verdict.pointer, verdict.message)
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(
+            bad=workflow(step("triage", "Set `impactLevel`."), step("dig", "Dig.")),
+            good=_then("Set `impactLevel`.", runCondition={"var": "impactLevel", "equals": "major"}),
+        )
+
+
+class LoopVariableOutsideLoop(AnalysisRule):
+    code = "LP045"
+    name = "loop-variable-outside-loop"
+    severity = Severity.WARNING
+    origin = "runtime"
+    summary = "A loop's variable is read outside the loop."
+    why = "The variables of a loop exist only in its body; they are not stored, so nothing is there afterwards."
+
+    def examples(self) -> Iterable[Example]:
+        def closing(prompt: str) -> dict[str, Any]:
+            each = loop(
+                step("draft", "Write {{chapter}}."), type="forEach", count=..., items="chapters", itemVar="chapter"
+            )
+            return workflow(step("plan", "Set `chapters` to a list of titles."), each, step("close", prompt))
+
+        yield Example(bad=closing("Close the file of {{chapter}}."), good=closing("Close all files."))
+
+
+class ItemMemberUnknown(AnalysisRule):
+    code = "LP046"
+    name = "item-member-unknown"
+    severity = Severity.WARNING
+    origin = "runtime"
+    summary = "A prompt reads a member of the loop's item that the list's producer does not name."
+    why = "The items have the members that the earlier prompt asks for; of any other the agent reads `[unset: …]`."
+
+    def examples(self) -> Iterable[Example]:
+        def writing(prompt: str) -> dict[str, Any]:
+            plan = step("plan", "Set `chapters` to a list of objects, each with `heading` and `wordLimit`.")
+            draft = step("draft", prompt)
+            return workflow(plan, loop(draft, type="forEach", count=..., items="chapters", itemVar="chapter"))
+
+        yield Example(
+            bad=writing("Write {{chapter.heading}} in {{chapter.wordlimit}} words."),
+            good=writing("Write {{chapter.heading}} in {{chapter.wordLimit}} words."),
+        )
+
+
+class LoopNeverEntered(AnalysisRule):
+    code = "LP047"
+    name = "loop-never-entered"
+    severity = Severity.WARNING
+    origin = "runtime"
+    summary = "The condition of a loop fails before the first round, because only its body sets the variable."
+    why = "Comparisons with an unset variable are false, so the loop is skipped and the variable never set."
+
+    def examples(self) -> Iterable[Example]:
+        def retry(first: str) -> dict[str, Any]:
+            source = {"kind": "context_variable", "condition": {"var": "failedRows", "gt": 0}}
+            body = step("reload", "Load the rows again. Set `failedRows` to the number of rows that still fail.")
+            again = loop(body, type="while", count=..., conditionSource=source, maxIterations=3)
+            return workflow(step("load", first), again)
+
+        yield Example(bad=retry("Load the rows."), good=retry("Load the rows. Set `failedRows`."))

@@ -1,0 +1,368 @@
+"""Judgements about variables: whether something sets them, and whether it does so in time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from workrail_lint.base.wording import listed, quoted
+from workrail_lint.findings import Severity
+from workrail_lint.systems.workrail.analysis.domains import LIST
+from workrail_lint.systems.workrail.analysis.nearness import Near, nearest_name
+from workrail_lint.systems.workrail.analysis.order import covered, may_precede, must_precede
+from workrail_lint.systems.workrail.analysis.records import CERTAIN, FOREIGN, MENTIONED, SET, UNDELIVERED
+from workrail_lint.systems.workrail.rules.verdicts import Judge, consequence, in_words, is_odd, shown
+
+if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.analysis.analysis import Analysis
+    from workrail_lint.systems.workrail.analysis.logic import Answer
+    from workrail_lint.systems.workrail.analysis.records import Decision, Definition, Use
+
+NEVER_SET, TOO_LATE, SAME_STEP = "variable-never-set", "variable-set-too-late", "variable-set-by-same-step"
+MAYBE_UNSET, OUTSIDE_LOOP, MEMBER = "variable-maybe-unset", "loop-variable-outside-loop", "item-member-unknown"
+GATE_SELF, NEVER_READ = "gate-condition-self", "variable-never-read"
+# The run stops where these find nothing.
+_STOPS = ("items", "count")
+# Names that old documents gave loop variables; another rule says what they are called now.
+OLD_LOOP_NAMES = frozenset(("_iteration", "iteration", "_item", "item", "_index", "index"))
+
+
+def judge_variables(judge: Judge) -> None:
+    """Every variable that is read, in the order of names."""
+    decisions = {decision.pointer: decision for decision in judge.analysis.decisions}
+    for name, uses in judge.analysis.by_name.items():
+        relevant = [use for use in uses if not judge.is_dead(use) and not (use.leaf is not None and is_odd(use.leaf))]
+        if relevant:
+            _Variable(judge, name, relevant, decisions).judge()
+
+
+class _Variable:
+    """One variable and all that reads it."""
+
+    def __init__(self, judge: Judge, name: str, uses: list[Use], decisions: dict[str, Decision]) -> None:
+        self.judge_ = judge
+        self.analysis: Analysis = judge.analysis
+        self.name = name
+        self.uses = uses
+        self.decisions = decisions
+        self.definitions = self.analysis.definitions(name)
+        self.setters = [made for made in self.definitions if made.confidence in SET and made.confidence != CERTAIN]
+        self.mentions = self.analysis.mentions(name)
+
+    def judge(self) -> None:
+        if self.analysis.is_given(self.name):
+            return
+        uses = [use for use in self.uses if not self.analysis.in_scope(self.name, use)]
+        if not self.setters:
+            self._unset(uses)
+            return
+        self._gates(uses)
+        for use in self._distinct([use for use in uses if use.kind not in ("gate", "criteria", "mapping", "loop")]):
+            self._order(use)
+
+    # Nothing sets it
+
+    def _unset(self, uses: list[Use]) -> None:
+        loops = [made for made in self.definitions if made.confidence == CERTAIN]
+        if loops:
+            for use in self._distinct(uses):
+                self._outside_loop(use, loops)
+            return
+        conditions = [use for use in uses if use.leaf is not None and use.origin.via not in FOREIGN]
+        others = [use for use in uses if use.leaf is None and not self._has_other_rule(use)]
+        more = f" ({len(conditions) - 1} more in other conditions)" if len(conditions) > 1 else ""
+        if conditions:
+            self.judge_.unset.add(self.name)
+            self.judge_.judged.update(use.pointer for use in conditions)
+            self._never_set(conditions[0], more)
+        for use in self._distinct(others):
+            self._never_set(use, "")
+
+    def _has_other_rule(self, use: Use) -> bool:
+        return use.kind == "token" and self.name in OLD_LOOP_NAMES and self.analysis.steps[use.step].loop is not None
+
+    def _never_set(self, use: Use, more: str) -> None:
+        meant = self._meant(use)
+        undelivered = any(made.confidence == UNDELIVERED for made in self.definitions)
+        mentioned = bool(self.mentions) or any(made.confidence == MENTIONED for made in self.definitions)
+        hint = f"; did you mean {quoted(meant.name)}?" if meant else ""
+        if meant is None and (use.origin.via in FOREIGN or not self.analysis.is_complete):
+            if not self.analysis.is_complete:
+                return
+            hint = "; tell an earlier step to set it"
+        severity = Severity.WARNING
+        if use.kind in _STOPS or (meant is not None and meant.close):
+            severity = Severity.ERROR
+        if undelivered or mentioned or (self.analysis.is_routine and meant is None):
+            severity = Severity.INFO
+        elif use.origin.via in FOREIGN:
+            severity = Severity.WARNING
+        name = quoted(self.name)
+        if undelivered:
+            what = f"only guidance asks for {name}, and the engine never sends guidance to the agent"
+            hint = hint or "; ask for it in a prompt"
+        elif mentioned:
+            what = f"no step is told to set {name}"
+        else:
+            what = f"nothing sets {name}"
+        self.judge_.report(NEVER_SET, severity, use.pointer, f"{what}{self._effect(use)}{hint}{more}")
+
+    def _effect(self, use: Use) -> str:
+        match use.kind:
+            case "items" | "count":
+                return ", so the run stops here"
+            case "token":
+                return f", so the agent will see {self._unset_text(use)}"
+            case "mapping":
+                return ", so the delegated workflow gets no value"
+            case kind:
+                decision = self.decisions.get(use.root)
+                holds = None if decision is None else self.judge_.verdict_when_unset(decision, self.name)
+                return "" if holds is None else f", so {consequence(self.judge_, kind, use.step, holds)}"
+
+    def _unset_text(self, use: Use) -> str:
+        path = f"{self.name}.{use.path}" if use.path else self.name
+        return f'"[unset: {path}]"'
+
+    def _meant(self, use: Use) -> Near | None:
+        """A name that is set and visible at the use, and near this one."""
+        return nearest_name(self.name, self._candidates(use))
+
+    def _candidates(self, use: Use) -> Iterable[str]:
+        loop = self.analysis.steps[use.step].loop
+        facts = self.analysis.loops.get(loop) if loop is not None else None
+        if facts is not None and use.kind not in _STOPS:
+            yield from facts.variables
+        for name in sorted(self.analysis.all_names):
+            near = nearest_name(self.name, (name,))
+            if near is not None and any(may_precede(self.analysis, made, use) for made in self.analysis.setters(name)):
+                yield name
+
+    def _outside_loop(self, use: Use, loops: list[Definition]) -> None:
+        if self._has_other_rule(use):
+            return
+        step = loops[0].step
+        loop = self.analysis.steps[step].id if step is not None else ""
+        effect = f"; the agent will see {self._unset_text(use)}" if use.kind == "token" else "; it is unset here"
+        if use.leaf is not None:
+            self.judge_.unset.add(self.name)
+            self.judge_.judged.add(use.pointer)
+        self.judge_.report(
+            OUTSIDE_LOOP,
+            Severity.WARNING,
+            use.pointer,
+            f"{quoted(self.name)} exists only inside loop {quoted(loop)}{effect}",
+        )
+
+    # Set, but when?
+
+    def _gates(self, uses: list[Use]) -> None:
+        for use in uses:
+            if use.kind == "gate" and self.analysis.steps[use.step].kind != "loop":
+                own = [made for made in self.setters if made.step == use.step]
+                others = [
+                    made for made in self.setters if made.step != use.step and may_precede(self.analysis, made, use)
+                ]
+                if own and not others and not self._is_mentioned_before(use):
+                    self.judge_.gate_names.setdefault(use.root, []).append(use)
+
+    def _is_mentioned_before(self, use: Use, *, surely: bool = False) -> bool:
+        """Whether an earlier step speaks of the variable without setting it; `surely`: one that always runs."""
+        here = self.analysis.steps[use.step]
+        named = [
+            *((mention.step, None) for mention in self.mentions),
+            *((made.step, made.when) for made in self.definitions if made.confidence in (MENTIONED, UNDELIVERED)),
+        ]
+        for index, when in named:
+            if index is None:
+                continue
+            step = self.analysis.steps[index]
+            if step.position < here.position and not (surely and (step.conditions or step.loop or when)):
+                return True
+        return False
+
+    def _order(self, use: Use) -> None:
+        if use.pointer in self.judge_.judged:
+            return
+        earlier = [made for made in self.setters if may_precede(self.analysis, made, use)]
+        if earlier:
+            if use.kind in ("token", *_STOPS):
+                self._maybe_unset(use, earlier)
+            return
+        if use.origin.via in FOREIGN and use.leaf is not None:
+            return
+        own = [made for made in self.setters if made.step == use.step]
+        later = [made for made in self.setters if made.step != use.step]
+        if own and (not later or use.kind != "runCondition"):
+            if use.kind in ("token", "fragment", "runCondition"):
+                self.judge_.judged.add(use.pointer)
+                self.judge_.report(SAME_STEP, Severity.WARNING, use.pointer, self._same_step(use))
+        elif not self._is_mentioned_before(use):
+            self.judge_.judged.add(use.pointer)
+            self._too_late(use, later or own)
+
+    def _same_step(self, use: Use) -> str:
+        name = quoted(self.name)
+        match use.kind:
+            case "fragment":
+                decision = self.decisions.get(use.root)
+                holds = None if decision is None else self.judge_.verdict_when_unset(decision, self.name)
+                effect = (
+                    "this fragment is decided too early"
+                    if holds is None
+                    else consequence(self.judge_, "fragment", use.step, holds)
+                )
+                return f"{effect}: the prompt is built before the step sets {name}. Move it to the next step"
+            case "token":
+                return (
+                    f"the agent will see {self._unset_text(use)}: the prompt is built before the step sets {name}. "
+                    "Name the variable without braces, or use it in the next step"
+                )
+            case _:
+                return f"this step runs only when {name} is set, and only this step sets it; set it in an earlier step"
+
+    def _too_late(self, use: Use, later: list[Definition]) -> None:
+        first = min(later, key=lambda made: self.analysis.steps[made.step or 0].position)
+        setter = quoted(self.analysis.steps[first.step or 0].id)
+        severity = Severity.ERROR if use.kind in _STOPS else Severity.WARNING
+        message = f"{quoted(self.name)} is first set by step {setter}, which runs later"
+        here = self.analysis.steps[use.step]
+        if use.kind == "runCondition" and here.loop is None:
+            decision = self.decisions.get(use.root)
+            holds = None if decision is None else self.judge_.verdict_when_unset(decision, self.name)
+            if holds is False:
+                message += f", so this step runs out of order, after {setter}; move the step or the use"
+            else:
+                message += "; move the step or the use"
+        elif use.kind == "token":
+            message += f", so the agent will see {self._unset_text(use)}; move the step or the use"
+        elif use.kind in _STOPS:
+            message += ", so the run stops here; move the step or the use"
+        else:
+            message += "; move the step or the use"
+        self.judge_.report(TOO_LATE, severity, use.pointer, message)
+
+    def _maybe_unset(self, use: Use, earlier: list[Definition]) -> None:
+        answers: list[Answer] = []
+        for made in earlier:
+            answer = must_precede(self.analysis, made, use)
+            if answer is None:
+                return
+            answers.append(answer)
+        if covered(self.analysis, earlier, use) or self._is_mentioned_before(use, surely=True):
+            return
+        here = self.analysis.steps[use.step]
+        first = earlier[0]
+        setter = self.analysis.steps[first.step or 0]
+        name, step = quoted(self.name), quoted(setter.id)
+        tail = f"; the agent will see {self._unset_text(use)}" if use.kind == "token" else "; then the run stops here"
+        if setter.position >= here.position:
+            message = f"{name} is set only by step {step}, which runs later in the round: the first round has no value"
+        elif first.when is not None:
+            message = f"{name} is set only by a fragment of step {step}, which shows only when {in_words(first.when)}"
+        elif setter.loop is not None and setter.loop != here.loop and not setter.surely_entered:
+            message = f"{name} is set only by step {step} in loop {quoted(setter.loop)}, which may run zero times"
+        else:
+            message = (
+                f"{name} is set only by step {step}, which is skipped when {self._skipped(answers, setter.conditions)}"
+            )
+        severity = Severity.INFO if self._is_guarded(use) or self.analysis.is_routine else Severity.WARNING
+        self.judge_.report(MAYBE_UNSET, severity, use.pointer, message + tail)
+
+    def _skipped(self, answers: list[Answer], conditions: tuple[object, ...]) -> str:
+        assignment = next((answer.assignment for answer in answers if answer.assignment), None)
+        if assignment:
+            from workrail_lint.systems.workrail.analysis.logic import UNSET
+
+            return " and ".join(
+                f"{name} is unset" if value is UNSET else f"{name} is {shown(value)}"
+                for name, value in assignment.items()
+            )
+        return f"not ({in_words(conditions[0] if conditions else None)})"
+
+    def _is_guarded(self, use: Use) -> bool:
+        """Whether the text itself says what to do when the variable is unset."""
+        if any(mention.pointer == use.pointer and mention.role == "condition" for mention in self.mentions):
+            return True
+        guard = re.compile(r"\b(?:if|when|unless)\b[^.\n]{0,80}\{\{" + re.escape(self.name), re.IGNORECASE)
+        return guard.search(use.text) is not None
+
+    def _distinct(self, uses: list[Use]) -> list[Use]:
+        """The first use in any condition, and one in each other place."""
+        found: dict[str, Use] = {}
+        in_conditions: set[str] = set()
+        for use in uses:
+            if use.leaf is not None:
+                key = use.kind
+                if key in in_conditions:
+                    continue
+                in_conditions.add(key)
+            found.setdefault(use.pointer, use)
+        return list(found.values())
+
+
+def judge_gates(judge: Judge) -> None:
+    """One finding for each confirmation that looks at what its own step sets."""
+    for uses in judge.gate_names.values():
+        first = uses[0]
+        names = listed(dict.fromkeys(quoted(use.name) for use in uses))
+        if judge.analysis.steps[first.step].loop is not None:
+            message = (
+                f"in an interactive run this confirmation sees the value of the round before: it is decided before the "
+                f"step runs, and only this step sets {names}. Move it to the next step"
+            )
+        else:
+            message = (
+                f"in an interactive run this confirmation never shows: it is decided before the step runs, and only "
+                f"this step sets {names}. Move it to the next step"
+            )
+        judge.report(GATE_SELF, Severity.WARNING, first.pointer, message)
+
+
+def judge_items(judge: Judge) -> None:
+    """Members of loop items that the producer of the list does not name."""
+    analysis = judge.analysis
+    done: set[tuple[str, str]] = set()
+    for use in analysis.uses:
+        loop = analysis.steps[use.step].loop
+        facts = analysis.loops.get(loop) if loop is not None and use.path else None
+        if facts is None or facts.variables.get(use.name) != "item" or facts.items is None or judge.is_dead(use):
+            continue
+        members = list(dict.fromkeys(_members(analysis, facts.items)))
+        member = use.path.partition(".")[0]
+        if not members or member in members or (use.pointer, member) in done or use.origin.via in FOREIGN:
+            continue
+        done.add((use.pointer, member))
+        meant = nearest_name(member, members)
+        hint = f"; did you mean {quoted(meant.name)}?" if meant else f", but no {quoted(member)}"
+        judge.report(
+            MEMBER,
+            Severity.WARNING if meant else Severity.INFO,
+            use.pointer,
+            f"items of {quoted(facts.items)} have {', '.join(members[:12])}{hint}",
+        )
+
+
+def _members(analysis: Analysis, items: str) -> Iterable[str]:
+    for statement in analysis.statements(items):
+        if statement.kind == LIST:
+            yield from statement.values
+
+
+def judge_unread(judge: Judge) -> None:
+    """Variables that a prompt asks for and nothing ever looks at."""
+    analysis = judge.analysis
+    unread: list[tuple[str, str]] = []
+    for name in sorted(analysis.all_names):
+        if name in analysis.by_name or analysis.mentions(name):
+            continue
+        made = analysis.definitions(name)
+        stated = [definition for definition in made if definition.confidence == "stated"]
+        if stated and len(stated) == len(made):
+            unread.append((stated[0].pointer, name))
+    if unread:
+        names = sorted(name for _, name in unread)
+        shown_names = ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
+        what = "variable is" if len(names) == 1 else "variables are"
+        judge.report(NEVER_READ, Severity.INFO, unread[0][0], f"{len(names)} {what} set and never read: {shown_names}")

@@ -1,0 +1,181 @@
+"""What the analysis finds wrong, worked out once for all rules that report it.
+
+One cause makes one finding: a comparison that is wrong in itself, or whose variable nothing sets, is not also called
+out of its domain or never true. So the judgements are made in order, and each leaves out what an earlier one took.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from workrail_lint.base.wording import quoted
+from workrail_lint.findings import Severity
+from workrail_lint.systems.workrail.analysis.logic import BOUNDS, IMPOSSIBLE, Values, satisfy
+
+if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.analysis.analysis import Analysis
+    from workrail_lint.systems.workrail.analysis.records import Condition, Decision, Use
+    from workrail_lint.systems.workrail.rules.base import Workflow
+
+
+class Verdict(NamedTuple):
+    """One finding of one rule."""
+
+    rule: str
+    severity: Severity
+    pointer: str
+    message: str
+
+
+class Judge:
+    """Collects the verdicts on a workflow, and what they have already said."""
+
+    def __init__(self, workflow: Workflow) -> None:
+        self.workflow = workflow
+        self.analysis: Analysis = workflow.analysis
+        self.found: dict[str, list[Verdict]] = {}
+        self.judged: set[str] = set()  # pointers of comparisons that have their finding
+        self.unset: set[str] = set()  # variables that nothing sets
+        self.dead: set[int] = set()  # steps that never run
+        self.gate_names: dict[str, list[Use]] = {}  # by confirmation, what only its own step sets
+
+    def report(self, rule: str, severity: Severity, pointer: str, message: str) -> None:
+        self.found.setdefault(rule, []).append(Verdict(rule, severity, pointer, message))
+
+    def is_dead(self, use: Use) -> bool:
+        return use.step in self.dead
+
+    def verdict_when_unset(self, decision: Decision, name: str) -> bool | None:
+        """What a condition comes to while the variable is unset; None when it depends on others."""
+        node = self.analysis.node(decision.condition)
+        only_unset = {name: Values((), True, True)}
+        if satisfy([node], (), only_unset).verdict == IMPOSSIBLE:
+            return False
+        return True if satisfy((), [node], only_unset).verdict == IMPOSSIBLE else None
+
+
+@lru_cache(maxsize=1)
+def verdicts(workflow: Workflow) -> dict[str, list[Verdict]]:
+    """The findings of all rules that rest on the analysis, by the name of the rule."""
+    judge = Judge(workflow)
+    if judge.analysis.uses:
+        from workrail_lint.systems.workrail.rules import truth_verdicts, value_verdicts, variable_verdicts
+
+        truth_verdicts.find_dead_steps(judge)
+        variable_verdicts.judge_variables(judge)
+        variable_verdicts.judge_gates(judge)
+        value_verdicts.judge_values(judge)
+        truth_verdicts.judge_conditions(judge)
+        variable_verdicts.judge_items(judge)
+    return judge.found
+
+
+def is_odd(leaf: Condition) -> bool:
+    """Whether another rule speaks of the comparison: it compares with a structure, or with several things at once."""
+    if len(leaf) > 2 or "and" in leaf or "or" in leaf or "not" in leaf:
+        return True
+    literals: list[Any] = [leaf.get("equals"), leaf.get("not_equals")]
+    listed = leaf.get("in")
+    if "in" in leaf and (not isinstance(listed, list) or not listed):
+        return True
+    literals += listed or ()
+    return any(isinstance(literal, dict | list) for literal in literals)
+
+
+_SUBJECTS = {
+    "runCondition": "this step",
+    "fragment": "this fragment",
+    "gate": "this confirmation",
+    "loop": "this loop",
+    "delegation": "this delegation",
+    "criteria": "this validation rule",
+}
+_NEVER = {
+    "runCondition": "never runs",
+    "fragment": "never shows",
+    "gate": "never triggers",
+    "loop": "never starts",
+    "delegation": "never runs",
+    "criteria": "never applies",
+}
+_ALWAYS = {
+    "runCondition": "is never skipped",
+    "fragment": "always shows",
+    "gate": "always triggers",
+    "loop": "goes on until its limit",
+    "delegation": "always runs",
+    "criteria": "always applies",
+}
+_EXCEPT = {
+    "runCondition": "is skipped",
+    "fragment": "is hidden",
+    "gate": "is skipped",
+    "loop": "ends",
+    "delegation": "is skipped",
+    "criteria": "is left out",
+}
+
+
+def subject(judge: Judge, kind: str, step: int) -> str:
+    """What a condition decides, in words."""
+    if kind == "runCondition" and judge.analysis.steps[step].kind == "loop":
+        return "this loop"
+    return _SUBJECTS[kind]
+
+
+def consequence(judge: Judge, kind: str, step: int, holds: bool) -> str:
+    """What happens because a condition always holds or never does, as in "this step never runs"."""
+    if kind == "loop" and _is_until(judge, step):
+        holds = not holds
+    return f"{subject(judge, kind, step)} {(_ALWAYS if holds else _NEVER)[kind]}"
+
+
+def exception(judge: Judge, kind: str, step: int) -> str:
+    """What a condition does when it fails, as in "this step is skipped"."""
+    return f"{subject(judge, kind, step)} {_EXCEPT[kind]}"
+
+
+def _is_until(judge: Judge, step: int) -> bool:
+    facts = judge.analysis.loops.get(judge.analysis.steps[step].id)
+    return facts is not None and facts.kind == "until"
+
+
+def shown(value: Any) -> str:
+    """A value in a message."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "null" if value is None else quoted(value, 60)
+
+
+_OPERATORS = {
+    "equals": "is",
+    "not_equals": "is not",
+    "gt": "is greater than",
+    "gte": "is at least",
+    "lt": "is less than",
+    "lte": "is at most",
+    "contains": "contains",
+    "in": "is one of",
+}
+_DEEPEST = 2
+
+
+def in_words(condition: object, depth: int = 0) -> str:
+    """A condition as a clause, for "the step runs only when …"; deep ones are cut short."""
+    if not isinstance(condition, dict) or not condition or depth > _DEEPEST:
+        return "…"
+    if "var" in condition:
+        for name, word in _OPERATORS.items():
+            if name in condition:
+                literal = condition[name]
+                if name == "in" and isinstance(literal, list):
+                    return f"{condition['var']} {word} {', '.join(map(shown, literal[:5]))}"
+                number = name in BOUNDS and not isinstance(literal, bool) and isinstance(literal, int | float)
+                return f"{condition['var']} {word} {literal if number else shown(literal)}"
+        return f"{condition['var']} is true"
+    for logic in ("and", "or"):
+        parts = condition.get(logic)
+        if isinstance(parts, list):
+            return f" {logic} ".join(in_words(part, depth + 1) for part in parts[:4])
+    return f"not ({in_words(condition.get('not'), depth + 1)})"
