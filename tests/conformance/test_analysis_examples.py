@@ -27,9 +27,7 @@ def examples() -> list[dict[str, Any]]:
 
 EXAMPLES = examples()
 # Rules about prompts against contracts and against the workflow are not part of this.
-NAMES = {
-    info.name for info in RULES.infos if info.module in _ANALYSIS_MODULES and info.code not in ("CD019", "CD020")
-}
+NAMES = {info.name for info in RULES.infos if info.module in _ANALYSIS_MODULES and info.code not in ("CD019", "CD020")}
 
 
 @pytest.mark.skipif(not EXAMPLES, reason=f"no {_FILE}: put the folder with spec/ beside the project")

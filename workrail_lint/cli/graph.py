@@ -1,4 +1,4 @@
-"""`workrail-lint graph`: a workflow as a diagram."""
+"""`workrail-lint graph`: a workflow as a diagram, or what the analysis knows about it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
 from workrail_lint.cli.arguments import configuration, settings, workflow_files
 from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.cli.reporting import report_errors
-from workrail_lint.systems.workrail.check import check_document
+from workrail_lint.systems.workrail.check import CheckedDocument, check_document
 from workrail_lint.systems.workrail.compile import errors_of, read_for_compiling
 from workrail_lint.systems.workrail.graph import FORMATS, render
 
@@ -15,7 +15,12 @@ from workrail_lint.systems.workrail.graph import FORMATS, render
 def main(arguments: list[str]) -> int:
     parser = Parser("graph", "A workflow as a diagram: what runs after what, when, and how often.")
     parser.add_argument("path", metavar="PATH", help="the workflow")
-    parser.add_argument("--format", choices=FORMATS, default="mermaid", help="how to draw it (default: mermaid)")
+    parser.add_argument(
+        "--format",
+        choices=FORMATS,
+        default="mermaid",
+        help="how to draw it (default: mermaid); json prints the analysis: steps, variables, values, reachability",
+    )
     parser.add_argument("--output", metavar="FILE", help="write it there instead of stdout")
     add_inputs(parser)
     args = parser.parsed(arguments)
@@ -30,7 +35,8 @@ def main(arguments: list[str]) -> int:
     if checked.compiled is None:
         report_errors(errors_of(checked, files[0].path))
         return FINDINGS
-    text = render(checked.compiled.ir, args.format)
+    is_data = args.format == "json"
+    text = _analysis_text(checked, files[0].path) if is_data else render(checked.compiled.ir, args.format)
     if args.output is None:
         out(text, end="")
         return OK
@@ -41,3 +47,19 @@ def main(arguments: list[str]) -> int:
     except OSError as error:
         raise UsageError(f"{printable(args.output)} can't be written ({error.strerror})") from None
     return OK
+
+
+def _analysis_text(checked: CheckedDocument, path: str) -> str:
+    """The records of the analysis; escapes keep control characters of the document harmless."""
+    import json
+
+    from workrail_lint.systems.workrail.analysis.build import analyse
+    from workrail_lint.systems.workrail.analysis.output import analysis_data
+    from workrail_lint.systems.workrail.compat import normalize
+
+    compiled, definition = checked.compiled, checked.definition
+    assert compiled is not None
+    assert definition is not None
+    source = normalize(checked.document.value).pointer_map
+    data = analysis_data(analyse(definition, compiled.catalog, compiled=compiled, path=path), source)
+    return json.dumps(data, indent=2, ensure_ascii=True) + "\n"

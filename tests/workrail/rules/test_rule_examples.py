@@ -43,7 +43,9 @@ def arguments(example: Example) -> dict[str, Any]:
     return given
 
 
-def findings(content: Any, example: Example, folder: Path, path: str | None = None) -> list[Finding]:
+def findings(
+    content: Any, example: Example, folder: Path, path: str | None = None, select: list[str] | None = None
+) -> list[Finding]:
     """Check an example: alone in memory, or with its further files as a project on disk."""
     where = path or example.path
     data = as_bytes(content)
@@ -53,7 +55,7 @@ def findings(content: Any, example: Example, folder: Path, path: str | None = No
         return found
     links = example.options.get("links", {})
     if not example.files and not links:
-        return check_text(data, where, **arguments(example)).findings
+        return check_text(data, where, select=select, **arguments(example)).findings
     for name, text in {**example.files, where: data}.items():
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -67,10 +69,11 @@ def findings(content: Any, example: Example, folder: Path, path: str | None = No
 
 @pytest.mark.parametrize(("rule", "example"), EXAMPLES)
 def test_bad_triggers_and_good_does_not(rule: WorkflowRule, example: Example, tmp_path: Path) -> None:
+    select = None if rule.default_on else [rule.code]
     if example.options.get("missing"):
         found = check([tmp_path / "missing.json"]).findings
     else:
-        found = findings(example.bad, example, tmp_path / "bad")
+        found = findings(example.bad, example, tmp_path / "bad", select=select)
     bad = [finding for finding in found if finding.name == rule.name]
     assert bad, found
     for finding in bad:
@@ -79,7 +82,7 @@ def test_bad_triggers_and_good_does_not(rule: WorkflowRule, example: Example, tm
         assert finding.message
         assert "\n" not in finding.message
     good_path = example.options.get("good_path")
-    found = findings(example.good, example, tmp_path / "good", str(good_path) if good_path else None)
+    found = findings(example.good, example, tmp_path / "good", str(good_path) if good_path else None, select)
     assert [finding for finding in found if finding.name == rule.name] == []
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint.systems.workrail.analysis import domains
 from workrail_lint.systems.workrail.analysis.flow import Flow, LoopFacts, build_flow
-from workrail_lint.systems.workrail.analysis.logic import Answer, Node, Values, parse, satisfy
+from workrail_lint.systems.workrail.analysis.logic import ONLY_UNSET, Answer, Node, Values, parse, satisfy
 from workrail_lint.systems.workrail.analysis.records import (
     AUTHORED,
     CERTAIN,
@@ -217,9 +217,13 @@ class Analysis:
         *,
         within_domains: bool = False,
         surely_set: frozenset[str] = frozenset(),
+        unset: str = "",
     ) -> Answer:
-        """Is there an assignment under which all of the first hold and none of the second does?"""
-        key = (tuple(map(id, positive)), tuple(map(id, negative)), within_domains, surely_set)
+        """Is there an assignment under which all of the first hold and none of the second does?
+
+        Without `within_domains` a variable may hold anything; `unset` names one that holds nothing.
+        """
+        key = (tuple(map(id, positive)), tuple(map(id, negative)), within_domains, surely_set, unset)
         answer = self._answers.get(key)
         if answer is None:
             holds, fails = [self.node(c) for c in positive], [self.node(c) for c in negative]
@@ -227,6 +231,8 @@ class Analysis:
             if within_domains or surely_set:
                 names = {leaf.variable for node in (*holds, *fails) if node is not None for leaf in node.leaves}
                 values = self.values(names, surely_set)
+            if unset:
+                values = {**values, unset: ONLY_UNSET}
             answer = self._answers[key] = satisfy(holds, fails, values)
         return answer
 

@@ -154,6 +154,7 @@ class Values(NamedTuple):
 
 
 ANYTHING = Values()
+ONLY_UNSET = Values((), True, True)
 _EMPTY: Mapping[str, Values] = {}
 
 

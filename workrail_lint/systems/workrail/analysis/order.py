@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from workrail_lint.systems.workrail.analysis.analysis import Analysis, surely_set_before
-from workrail_lint.systems.workrail.analysis.logic import IMPOSSIBLE, Answer, Node, satisfy
+from workrail_lint.systems.workrail.analysis.logic import IMPOSSIBLE, ONLY_UNSET, Answer, Node, satisfy
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.analysis.records import Condition, Definition, Step, Use
@@ -50,9 +50,8 @@ def must_precede(analysis: Analysis, made: Definition, use: Use) -> Answer | Non
     for condition in a.conditions:
         if any(condition is other or condition == other for other in reached):
             continue
-        answer = analysis.satisfy(
-            reached, (condition,), within_domains=True, surely_set=_surely_set(analysis, condition, reached, a)
-        )
+        surely = _surely_set(analysis, condition, reached, a)
+        answer = analysis.satisfy(reached, (condition,), within_domains=True, surely_set=surely, unset=made.name)
         if answer.verdict != IMPOSSIBLE:
             return answer
     return None
@@ -78,7 +77,9 @@ def covered(analysis: Analysis, made: list[Definition], use: Use) -> bool:
         return False
     holds = [analysis.node(condition) for condition in reached]
     variables = {leaf.variable for node in (*holds, *branches) if node is not None for leaf in node.leaves}
-    return satisfy(holds, branches, analysis.values(variables, names)).verdict == IMPOSSIBLE
+    values = analysis.values(variables, names)
+    values[use.name] = ONLY_UNSET
+    return satisfy(holds, branches, values).verdict == IMPOSSIBLE
 
 
 def exclusive(analysis: Analysis, a: Step, b: Step) -> bool:

@@ -179,7 +179,10 @@ def _clause(prefix: str) -> tuple[str, bool]:
     cut = 0
     for mark in _CUTS:
         cut = max(cut, clause.rfind(mark) + len(mark) if mark in clause else 0)
-    cut = max(cut, clause.rfind("(") + 1)
+    bracket = clause.rfind("(")
+    # "If the cause is known (x = true)" tests the variable, in brackets or not.
+    if bracket >= cut and not _starts_condition(clause[cut:bracket]):
+        cut = bracket + 1
     return clause[cut:], False
 
 

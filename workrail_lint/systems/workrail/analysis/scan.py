@@ -25,7 +25,7 @@ from workrail_lint.systems.workrail.analysis.texts import CALLER_FIELDS
 IDENTIFIER = Pattern(r"[A-Za-z_$][A-Za-z0-9_$-]*")
 # Cheaper than one alternation over the names, which would have to be compiled anew for every workflow.
 _BREAK = "\n\0\n"
-_CANDIDATE = Pattern(r"`(?:context\.)?([A-Za-z_][A-Za-z0-9_]*)`|\b([a-z][a-z0-9]*(?:[A-Z][A-Za-z0-9]*)+)\b")
+_CANDIDATE = Pattern(r"`(?:context\.)?([A-Za-z_][A-Za-z0-9_]*)`|\b([a-z][a-z0-9]*(?:[A-Z][A-Za-z0-9]*)+)\b(?!\()")
 _KEY = Pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 
 

@@ -7,8 +7,10 @@ bindings bring in points at the place that took it in.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from workrail_lint.base.patterns import Pattern
 from workrail_lint.documents.pointer import child
 from workrail_lint.systems.workrail.analysis.records import (
     AUTHORED,
@@ -39,9 +41,10 @@ _BLOCK_OF = {
     "rubric": "audit",
     "synthesis": "synthesis",
 }
-_ABOUT = ("name", "description", "about", "metaGuidance", "examples")
-TOP_FIELDS = frozenset((*_ABOUT, "preconditions", "clarificationPrompts", "function"))
 CALLER_FIELDS = frozenset(("preconditions", "clarificationPrompts"))
+_NAME_LIKE = Pattern(
+    r"[`'\"={]|[a-z0-9][A-Z_]|_[a-z]|\bvariable|\((?:number|boolean|bool|array|list|string|integer|object|enum)"
+)
 _tuple = tuple.__new__
 
 
@@ -137,8 +140,15 @@ def _feature_texts(definition: dict[str, Any], catalog: Catalog) -> list[Text]:
         for section in LIST_SECTIONS:
             for value in getattr(feature, section):
                 text = value if isinstance(value, str) else _joined(value, catalog)
-                found.append(Text(origin.pointer, None, section, True, None, origin, text))
+                if _may_name_variables(text):
+                    found.append(Text(origin.pointer, None, section, True, None, origin, text))
     return found
+
+
+@lru_cache(maxsize=512)
+def _may_name_variables(text: str) -> bool:
+    """Whether a text that goes into every step has anything like the name of a variable."""
+    return _NAME_LIKE.search(text) is not None
 
 
 def _joined(parts: object, catalog: Catalog) -> str:

@@ -6,7 +6,9 @@ from typing import Any
 
 from workrail_lint.systems.workrail.graph.items import diagram
 
-FORMATS = ("mermaid", "dot", "svg", "html")
+# The analysis (`json`) is no drawing; it is made from the definition, see `workrail_lint.systems.workrail.analysis`.
+DIAGRAMS = ("mermaid", "dot", "svg", "html")
+FORMATS = (*DIAGRAMS, "json")
 
 
 def render(ir: dict[str, Any], form: str) -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from workrail_lint.base.wording import listed, quoted
 from workrail_lint.findings import Severity
-from workrail_lint.systems.workrail.analysis.logic import IMPOSSIBLE, Values, satisfy
+from workrail_lint.systems.workrail.analysis.logic import IMPOSSIBLE, ONLY_UNSET, Values, satisfy
 from workrail_lint.systems.workrail.analysis.records import AUTHORED
 from workrail_lint.systems.workrail.rules.verdicts import (
     Judge,
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from workrail_lint.systems.workrail.analysis.logic import Node
     from workrail_lint.systems.workrail.analysis.records import Condition, Decision
 
-NEVER, ALWAYS, ONLY_UNSET = "condition-never-true", "condition-always-true", "condition-only-tests-unset"
+NEVER, ALWAYS, TESTS_UNSET = "condition-never-true", "condition-always-true", "condition-only-tests-unset"
 NEVER_ENTERED = "loop-never-entered"
 
 
@@ -73,6 +73,7 @@ def judge_conditions(judge: Judge) -> None:
         if any(use.pointer in judge.judged or use.name in judge.unset for use in uses):
             continue
         if not (_never(judge, decision) or _always(judge, decision) or _only_unset(judge, decision)):
+            _parts(judge, decision)
             _never_entered(judge, decision)
 
 
@@ -146,6 +147,39 @@ def _always(judge: Judge, decision: Decision) -> bool:
     return True
 
 
+def _parts(judge: Judge, decision: Decision) -> None:
+    """A part that never holds, or always does, in a condition that as a whole decides something."""
+    if "var" in decision.condition:
+        return
+    pending = _compound_parts(decision.condition, decision.pointer)
+    while pending:
+        part, place = pending.pop(0)
+        names = listed(map(quoted, dict.fromkeys(_variables(judge, part))))
+        if judge.analysis.satisfy((part,)).verdict == IMPOSSIBLE:
+            message = f"this part of the condition never holds: no value of {names} meets it"
+            judge.report(NEVER, Severity.WARNING, place, message)
+        elif judge.analysis.satisfy((), (part,)).verdict == IMPOSSIBLE:
+            judge.report(ALWAYS, Severity.WARNING, place, "this part of the condition is always true; remove it")
+        else:
+            pending += _compound_parts(part, place)
+
+
+def _variables(judge: Judge, condition: Condition) -> list[str]:
+    node = judge.analysis.node(condition)
+    return [leaf.variable for leaf in node.leaves] if node is not None else []
+
+
+def _compound_parts(condition: Condition, pointer: str) -> list[tuple[Condition, str]]:
+    """The parts directly below that combine several comparisons."""
+    inner = condition.get("not")
+    below = [(inner, f"{pointer}/not")] if inner is not None else []
+    for logic in ("and", "or"):
+        items = condition.get(logic)
+        if isinstance(items, list):
+            below += [(item, f"{pointer}/{logic}/{index}") for index, item in enumerate(items)]
+    return [(item, place) for item, place in below if isinstance(item, dict) and item and "var" not in item]
+
+
 def _only_unset(judge: Judge, decision: Decision) -> bool:
     analysis = judge.analysis
     names = _names(judge, decision)
@@ -156,17 +190,17 @@ def _only_unset(judge: Judge, decision: Decision) -> bool:
     without = exception(judge, decision.kind, decision.step)
     if node.operator == "gte" and node.literal == 0:
         message = f"'gte 0' holds for every count, so {without} only when nothing sets {quoted(name)}"
-        judge.report(ONLY_UNSET, Severity.WARNING, decision.pointer, message)
+        judge.report(TESTS_UNSET, Severity.WARNING, decision.pointer, message)
         return True
     domain = analysis.domain(name)
     if domain is None or all(leaf.operator is None or leaf.literal is None for leaf in node.leaves):
         return False
     if satisfy((), [node], {name: Values(domain.values, True, False)}).verdict != IMPOSSIBLE:
         return False
-    if satisfy([node], (), {name: Values((), True, True)}).verdict != IMPOSSIBLE:
+    if satisfy([node], (), {name: ONLY_UNSET}).verdict != IMPOSSIBLE:
         return False
     message = f"this holds for every value of {quoted(name)}, so {without} only when nothing sets it"
-    judge.report(ONLY_UNSET, Severity.WARNING, decision.pointer, message)
+    judge.report(TESTS_UNSET, Severity.WARNING, decision.pointer, message)
     return True
 
 
@@ -180,7 +214,7 @@ def _never_entered(judge: Judge, decision: Decision) -> None:
     missing = [name for name in _names(judge, decision) if not _known_before(judge, name, facts)]
     if not missing or node is None:
         return
-    values = {name: Values((), True, True) for name in missing}
+    values = dict.fromkeys(missing, ONLY_UNSET)
     enters = satisfy((), [node], values) if facts.kind == "until" else satisfy([node], (), values)
     if enters.verdict != IMPOSSIBLE:
         return

@@ -12,7 +12,7 @@ from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.analysis.domains import BOOLEAN, LIST, NUMBER, ONE_OF
 from workrail_lint.systems.workrail.analysis.logic import BOUNDS, IMPOSSIBLE
-from workrail_lint.systems.workrail.analysis.nearness import nearest_name
+from workrail_lint.systems.workrail.analysis.nearness import fold, nearest_name
 from workrail_lint.systems.workrail.analysis.records import AUTHORED
 from workrail_lint.systems.workrail.condition_logic import lenient_equal, normal_text
 from workrail_lint.systems.workrail.rules.verdicts import Judge, is_odd, shown
@@ -182,9 +182,13 @@ class _Values:
             return False
         setters = self.analysis.setters(self.name)
         scanner = self.analysis.scanner
+        key = f"spelled {value}"
+        usual = self._usual_spelling(value)
+        if usual is not None:
+            message = f"other conditions on {quoted(self.name)} say {shown(usual)}, this one {shown(value)}"
+            return self._report(SPELLED, Severity.WARNING, literal.pointer, f"{message}; spell them alike", key)
         if not setters or scanner.occurs(value):
             return False
-        key = f"spelled {value}"
         for other in respelled(value):
             if scanner.occurs(other):
                 return self._report(
@@ -207,6 +211,20 @@ class _Values:
             f"no prompt says {shown(value)}; {self._where(near.name)} says {shown(near.name)}",
             key,
         )
+
+    def _usual_spelling(self, value: str) -> str | None:
+        """How more of the conditions join the same words; the engine takes both for different values."""
+        spellings: dict[str, int] = {}
+        for item in self.literals:
+            if isinstance(item.value, str) and fold(item.value) == fold(value):
+                spelling = normal_text(item.value)
+                spellings[spelling] = spellings.get(spelling, 0) + 1
+        own = normal_text(value)
+        usual = max(spellings, key=lambda spelling: spellings[spelling], default=own)
+        if usual == own:
+            return None
+        written = (item.value for item in self.literals if isinstance(item.value, str))
+        return next(item for item in written if normal_text(item) == usual)
 
     def _marked_words(self) -> set[str]:
         """The quoted, capitalised or hyphenated words of the steps that set the variable."""

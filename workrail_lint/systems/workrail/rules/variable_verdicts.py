@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from workrail_lint.base.wording import listed, quoted
+from workrail_lint.base.wording import counted, listed, quoted
 from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.analysis.domains import LIST
+from workrail_lint.systems.workrail.analysis.logic import IMPOSSIBLE, ONLY_UNSET, UNSET, satisfy
 from workrail_lint.systems.workrail.analysis.nearness import Near, nearest_name
 from workrail_lint.systems.workrail.analysis.order import covered, may_precede, must_precede
 from workrail_lint.systems.workrail.analysis.records import CERTAIN, FOREIGN, MENTIONED, SET, UNDELIVERED
@@ -71,7 +72,11 @@ class _Variable:
             return
         conditions = [use for use in uses if use.leaf is not None and use.origin.via not in FOREIGN]
         others = [use for use in uses if use.leaf is None and not self._has_other_rule(use)]
-        more = f" ({len(conditions) - 1} more in other conditions)" if len(conditions) > 1 else ""
+        more = ""
+        if len(conditions) > 1:
+            more = (
+                f" ({counted(len(conditions) - 1, 'other condition')} {'reads' if len(conditions) == 2 else 'read'} it)"
+            )
         if conditions:
             self.judge_.unset.add(self.name)
             self.judge_.judged.update(use.pointer for use in conditions)
@@ -86,11 +91,9 @@ class _Variable:
         meant = self._meant(use)
         undelivered = any(made.confidence == UNDELIVERED for made in self.definitions)
         mentioned = bool(self.mentions) or any(made.confidence == MENTIONED for made in self.definitions)
-        hint = f"; did you mean {quoted(meant.name)}?" if meant else ""
-        if meant is None and (use.origin.via in FOREIGN or not self.analysis.is_complete):
-            if not self.analysis.is_complete:
-                return
-            hint = "; tell an earlier step to set it"
+        if meant is None and not self.analysis.is_complete:
+            return  # what could not be found may set it
+        hint = f"; did you mean {quoted(meant.name)}?" if meant else f"; {self._remedy()}"
         severity = Severity.WARNING
         if use.kind in _STOPS or (meant is not None and meant.close):
             severity = Severity.ERROR
@@ -101,12 +104,15 @@ class _Variable:
         name = quoted(self.name)
         if undelivered:
             what = f"only guidance asks for {name}, and the engine never sends guidance to the agent"
-            hint = hint or "; ask for it in a prompt"
+            hint = hint if meant else "; ask for it in a prompt"
         elif mentioned:
             what = f"no step is told to set {name}"
         else:
             what = f"nothing sets {name}"
         self.judge_.report(NEVER_SET, severity, use.pointer, f"{what}{self._effect(use)}{hint}{more}")
+
+    def _remedy(self) -> str:
+        return "the caller must set it" if self.analysis.is_routine else "ask for it in an earlier prompt"
 
     def _effect(self, use: Use) -> str:
         match use.kind:
@@ -273,11 +279,10 @@ class _Variable:
     def _skipped(self, answers: list[Answer], conditions: tuple[object, ...]) -> str:
         assignment = next((answer.assignment for answer in answers if answer.assignment), None)
         if assignment:
-            from workrail_lint.systems.workrail.analysis.logic import UNSET
-
             return " and ".join(
                 f"{name} is unset" if value is UNSET else f"{name} is {shown(value)}"
                 for name, value in assignment.items()
+                if name != self.name or len(assignment) == 1
             )
         return f"not ({in_words(conditions[0] if conditions else None)})"
 
@@ -304,20 +309,27 @@ class _Variable:
 
 def judge_gates(judge: Judge) -> None:
     """One finding for each confirmation that looks at what its own step sets."""
-    for uses in judge.gate_names.values():
+    decisions = {decision.pointer: decision for decision in judge.analysis.decisions}
+    for root, uses in judge.gate_names.items():
         first = uses[0]
         names = listed(dict.fromkeys(quoted(use.name) for use in uses))
+        pronoun = names
+        unset = {use.name: ONLY_UNSET for use in uses}
+        never = satisfy([judge.analysis.node(decisions[root].condition)], (), unset).verdict == IMPOSSIBLE
         if judge.analysis.steps[first.step].loop is not None:
-            message = (
-                f"in an interactive run this confirmation sees the value of the round before: it is decided before the "
-                f"step runs, and only this step sets {names}. Move it to the next step"
-            )
+            effect = "sees the value of the round before"
+        elif never:
+            effect = "never shows"
         else:
-            message = (
-                f"in an interactive run this confirmation never shows: it is decided before the step runs, and only "
-                f"this step sets {names}. Move it to the next step"
-            )
-        judge.report(GATE_SELF, Severity.WARNING, first.pointer, message)
+            effect = f"can't depend on {names}"
+            pronoun = "it" if len(unset) == 1 else "them"
+        judge.report(
+            GATE_SELF,
+            Severity.WARNING,
+            first.pointer,
+            f"in an interactive run this confirmation {effect}: it is decided before the step runs, and only this step "
+            f"sets {pronoun}. Move it to the next step",
+        )
 
 
 def judge_items(judge: Judge) -> None:

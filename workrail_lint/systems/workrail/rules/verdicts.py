@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
-from workrail_lint.systems.workrail.analysis.logic import BOUNDS, IMPOSSIBLE, Values, satisfy
+from workrail_lint.systems.workrail.analysis.logic import BOUNDS, IMPOSSIBLE, ONLY_UNSET, satisfy
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.analysis.analysis import Analysis
@@ -49,7 +49,7 @@ class Judge:
     def verdict_when_unset(self, decision: Decision, name: str) -> bool | None:
         """What a condition comes to while the variable is unset; None when it depends on others."""
         node = self.analysis.node(decision.condition)
-        only_unset = {name: Values((), True, True)}
+        only_unset = {name: ONLY_UNSET}
         if satisfy([node], (), only_unset).verdict == IMPOSSIBLE:
             return False
         return True if satisfy((), [node], only_unset).verdict == IMPOSSIBLE else None

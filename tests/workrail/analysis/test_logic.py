@@ -1,4 +1,4 @@
-"""The constant analysis of conditions, held against the evaluator over every small context."""
+"""Whether conditions can hold, held against the evaluator over every small context."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from pytest_workrail.engine.core.conditions import evaluate
 from pytest_workrail.engine.core.conditions import lenient_equal as engine_equal
-from workrail_lint.documents.pointer import resolve
-from workrail_lint.systems.workrail.condition_logic import Constant, comparisons, constants, lenient_equal
+from workrail_lint.systems.workrail.analysis import logic
+from workrail_lint.systems.workrail.analysis.logic import IMPOSSIBLE, POSSIBLE, UNKNOWN, UNSET, Values, parse, satisfy
+from workrail_lint.systems.workrail.condition_logic import comparisons, lenient_equal
 
 MISSING = object()
 LITERALS: list[Any] = [
@@ -86,24 +87,51 @@ def contexts(variables: list[str]) -> list[dict[str, Any]]:
 ONE, TWO = contexts(["a"]), contexts(["a", "b"])
 
 
+def can_hold(*conditions: Any) -> str:
+    return satisfy([parse(condition) for condition in conditions]).verdict
+
+
+def can_fail(*conditions: Any) -> str:
+    return satisfy((), [parse(condition) for condition in conditions]).verdict
+
+
+def as_context(assignment: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in assignment.items() if value is not UNSET}
+
+
 @settings(max_examples=150, deadline=None)
 @given(nested(comparison(["a", "b"], contains=True)))
-def test_no_context_contradicts_a_verdict(condition: dict[str, Any]) -> None:
-    for found in constants(condition):
-        part = resolve(condition, found.pointer)
-        assert all(evaluate(part, context) is found.value for context in TWO)
+def test_only_what_no_context_meets_is_impossible(condition: dict[str, Any]) -> None:
+    node = parse(condition)
+    for wanted, answer in ((True, satisfy([node])), (False, satisfy((), [node]))):
+        if answer.verdict == IMPOSSIBLE:
+            assert all(evaluate(condition, context) is not wanted for context in TWO)
+        elif answer.verdict == POSSIBLE:
+            assert answer.assignment is not None
+            assert evaluate(condition, as_context(answer.assignment)) is wanted
 
 
 @settings(max_examples=400, deadline=None)
-@given(
-    st.sampled_from(["and", "or"]), st.lists(comparison(["a"], contains=False), min_size=1, max_size=4), st.booleans()
-)
-def test_every_constant_on_one_variable_is_found(logic: str, parts: list[dict[str, Any]], negate: bool) -> None:
-    items = [{"not": part} for part in parts] if negate else parts
-    condition = {logic: items}
-    value = logic == "or"
-    expected = len(parts) > 1 and all(evaluate(condition, context) is value for context in ONE)
-    assert list(constants(condition)) == ([Constant("", "a", value)] if expected else [])
+@given(st.lists(comparison(["a"], contains=False), min_size=1, max_size=4), st.booleans())
+def test_on_one_variable_every_contradiction_is_found(parts: list[dict[str, Any]], negate: bool) -> None:
+    condition = {"and": [{"not": part} for part in parts] if negate else parts}
+    meets = any(evaluate(condition, context) for context in ONE)
+    assert can_hold(condition) == (POSSIBLE if meets else IMPOSSIBLE)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(nested(comparison(["a", "b"], contains=True)), min_size=1, max_size=3))
+def test_another_condition_makes_nothing_possible(conditions: list[dict[str, Any]]) -> None:
+    if can_hold(*conditions[1:]) == IMPOSSIBLE:
+        assert can_hold(*conditions) == IMPOSSIBLE
+
+
+@settings(max_examples=100, deadline=None)
+@given(nested(comparison(["a"], contains=False)))
+def test_fewer_values_make_nothing_possible(condition: dict[str, Any]) -> None:
+    node = parse(condition)
+    if satisfy([node]).verdict == IMPOSSIBLE:
+        assert satisfy([node], (), {"a": Values(("x", 1), True)}).verdict == IMPOSSIBLE
 
 
 def test_equality_is_the_evaluators() -> None:
@@ -136,7 +164,7 @@ def a(**members: Any) -> dict[str, Any]:
     ],
 )
 def test_contradictions(parts: list[dict[str, Any]]) -> None:
-    assert list(constants({"and": parts}, "/x")) == [Constant("/x", "a", False)]
+    assert can_hold({"and": parts}) == IMPOSSIBLE
 
 
 @pytest.mark.parametrize(
@@ -159,7 +187,7 @@ def test_contradictions(parts: list[dict[str, Any]]) -> None:
     ],
 )
 def test_surprising_but_satisfiable(parts: list[dict[str, Any]]) -> None:
-    assert list(constants({"and": parts})) == []
+    assert can_hold({"and": parts}) != IMPOSSIBLE
 
 
 @pytest.mark.parametrize(
@@ -173,25 +201,13 @@ def test_surprising_but_satisfiable(parts: list[dict[str, Any]]) -> None:
     ],
 )
 def test_disjunctions_that_always_hold(parts: list[dict[str, Any]]) -> None:
-    assert list(constants({"or": parts}, "/x")) == [Constant("/x", "a", True)]
+    assert can_fail({"or": parts}) == IMPOSSIBLE
 
 
 @pytest.mark.parametrize("parts", [[a(gt=1), a(lte=1)], [a(equals=True), a(equals=False)], [a(), a(equals=None)]])
 def test_disjunctions_that_may_fail(parts: list[dict[str, Any]]) -> None:
     # Text is beyond no bound, "on" is neither true nor false, and zero is not missing.
-    assert list(constants({"or": parts})) == []
-
-
-def test_only_the_innermost_part_is_told() -> None:
-    inner = {"and": [a(equals=1), a(equals=2)]}
-    found = list(constants({"and": [{"or": [{"var": "b"}, inner]}, a(), inner]}))
-    assert [constant.pointer for constant in found] == ["/and/0/or/1", "/and/2"]
-
-
-@pytest.mark.parametrize("part", [a(**{"in": []}), a(equals=[1]), a(not_equals={}), a(contains=" ")])
-def test_a_single_comparison_that_decides_nothing_is_left_to_its_own_rule(part: dict[str, Any]) -> None:
-    assert list(constants({"and": [part, a()]})) == []
-    assert list(constants({"or": [part, a()]})) == []
+    assert can_fail({"or": parts}) == POSSIBLE
 
 
 @pytest.mark.parametrize(
@@ -213,7 +229,10 @@ def test_a_single_comparison_that_decides_nothing_is_left_to_its_own_rule(part: 
     ],
 )
 def test_nothing_is_said_about_a_condition_with_a_broken_part(broken: Any) -> None:
-    assert list(constants({"and": [a(equals=1), a(equals=2), broken]})) == []
+    condition = {"and": [a(equals=1), a(equals=2), broken]}
+    assert parse(condition) is None
+    assert can_hold(condition) == UNKNOWN
+    assert can_hold(condition, a(equals=1), a(equals=2)) == IMPOSSIBLE  # the others still contradict each other
 
 
 JSON = st.recursive(
@@ -229,17 +248,30 @@ JSON = st.recursive(
 @settings(max_examples=300, deadline=None)
 @given(JSON)
 def test_any_value_can_be_looked_at(value: Any) -> None:
-    for found in constants(value):
-        part = resolve(value, found.pointer)
-        assert all(evaluate(part, context) is found.value for context in ONE)
+    if can_hold(value) == IMPOSSIBLE:
+        assert not any(evaluate(value, context) for context in ONE)
 
 
 def test_hostile_conditions_are_left_alone() -> None:
     deep: dict[str, Any] = a(equals=1)
     for _ in range(20_000):
         deep = {"not": deep}
-    assert list(constants({"and": [deep, a(equals=2)]})) == []
-    assert list(constants({"and": [a(equals=number) for number in range(50_000)]})) == []
+    assert can_hold({"and": [deep, a(equals=2)]}) == UNKNOWN
+    assert can_hold({"and": [a(equals=number) for number in range(50_000)]}) == UNKNOWN
+
+
+def test_the_search_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(logic, "MAX_COMBINATIONS", 50)
+    either = [{"or": [{"var": f"v{i}", "equals": j} for j in range(4)]} for i in range(8)]
+    never = {"and": [{"var": "v7", "equals": 1}, {"var": "v7", "equals": 2}]}
+    assert satisfy([parse(item) for item in (*either, never)]).verdict in (IMPOSSIBLE, UNKNOWN)
+
+
+def test_values_are_tried_in_order() -> None:
+    sizes = Values(("small", "medium", "large"), True, False)
+    answer = satisfy((), [parse(a(equals="large"))], {"a": sizes})
+    assert answer.assignment == {"a": "small"}
+    assert satisfy((), [parse(a(equals="large"))]).assignment == {"a": UNSET}
 
 
 def test_the_comparison_that_decides_comes_first() -> None:

@@ -1,0 +1,141 @@
+"""The analysis as plain JSON data: every record, sorted by pointer, then name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from workrail_lint.systems.workrail.analysis.reach import examples
+from workrail_lint.systems.workrail.analysis.records import CERTAIN
+
+if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.analysis.analysis import Analysis
+    from workrail_lint.systems.workrail.analysis.records import Origin
+
+Map = Callable[[str], str]
+Row = dict[str, Any]
+
+
+def analysis_data(analysis: Analysis, source: Map = lambda pointer: pointer) -> Row:
+    """All records. `source` leads from the normalized document to the one on disk."""
+    names = sorted(analysis.all_names | {name for facts in analysis.loops.values() for name in facts.variables})
+    ids = [step.id for step in analysis.steps]
+
+    def step_id(index: int | None) -> str | None:
+        return None if index is None else ids[index]
+
+    def origin(value: Origin) -> Row:
+        return {"pointer": source(value.pointer), "via": value.via}
+
+    steps = [
+        {
+            "id": step.id,
+            "pointer": source(step.pointer),
+            "position": list(step.position),
+            "loop": step.loop,
+            "conditions": list(step.conditions),
+            "kind": step.kind,
+            "origin": origin(step.origin),
+        }
+        for step in analysis.steps
+    ]
+    texts = [
+        {
+            "pointer": source(text.pointer),
+            "step": step_id(text.step),
+            "field": text.field,
+            "delivered": text.delivered,
+            "when": text.when,
+            "origin": origin(text.origin),
+        }
+        for text in analysis.texts
+    ]
+    uses = [
+        {
+            "name": use.name,
+            "path": use.path,
+            "step": step_id(use.step),
+            "pointer": source(use.pointer),
+            "kind": use.kind,
+            "leaf": use.leaf,
+            "when": use.when,
+            "origin": origin(use.origin),
+        }
+        for use in analysis.uses
+    ]
+    definitions = [
+        {
+            "name": made.name,
+            "step": step_id(made.step),
+            "pointer": source(made.pointer),
+            "span": list(made.span),
+            "kind": made.kind,
+            "confidence": made.confidence,
+            "sentence": made.sentence,
+            "when": made.when,
+            "scope": step_id(made.step) if made.confidence == CERTAIN else None,
+            "origin": origin(made.origin),
+        }
+        for name in names
+        for made in analysis.definitions(name)
+    ]
+    domains = [
+        {
+            "name": item.name,
+            "values": list(item.values),
+            "closed": item.closed,
+            "kind": item.kind,
+            "pointer": source(item.pointer),
+            "span": list(item.span),
+            "sentence": item.sentence,
+        }
+        for name in names
+        for item in analysis.statements(name)
+    ]
+    mentions = [
+        {
+            "name": item.name,
+            "step": step_id(item.step),
+            "pointer": source(item.pointer),
+            "span": list(item.span),
+            "role": item.role,
+        }
+        for name in names
+        for item in analysis.mentions(name)
+    ]
+    reached = [
+        {
+            "pointer": source(item.pointer),
+            "kind": item.kind,
+            "verdict": item.verdict,
+            "example": None if item.assignment is None else {k: _finite(v) for k, v in item.assignment.items()},
+        }
+        for item in examples(analysis)
+    ]
+    return {
+        "version": 1,
+        "workflowId": analysis.definition.get("id"),
+        "steps": _ordered(steps, "id"),
+        "texts": _ordered(texts, "field"),
+        "uses": _ordered(uses, "name"),
+        "definitions": _ordered(definitions, "name"),
+        "domains": _ordered(domains, "name"),
+        "mentions": _ordered(mentions, "name"),
+        "reachability": _ordered(reached, "kind"),
+    }
+
+
+def _finite(value: Any) -> Any:
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _ordered(rows: Iterable[Row], second: str) -> list[Row]:
+    return sorted(rows, key=lambda row: (_key(row["pointer"]), str(row[second]), row.get("span") or []))
+
+
+def _key(pointer: str) -> list[tuple[int, int, str]]:
+    """Numbers in a pointer count as numbers, so that step 10 comes after step 9."""
+    return [
+        (0, int(token), "") if token.isdecimal() and token.isascii() else (1, 0, token) for token in pointer.split("/")
+    ]
