@@ -1,7 +1,8 @@
-"""graph: the four forms."""
+"""graph: the four drawings, and the analysis."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 from xml.etree import ElementTree
 
@@ -36,6 +37,19 @@ def test_every_step_is_drawn_and_text_is_harmless(run: Run, write: Any, form: st
     if form in ("svg", "html"):
         body = ran.out[ran.out.index("<svg") : ran.out.index("</svg>") + 6]
         ElementTree.fromstring(body)
+
+
+def test_the_analysis_is_stable_and_harmless(run: Run, write: Any) -> None:
+    write("a.json", DOCUMENT)
+    ran = run("graph", "a.json", "--format", "json")
+    assert ran.code == 0
+    assert "\x1b" not in ran.out
+    assert ran.out.isascii()
+    assert run("graph", "a.json", "--format", "json").out == ran.out
+    data = json.loads(ran.out)
+    assert [row["id"] for row in data["steps"]][:2] == ["first", "again"]
+    assert {row["name"] for row in data["uses"]} >= {"a", "b"}
+    assert {"texts", "definitions", "domains", "mentions", "reachability"} <= data.keys()
 
 
 def test_output_file_and_errors(run: Run, write: Any, tmp_path: Any) -> None:

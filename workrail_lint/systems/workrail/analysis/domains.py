@@ -152,6 +152,8 @@ def _listed(rest: str, at: int, kind: str, lead: str = "") -> Statement | None:
         bare = is_bare
         values.append(value)
         at = match.end()
+        if is_bare and rest[at : at + 1] == "." and rest[at + 1 : at + 2].isalnum():
+            return None  # a file or a path
         remark = _REMARK.match(rest, at)
         if remark is not None:
             at = remark.end()

@@ -263,7 +263,9 @@ class _Variable:
         setter = self.analysis.steps[first.step or 0]
         name, step = quoted(self.name), quoted(setter.id)
         tail = f"; the agent will see {self._unset_text(use)}" if use.kind == "token" else "; then the run stops here"
-        if setter.position >= here.position:
+        if first.step == use.step:
+            message = f"{name} is set only by this step, so the first round of the loop has no value"
+        elif setter.position >= here.position:
             message = f"{name} is set only by step {step}, which runs later in the round: the first round has no value"
         elif first.when is not None:
             message = f"{name} is set only by a fragment of step {step}, which shows only when {in_words(first.when)}"
