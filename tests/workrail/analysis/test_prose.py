@@ -49,6 +49,7 @@ def role(text: str, name: str = NAME, field: str = "prompt", nth: int = 0) -> st
         ("Set context.riskLevel accordingly.", "stated"),
         ("Build the plan using `riskLevel`.", "plain"),
         ("Score the options against `scopeShape` and `riskLevel`.", "plain"),
+        ("Set `ownerName` to the person that looks after the code and riskLevel to high or low.", "stated"),
         # 6: weak verbs
         ("List the files and note `riskLevel`.", "listed"),
         # 7: lines
@@ -84,6 +85,8 @@ def test_a_value_of_output_required_states_what_it_names() -> None:
         ("Then status = done.", True),
         ("Set status (string).", True),
         ("Set the variable status.", True),
+        ("Set the context variable found to true or false and status to low or high.", True),
+        ("Set the variable `found`. Report the status.", False),
         ("Capture:\n- status", True),
         ("Look:\n- status", False),
     ],

@@ -13,6 +13,7 @@ from workrail_lint.base.patterns import Pattern
 from workrail_lint.systems.workrail.analysis.records import LISTED, MENTIONED, STATED
 
 WINDOW = 400  # characters of a clause
+_NEARBY = 120  # characters within which "variable" says what the next words are
 MAX_LINES = 40  # bullets between a heading and the one it governs
 CONDITION, PLAIN = "condition", "plain"
 
@@ -41,7 +42,7 @@ _CONDITION_WORDS = frozenset(
     ("if", "when", "whenever", "unless", "because", "while", "until", "since", "where", "once")
 )
 # Between a verb and the name it sets; with more words than these the verb is about something else.
-_FEW = 6
+_FEW, _MANY = 6, 16
 _FILLERS = frozenset(("and", "or", "the", "a", "an", "both", "all", "each", "then", "also"))
 
 _BALANCED = Pattern(r"\([^()]*\)|\{[^{}]*\}|\[[^\[\]]*\]")
@@ -63,12 +64,13 @@ _PREPOSITION = Pattern(
     r"(?:@[`'\"*]*\s*,?\s*(?:and|or)?\s*[`'\"*]*)*$",
     re.IGNORECASE,
 )
+_JOINED = Pattern(r"(?:,|\band)\s+[`'\"]?$", re.IGNORECASE)
 _NEGATED = Pattern(r"\b(?:do not|don't|never|must not|mustn't|without|cannot|should not)\b", re.IGNORECASE)
 _BULLET = Pattern(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 _LINE_HEAD = Pattern(r"\s*(?:(?:[-*+•]|\d{1,3}[.)])\s+)?[*_`'\"]*(?:context\.)?")
 _AFTER_HEAD = Pattern(r"\s*(?:[:=(,]|--|—|–|->|→|$)")
 _TYPE_AFTER = Pattern(r"[`'\"*]*\s*\((?:number|boolean|bool|array|list|string|integer|object|enum)", re.IGNORECASE)
-_VARIABLE_BEFORE = Pattern(r"\bvariables?:?\s+[`'\"]?$", re.IGNORECASE)
+_VARIABLE_BEFORE = Pattern(r"\bvariables?\b[^.!?;]*$", re.IGNORECASE)
 _CLOSING = "`'\"*_"
 
 
@@ -132,7 +134,8 @@ def _role(text: str, line_start: int, clause: str, rest: str, field: str, is_fir
         return STATED, "outputRequired"
     if _ASSIGNED.match(rest) and not _STOPS.search(clause):
         return STATED, "assignment"
-    strength = _verb_strength(clause)
+    # "Set a to …, and b to …" sets both, however much is said about the first.
+    strength = _verb_strength(clause, _MANY if rest.startswith(" to ") and _JOINED.search(clause) else _FEW)
     if strength:
         return strength, "verb"
     if is_first:
@@ -160,7 +163,7 @@ def _is_marked(text: str, line_start: int, before: str, after: str, is_first: bo
     match = _ASSIGNED.match(after)
     if match is not None and not after.startswith(" = ="):
         return True
-    if _TYPE_AFTER.match(after) or _VARIABLE_BEFORE.search(before[-40:]):
+    if _TYPE_AFTER.match(after) or _VARIABLE_BEFORE.search(before[-_NEARBY:]):
         return True
     return is_first and before.lstrip()[:1] in ("-", "*", "+", "•") and _is_governed(text, line_start)
 
@@ -192,7 +195,7 @@ def _starts_condition(clause: str) -> bool:
     return match is not None and match[0].lower() in _CONDITION_WORDS
 
 
-def _verb_strength(clause: str) -> str | None:
+def _verb_strength(clause: str, most: int) -> str | None:
     """Whether the last verb of the clause is about the name that follows it: stated, listed or None."""
     strength, verb_end = None, 0
     for match in _WORD.finditer(clause):
@@ -207,7 +210,7 @@ def _verb_strength(clause: str) -> str | None:
     if _PREPOSITION.search(gap):
         return None
     words = [word for word in _WORD.findall(gap) if word.lower() not in _FILLERS]
-    return strength if len(words) <= _FEW else None
+    return strength if len(words) <= most else None
 
 
 def _is_governed(text: str, line_start: int) -> bool:
