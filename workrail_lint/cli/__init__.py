@@ -23,7 +23,7 @@ OK, FINDINGS, USAGE, NOTHING = 0, 1, 2, 3
 
 
 class UsageError(Exception):
-    """Bad arguments, configuration or files: told in one line, exit code 2."""
+    """Bad arguments, configuration or files: reported in one line, exit code 2."""
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -104,6 +104,6 @@ def _help(stream: TextIO, code: int) -> int:
     width = max(map(len, COMMANDS))
     lines = ["usage: workrail-lint COMMAND [ARGUMENT...]", "", "Finds broken agent workflows before the commit.", ""]
     lines += [f"  {name.ljust(width)}  {summary}" for name, summary in COMMANDS.items()]
-    lines += ["", "workrail-lint COMMAND --help tells more about a command."]
+    lines += ["", "Run workrail-lint COMMAND --help for details."]
     stream.write("\n".join(lines) + "\n")
     return code

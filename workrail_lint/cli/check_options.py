@@ -26,7 +26,9 @@ SWITCHES = {
     "--watch": "check again whenever a file changes",
     "--engine-parity": "errors are exactly what the engine rejects",
 }
+SEVERITIES = ("error", "warning", "info")
 _DEFAULTS: dict[str, Any] = {
+    "severity": "warning",
     "output_format": "text",
     "output_file": None,
     "baseline": None,
@@ -78,6 +80,12 @@ def parser() -> Parser:
         ("extend-select", "these rules too"),
     ):
         made.add_argument(f"--{option}", action="append", default=[], metavar="RULES", help=text)
+    made.add_argument(
+        "--severity",
+        choices=SEVERITIES,
+        default=_DEFAULTS["severity"],
+        help="the least severity that is shown (default: warning); json and jsonl always hold all",
+    )
     made.add_argument("--output-format", choices=FORMATS, default="text", help="how to report")
     made.add_argument("--output-file", metavar="FILE", help="write the report there instead of stdout")
     made.add_argument("--baseline", metavar="FILE", help="report only what is not in this baseline")

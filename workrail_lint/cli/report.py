@@ -5,9 +5,10 @@ from __future__ import annotations
 import argparse
 import sys
 
-from workrail_lint.base.terminal import out, printable
+from workrail_lint.base.terminal import err, out, printable
 from workrail_lint.base.version import VERSION
 from workrail_lint.cli import UsageError
+from workrail_lint.findings import Severity
 from workrail_lint.project.run import CheckedProject, Outcome
 from workrail_lint.project.selection import KnownRules
 from workrail_lint.report import render, render_statistics
@@ -17,9 +18,15 @@ from workrail_lint.report.terminal import terminal_of
 from workrail_lint.rules.base import Rule
 from workrail_lint.rules.table import RuleInfo
 
+# Formats that hide less severe findings and have no line to say so in.
+_WITHOUT_SUMMARY = ("sarif", "github", "gitlab", "junit")
+
 
 def write_report(args: argparse.Namespace, outcome: Outcome, checked: list[CheckedProject]) -> None:
-    text = (render_statistics if args.statistics else render)(args.output_format, report_data(args, outcome, checked))
+    data = report_data(args, outcome, checked)
+    text = (render_statistics if args.statistics else render)(args.output_format, data)
+    if not args.statistics and args.output_format in _WITHOUT_SUMMARY and data.hidden:
+        err(f"workrail-lint: {data.hidden}")
     if args.output_file is None:
         out(text, end="")
         return
@@ -49,6 +56,7 @@ def report_data(args: argparse.Namespace, outcome: Outcome, checked: list[Checke
         colour=terminal.colour,
         link=terminal.link,
         width=terminal.width,
+        least=Severity(args.severity),
     )
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 OWN_FILE = "workrail-lint.toml"
 SHARED_FILE = "pyproject.toml"
-_TABLE = "workrail-lint"
+TABLE = "workrail-lint"
 # Key to the type of its value: "list", "str", "bool", or a table of such.
 _KEYS: dict[str, str] = {
     "select": "list",
@@ -144,9 +144,9 @@ def load_config(path: str) -> Ok[Config] | Err[str]:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         return Err(f"{path}: is not valid TOML: {error}")
     shared = os.path.basename(path) == SHARED_FILE
-    table = data.get("tool", {}).get(_TABLE, {}) if shared else data
+    table = data.get("tool", {}).get(TABLE, {}) if shared else data
     if not isinstance(table, dict):
-        return Err(f"{path}: [tool.{_TABLE}] must be a table")
+        return Err(f"{path}: [tool.{TABLE}] must be a table")
     keys = system_keys() if table.keys() - _KEYS.keys() else {}
     if table.keys() - _KEYS.keys() - keys.keys() and _has_kind("list", table.get("plugins")):
         brought = _plugin_keys(table["plugins"])

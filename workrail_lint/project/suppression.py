@@ -5,10 +5,13 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from workrail_lint.base.files import read_file
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.wording import listed
 from workrail_lint.documents.places import file_matches, place_matches, relative_to
-from workrail_lint.findings import Finding
+from workrail_lint.findings import Finding, Span
+from workrail_lint.project.config import SHARED_FILE, TABLE
 from workrail_lint.project.selection import Selection, pattern_matches
 from workrail_lint.rules import CONFIGURATION
 
@@ -19,13 +22,14 @@ _MEMBERS = {"place", "codes", "reason", "expires"}
 class Suppression:
     """One entry: a place, the rules, why, and until when."""
 
-    __slots__ = ("codes", "expires", "place", "reason", "used")
+    __slots__ = ("codes", "expires", "number", "place", "reason", "used")
 
-    def __init__(self, place: str, codes: list[str], reason: str, expires: str | None) -> None:
+    def __init__(self, place: str, codes: list[str], reason: str, expires: str | None, number: int = 0) -> None:
         self.place = place
         self.codes = codes
         self.reason = reason
         self.expires = expires
+        self.number = number  # which entry of the configuration it is, from 0
         self.used = False
 
     @property
@@ -39,14 +43,12 @@ class Suppression:
 def parse_suppressions(tables: list[dict[str, Any]]) -> Ok[list[Suppression]] | Err[str]:
     """The entries of a configuration; a reason is required, and an entry that can't be understood is an error."""
     entries: list[Suppression] = []
-    for number, table in enumerate(tables, 1):
+    for number, table in enumerate(tables):
         problem = _problem(table)
         if problem:
-            return Err(f"suppress entry {number}: {problem}")
-        expires = table.get("expires")
-        entries.append(
-            Suppression(table["place"], table["codes"], table["reason"], None if expires is None else str(expires))
-        )
+            return Err(f"suppress entry {number + 1}: {problem}")
+        expires = None if "expires" not in table else str(table["expires"])
+        entries.append(Suppression(table["place"], table["codes"], table["reason"], expires, number))
     return Ok(entries)
 
 
@@ -91,19 +93,21 @@ class Suppressions:
 
         What was not looked at, be it a file or a rule, may still be there: such an entry is not judged.
         """
-        found = [
-            _remark("suppression-expired", f"the suppression of {entry.place} expired on {entry.expires}", self.source)
-            for entry in self.expired
-        ]
+        remarks = [(_expired(entry), entry) for entry in self.expired]
         idle = [entry for entry in self.live if not entry.used] if files is not None else []
         if idle:
             seen = [relative_to(self.root, path) for path in files or ()]
-            found += [
-                _remark("suppression-unused", f"the suppression of {entry.place} covers nothing", self.source)
+            remarks += [
+                (_unused(entry), entry)
                 for entry in idle
                 if selection.runs_all(entry.codes) and self._was_seen(entry, seen)
             ]
-        return [selection.adjusted(remark) for remark in found if not selection.ignores(remark)]
+        remarks = [(remark, entry) for remark, entry in remarks if not selection.ignores(remark)]
+        spans = entry_spans(self.source) if remarks else []
+        for remark, entry in remarks:
+            remark.path = os.path.relpath(self.source)
+            remark.span = spans[entry.number] if entry.number < len(spans) else None
+        return [selection.adjusted(remark) for remark, _ in remarks]
 
     def _was_seen(self, entry: Suppression, seen: list[str]) -> bool:
         """Whether the file of an entry was looked at, or is gone."""
@@ -112,6 +116,31 @@ class Suppressions:
         return not any(char in entry.file for char in "*?[") and not os.path.exists(os.path.join(self.root, entry.file))
 
 
-def _remark(name: str, message: str, path: str) -> Finding:
+def _expired(entry: Suppression) -> Finding:
+    advice = "mend the place and remove the entry, or set a later expires"
+    message = f"the suppression of {entry.place} was due for review on {entry.expires} and no longer holds; {advice}"
+    return _remark("suppression-expired", message)
+
+
+def _unused(entry: Suppression) -> Finding:
+    message = f"the suppression of {entry.place} matches no finding of {listed(entry.codes)}; remove the entry"
+    return _remark("suppression-unused", message)
+
+
+def _remark(name: str, message: str) -> Finding:
     rule = CONFIGURATION.by_name[name]
-    return Finding(rule.code, rule.name, rule.severity, message, path=os.path.relpath(path))
+    return Finding(rule.code, rule.name, rule.severity, message)
+
+
+def entry_spans(source: str) -> list[Span]:
+    """Where the entries of a configuration file stand, in their order; none when it can't be read any more."""
+    from workrail_lint.documents.source_text import SourceText
+    from workrail_lint.documents.toml_places import table_places
+
+    read = read_file(source)
+    if isinstance(read, Err):
+        return []
+    text = read.value.decode("utf-8", "replace")
+    table = ("tool", TABLE) if os.path.basename(source) == SHARED_FILE else ()
+    lines = SourceText(text)
+    return [lines.span(start, end) for start, end in table_places(text, (*table, "suppress"))]

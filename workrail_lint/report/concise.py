@@ -10,7 +10,7 @@ from workrail_lint.report.text import COLOURS, closing, style_link
 
 def render(data: ReportData) -> str:
     style = Style(data.colour)
-    return "".join(f"{_line(item, data, style)}\n" for item in data.findings) + closing(data.summary, style)
+    return "".join(f"{_line(item, data, style)}\n" for item in data.shown) + closing(data.summary, style, data.hidden)
 
 
 def _line(item: Reported, data: ReportData, style: Style) -> str:

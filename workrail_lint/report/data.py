@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from workrail_lint.base.wording import counted, listed
 from workrail_lint.documents.source_text import SourceText
 from workrail_lint.findings import Edit, Finding, Position, Safety, Severity, Span
 from workrail_lint.rules.base import Rule
@@ -78,6 +79,7 @@ class ReportData:
         "files",
         "findings",
         "has_baseline",
+        "least",
         "link",
         "load",
         "rules",
@@ -104,6 +106,7 @@ class ReportData:
         link: Callable[[str], str] | None = None,
         load: Callable[[RuleInfo], Rule] | None = None,
         width: int = _WIDTH,
+        least: Severity = Severity.INFO,
     ) -> None:
         self.findings = sorted(findings, key=_order)
         self.accepted = sorted(accepted, key=_order)
@@ -118,6 +121,22 @@ class ReportData:
         self.link = link
         self.load = load  # gives the rule itself, for its examples
         self.width = width
+        self.least = least  # what is less severe is counted and not shown, except in JSON
+
+    @property
+    def shown(self) -> list[Reported]:
+        """The findings that are severe enough to be shown."""
+        return self.severe(self.findings)
+
+    def severe(self, items: list[Reported]) -> list[Reported]:
+        return [item for item in items if item.finding.severity.rank <= self.least.rank]
+
+    @property
+    def hidden(self) -> str:
+        """How many findings are not shown, and how to see them; "" when all are."""
+        levels = [item.finding.severity for item in self.findings if item.finding.severity.rank > self.least.rank]
+        parts = [counted(levels.count(level), level.value) for level in Severity if level in levels]
+        return f"{listed(parts)} hidden; show them with --severity info" if parts else ""
 
     @property
     def summary(self) -> Summary:

@@ -11,7 +11,7 @@ _LONGEST = 4_000
 
 
 def render(data: ReportData) -> str:
-    return "".join(f"{_command(item, data)}\n" for item in data.findings)
+    return "".join(f"{_command(item, data)}\n" for item in data.shown)
 
 
 def _command(item: Reported, data: ReportData) -> str:

@@ -15,7 +15,7 @@ _SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "minor", Severity.I
 
 def render(data: ReportData) -> str:
     seen: Counter[str] = Counter()
-    return json_text([_issue(item, seen) for item in data.findings], indent=2) + "\n"
+    return json_text([_issue(item, seen) for item in data.shown], indent=2) + "\n"
 
 
 def _issue(item: Reported, seen: Counter[str]) -> dict[str, Any]:

@@ -28,18 +28,19 @@ def render(data: ReportData) -> str:
 
 
 def _run(data: ReportData) -> dict[str, Any]:
-    items = [*data.findings, *data.accepted, *data.suppressed]
+    new, accepted, suppressed = data.shown, data.severe(data.accepted), data.severe(data.suppressed)
+    items = [*new, *accepted, *suppressed]
     rules = _rules(items, data)
     index = {rule["id"]: number for number, rule in enumerate(rules)}
     seen: Counter[str] = Counter()
     results = []
-    for state, group in (("new", data.findings), ("unchanged", data.accepted), ("new", data.suppressed)):
+    for state, group in (("new", new), ("unchanged", accepted), ("new", suppressed)):
         for item in group:
             result = _result(item, data, index, seen)
             if data.has_baseline:
                 result["baselineState"] = state
-            if data.suppressed:  # all results say whether they are suppressed, or none does
-                result["suppressions"] = _suppressions(item) if group is data.suppressed else []
+            if suppressed:  # all results say whether they are suppressed, or none does
+                result["suppressions"] = _suppressions(item) if group is suppressed else []
             results.append(result)
     driver = {"name": "workrail-lint", "version": data.version, "semanticVersion": data.version, "rules": rules}
     return {

@@ -18,8 +18,8 @@ _HOW = {Safety.SAFE: "--fix", Safety.UNSAFE: "--fix --unsafe-fixes"}
 def render(data: ReportData) -> str:
     style = Style(data.colour)
     explained: set[str] = set()  # a reason is told once, not at each of a hundred findings
-    parts = [_block(item, data, style, explained) for item in data.findings]
-    return "".join(f"{block}\n\n" for block in parts) + closing(data.summary, style)
+    parts = [_block(item, data, style, explained) for item in data.shown]
+    return "".join(f"{block}\n\n" for block in parts) + closing(data.summary, style, data.hidden)
 
 
 def _block(item: Reported, data: ReportData, style: Style, explained: set[str]) -> str:
@@ -64,8 +64,8 @@ def style_link(text: str, address: str) -> str:
     return f"\x1b]8;;{one_line(address)}\x1b\\{text}\x1b]8;;\x1b\\"
 
 
-def closing(summary: Summary, style: Style) -> str:
-    """What was found, and what can be done about it at once."""
+def closing(summary: Summary, style: Style, hidden: str = "") -> str:
+    """What was found, how much of it is hidden, and what can be done about it at once."""
     files = counted(summary.files, "file")
     if not summary.findings:
         lines = [style(f"No findings in {files}.", "green")]
@@ -79,7 +79,8 @@ def closing(summary: Summary, style: Style) -> str:
             )
             if number
         ]
-        lines = [f"Found {listed(parts)} in {files}."]
+        aside = f" ({hidden})" if hidden else ""
+        lines = [f"Found {listed(parts)} in {files}{aside}."]
     fixes = []
     if summary.fixable:
         fixes.append(f"{summary.fixable} with --fix")
@@ -87,11 +88,11 @@ def closing(summary: Summary, style: Style) -> str:
         fixes.append(f"{summary.fixable_unsafe} with --fix --unsafe-fixes")
     if fixes:
         lines.append(f"Fixable: {listed(fixes)}.")
-    hidden = []
+    excused = []
     if summary.baselined:
-        hidden.append(f"{summary.baselined} in the baseline")
+        excused.append(f"{summary.baselined} in the baseline")
     if summary.suppressed:
-        hidden.append(f"{summary.suppressed} suppressed")
-    if hidden:
-        lines.append(f"Not shown: {listed(hidden)}.")
+        excused.append(f"{summary.suppressed} suppressed")
+    if excused:
+        lines.append(f"Not shown: {listed(excused)}.")
     return "\n".join(lines) + "\n"

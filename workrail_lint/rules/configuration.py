@@ -15,7 +15,7 @@ class SuppressionUnused(Rule):
     name = "suppression-unused"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A suppression in the configuration covers nothing."
+    summary = "A suppression in the configuration matches no finding."
     why = "The place was mended or moved. An entry that is left behind would hide the next finding there."
 
     def examples(self) -> Iterable[Example]:
@@ -30,7 +30,7 @@ class SuppressionExpired(Rule):
     severity = Severity.WARNING
     origin = "product"
     summary = "A suppression in the configuration is past its date."
-    why = "Somebody decided to look again by then; until that is done the findings are back."
+    why = "The place was due for review by then; until that is done its findings are reported again."
 
     def examples(self) -> Iterable[Example]:
         return ()

@@ -73,9 +73,7 @@ class Draft:
         """Under the rejecting policy, report a construct; the rule has nothing more to do then."""
         if self.policy is not Policy.REJECT:
             return False
-        self._report(
-            code.name, pointer, f"{code.what} belongs to the design form, which is not accepted; {code.instead}"
-        )
+        self._report(code.name, pointer, f"the engine rejects {code.what}; {code.instead}")
         return True
 
     def refuse(

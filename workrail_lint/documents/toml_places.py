@@ -1,0 +1,132 @@
+"""Where the entries of an array of tables stand in a TOML text, which the standard library's reader does not say.
+
+The text is known to be valid TOML: it was parsed already. An array of tables is written as `[[a.b]]` headers or as an
+inline array, below any spelling of its path (dotted keys, quoted keys, inline tables).
+"""
+
+from __future__ import annotations
+
+from workrail_lint.base.patterns import Pattern
+
+Path = tuple[str, ...]
+Place = tuple[int, int]
+
+_BLANK = Pattern(r"(?:[ \t\r\n]|#[^\n]*)*")
+_SPACE = Pattern(r"[ \t]*")
+_BARE = Pattern(r"[A-Za-z0-9_-]+")
+# Multi-line strings first: their quotes begin like those of an empty string. Up to two quotes may stand before the end.
+_STRING = Pattern(
+    "|".join(
+        (
+            r'"""(?:[^"\\]|\\(?:.|\n)|""?(?!"))*"{3,5}',
+            r"'''(?:[^']|''?(?!'))*'{3,5}",
+            r'"(?:[^"\\\n]|\\.)*"',
+            r"'[^'\n]*'",
+        )
+    )
+)
+_SCALAR = Pattern(r"[^\s,\]}#]+(?: [0-9][^\s,\]}#]*)?")  # a date and its time may have a space between them
+
+
+def table_places(text: str, path: Path) -> list[Place]:
+    """The stretch of each entry's head: its `[[header]]`, or the inline table itself. Empty when there is none."""
+    try:
+        return _Scan(text, path).places
+    except ValueError:
+        return []
+
+
+class _Scan:
+    """One pass over a text, noting the entries of the array at a path."""
+
+    def __init__(self, text: str, path: Path) -> None:
+        self.places: list[Place] = []
+        self._text = text
+        self._path = path
+        self._at = 0
+        table: Path = ()
+        self._skip(_BLANK)
+        while self._at < len(text):
+            if text.startswith("[", self._at):
+                table = self._header()
+            else:
+                self._member(table)
+            self._skip(_BLANK)
+
+    def _header(self) -> Path:
+        start = self._at
+        brackets = 2 if self._text.startswith("[[", start) else 1
+        self._at += brackets
+        path = self._key()
+        self._at += brackets
+        if brackets == 2 and path == self._path:
+            self.places.append((start, self._at))
+        return path
+
+    def _member(self, table: Path) -> None:
+        path = table + self._key()
+        self._at += 1  # the equals sign
+        self._skip(_SPACE)
+        self._value(path)
+
+    def _key(self) -> Path:
+        parts: list[str] = []
+        while True:
+            self._skip(_SPACE)
+            quoted = _STRING.match(self._text, self._at)
+            found = quoted or _BARE.match(self._text, self._at)
+            if found is None:
+                raise ValueError(self._at)
+            parts.append(_unquoted(found.group()) if quoted else found.group())
+            self._at = found.end()
+            self._skip(_SPACE)
+            if not self._text.startswith(".", self._at):
+                return tuple(parts)
+            self._at += 1
+
+    def _value(self, path: Path) -> None:
+        match self._text[self._at : self._at + 1]:
+            case "[":
+                self._items(path)
+            case "{":
+                self._inline(path)
+            case _:
+                found = _STRING.match(self._text, self._at) or _SCALAR.match(self._text, self._at)
+                if found is None:
+                    raise ValueError(self._at)
+                self._at = found.end()
+
+    def _items(self, path: Path) -> None:
+        self._at += 1
+        self._skip(_BLANK)
+        while not self._text.startswith("]", self._at):
+            start = self._at
+            self._value((*path, ""))
+            if path == self._path:
+                self.places.append((start, self._at))
+            self._skip(_BLANK)
+            if self._text.startswith(",", self._at):
+                self._at += 1
+                self._skip(_BLANK)
+        self._at += 1
+
+    def _inline(self, table: Path) -> None:
+        self._at += 1
+        self._skip(_BLANK)
+        while not self._text.startswith("}", self._at):
+            self._member(table)
+            self._skip(_BLANK)
+            if self._text.startswith(",", self._at):
+                self._at += 1
+                self._skip(_BLANK)
+        self._at += 1
+
+    def _skip(self, pattern: Pattern) -> None:
+        found = pattern.match(self._text, self._at)
+        self._at = self._at if found is None else found.end()
+
+
+def _unquoted(text: str) -> str:
+    import tomllib
+
+    return str(tomllib.loads(f"key = {text}")["key"])
