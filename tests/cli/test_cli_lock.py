@@ -196,13 +196,71 @@ def test_a_lockfile_further_up_is_pointed_out(run: Run, two: Any, monkeypatch: p
     assert run("lock", "--check", "--file", "../workrail.lock.json").code == 0
 
 
-def test_nothing_is_written_when_a_workflow_does_not_compile(run: Run, write: Any, two: Any, tmp_path: Any) -> None:
-    write("workflows/c.json", workflow(step(prompt="{{wr.x}}"), id="demo.cc"))
+BROKEN = workflow(step(prompt="{{wr.x}}"), id="demo.cc")
+
+
+def test_what_compiles_is_pinned_and_what_does_not_is_named(run: Run, write: Any, two: Any, tmp_path: Any) -> None:
+    write("workflows/c.json", BROKEN)
     ran = run("lock", "--update")
     assert ran.code == 1
-    assert "nothing was written" in ran.err
+    assert "2 pinned (2 new, 0 changed, 0 removed)" in ran.out
+    error, count = ran.err.splitlines()
+    (found,) = [
+        f for f in json.loads(run("check", "--output-format", "json").out)["findings"] if f["severity"] == "error"
+    ]
+    start = found["range"]["start"]
+    place = f"workflows/c.json:{start['line']}:{start['column']}"
+    assert error == f"{place}: error {found['code']}: {found['message']}"
+    assert count == "workrail-lint: 1 workflow can't be compiled and is not pinned"
+    assert list(json.loads((tmp_path / LOCK).read_text())["workflows"]) == ["workflows/a.json", "workflows/b.json"]
+    assert [path.name for path in tmp_path.glob(".*")] == [".workrail-cache"]
+
+
+def test_what_compiles_is_verified_and_what_does_not_is_named(run: Run, write: Any, two: Any) -> None:
+    run("lock", "--update")
+    write("workflows/c.json", BROKEN)
+    ran = run("lock", "--check")
+    assert (ran.code, ran.out) == (1, f"{LOCK}: 2 workflows as pinned\n")
+    assert "1 workflow can't be compiled and is not verified" in ran.err
+    write("workflows/a.json", workflow(step("other"), id="demo.aa"))
+    ran = run("lock", "--check")
+    assert ran.code == 1
+    assert "workflows/a.json: changed" in ran.out
+
+
+def test_a_workflow_that_broke_keeps_its_entry(run: Run, write: Any, two: Any, tmp_path: Any) -> None:
+    run("lock", "--update")
+    pinned = (tmp_path / LOCK).read_bytes()
+    write("workflows/b.json", {**BROKEN, "id": "demo.bb"})
+    assert run("lock", "--update").code == 1
+    assert (tmp_path / LOCK).read_bytes() == pinned
+    write("workflows/b.json", two["workflows/b.json"])
+    assert run("lock", "--check").code == 0
+
+
+def test_what_the_baseline_accepts_is_passed_over(run: Run, write: Any, two: Any, tmp_path: Any) -> None:
+    write("workflows/c.json", BROKEN)
+    run("check", "--write-baseline", "accepted.json")
+    write("workrail-lint.toml", 'baseline = "accepted.json"\n')
+    for action in ("--update", "--check"):
+        ran = run("lock", action)
+        assert ran.code == 0
+        assert ran.err == "workrail-lint: 1 workflow passed over: why they can't be compiled is in the baseline\n"
+    assert list(json.loads((tmp_path / LOCK).read_text())["workflows"]) == ["workflows/a.json", "workflows/b.json"]
+    write("workflows/c.json", workflow(step(prompt="{{wr.y}}"), id="demo.cc"))
+    assert run("lock", "--check").code == 1  # it broke in another way
+    write("workrail-lint.toml", 'baseline = "missing.json"\n')
+    ran = run("lock", "--check")
+    assert ran.code == 2
+    assert "missing.json" in ran.err
+
+
+def test_nothing_is_written_when_nothing_compiles(run: Run, write: Any, tmp_path: Any) -> None:
+    write("workflows/c.json", BROKEN)
+    ran = run("lock", "--update")
+    assert ran.code == 1
+    assert "no workflow that compiles" in ran.err
     assert not (tmp_path / LOCK).exists()
-    assert list(tmp_path.glob(".*")) == []
 
 
 def test_no_workflow_at_all(run: Run, tmp_path: Any) -> None:
@@ -263,11 +321,82 @@ def test_diff_takes_compiled_workflows(run: Run, write: Any, plain: dict[str, An
     assert "damaged" in run("diff", "old.json", "new.json").err
 
 
-def test_diff_with_git(run: Run, write: Any, plain: dict[str, Any], tmp_path: Any) -> None:
-    def git(*arguments: str) -> None:
+@pytest.fixture
+def git(tmp_path: Any) -> Any:
+    def run_git(*arguments: str) -> None:
         identity = ("-c", "user.name=test", "-c", "user.email=test@example.invalid", "-c", "commit.gpgsign=false")
         subprocess.run(["git", *identity, *arguments], cwd=tmp_path, check=True, capture_output=True)
 
+    return run_git
+
+
+def test_diff_of_folders_with_git(
+    run: Run, write: Any, two: Any, git: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("workflows/old/c.json", workflow(step("one"), id="demo.cc"))
+    write("workflows/d.json", workflow(step("gone"), id="demo.dd"))
+    write("workflows/notes.json", {"no": "workflow"})
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "first")
+    ran = run("diff", "--git", "HEAD", "workflows")
+    assert (ran.code, ran.out) == (0, "no change in behaviour since HEAD\n")
+
+    steps = [step("two"), step("three", "Third."), step("uno", step("one")["prompt"], title=step("one")["title"])]
+    (tmp_path / "workflows/a.json").rename(tmp_path / "workflows/renamed.json")
+    write("workflows/renamed.json", {**two["workflows/a.json"], "steps": steps})
+    (tmp_path / "workflows/new").mkdir()
+    (tmp_path / "workflows/old/c.json").rename(tmp_path / "workflows/new/c.json")
+    (tmp_path / "workflows/old").rmdir()
+    (tmp_path / "workflows/d.json").unlink()
+    write("workflows/e.json", workflow(step("first"), id="demo.ee"))
+    ran = run("diff", "--git", "HEAD", "workflows")
+    assert ran.code == 1
+    assert ran.out.splitlines() == [
+        "workflows/d.json: removed",
+        "workflows/e.json: added",
+        "workflows/new/c.json: moved from workflows/old/c.json",
+        "workflows/renamed.json: renamed from workflows/a.json",
+        "  step 'three': added",
+        "  step 'uno': renamed from 'one'",
+        "  step 'uno': moved after 'three'",
+    ]
+    data = json.loads(run("diff", "--git", "HEAD", "workflows", "--output-format", "json").out)
+    assert [(item["path"], item["status"], item["from"]) for item in data["files"]] == [
+        ("workflows/d.json", "removed", "workflows/d.json"),
+        ("workflows/e.json", "added", None),
+        ("workflows/new/c.json", "moved", "workflows/old/c.json"),
+        ("workflows/renamed.json", "renamed", "workflows/a.json"),
+    ]
+    assert data["files"][3]["changes"][2] == {"kind": "moved", "step": "uno", "from": "one", "follows": "three"}
+    # One file finds what it was by its id, and so does a run from another folder.
+    ran = run("diff", "--git", "HEAD", "workflows/new/c.json")
+    assert (ran.code, ran.out) == (1, "workflows/new/c.json: moved from workflows/old/c.json\nno change in behaviour\n")
+    monkeypatch.chdir(tmp_path / "workflows" / "new")
+    assert run("diff", "--git", "HEAD", ".").out == "c.json: added\n"
+    assert "moved from" in run("diff", "--git", "HEAD", "..").out
+
+
+def test_diff_of_folders_goes_on_after_a_workflow_that_does_not_compile(
+    run: Run, write: Any, two: Any, git: Any
+) -> None:
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "first")
+    write("workflows/a.json", {**BROKEN, "id": "demo.aa"})
+    write("workflows/b.json", workflow(step("last"), id="demo.bb"))
+    write("workrail-lint.toml", 'exclude = ["drafts"]\n')
+    write("workflows/drafts/c.json", BROKEN)
+    ran = run("diff", "--git", "HEAD", "workflows")
+    assert ran.code == 2
+    assert "workflows/a.json:" in ran.err
+    assert ran.out.startswith("workflows/b.json: changed\n")
+    assert "\n  step 'again': removed\n" in ran.out
+    assert "drafts" not in ran.out
+    assert run("diff", "--git", "nope", "workflows").code == 2
+
+
+def test_diff_with_git(run: Run, write: Any, plain: dict[str, Any], git: Any) -> None:
     write("workflows/a.json", plain)
     assert run("diff", "--git", "HEAD", "workflows/a.json").code == 2
     git("init", "-q")
@@ -282,8 +411,6 @@ def test_diff_with_git(run: Run, write: Any, plain: dict[str, Any], tmp_path: An
     assert run("diff", "--git", "--output=x", "workflows/a.json").code == 2
     write("workflows/new.json", plain)
     assert run("diff", "--git", "HEAD", "workflows/new.json").code == 2
-    folder = run("diff", "--git", "HEAD", "workflows")
-    assert (folder.code, folder.err) == (2, "workrail-lint: workflows is a directory\n")
 
 
 def test_diff_usage(run: Run, write: Any, plain: dict[str, Any]) -> None:

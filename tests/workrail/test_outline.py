@@ -139,7 +139,7 @@ def test_changes_are_told_workflow_first_then_what_went_then_in_the_new_order() 
 
 
 def test_the_fewest_steps_are_said_to_have_moved() -> None:
-    assert compare(of("a", "b", "c", "d"), of("d", "a", "b", "c")) == [Change("moved", "d", "", None, None)]
+    assert compare(of("a", "b", "c", "d"), of("d", "a", "b", "c")) == [Change("moved", "d", "", "d", None)]
     # Steps that came or went move no other.
     assert [each.kind for each in compare(of("x", "a", "b"), of("a", "y", "b"))] == ["removed", "added"]
     # Nor do they make it look as if more had moved than has.
@@ -154,6 +154,80 @@ def test_the_fewest_steps_are_said_to_have_moved() -> None:
     ]
 
 
+def doing(ident: str, parent: str = "", **facets: Any) -> StepOutline:
+    """A step with a prompt of its own."""
+    return StepOutline(ident, parent, {"prompt": facets.pop("prompt", f"Do {ident}."), "title": "T", **facets})
+
+
+def said(old: Outline, new: Outline) -> list[str]:
+    return [line for change in compare(old, new) for line in describe(change)]
+
+
+def test_a_moved_step_is_told_with_the_one_it_follows() -> None:
+    abcd = [doing(ident) for ident in "abcd"]
+    a, b, c, d = abcd
+    assert said(of(*abcd), of(b, c, a, d)) == ["step 'a': moved after 'c'"]
+    assert said(of(*abcd), of(d, a, b, c)) == ["step 'd': moved to the start"]
+    assert said(of(*abcd), of(b, a, c, d)) == ["step 'a': moved after 'b'"]
+    # It follows what stands there now, also when that is new.
+    assert said(of(*abcd), of(b, c, doing("e"), a, d)) == ["step 'e': added", "step 'a': moved after 'e'"]
+
+
+def test_a_step_moves_into_a_loop_and_out_of_it() -> None:
+    loop = StepOutline("again", "", {"loop.kind": "while"})
+    flat = of(doing("a"), loop, doing("b", "again"), doing("c"))
+    inside = of(loop, doing("b", "again"), doing("a", "again"), doing("c"))
+    assert said(flat, inside) == ["step 'again/a': moved into loop 'again', after 'b'"]
+    assert said(inside, flat) == ["step 'a': moved to the start"]
+    assert said(inside, of(loop, doing("b", "again"), doing("c"), doing("a"))) == [
+        "step 'a': moved out of loop 'again', after 'c'"
+    ]
+    first = of(loop, doing("a", "again"), doing("b", "again"), doing("c"))
+    assert said(flat, first) == ["step 'again/a': moved to the start of loop 'again'"]
+
+
+def test_what_stands_in_a_loop_moves_along_with_it() -> None:
+    loop = [StepOutline("again", "", {"loop.kind": "while"}), doing("b", "again"), doing("c", "again")]
+    assert said(of(*loop, doing("x"), doing("y")), of(doing("x"), doing("y"), *loop)) == [
+        "step 'again': moved after 'y'"
+    ]
+
+
+def test_a_step_with_the_same_content_was_renamed() -> None:
+    old = of(doing("plan"), doing("act"))
+    assert said(old, of(doing("think", prompt="Do plan."), doing("act"))) == ["step 'think': renamed from 'plan'"]
+    titled = doing("think", prompt="Do plan.", title="Think")
+    assert said(old, of(titled, doing("act"))) == [
+        "step 'think': renamed from 'plan'",
+        'step \'think\': title changed: "T" -> "Think"',
+    ]
+    assert said(old, of(doing("act"), doing("think", prompt="Do plan."))) == [
+        "step 'think': renamed from 'plan'",
+        "step 'think': moved after 'act'",
+    ]
+    # Another prompt is another step, and so is one of two that may be meant.
+    assert said(old, of(doing("think"), doing("act"))) == ["step 'plan': removed", "step 'think': added"]
+    twins = of(doing("one", prompt="Do plan."), doing("two", prompt="Do plan."), doing("act"))
+    assert said(old, twins) == ["step 'plan': removed", "step 'one': added", "step 'two': added"]
+
+
+def test_a_loop_that_names_itself_can_be_renamed() -> None:
+    def loop(ident: str) -> list[StepOutline]:
+        source = {"kind": "artifact", "loopId": ident}
+        return [StepOutline(ident, "", {"title": "T", "loop.source": source}), doing("inner", ident)]
+
+    assert said(of(*loop("again")), of(*loop("refine"))) == ["step 'refine': renamed from 'again'"]
+    changed = [loop("refine")[0], doing("inner", "refine", prompt="Do it otherwise.")]
+    assert said(of(*loop("again")), of(*changed))[0] == "step 'again': removed"
+
+
+def test_a_lockfile_knows_renamed_steps_too() -> None:
+    long = "Do it with care. " * 20
+    old = outline_from_json(of(doing("plan", prompt=long), doing("act")).as_json())
+    new = outline_from_json(of(doing("think", prompt=long), doing("act")).as_json())
+    assert said(old, new) == ["step 'think': renamed from 'plan'"]
+
+
 def test_two_loops_may_run_the_same_step() -> None:
     both = of(StepOutline("s", "left", {"p": 1}), StepOutline("s", "right", {"p": 1}))
     one = of(StepOutline("s", "left", {"p": 1}), StepOutline("s", "right", {"p": 2}))
@@ -164,7 +238,11 @@ def test_two_loops_may_run_the_same_step() -> None:
     ("change", "shown"),
     [
         (Change("added", "plan", "", None, None), {"kind": "added", "step": "plan"}),
-        (Change("moved", "plan", "", None, None), {"kind": "moved", "step": "plan"}),
+        (
+            Change("moved", "plan", "", "again/plan", "look"),
+            {"kind": "moved", "step": "plan", "from": "again/plan", "follows": "look"},
+        ),
+        (Change("renamed", "plan", "", "think", None), {"kind": "renamed", "step": "plan", "from": "think"}),
         (
             Change("changed", "", "name", None, "x"),
             {"kind": "changed", "step": None, "facet": "name", "before": None, "after": "x"},

@@ -137,7 +137,7 @@ def workflow_files(paths: list[str], config: Config, *, others: bool = False) ->
         if file.named:
             if not (others and compiled_by_other(file.path, read.value)):
                 _refuse_other_kind(file.path, read.value)
-        elif not _is_workflow(file.path, read.value):
+        elif not is_workflow(file.path, read.value):
             continue
         workflows.append(Workflow(file.path, read.value))
     return workflows
@@ -175,7 +175,7 @@ def _refuse_other_kind(path: str, data: bytes) -> None:
         raise UsageError(f"{printable(path)} is not a workflow but a {kind.value}")
 
 
-def _is_workflow(path: str, data: bytes) -> bool:
+def is_workflow(path: str, data: bytes) -> bool:
     return _kind(path, data) in (Kind.WORKFLOW, Kind.ROUTINE)
 
 

@@ -1,18 +1,21 @@
-"""`workrail-lint diff`: what changed in behaviour between two workflows."""
+"""`workrail-lint diff`: what changed in behaviour between two workflows, or since a git revision."""
 
 from __future__ import annotations
 
 import os
-import subprocess
+from typing import Any, NamedTuple
 
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import Style, out, out_json, printable, uses_colour
 from workrail_lint.cli import FINDINGS, OK, USAGE, UsageError
-from workrail_lint.cli.arguments import configuration, refuse_others, settings
+from workrail_lint.cli.arguments import Workflow, configuration, is_workflow, refuse_others, settings, workflow_files
 from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.cli.reporting import report_errors
+from workrail_lint.cli.revision import Revision
 from workrail_lint.documents.json_reader import read_json
+from workrail_lint.project.config import Config
+from workrail_lint.project.discovery import is_wanted
 from workrail_lint.systems.workrail.check import check_document
 from workrail_lint.systems.workrail.compile import errors_of, read_for_compiling
 from workrail_lint.systems.workrail.compiler.ir import FORMAT
@@ -21,45 +24,182 @@ from workrail_lint.systems.workrail.kinds import Kind, kind_of
 from workrail_lint.systems.workrail.outline import Outline, outline
 from workrail_lint.systems.workrail.settings import Settings
 
-_COLOURS = {"added": "green", "removed": "red", "moved": "yellow", "changed": "cyan"}
+_COLOURS = {"added": "green", "removed": "red", "moved": "yellow", "renamed": "yellow", "changed": "cyan"}
+
+
+class _FileChange(NamedTuple):
+    """What became of a workflow file since a revision."""
+
+    path: str
+    status: str  # "added", "removed", "changed", "renamed" (in its folder) or "moved" (to another one)
+    before: str | None  # the path it had
+    changes: list[Change]
+
+    def as_json(self) -> dict[str, Any]:
+        changes = [change.as_json() for change in self.changes]
+        return {"path": self.path, "status": self.status, "from": self.before, "changes": changes}
 
 
 def main(arguments: list[str]) -> int:
     args = _parser().parsed(arguments)
     if args is None:
         return OK
-    if args.git is not None and len(args.paths) != 1:
-        raise UsageError("with --git REV give one PATH")
     if args.git is None and len(args.paths) != 2:
-        raise UsageError("give two workflows, or --git REV PATH")
-    active = settings(args, configuration(args, args.paths[-1]))
-    new_path = args.paths[-1]
-    new_data = _read(new_path)
-    if args.git is not None:
-        old_path = f"{args.git}:{new_path}"
-        old_data = _git_show(args.git, new_path)
-    else:
-        old_path = args.paths[0]
-        old_data = _read(old_path)
+        raise UsageError("give two workflows, or --git REV PATH...")
+    config = configuration(args, args.paths[-1])
+    active = settings(args, config)
+    as_json = args.output_format == "json"
+    if args.git is None:
+        old, new = args.paths
+        return _compare_two(old, _read(old), new, _read(new), active, as_json=as_json)
+    revision = Revision(args.git)
+    if len(args.paths) > 1 or os.path.isdir(args.paths[0]):
+        return _compare_folders(args.paths, revision, config, active, as_json=as_json)
+    return _compare_with_revision(args.paths[0], revision, active, as_json=as_json)
+
+
+def _parser() -> Parser:
+    parser = Parser("diff", "Show what changed in behaviour between two workflows (or compiled IRs).")
+    parser.add_argument("paths", nargs="+", metavar="PATH", help="OLD and NEW, or with --git files and folders")
+    parser.add_argument("--git", metavar="REV", help="compare with the files as they were in this revision")
+    parser.add_argument("--output-format", choices=("text", "json"), default="text", help="how to print the changes")
+    add_inputs(parser)
+    return parser
+
+
+# ----------------------------------------------------------------------------------------------- two workflows
+
+
+def _compare_two(
+    old_path: str,
+    old_data: bytes,
+    new_path: str,
+    new_data: bytes,
+    active: Settings,
+    *,
+    as_json: bool,
+    before: str | None = None,
+) -> int:
     old = _outline(old_path, old_data, active)
     new = _outline(new_path, new_data, active)
     if old is None or new is None:
         return USAGE
     changes = compare(old, new)
-    if args.output_format == "json":
-        out_json({"version": 1, "changes": [change.as_json() for change in changes]})
+    style = Style(uses_colour())
+    if as_json:
+        record: dict[str, Any] = {"version": 1, "changes": [change.as_json() for change in changes]}
+        out_json(record if before is None else {**record, "from": before})
+        return FINDINGS if changes or before else OK
+    if before is not None:
+        out(style(printable(_renamed(before, new_path)), "yellow"))
+    if not changes:
+        out("no change in behaviour")
+    _print(changes, style)
+    return FINDINGS if changes or before else OK
+
+
+def _compare_with_revision(path: str, revision: Revision, active: Settings, *, as_json: bool) -> int:
+    """One file; where it was not there, the workflow with its id that is gone from its place is what it was."""
+    data = _read(path)
+    before = None if revision.holds(path) else _former_path(path, data, revision)
+    old = revision.read(before or path)
+    return _compare_two(f"{revision.name}:{before or path}", old, path, data, active, as_json=as_json, before=before)
+
+
+def _former_path(path: str, data: bytes, revision: Revision) -> str | None:
+    ident = _workflow_id(data)
+    if ident is None:
+        return None
+    gone = [other for other in revision.mentioning(ident, path) if not os.path.lexists(other)]
+    found = [other for other in gone if _workflow_id(revision.read(other)) == ident]
+    return found[0] if len(found) == 1 else None
+
+
+# ---------------------------------------------------------------------------------------------------- folders
+
+
+def _compare_folders(paths: list[str], revision: Revision, config: Config, active: Settings, *, as_json: bool) -> int:
+    now = {os.path.normpath(file.path): file for file in workflow_files(paths, config)}
+    then = {file.path: file for path in paths for file in _files_then(path, revision, config)}
+    former = _pairs(then, now)
+    changes: list[_FileChange] = []
+    complete = True
+    for path in sorted(then.keys() | now.keys()):
+        if path not in now:
+            if path not in former.values():
+                changes.append(_FileChange(path, "removed", path, []))
+            continue
+        before = former.get(path)
+        if before is None:
+            changes.append(_FileChange(path, "added", None, []))
+            continue
+        old = _outline(f"{revision.name}:{before}", then[before].data, active)
+        new = _outline(path, now[path].data, active)
+        if old is None or new is None:
+            complete = False
+            continue
+        found = compare(old, new)
+        if found or before != path:
+            changes.append(_FileChange(path, _status(before, path), before, found))
+    if as_json:
+        out_json({"version": 1, "files": [change.as_json() for change in changes]})
     else:
-        _print(changes)
+        _print_files(changes, revision)
+    if not complete:
+        return USAGE
     return FINDINGS if changes else OK
 
 
-def _parser() -> Parser:
-    parser = Parser("diff", "What changed in behaviour between two workflows (or compiled IRs).")
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="OLD and NEW, or with --git one PATH")
-    parser.add_argument("--git", metavar="REV", help="compare with the file as it was in this revision")
-    parser.add_argument("--output-format", choices=("text", "json"), default="text", help="how to print the changes")
-    add_inputs(parser)
-    return parser
+def _files_then(path: str, revision: Revision, config: Config) -> list[Workflow]:
+    """The workflows that a path named or held in a revision."""
+    if not os.path.isdir(path):
+        return [Workflow(os.path.normpath(path), revision.read(path))] if revision.holds(path) else []
+    include, exclude = config.strings("include"), config.strings("exclude")
+    names = [
+        name
+        for name in revision.files(path)
+        if is_wanted(name, path, include=include, exclude=exclude, root=config.root)
+    ]
+    files = [Workflow(name, revision.read(name)) for name in names]
+    return [file for file in files if is_workflow(file.path, file.data)]
+
+
+def _pairs(then: dict[str, Workflow], now: dict[str, Workflow]) -> dict[str, str]:
+    """By the path of a file now, the path it had: the same one, or that of a file with its workflow id that is gone."""
+    pairs = {path: path for path in now if path in then}
+    gone: dict[str, list[str]] = {}
+    for path in then.keys() - pairs.keys():
+        ident = _workflow_id(then[path].data)
+        if ident is not None:
+            gone.setdefault(ident, []).append(path)
+    for path in sorted(now.keys() - pairs.keys()):
+        candidates = gone.get(_workflow_id(now[path].data) or "", [])
+        if len(candidates) == 1:
+            pairs[path] = candidates.pop()
+    return pairs
+
+
+def _status(before: str, path: str) -> str:
+    if before == path:
+        return "changed"
+    return "renamed" if os.path.dirname(before) == os.path.dirname(path) else "moved"
+
+
+def _renamed(before: str, path: str) -> str:
+    return f"{path}: {_status(os.path.normpath(before), os.path.normpath(path))} from {before}"
+
+
+def _print_files(changes: list[_FileChange], revision: Revision) -> None:
+    style = Style(uses_colour())
+    if not changes:
+        out(f"no change in behaviour since {printable(revision.name)}")
+    for change in changes:
+        before = "" if change.before in (None, change.path) else f" from {change.before}"
+        out(style(printable(f"{change.path}: {change.status}{before}"), _COLOURS[change.status], "bold"))
+        _print(change.changes, style, "  ")
+
+
+# ---------------------------------------------------------------------------------------------- what is shared
 
 
 def _read(path: str) -> bytes:
@@ -67,6 +207,12 @@ def _read(path: str) -> bytes:
     if isinstance(read, Err):
         raise UsageError(printable(read.error.message))
     return read.value
+
+
+def _workflow_id(data: bytes) -> str | None:
+    document = read_json(data, parity=True)
+    ident = document.value.get("id") if isinstance(document.value, dict) else None
+    return ident if isinstance(ident, str) and ident else None
 
 
 def _outline(path: str, data: bytes, active: Settings) -> Outline | None:
@@ -90,32 +236,10 @@ def _outline(path: str, data: bytes, active: Settings) -> Outline | None:
     return outline(checked.compiled.ir)
 
 
-def _git_show(revision: str, path: str) -> bytes:
-    folder, name = os.path.split(os.path.abspath(path))
-    if revision.startswith("-"):
-        raise UsageError(f"not a revision: {printable(revision)}")
-    try:
-        shown = subprocess.run(
-            ["git", "show", f"{revision}:./{name}"], cwd=folder, capture_output=True, check=False, timeout=60
-        )
-    except FileNotFoundError:
-        missing = "git is not installed" if os.path.isdir(folder) else f"{printable(folder)} does not exist"
-        raise UsageError(missing) from None
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise UsageError(f"git can't be run: {error}") from None
-    if shown.returncode:
-        reason = shown.stderr.decode(errors="replace").strip().splitlines()
-        raise UsageError(f"git: {printable(reason[0]) if reason else 'failed'}")
-    return shown.stdout
-
-
-def _print(changes: list[Change]) -> None:
-    style = Style(uses_colour())
-    if not changes:
-        out("no change in behaviour")
+def _print(changes: list[Change], style: Style, indent: str = "") -> None:
     for change in changes:
         head, *rest = describe(change)
-        out(style(printable(head), _COLOURS[change.kind]))
+        out(indent + style(printable(head), _COLOURS[change.kind]))
         for line in rest:
             colour = {"+": ("green",), "-": ("red",)}.get(line.strip()[:1], ())
-            out(style(printable(line), *colour))
+            out(indent + style(printable(line), *colour))

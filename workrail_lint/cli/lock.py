@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import NamedTuple
 
 from workrail_lint.base.canonical import CanonicalError
 from workrail_lint.base.files import read_file, write_atomically
@@ -13,8 +14,11 @@ from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
 from workrail_lint.cli.arguments import Workflow, configuration, settings, workflow_files
 from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.cli.reporting import report_errors
+from workrail_lint.project.baseline import Baseline
+from workrail_lint.project.config import Config
+from workrail_lint.project.plan import load_baseline
 from workrail_lint.systems.workrail.check import check_document
-from workrail_lint.systems.workrail.compile import errors_of, read_for_compiling
+from workrail_lint.systems.workrail.compile import read_for_compiling, refusals
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.diff import describe
 from workrail_lint.systems.workrail.lockfile import (
@@ -38,12 +42,11 @@ def main(arguments: list[str]) -> int:
     config = configuration(args, args.paths[0])
     active = settings(args, config)
     root = os.path.dirname(os.path.abspath(args.file))
-    files = workflow_files(args.paths, config)
-    compiled, failed = _compile(files, active, root)
+    made = _compile(workflow_files(args.paths, config), active, root, _baseline(config))
     scope = _Scope(args.paths, root)
     if args.update:
-        return _update(args.file, active, compiled, failed, scope)
-    return _check(args.file, active, compiled, failed, scope)
+        return _update(args.file, active, made, scope)
+    return _check(args.file, active, made, scope)
 
 
 def _parser() -> Parser:
@@ -76,23 +79,52 @@ def _key(path: str, root: str) -> str:
     return os.path.relpath(path, root).replace(os.sep, "/")
 
 
-def _compile(files: list[Workflow], active: Settings, root: str) -> tuple[dict[str, CompiledWorkflow], set[str]]:
-    compiled: dict[str, CompiledWorkflow] = {}
-    failed: set[str] = set()
+class _Made(NamedTuple):
+    """What became of the workflows, by their keys: compiled, failed, or passed over because a baseline accepts why."""
+
+    compiled: dict[str, CompiledWorkflow]
+    failed: set[str]
+    accepted: set[str]
+
+    @property
+    def left_alone(self) -> set[str]:
+        """Those that can't be compared or pinned; an entry they have stays as it is."""
+        return self.failed | self.accepted
+
+
+def _baseline(config: Config) -> Baseline | None:
+    path = config.file("baseline")
+    if path is None:
+        return None
+    loaded = load_baseline(path)
+    if isinstance(loaded, Err):
+        raise UsageError(printable(loaded.error))
+    return loaded.value
+
+
+def _compile(files: list[Workflow], active: Settings, root: str, baseline: Baseline | None) -> _Made:
+    made = _Made({}, set(), set())
     progress = Progress(len(files), "compiling")
     for done, file in enumerate(files, 1):
         key = _key(file.path, root)
         checked = check_document(read_for_compiling(file.data), file.path, active, None)
         if checked.compiled is None:
-            failed.add(key)
-            report_errors(errors_of(checked, file.path))
+            errors = refusals(checked, file.path)
+            if baseline is not None and errors and not baseline.split(errors)[0]:
+                made.accepted.add(key)
+            else:
+                made.failed.add(key)
+                report_errors(errors)
         elif _has_hash(checked.compiled, file.path):
-            compiled[key] = checked.compiled
+            made.compiled[key] = checked.compiled
         else:
-            failed.add(key)
+            made.failed.add(key)
         progress.step(done)
     progress.close()
-    return compiled, failed
+    if made.accepted:
+        number = counted(len(made.accepted), "workflow")
+        err(f"workrail-lint: {number} passed over: why they can't be compiled is in the baseline")
+    return made
 
 
 def _has_hash(compiled: CompiledWorkflow, path: str) -> bool:
@@ -129,18 +161,17 @@ def _above(path: str) -> str | None:
     return None
 
 
-def _update(path: str, active: Settings, compiled: dict[str, CompiledWorkflow], failed: set[str], scope: _Scope) -> int:
-    if failed:
-        err(f"workrail-lint: nothing was written, because {counted(len(failed), 'workflow')} can't be compiled")
-        return FINDINGS
+def _update(path: str, active: Settings, made: _Made, scope: _Scope) -> int:
     old = _existing(path, must_exist=False)
-    kept = {key: entry for key, entry in (old.workflows if old else {}).items() if not scope.holds(key)}
-    if not compiled and not kept:
-        err("workrail-lint: no workflow found to pin")
-        return NOTHING
-    lock = Lockfile(
-        catalog_entry(active.base_catalog), {**kept, **{key: lock_entry(item) for key, item in compiled.items()}}
-    )
+    entries = old.workflows if old else {}
+    kept = {key: entry for key, entry in entries.items() if not scope.holds(key) or key in made.left_alone}
+    if not made.compiled and not kept:
+        err(
+            "workrail-lint: no workflow that compiles" if made.left_alone else "workrail-lint: no workflow found to pin"
+        )
+        return FINDINGS if made.failed else NOTHING
+    pinned = {key: lock_entry(item) for key, item in made.compiled.items()}
+    lock = Lockfile(catalog_entry(active.base_catalog), {**kept, **pinned})
     text = lock.text()
     before = set(old.workflows) if old else set()
     added = len(lock.workflows.keys() - before)
@@ -152,34 +183,45 @@ def _update(path: str, active: Settings, compiled: dict[str, CompiledWorkflow], 
             write_atomically(path, text.encode("utf-8", "backslashreplace"))
         except OSError as error:
             raise UsageError(f"{printable(path)} can't be written ({error.strerror})") from None
-    for key, item in compiled.items():
+    for key, item in made.compiled.items():
         if item.engine_errors:
             first, *others = item.engine_errors
             more = f" (and {len(others)} more)" if others else ""
             reason = f"the engine rejects the workflow: {first.code} {printable(first.message)}{more}"
             err(f"workrail-lint: {printable(key)}: engineHash is null, because {reason}")
     out(f"{path}: {len(lock.workflows)} pinned ({added} new, {changed} changed, {removed} removed)")
-    return OK
+    return _failed(made, "not pinned")
 
 
-def _check(path: str, active: Settings, compiled: dict[str, CompiledWorkflow], failed: set[str], scope: _Scope) -> int:
+def _failed(made: _Made, what: str) -> int:
+    """The exit code; workflows that can't be compiled were named one by one, and are counted here."""
+    if made.failed:
+        err(f"workrail-lint: {counted(len(made.failed), 'workflow')} can't be compiled and {_be(made.failed)} {what}")
+    return FINDINGS if made.failed else OK
+
+
+def _be(names: set[str]) -> str:
+    return "is" if len(names) == 1 else "are"
+
+
+def _check(path: str, active: Settings, made: _Made, scope: _Scope) -> int:
     lock = _existing(path, must_exist=True)
     assert lock is not None
-    asked = {key for key in lock.workflows.keys() | compiled.keys() if scope.holds(key)} - failed
+    asked = {key for key in lock.workflows.keys() | made.compiled.keys() if scope.holds(key)} - made.left_alone
     style = Style(uses_colour())
     now = catalog_entry(active.base_catalog)
     if lock.catalog != now:
         out(f"catalog: {_catalog(lock.catalog)} was pinned, now it is {_catalog(now)}")
-    found = differences(lock, compiled, asked)
+    found = differences(lock, made.compiled, asked)
     for difference in found:
         for line in _described(difference, style):
             out(line)
-    if not found and not failed and lock.catalog == now:
-        out(f"{path}: {counted(len(asked), 'workflow')} as pinned")
-        return OK
+    code = _failed(made, "not verified")
     if found or lock.catalog != now:
         err("workrail-lint: if this is what you want, pin it with workrail-lint lock --update")
-    return FINDINGS
+        return FINDINGS
+    out(f"{path}: {counted(len(asked), 'workflow')} as pinned")
+    return code
 
 
 def _catalog(entry: dict[str, str]) -> str:

@@ -118,6 +118,17 @@ def _walk(root: str, wanted: _Wanted, problems: list[tuple[str, str]], apart: li
                 yield shown(path)
 
 
+def is_wanted(path: str, top: str, *, include: list[str], exclude: list[str], root: str) -> bool:
+    """Whether a walk from `top` would come upon a path, were it there."""
+    wanted = _Wanted(include, exclude, root, (".json",), None)
+    folder = os.path.dirname(path)
+    while os.path.normpath(folder) != os.path.normpath(top) and folder:
+        if os.path.basename(folder) in SKIPPED_FOLDERS or not wanted.folder(folder):
+            return False
+        folder = os.path.dirname(folder)
+    return wanted.file(path)
+
+
 def suffixes_of(systems: Iterable[System]) -> tuple[str, ...]:
     """The ends of file names that a document can have."""
     return tuple(sorted({suffix for system in systems for suffix in system.suffixes}))

@@ -65,7 +65,9 @@ def make_plan(settings: RunSettings, config: Config, request: Request) -> Ok[Pla
     suppressions = _suppressions(config, selection)
     if isinstance(suppressions, Err):
         return suppressions
-    baseline = Ok(None) if request.baseline is None else _baseline(request.baseline)
+    baseline: Ok[Baseline] | Ok[None] | Err[str] = (
+        Ok(None) if request.baseline is None else load_baseline(request.baseline)
+    )
     if isinstance(baseline, Err):
         return baseline
     plan = Plan(
@@ -132,7 +134,8 @@ def _suppressions(config: Config, selection: Selection) -> Ok[Suppressions | Non
     return Ok(Suppressions(parsed.value, date.today().isoformat(), config.path or ""))
 
 
-def _baseline(path: str) -> Ok[Baseline | None] | Err[str]:
+def load_baseline(path: str) -> Ok[Baseline] | Err[str]:
+    """The accepted findings that a file holds, or why it can't be used."""
     read = read_file(path)
     if isinstance(read, Err):
         advice = "" if os.path.lexists(path) else "; make it with workrail-lint check --write-baseline"

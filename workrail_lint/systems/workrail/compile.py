@@ -11,6 +11,7 @@ from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.json_reader import JsonDocument, read_json
 from workrail_lint.findings import Finding, Phase, Severity, unreadable
+from workrail_lint.rules.locate import locate
 from workrail_lint.systems.workrail.check import CheckedDocument, check_document, engine_errors
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 from workrail_lint.systems.workrail.compiler.engine_target import HashMode, engine_snapshot
@@ -87,17 +88,21 @@ def read_for_compiling(data: bytes | str) -> JsonDocument:
     return read_json(data, parity=True)
 
 
-def errors_of(checked: CheckedDocument, path: str) -> list[Finding]:
-    """The errors of a checked document, located, under the codes of the compiler where it has one."""
+def refusals(checked: CheckedDocument, path: str) -> list[Finding]:
+    """Why a checked document does not compile: its errors, located, under the codes that `check` uses."""
     errors = [
         finding
         for finding in checked.findings
         if finding.severity is Severity.ERROR and finding.phase is not Phase.START
     ]
+    locate(errors, checked.document, path, value=checked.document.value)
+    return errors
+
+
+def errors_of(checked: CheckedDocument, path: str) -> list[Finding]:
+    """The same under the codes of the compiler, where it has one."""
+    errors = refusals(checked, path)
     for finding in errors:
-        finding.path = path
-        if finding.span is None:
-            finding.span = checked.document.locate(finding.pointer, finding.on_name)
         if finding.phase is Phase.COMPILE:
             finding.code = str(finding.details.pop("compileCode", finding.code))
     return errors

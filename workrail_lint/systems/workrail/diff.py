@@ -1,9 +1,11 @@
-"""What changed in behaviour between two outlines, and how to tell a person."""
+"""What changed in behaviour between two outlines, and how to say it."""
 
 from __future__ import annotations
 
 import difflib
 import json
+from bisect import bisect_left
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from workrail_lint.base import js
@@ -11,9 +13,13 @@ from workrail_lint.systems.workrail.outline import Facets, Outline, StepOutline,
 
 
 class Change(NamedTuple):
-    """One difference. `facet` is empty when a whole step came, went or moved."""
+    """One difference. `facet` is empty when a whole step came, went, moved or was renamed.
 
-    kind: str  # "added", "removed", "moved" or "changed"
+    A step that moved has in `before` the key it had, and in `after` the id of the step it now follows (None: it is the
+    first). One that was renamed has in `before` the key it had.
+    """
+
+    kind: str  # "added", "removed", "moved", "renamed" or "changed"
     step: str  # the step's key, "" for the workflow itself
     facet: str
     before: Any
@@ -23,8 +29,13 @@ class Change(NamedTuple):
         record: dict[str, Any] = {"kind": self.kind, "step": self.step or None}
         if self.facet:
             record["facet"] = self.facet
-        if self.kind == "changed":
-            record |= {"before": self.before, "after": self.after}
+        match self.kind:
+            case "changed":
+                record |= {"before": self.before, "after": self.after}
+            case "moved":
+                record |= {"from": self.before, "follows": self.after}
+            case "renamed":
+                record["from"] = self.before
         return record
 
 
@@ -32,17 +43,97 @@ def compare(old: Outline, new: Outline) -> list[Change]:
     """The changes from one outline to the other: workflow first, then steps in the new order."""
     changes = _facet_changes("", old.workflow, new.workflow)
     before = {step.key: step for step in old.steps}
-    after = {step.key: step for step in new.steps}
-    changes += [Change("removed", key, "", None, None) for key in before if key not in after]
-    moved = _moved(old.steps, new.steps)
-    for key, step in after.items():
-        if key not in before:
-            changes.append(Change("added", key, "", None, None))
+    origin = _origins(old.steps, new.steps)
+    kept = set(origin.values())
+    changes += [Change("removed", key, "", None, None) for key in before if key not in kept]
+    renamed = {origin[step.key].rpartition("/")[2]: step.id for step in new.steps if step.key in origin}
+    moved = _moved(old.steps, new.steps, origin)
+    for step in new.steps:
+        if step.key not in origin:
+            changes.append(Change("added", step.key, "", None, None))
             continue
-        if key in moved:
-            changes.append(Change("moved", key, "", None, None))
-        changes += _facet_changes(key, before[key].facets, step.facets)
+        was = before[origin[step.key]]
+        if step.id != was.id:
+            changes.append(Change("renamed", step.key, "", was.key, None))
+        if step.key in moved:
+            changes.append(Change("moved", step.key, "", was.key, moved[step.key]))
+        changes += _facet_changes(step.key, _with_new_ids(was, step, renamed), step.facets)
     return changes
+
+
+def _origins(old: list[StepOutline], new: list[StepOutline]) -> dict[str, str]:
+    """By the key of a step now, the key it had: the same one, the same id at another place, or the same content.
+
+    The content decides only where it leaves no doubt: one step that is gone and one that is new have it.
+    """
+    origin = {step.key: step.key for step in new if step.key in {step.key for step in old}}
+    for content in (_ident, _content, _content_but_title):
+        taken = set(origin.values())
+        gone = _by_content([step for step in old if step.key not in taken], old, content)
+        come = _by_content([step for step in new if step.key not in origin and step.facets], new, content)
+        for key, steps in come.items():
+            if len(steps) == 1 and len(gone.get(key, ())) == 1:
+                origin[steps[0].key] = gone[key][0].key
+                origin |= _bodies(steps[0], gone[key][0], new, old, origin)
+    return origin
+
+
+def _bodies(
+    now: StepOutline, was: StepOutline, new: list[StepOutline], old: list[StepOutline], origin: dict[str, str]
+) -> dict[str, str]:
+    """The steps in a loop that has another id are those that had the same ids in it before."""
+    before = {step.id: step.key for step in old if step.parent == was.id} if not was.parent else {}
+    taken = set(origin.values())
+    return {
+        step.key: before[step.id]
+        for step in new
+        if not now.parent and step.parent == now.id and step.id in before and before[step.id] not in taken
+    }
+
+
+def _by_content(
+    steps: list[StepOutline], whole: list[StepOutline], content: Callable[[StepOutline, list[StepOutline]], str]
+) -> dict[str, list[StepOutline]]:
+    found: dict[str, list[StepOutline]] = {}
+    for step in steps:
+        found.setdefault(content(step, whole), []).append(step)
+    return found
+
+
+def _ident(step: StepOutline, whole: list[StepOutline]) -> str:
+    return step.id
+
+
+def _content(step: StepOutline, whole: list[StepOutline], without: str = "") -> str:
+    """What a step does, with its own id taken out, and what the steps in it do when it is a loop."""
+    facets = {name: _renamed(value, step.id, "") for name, value in step.facets.items() if name != without}
+    body = [(inner.id, inner.facets) for inner in whole if not step.parent and inner.parent == step.id]
+    return json.dumps([facets, body], sort_keys=True)
+
+
+def _content_but_title(step: StepOutline, whole: list[StepOutline]) -> str:
+    return _content(step, whole, "title")
+
+
+def _renamed(value: Any, ident: str, name: str) -> Any:
+    """A facet with an id in it (a loop names itself where its decision is made) under another name."""
+    if isinstance(value, dict):
+        return {member: _renamed(item, ident, name) if member == "loopId" else item for member, item in value.items()}
+    return name if value == ident else value
+
+
+def _with_new_ids(was: StepOutline, now: StepOutline, renamed: dict[str, str]) -> Facets:
+    """The facets of a step as they would be if only ids had changed."""
+    if was.id == now.id and was.parent == now.parent:
+        return was.facets
+    facets = was.facets
+    for ident, name in ((was.id, now.id), (was.parent, now.parent)):
+        if ident and name and renamed.get(ident) == name:
+            facets = {
+                facet: _renamed(value, ident, name) if isinstance(value, dict) else value
+                for facet, value in facets.items()
+            }
+    return facets
 
 
 def _facet_changes(step: str, old: Facets, new: Facets) -> list[Change]:
@@ -53,21 +144,47 @@ def _facet_changes(step: str, old: Facets, new: Facets) -> list[Change]:
     ]
 
 
-def _moved(old: list[StepOutline], new: list[StepOutline]) -> set[str]:
-    """The fewest steps that, taken out, leave the rest in the same order."""
-    common = {step.key for step in old} & {step.key for step in new}
-    first = [step.key for step in old if step.key in common]
-    second = [step.key for step in new if step.key in common]
-    matcher = difflib.SequenceMatcher(None, first, second, autojunk=False)
-    kept = {key for block in matcher.get_matching_blocks() for key in first[block.a : block.a + block.size]}
-    return common - kept
+def _moved(old: list[StepOutline], new: list[StepOutline], origin: dict[str, str]) -> dict[str, str | None]:
+    """The steps that moved, each with the id of the step before it: those in another loop, and of the others the fewest
+    that, taken out, leave the rest in the same order. What stands in a loop moves along with it."""
+    place = {step.key: number for number, step in enumerate(old)}
+    parent = {step.key: step.parent for step in old}
+    loops = {step.id: origin[step.key] for step in new if not step.parent and step.key in origin}
+    moved: dict[str, str | None] = {}
+    siblings: dict[str, list[StepOutline]] = {}
+    for step in new:
+        siblings.setdefault(step.parent, []).append(step)
+    for holder, steps in siblings.items():
+        stayed = [s for s in steps if s.key in origin and parent[origin[s.key]] == loops.get(holder, holder)]
+        kept = _ascending([place[origin[step.key]] for step in stayed])
+        steady = {step.key for number, step in enumerate(stayed) if number in kept}
+        for before, step in zip([None, *steps], steps, strict=False):
+            if step.key in origin and step.key not in steady:
+                moved[step.key] = None if before is None else before.id
+    return moved
+
+
+def _ascending(numbers: list[int]) -> set[int]:
+    """The positions of a longest ascending subsequence. Of two that changed places the one now behind is left out."""
+    tails: list[int] = []  # the position that a sequence of each length begins at, seen from the end
+    following: dict[int, int | None] = {}
+    for at in range(len(numbers) - 1, -1, -1):
+        length = bisect_left([-numbers[tail] for tail in tails], -numbers[at])
+        following[at] = tails[length - 1] if length else None
+        tails[length : length + 1] = [at]
+    result: set[int] = set()
+    at_last: int | None = tails[-1] if tails else None
+    while at_last is not None:
+        result.add(at_last)
+        at_last = following[at_last]
+    return result
 
 
 def describe(change: Change) -> list[str]:
     """A change in words: one line, and for texts the lines that differ below it."""
     subject = f"step '{change.step}'" if change.step else "workflow"
     if not change.facet:
-        return [f"{subject}: {change.kind}"]
+        return [f"{subject}: {_whole_step(change)}"]
     head = f"{subject}: {change.facet}"
     before, after = change.before, change.after
     if before is None:
@@ -81,6 +198,21 @@ def describe(change: Change) -> list[str]:
     if isinstance(before, dict | list) or isinstance(after, dict | list):
         return [f"{head} changed", *_text_diff(_pretty(before), _pretty(after))]
     return [f"{head} changed: {_plain(before)} -> {_plain(after)}"]
+
+
+def _whole_step(change: Change) -> str:
+    match change.kind:
+        case "renamed":
+            return f"renamed from '{change.before.rpartition('/')[2]}'"
+        case "moved":
+            old, new = change.before.rpartition("/")[0], change.step.rpartition("/")[0]
+            where = f"after '{change.after}'" if change.after else "to the start"
+            if change.after and old != new:
+                into = f"into loop '{new}'" if new else f"out of loop '{old}'"
+                return f"moved {into}, {where}"
+            return f"moved {where} of loop '{new}'" if new and not change.after else f"moved {where}"
+        case kind:
+            return kind
 
 
 def _shown(value: Any) -> str:
