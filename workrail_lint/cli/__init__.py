@@ -18,6 +18,7 @@ COMMANDS = {
     "catalog": "the builtins: list, show, export, import",
     "schema": "the JSON Schema of a document kind",
     "init": "scaffold a workflow, a scenario, configuration and hooks",
+    "completion": "a script that completes commands and options in a shell",
 }
 OK, FINDINGS, USAGE, NOTHING = 0, 1, 2, 3
 

@@ -14,10 +14,7 @@ from workrail_lint.documents.json_reader import read_json
 
 
 def main(arguments: list[str]) -> int:
-    parser = Parser("canonical", "The canonical (RFC 8785) bytes of a JSON file on stdout.")
-    parser.add_argument("file", metavar="FILE", help="any JSON file, or - for stdin")
-    parser.add_argument("--hash", action="store_true", help="print the sha256 digest of the bytes instead")
-    args = parser.parsed(arguments)
+    args = parser().parsed(arguments)
     if args is None:
         return OK
     name = "<stdin>" if args.file == "-" else printable(args.file)
@@ -45,3 +42,10 @@ def main(arguments: list[str]) -> int:
     else:
         out_bytes(result)
     return OK
+
+
+def parser() -> Parser:
+    made = Parser("canonical", "The canonical (RFC 8785) bytes of a JSON file on stdout.")
+    made.add_argument("file", metavar="FILE", help="any JSON file, or - for stdin")
+    made.add_argument("--hash", action="store_true", help="print the sha256 digest of the bytes instead")
+    return made

@@ -21,7 +21,7 @@ from workrail_lint.systems.workrail.catalog.render import (
 
 
 def main(arguments: list[str]) -> int:
-    args = _parser().parsed(arguments)
+    args = parser().parsed(arguments)
     if args is None:
         return OK
     if args.action == "import":
@@ -49,10 +49,10 @@ class _ActionParser(Parser):
         super().__init__(prog.removeprefix("workrail-lint "), description)
 
 
-def _parser() -> Parser:
-    parser = Parser("catalog", "The builtins: features, refs, templates, contract packs, capabilities.")
-    parser.set_defaults(output_format="text")
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=_ActionParser)
+def parser() -> Parser:
+    made = Parser("catalog", "The builtins: features, refs, templates, contract packs, capabilities.")
+    made.set_defaults(output_format="text")
+    actions = made.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=_ActionParser)
     for name, text in (("list", "list all builtins"), ("show", "show one builtin")):
         action = actions.add_parser(name, help=text, description=text)
         if name == "show":
@@ -68,7 +68,7 @@ def _parser() -> Parser:
     imported.add_argument("directory", metavar="DIR", help="the engine's package folder")
     imported.add_argument("--output", metavar="FILE", help="write the catalog there instead of stdout")
     imported.add_argument("--node", metavar="PROGRAM", help="the Node program to run (default: node)")
-    return parser
+    return made
 
 
 def _import(args: argparse.Namespace) -> int:

@@ -23,7 +23,7 @@ from workrail_lint.systems.workrail.settings import Settings
 
 
 def main(arguments: list[str]) -> int:
-    args = _parser().parsed(arguments)
+    args = parser().parsed(arguments)
     if args is None:
         return OK
     if args.mode != HashMode.PINNED.value and args.target != "engine":
@@ -41,25 +41,23 @@ def main(arguments: list[str]) -> int:
     return _compile_many(files, args, active) if many else _compile_one(files[0], args, active)
 
 
-def _parser() -> Parser:
-    parser = Parser("compile", "Compile workflows. Several paths print one JSON line each.")
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="a workflow, a folder of workflows, or - for stdin")
-    parser.add_argument("--target", choices=("ir", "engine"), default="ir", help="what to compile to (default: ir)")
-    parser.add_argument("--emit", choices=("json", "canonical", "hash"), default="json", help="what to print")
-    parser.add_argument("--explain", action="store_true", help="show where each step and injected text came from")
-    parser.add_argument(
+def parser() -> Parser:
+    made = Parser("compile", "Compile workflows. Several paths print one JSON line each.")
+    made.add_argument("paths", nargs="+", metavar="PATH", help="a workflow, a folder of workflows, or - for stdin")
+    made.add_argument("--target", choices=("ir", "engine"), default="ir", help="what to compile to (default: ir)")
+    made.add_argument("--emit", choices=("json", "canonical", "hash"), default="json", help="what to print")
+    made.add_argument("--explain", action="store_true", help="show where each step and injected text came from")
+    made.add_argument(
         "--mode",
         choices=[mode.value for mode in HashMode],
         default=HashMode.PINNED.value,
         help="which of the engine's snapshots (default: pinned)",
     )
-    parser.add_argument(
-        "--workspace", metavar="DIR", default=os.curdir, help="the base of references (modes with refs)"
-    )
-    parser.add_argument("--package-root", metavar="DIR", help="the base of references into the engine package")
-    parser.add_argument("--stdin-filename", metavar="NAME", default="-", help="the name to use for stdin")
-    add_inputs(parser)
-    return parser
+    made.add_argument("--workspace", metavar="DIR", default=os.curdir, help="the base of references (modes with refs)")
+    made.add_argument("--package-root", metavar="DIR", help="the base of references into the engine package")
+    made.add_argument("--stdin-filename", metavar="NAME", default="-", help="the name to use for stdin")
+    add_inputs(made)
+    return made
 
 
 def _compile_one(file: Workflow, args: argparse.Namespace, active: Settings) -> int:

@@ -41,7 +41,7 @@ class _FileChange(NamedTuple):
 
 
 def main(arguments: list[str]) -> int:
-    args = _parser().parsed(arguments)
+    args = parser().parsed(arguments)
     if args is None:
         return OK
     if args.git is None and len(args.paths) != 2:
@@ -58,13 +58,13 @@ def main(arguments: list[str]) -> int:
     return _compare_with_revision(args.paths[0], revision, active, as_json=as_json)
 
 
-def _parser() -> Parser:
-    parser = Parser("diff", "Show what changed in behaviour between two workflows (or compiled IRs).")
-    parser.add_argument("paths", nargs="+", metavar="PATH", help="OLD and NEW, or with --git files and folders")
-    parser.add_argument("--git", metavar="REV", help="compare with the files as they were in this revision")
-    parser.add_argument("--output-format", choices=("text", "json"), default="text", help="how to print the changes")
-    add_inputs(parser)
-    return parser
+def parser() -> Parser:
+    made = Parser("diff", "Show what changed in behaviour between two workflows (or compiled IRs).")
+    made.add_argument("paths", nargs="+", metavar="PATH", help="OLD and NEW, or with --git files and folders")
+    made.add_argument("--git", metavar="REV", help="compare with the files as they were in this revision")
+    made.add_argument("--output-format", choices=("text", "json"), default="text", help="how to print the changes")
+    add_inputs(made)
+    return made
 
 
 # ----------------------------------------------------------------------------------------------- two workflows

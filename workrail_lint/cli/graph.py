@@ -13,17 +13,7 @@ from workrail_lint.systems.workrail.graph import FORMATS, render
 
 
 def main(arguments: list[str]) -> int:
-    parser = Parser("graph", "A workflow as a diagram: what runs after what, when, and how often.")
-    parser.add_argument("path", metavar="PATH", help="the workflow")
-    parser.add_argument(
-        "--format",
-        choices=FORMATS,
-        default="mermaid",
-        help="how to draw it (default: mermaid); json prints the analysis: steps, variables, values, reachability",
-    )
-    parser.add_argument("--output", metavar="FILE", help="write it there instead of stdout")
-    add_inputs(parser)
-    args = parser.parsed(arguments)
+    args = parser().parsed(arguments)
     if args is None:
         return OK
     config = configuration(args, args.path)
@@ -63,3 +53,17 @@ def _analysis_text(checked: CheckedDocument, path: str) -> str:
     source = normalize(checked.document.value).pointer_map
     data = analysis_data(analyse(definition, compiled.catalog, compiled=compiled, path=path), source)
     return json.dumps(data, indent=2, ensure_ascii=True) + "\n"
+
+
+def parser() -> Parser:
+    made = Parser("graph", "A workflow as a diagram: what runs after what, when, and how often.")
+    made.add_argument("path", metavar="PATH", help="the workflow")
+    made.add_argument(
+        "--format",
+        choices=FORMATS,
+        default="mermaid",
+        help="how to draw it (default: mermaid); json prints the analysis: steps, variables, values, reachability",
+    )
+    made.add_argument("--output", metavar="FILE", help="write it there instead of stdout")
+    add_inputs(made)
+    return made

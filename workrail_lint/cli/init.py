@@ -15,11 +15,7 @@ from workrail_lint.systems.workrail import scaffold
 
 
 def main(arguments: list[str]) -> int:
-    parser = Parser("init", "Scaffold a workflow, a scenario, configuration and hooks. Existing files are kept.")
-    parser.add_argument("directory", nargs="?", default=os.curdir, metavar="DIR", help="where (default: .)")
-    parser.add_argument("--id", default="project.first_workflow", metavar="ID", help="the id of the workflow")
-    parser.add_argument("--name", default="First workflow", metavar="NAME", help="the name of the workflow")
-    args = parser.parsed(arguments)
+    args = parser().parsed(arguments)
     if args is None:
         return OK
     problem = scaffold.id_problem(args.id)
@@ -41,6 +37,14 @@ def main(arguments: list[str]) -> int:
     for command, purpose in _next_steps(args.directory, is_pinned):
         out(f"  {command:<29} # {purpose}")
     return OK
+
+
+def parser() -> Parser:
+    made = Parser("init", "Scaffold a workflow, a scenario, configuration and hooks. Existing files are kept.")
+    made.add_argument("directory", nargs="?", default=os.curdir, metavar="DIR", help="where (default: .)")
+    made.add_argument("--id", default="project.first_workflow", metavar="ID", help="the id of the workflow")
+    made.add_argument("--name", default="First workflow", metavar="NAME", help="the name of the workflow")
+    return made
 
 
 def _next_steps(directory: str, is_pinned: bool) -> Iterator[tuple[str, str]]:

@@ -36,7 +36,7 @@ _MAKE = "make it with workrail-lint lock --update"
 
 
 def main(arguments: list[str]) -> int:
-    args = _parser().parsed(arguments)
+    args = parser().parsed(arguments)
     if args is None:
         return OK
     config = configuration(args, args.paths[0])
@@ -49,17 +49,15 @@ def main(arguments: list[str]) -> int:
     return _check(args.file, active, made, scope)
 
 
-def _parser() -> Parser:
-    parser = Parser("lock", f"Write or verify {FILE_NAME}, the golden hashes of a repository's workflows.")
-    action = parser.add_mutually_exclusive_group(required=True)
+def parser() -> Parser:
+    made = Parser("lock", f"Write or verify {FILE_NAME}, the golden hashes of a repository's workflows.")
+    action = made.add_mutually_exclusive_group(required=True)
     action.add_argument("--update", action="store_true", help="pin the workflows as they are now")
     action.add_argument("--check", action="store_true", help="fail when a workflow no longer is as it was pinned")
-    parser.add_argument(
-        "paths", nargs="*", default=[os.curdir], metavar="PATH", help="workflows or folders (default: .)"
-    )
-    parser.add_argument("--file", default=FILE_NAME, metavar="FILE", help=f"the lockfile (default: {FILE_NAME})")
-    add_inputs(parser)
-    return parser
+    made.add_argument("paths", nargs="*", default=[os.curdir], metavar="PATH", help="workflows or folders (default: .)")
+    made.add_argument("--file", default=FILE_NAME, metavar="FILE", help=f"the lockfile (default: {FILE_NAME})")
+    add_inputs(made)
+    return made
 
 
 class _Scope:

@@ -23,10 +23,7 @@ _WIDTH = 100
 
 
 def main(arguments: list[str]) -> int:
-    parser = Parser("rule", "Explain a rule, or list all rules.")
-    parser.add_argument("code", nargs="?", metavar="CODE", help="a code, a name, or the two letters of a family")
-    parser.add_argument("--output-format", choices=("text", "json", "markdown"), default="text", help="how to show it")
-    args = parser.parsed(arguments)
+    args = parser().parsed(arguments)
     if args is None:
         return OK
     from workrail_lint.report.rule_docs import family_order, index, page
@@ -55,6 +52,13 @@ def main(arguments: list[str]) -> int:
         case _:
             out(_explained(rules.rule(rule), families, style))
     return OK
+
+
+def parser() -> Parser:
+    made = Parser("rule", "Explain a rule, or list all rules.")
+    made.add_argument("code", nargs="?", metavar="CODE", help="a code, a name, or the two letters of a family")
+    made.add_argument("--output-format", choices=("text", "json", "markdown"), default="text", help="how to show it")
+    return made
 
 
 def _known_rules() -> KnownRules:
@@ -119,7 +123,10 @@ def _table(shown: list[RuleInfo], titles: dict[str, str], style: Style) -> str:
         level = style(rule.severity.value.ljust(7), _COLOURS[rule.severity])
         last = rule.fix_safety or ("-" if rule.status is Status.CHECKED else rule.status.value)
         lines.append(f"{rule.code}  {rule.name.ljust(width)}  {level}  {last}")
-    lines += ["", f"{len(shown)} rules; the last column is the safety of the fix. workrail-lint rule CODE tells more."]
+    lines += [
+        "",
+        f"{len(shown)} rules; the last column is the safety of the fix. Run workrail-lint rule CODE for details.",
+    ]
     return "\n".join(lines[1:])
 
 

@@ -13,9 +13,7 @@ _SHARED = {"routine": "workflow"}
 
 
 def main(arguments: list[str]) -> int:
-    parser = Parser("schema", "The JSON Schema of a document kind, generated from the models; or the list of kinds.")
-    parser.add_argument("kind", nargs="?", metavar="KIND", help="which schema; without one the kinds are listed")
-    args = parser.parsed(arguments)
+    args = parser().parsed(arguments)
     if args is None:
         return OK
     known = kinds()
@@ -31,3 +29,9 @@ def main(arguments: list[str]) -> int:
     with open(schema_path(asked), encoding="utf-8") as file:
         out(file.read(), end="")
     return OK
+
+
+def parser() -> Parser:
+    made = Parser("schema", "The JSON Schema of a document kind, generated from the models; or the list of kinds.")
+    made.add_argument("kind", nargs="?", metavar="KIND", help="which schema; without one the kinds are listed")
+    return made
