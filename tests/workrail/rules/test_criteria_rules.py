@@ -128,14 +128,14 @@ def test_good_criteria_are_left_alone() -> None:
             rule("length", min=200, max=5000),
         ]
     }
-    assert names(checked(tree)) == {"criteria-prefer-contract", "criteria-composition-hides-messages"}
+    assert names(checked(tree)) == {"criteria-composition-hides-messages"}
 
 
 # -------------------------------------------------------------------------------------------------- form
 
 
 def test_empty() -> None:
-    assert names(checked([])) == {"criteria-empty", "criteria-prefer-contract"}
+    assert names(checked([])) == {"criteria-empty"}
 
 
 @pytest.mark.parametrize(

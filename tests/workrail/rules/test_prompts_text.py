@@ -90,7 +90,6 @@ def test_the_budget_counts_feature_and_ref_text_of_one_step() -> None:
     [
         "Do a light scan.",
         "Fix it, IF APPROPRIATE, and go on.",
-        "You may skip this.",
         "Write the smallest summary.",
         "Pick the cheapest option.",
         "A minimal pass will do. You must report afterwards.",
@@ -107,8 +106,7 @@ def test_wording_without_a_floor(prompt: str) -> None:
         "Do a light scan that still names every caller.",
         "Do a light scan of at least ten files.",
         "If appropriate, skip it and record why.",
-        "You may not skip this.",
-        "You may only read files.",
+        "You may skip this.",
         "Run the smallest test that can still falsify it.",
         "Make the smallest correct change.",
         "List stories: the smallest independently releasable items.",
@@ -123,9 +121,9 @@ def test_wording_with_a_floor_or_of_another_kind(prompt: str) -> None:
 
 def test_loose_phrases_of_one_text_are_one_finding() -> None:
     (found,) = lint(
-        prompt_wording.PromptLazyWording, workflow(step(prompt="You may stop. Do a light scan. You may go."))
+        prompt_wording.PromptLazyWording, workflow(step(prompt="Do a minimal pass. Do a light scan. Do a light scan."))
     )
-    assert "'You may', 'light scan'" in found.message
+    assert "'minimal pass', 'light scan'" in found.message
 
 
 @pytest.mark.parametrize(

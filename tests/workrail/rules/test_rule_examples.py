@@ -31,9 +31,10 @@ EXAMPLES = [
 ]
 
 
-def arguments(example: Example) -> dict[str, Any]:
-    """The options of an example as arguments of the check."""
-    given = {
+def arguments(example: Example, rule: WorkflowRule) -> dict[str, Any]:
+    """The options of an example as arguments of the check; a rule that is off by default is asked for."""
+    given: dict[str, Any] = {} if rule.default_on else {"select": [rule.code]}
+    given |= {
         name: value
         for name, value in example.options.items()
         if name not in ("good_path", "links", "missing", "pinned")
@@ -44,7 +45,7 @@ def arguments(example: Example) -> dict[str, Any]:
 
 
 def findings(
-    content: Any, example: Example, folder: Path, path: str | None = None, select: list[str] | None = None
+    rule: WorkflowRule, content: Any, example: Example, folder: Path, path: str | None = None
 ) -> list[Finding]:
     """Check an example: alone in memory, or with its further files as a project on disk."""
     where = path or example.path
@@ -55,7 +56,7 @@ def findings(
         return found
     links = example.options.get("links", {})
     if not example.files and not links:
-        return check_text(data, where, select=select, **arguments(example)).findings
+        return check_text(data, where, **arguments(example, rule)).findings
     for name, text in {**example.files, where: data}.items():
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -64,7 +65,7 @@ def findings(
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).symlink_to(str(aim))
     with contextlib.chdir(folder):
-        return [f for f in check(["."], jobs=1, **arguments(example)).findings if f.path == where]
+        return [f for f in check(["."], jobs=1, **arguments(example, rule)).findings if f.path == where]
 
 
 @pytest.mark.parametrize(("rule", "example"), EXAMPLES)
@@ -73,7 +74,7 @@ def test_bad_triggers_and_good_does_not(rule: WorkflowRule, example: Example, tm
     if example.options.get("missing"):
         found = check([tmp_path / "missing.json"]).findings
     else:
-        found = findings(example.bad, example, tmp_path / "bad", select=select)
+        found = findings(rule, example.bad, example, tmp_path / "bad")
     bad = [finding for finding in found if finding.name == rule.name]
     assert bad, found
     for finding in bad:
@@ -82,7 +83,7 @@ def test_bad_triggers_and_good_does_not(rule: WorkflowRule, example: Example, tm
         assert finding.message
         assert "\n" not in finding.message
     good_path = example.options.get("good_path")
-    found = findings(example.good, example, tmp_path / "good", str(good_path) if good_path else None, select)
+    found = findings(rule, example.good, example, tmp_path / "good", str(good_path) if good_path else None)
     assert [finding for finding in found if finding.name == rule.name] == []
 
 
@@ -94,7 +95,7 @@ def test_the_fix_gives_what_is_shown(rule: WorkflowRule, example: Example, tmp_p
     text = as_bytes(example.bad).decode("utf-8", "surrogatepass")
 
     def findings_of(current: str) -> list[Finding]:
-        found = findings(current, example, tmp_path)
+        found = findings(rule, current, example, tmp_path)
         return [finding for finding in found if finding.name == rule.name]
 
     (fix,) = {finding.fix.safety for finding in findings_of(text) if finding.fix is not None}

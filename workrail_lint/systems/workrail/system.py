@@ -123,9 +123,23 @@ class WorkRailSystem(System):
     def reconsider(self, found: list[Finding], records: Mapping[str, object]) -> list[Finding]:
         from workrail_lint.systems.workrail.workflow_registry import RENAMES, with_free_ids
 
+        found = _said_once(found)
         if not any(finding.name in RENAMES for finding in found):
             return found
         return with_free_ids(found, _entries({p: r for p, r in records.items() if isinstance(r, list)}))
+
+
+# True of the catalog, not of the file: once is enough.
+_ABOUT_THE_RUN = "catalog-hash-not-engine"
+
+
+def _said_once(found: list[Finding]) -> list[Finding]:
+    """The findings, with only the first of those that would be the same for every file."""
+    repeated = [finding for finding in found if finding.name == _ABOUT_THE_RUN]
+    if len(repeated) < 2:
+        return found
+    first = min(repeated, key=lambda finding: finding.path)
+    return [finding for finding in found if finding.name != _ABOUT_THE_RUN or finding is first]
 
 
 def _entries(records: dict[str, Any]) -> list[Entry]:

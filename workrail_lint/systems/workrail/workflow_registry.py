@@ -282,7 +282,9 @@ class _Registry:
         elif target in self.by_id or target in self.bundled:
             return None
         else:
-            suggestion = self._nearest(target)
+            bundled = f"{identity.RESERVED_NAMESPACE}.{target}"  # what most of them are called by mistake
+            is_near = bundled in self.by_id or bundled in self.bundled
+            suggestion = bundled if is_near else self._nearest(target)
             hint = f"; did you mean {quoted(suggestion)}?" if suggestion not in (None, entry.id) else ""
             text = f"workflow {quoted(target)} was not found in the checked folders{hint}"
         severity = None if judged else Severity.INFO

@@ -193,6 +193,13 @@ def satisfy(
     return _PERHAPS if is_open and found.verdict == POSSIBLE else found
 
 
+def exclusive(first: object, second: object) -> bool:
+    """Whether no context satisfies both conditions; false wherever that is not certain."""
+    if not isinstance(first, dict) or not isinstance(second, dict) or not first or not second:
+        return False
+    return satisfy((parse(first), parse(second))).verdict == IMPOSSIBLE
+
+
 def _vectors(leaves: list[Node], allowed: Values, *, is_single: bool) -> list[tuple[_Vector, Any]]:
     """One value for each list of answers that the comparisons can give."""
     found: dict[_Vector, Any] = {}

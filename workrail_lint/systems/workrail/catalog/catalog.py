@@ -102,6 +102,7 @@ class Catalog:
         "_packs",
         "_refs",
         "_templates",
+        "_workflow_contracts",
         "recursive_templates",
     )
 
@@ -125,6 +126,7 @@ class Catalog:
         self._refs: dict[str, Ref] | None = None
         self._templates: dict[str, Routine] | None = None
         self._contracts: dict[str, Contract] | None = None
+        self._workflow_contracts: dict[str, Contract] | None = None
         self._capabilities: dict[str, Capability] | None = None
 
     @property
@@ -189,6 +191,14 @@ class Catalog:
         if self._contracts is None:
             self._contracts = {entry["id"]: _contract(entry) for entry in self._complete()["contracts"]}
         return self._contracts
+
+    @property
+    def workflow_contracts(self) -> dict[str, Contract]:
+        """Those that are made for workflows; the packs of the other document systems can be used, but fit no step."""
+        if self._workflow_contracts is None:
+            foreign = {entry["id"] for entry in shipped_packs()}
+            self._workflow_contracts = {k: contract for k, contract in self.contracts.items() if k not in foreign}
+        return self._workflow_contracts
 
     @property
     def capabilities(self) -> dict[str, Capability]:

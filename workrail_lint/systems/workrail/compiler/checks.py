@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint.base import js
+from workrail_lint.base.suggest import edit_distance, nearest_id
 from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, compile_error, did_you_mean, step_label, walk
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from workrail_lint.systems.workrail.catalog.catalog import Catalog
 
 FOLLOWUP = "require_followup"
+# Ids are at most this long; what is longer resembles none.
+_LONGEST = 64
 
 
 def check_contracts(nodes: Nodes, catalog: Catalog) -> list[Finding]:
@@ -24,20 +27,30 @@ def check_contracts(nodes: Nodes, catalog: Catalog) -> list[Finding]:
         ref = contract.get("contractRef") if isinstance(contract, dict) else None
         if not isinstance(ref, str) or ref in catalog.contracts:
             continue
-        hint, details = did_you_mean(ref, catalog.contracts)
+        hint, details = contract_hint(ref, catalog)
         errors.append(
             compile_error(
                 "UNKNOWN_CONTRACT_REF",
                 "contract-unknown",
                 "C9" if node.loop_id is None else "C11",
                 node,
-                f"{step_label(node)}: unknown contract {quoted(ref)}.{hint} "
-                f"Known contracts: {name_list(catalog.contracts)}",
+                f"{step_label(node)}: unknown contract {quoted(ref)}{hint}",
                 _contract_pointer(node),
                 details=details,
             )
         )
     return errors
+
+
+def contract_hint(ref: str, catalog: Catalog) -> tuple[str, dict[str, object]]:
+    """How a message about an unknown contract ends, and the details that suggest another one."""
+    known = catalog.workflow_contracts
+    found = nearest_id(ref, known)
+    if found is not None:
+        return f"; did you mean {quoted(found)}?", {"suggestion": found}
+    near = sorted(known, key=lambda ident: (edit_distance(ref[:_LONGEST], ident, _LONGEST), ident))[:3]
+    more = len(known) - len(near)
+    return f"; known are {', '.join(near)} and {more} more (`workrail-lint catalog list`)", {}
 
 
 def _contract_pointer(node: Node) -> str:

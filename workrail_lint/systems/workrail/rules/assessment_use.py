@@ -148,12 +148,14 @@ class AssessmentNoConsequence(_AssessmentRule):
 
 
 def _with_consequence(step: Step, levels: dict[str, set[str]]) -> Iterator[str]:
-    """The assessments of a step that one of its consequences can fire on."""
+    """The assessments of a step that one of its consequences is about, with a level that it has or that none has."""
     refs = _strings(step.step.get("assessmentRefs"))
+    known = {level for ref in refs for level in levels.get(ref, ())}
     for _, when in _triggers(step):
-        scope = when.get("forAssessment")
+        scope, level = when.get("forAssessment"), when.get("anyEqualsLevel")
         for ref in refs:
-            if (scope is None or scope == ref) and when.get("anyEqualsLevel") in levels.get(ref, ()):
+            # A level that no assessment has is misspelt, and a finding of its own.
+            if (scope is None or scope == ref) and (level in levels.get(ref, ()) or level not in known):
                 yield ref
 
 

@@ -14,6 +14,7 @@ from workrail_lint.findings import Finding, Fix, Severity
 from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.compiler.builtin_uses import builtin_uses
+from workrail_lint.systems.workrail.compiler.checks import contract_hint
 from workrail_lint.systems.workrail.compiler.nodes import did_you_mean
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
@@ -115,13 +116,12 @@ class ContractUnknown(WorkflowRule):
         ref = step.contract
         if not step.calls_template or ref is None or ref in workflow.catalog.contracts:
             return
-        known = workflow.catalog.contracts
-        hint, details = did_you_mean(ref, known)
+        hint, details = contract_hint(ref, workflow.catalog)
         pointer = step.at("outputContract", "contractRef")
         suggestion = details.get("suggestion")
         report(
             pointer,
-            f"{label(step)}: unknown contract {quoted(ref)}.{hint} Known contracts: {name_list(known)}",
+            f"{label(step)}: unknown contract {quoted(ref)}{hint}",
             fix=unsafe(f"use {quoted(suggestion)}", Replace(pointer, str(suggestion))) if suggestion else None,
         )
 

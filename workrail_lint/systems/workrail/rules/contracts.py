@@ -196,7 +196,7 @@ class AssessmentShadowsCriteria(ContractRule):
 class ContractOptional(ContractRule):
     code = "CT005"
     name = "contract-optional"
-    severity = Severity.INFO
+    severity = Severity.WARNING
     origin = "product"
     summary = "An output contract is not required."
     why = (

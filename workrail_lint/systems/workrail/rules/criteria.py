@@ -13,6 +13,7 @@ from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.criteria_facts import MEMBERS, SHARED, Criteria, all_criteria
+from workrail_lint.systems.workrail.rules.evidence import fitting_contract
 from workrail_lint.systems.workrail.rules.prose import label
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
@@ -52,26 +53,32 @@ class CriteriaPreferContract(CriteriaRule):
     name = "criteria-prefer-contract"
     severity = Severity.INFO
     origin = "lock"
-    summary = "A step is checked by validation criteria and not by a contract."
+    summary = "A step is checked by validation criteria although a contract fits what it is about."
     why = (
         "Criteria look for patterns in prose. A contract asks for a typed artifact that other steps and tools can "
         "rely on, which is what new workflows should use."
     )
 
-    def check_criteria(self, criteria: Criteria, report: Report) -> None:
-        report(
-            criteria.pointer,
-            f"{label(criteria.step)}: searches prose with validationCriteria; an outputContract would ask for a typed "
-            "artifact",
-            on_name=True,
-        )
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        for criteria in all_criteria(workflow):
+            title = str(criteria.step.step.get("title", "")).lower()
+            contract = fitting_contract(title, workflow) if criteria.decides else None
+            if contract is not None:
+                report(
+                    criteria.pointer,
+                    f"{label(criteria.step)}: searches prose with validationCriteria; the contract {contract} would "
+                    "ask for a typed artifact",
+                    on_name=True,
+                )
 
     def examples(self) -> Iterable[Example]:
+        rules = [{"type": "contains", "value": "## Verdict", "message": "Give a verdict."}]
         yield Example(
-            checked({"type": "contains", "value": "## Verdict"}),
+            workflow(step(title="Review the change", validationCriteria=rules)),
             workflow(
                 step(
-                    prompt="Hand in a wr.review_verdict artifact.",
+                    title="Review the change",
+                    prompt="Submit a wr.review_verdict artifact.",
                     outputContract={"contractRef": "wr.contracts.review_verdict"},
                 )
             ),

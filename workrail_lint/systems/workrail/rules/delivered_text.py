@@ -8,7 +8,7 @@ the surroundings of a phrase that was found are read, and each text is taken apa
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,8 @@ from workrail_lint.systems.workrail.rules.base import Text
 from workrail_lint.systems.workrail.rules.prose import Hit, Prompts, Search
 
 if TYPE_CHECKING:
+    import re
+
     from workrail_lint.systems.workrail.rules.base import Step, Workflow
 
 # Beyond this a clause is not read.
@@ -237,9 +239,14 @@ class Delivered(Prompts):
         super().__init__(owners)
         self._passages: dict[str, Passage] = {}
 
-    def phrases(self, search: Search, *, in_code: bool = False) -> Iterator[Phrase]:
-        """What a search finds outside fenced blocks and, unless asked for, outside code spans."""
-        for hit in self.hits(search):
+    def phrases(
+        self, search: Search, *, in_code: bool = False, wanted: Callable[[re.Match[str]], bool] | None = None
+    ) -> Iterator[Phrase]:
+        """What a search finds outside fenced blocks and, unless asked for, outside code spans.
+
+        `wanted` is a first look at a match, before anything around it is read.
+        """
+        for hit in self.hits(search, wanted):
             passage = self.passage(hit.step, hit.text)
             hidden = passage.is_fenced(hit.start) if in_code else passage.is_code(hit.start)
             if not hidden:

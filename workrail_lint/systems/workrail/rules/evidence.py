@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from workrail_lint.findings import Severity
@@ -15,6 +16,7 @@ from workrail_lint.systems.workrail.rules.prose import label
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
 if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.catalog.catalog import Catalog
     from workrail_lint.systems.workrail.evidence_score import EvidenceJudgement
 
 _PRINCIPLE = (
@@ -88,7 +90,7 @@ def _measured(judgement: EvidenceJudgement) -> str:
 def _improvement(criteria: Criteria, judgement: EvidenceJudgement, workflow: Workflow) -> str:
     """One thing to do: a contract made for such a step, evidence to ask for, or a length."""
     title = str(criteria.step.step.get("title", "")).lower()
-    contract = _fitting_contract(title, workflow)
+    contract = fitting_contract(title, workflow)
     if contract is not None:
         return f"use the contract {contract}"
     if judgement.score >= 3 and not judgement.has_floor:
@@ -99,16 +101,23 @@ def _improvement(criteria: Criteria, judgement: EvidenceJudgement, workflow: Wor
     return f"ask for {idea}"
 
 
-def _fitting_contract(title: str, workflow: Workflow) -> str | None:
-    """A contract whose artifact is about what the step's title says."""
+def fitting_contract(title: str, workflow: Workflow) -> str | None:
+    """A contract for workflows whose artifact is about what the step's title, in lower case, says."""
     words = re.findall(r"[a-z]{4,}", title)
-    for ident, contract in workflow.catalog.contracts.items():
-        if not contract.runtime_validated or (workflow.engine and contract.phase.value == "design"):
-            continue
-        topics = [word for word in re.split(r"[._]", contract.artifact_kind) if word not in _GENERIC]
+    for ident, topics in _topics(workflow.catalog, workflow.engine) if words else ():
         if any(_same_topic(word, topic) for word in words for topic in topics):
             return ident
     return None
+
+
+@lru_cache(maxsize=4)
+def _topics(catalog: Catalog, engine: bool) -> list[tuple[str, list[str]]]:
+    """The contracts that a step can have, each with the words that say what it is about."""
+    return [
+        (ident, [word for word in re.split(r"[._]", contract.artifact_kind) if word not in _GENERIC])
+        for ident, contract in catalog.workflow_contracts.items()
+        if contract.runtime_validated and not (engine and contract.phase.value == "design")
+    ]
 
 
 def _same_topic(word: str, topic: str) -> bool:

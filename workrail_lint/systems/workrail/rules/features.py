@@ -17,6 +17,7 @@ from workrail_lint.systems.workrail.compiler.builtin_uses import builtin_uses
 from workrail_lint.systems.workrail.compiler.prompt_blocks import LIST_SECTIONS
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.delivered_text import delivered
 from workrail_lint.systems.workrail.rules.prose import Search, excerpt, label, listing, prompts, step_members
 
 if TYPE_CHECKING:
@@ -140,7 +141,9 @@ _DELEGATING = (
 
 
 def _evidence(workflow: Workflow, *searches: Search) -> Evidence | None:
-    hit = prompts(workflow).first(*searches)
+    texts = delivered(workflow)
+    hits = (hit for search in searches for hit in prompts(workflow).hits(search))
+    hit = next((hit for hit in hits if not texts.passage(hit.step, hit.text).is_negated(hit.start, hit.end)), None)
     if hit is None:
         return None
     return hit.text.pointer, f"{label(hit.step)}: the prompt speaks of {excerpt(hit.phrase)}"

@@ -98,7 +98,7 @@ class WorkflowIdReserved(WorkflowRule):
 class WorkflowIdLegacy(WorkflowRule):
     code = "ID005"
     name = "workflow-id-legacy"
-    severity = Severity.WARNING
+    severity = Severity.INFO
     origin = "load"
     summary = "The workflow's id has no namespace."
     why = (

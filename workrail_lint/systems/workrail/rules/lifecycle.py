@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from workrail_lint.base import js
-from workrail_lint.base.wording import quoted
+from workrail_lint.base.wording import counted, listed, quoted
 from workrail_lint.documents.operations import Remove, Replace
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail import identity
-from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import step_members
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
@@ -69,6 +69,7 @@ class FileNameMismatch(WorkflowRule):
     origin = "doc"
     summary = "The file is named neither after the workflow's id nor after the name in it."
     why = "Any file name works, but people look for a workflow under its id."
+    default_on = False
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         parsed = identity.parse(workflow.id)
@@ -88,31 +89,6 @@ def _bare(name: str) -> str:
     low = name.lower()
     bare = low if low.isalnum() else "".join(filter(str.isalnum, low))
     return bare.removesuffix("workflow").removeprefix("workflow") or bare
-
-
-class FileHiddenByFlag(WorkflowRule):
-    code = "LC004"
-    name = "file-hidden-by-flag"
-    severity = Severity.INFO
-    origin = "product"
-    summary = "The file's place or name hides the workflow from listings."
-    why = (
-        "Folders named `examples` and `internal`, routines, and files marked `.v2.` or `.lean.` are not listed unless "
-        "a feature flag shows them. People who can't see a workflow do not use it."
-    )
-
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
-        reason = identity.hidden_because(workflow.path) if _is_file(workflow.path) else None
-        if reason is not None:
-            report("/id", f"the workflow {quoted(workflow.id)} is not listed by default: {reason}")
-
-    def examples(self) -> Iterator[Example]:
-        yield Example(
-            workflow(),
-            workflow(),
-            path="workflows/internal/example.json",
-            options={"good_path": "workflows/example.json"},
-        )
 
 
 class FileExtension(WorkflowRule):
@@ -169,6 +145,7 @@ class SpecVersionMissing(WorkflowRule):
     origin = "engine-warn"
     summary = "The workflow does not say which version of the authoring rules it was validated against."
     why = "Nobody can tell whether it follows the current rules; the engine lists it as possibly stale."
+    default_on = False
 
     def applies(self, workflow: Workflow) -> bool:
         missing = "validatedAgainstSpecVersion" not in workflow.definition
@@ -226,15 +203,19 @@ class DeprecatedMember(WorkflowRule):
     def applies(self, workflow: Workflow) -> bool:
         return not step_members(workflow).isdisjoint(_DEPRECATED)
 
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
-        for member in _DEPRECATED:
-            if member in step.step:
-                report(
-                    step.at(member),
-                    f"Step {quoted(step.id)}: {member} has no effect; remove it",
-                    fix=unsafe(f"remove {member}", Remove(step.at(member))),
-                    on_name=True,
-                )
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        found = [(step, member) for step in workflow.all_steps for member in _DEPRECATED if member in step.step]
+        if not found:
+            return
+        step, first = found[0]
+        members = listed(dict.fromkeys(member for _, member in found))
+        also = f" (the same in {counted(len(found) - 1, 'other place')})" if len(found) > 1 else ""
+        report(
+            step.at(first),
+            f"Step {quoted(step.id)}: {first} has no effect{also}; remove it",
+            fix=unsafe(f"remove {members}", *(Remove(holder.at(member)) for holder, member in found)),
+            on_name=True,
+        )
 
     def examples(self) -> Iterator[Example]:
         yield Example(workflow(step(hasValidation=True)), workflow(), workflow())

@@ -5,14 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from workrail_lint.base.wording import quoted
+from workrail_lint.base.wording import listed, quoted
 from workrail_lint.documents.operations import Remove
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example
 from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL
-from workrail_lint.systems.workrail.rules.base import WorkflowRule
-from workrail_lint.systems.workrail.rules.loop_facts import decisions, label, settings, source, synthesis_contract
+from workrail_lint.systems.workrail.rules.base import LoopRule, WorkflowRule
+from workrail_lint.systems.workrail.rules.loop_facts import (
+    decisions,
+    is_artifact_decided,
+    label,
+    may_come_next,
+    settings,
+    source,
+    synthesis_contract,
+)
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, step, workflow
 
 if TYPE_CHECKING:
@@ -161,7 +169,7 @@ class LoopControlOutsideLoop(WorkflowRule):
     ) -> None:
         fix: Fix | None = unsafe("remove the contract", Remove(pointer)) if removable else None
         if loop is None:
-            if not _named_by_any_loop(step, workflow):
+            if not _named_by_any_loop(step, workflow) and not _decides_the_next(step, workflow):
                 message = "is in no loop, so its decision ends nothing; remove the contract or put the step in a loop"
                 report(pointer, f"{label(step)}: {message}", fix=fix)
             return
@@ -184,6 +192,51 @@ class LoopControlOutsideLoop(WorkflowRule):
         yield Example(
             bad=workflow(loop(decision())), good=workflow(controlled_loop(decision())), fixed=workflow(loop(plain))
         )
+
+
+def _decides_the_next(step: Step, workflow: Workflow) -> bool:
+    """Whether the artifact decides if a loop that follows is entered at all.
+
+    Steps made for a verification or an audit come between, with artifacts of their own.
+    """
+    if step.kind == "standard" and not {"verification", "audit"}.isdisjoint(step.step):
+        return False
+    return any(is_artifact_decided(following, workflow) for following in may_come_next(step, workflow))
+
+
+class LoopStopSkipsNext(LoopRule):
+    code = "LP047"
+    name = "loop-stop-skips-next"
+    severity = Severity.WARNING
+    origin = "runtime"
+    summary = "A loop that an artifact decides directly follows another one."
+    why = (
+        "The engine decides about a loop by the artifacts of the last submission, whichever loop they were meant for. "
+        "The `stop` that ends the first loop is still that submission when the second one is entered, so the second "
+        "loop ends before its first round."
+    )
+
+    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
+        if loop.loop is not None or not is_artifact_decided(loop, workflow) or not decisions(loop, workflow):
+            return
+        for following in may_come_next(loop, workflow):
+            if not is_artifact_decided(following, workflow):
+                continue
+            between = [step for step in workflow.steps if loop.index < step.index < following.index]
+            skipped = [step for step in between if step.pointer not in workflow.loop_of]
+            when = f" when {listed([quoted(step.id) for step in skipped])} is skipped" if len(skipped) == 1 else ""
+            when = " when the steps between them are skipped" if len(skipped) > 1 else when
+            member = "conditionSource" if "conditionSource" in settings(following) else "type"
+            report(
+                following.at("loop", member),
+                f"Loop {quoted(following.id)}: never starts{when}, because the stop that ends loop {quoted(loop.id)} "
+                "is also read as its decision. Put a step that always runs between the two loops",
+            )
+
+    def examples(self) -> Iterable[Example]:
+        first = controlled_loop(step("draft"), decision("draft-done"), ident="write")
+        second = controlled_loop(step("review"), decision("review-done"), ident="check")
+        yield Example(bad=workflow(first, second), good=workflow(first, step("summarize"), second))
 
 
 def _named_by_any_loop(step: Step, workflow: Workflow) -> bool:

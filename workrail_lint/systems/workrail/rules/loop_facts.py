@@ -11,6 +11,7 @@ from workrail_lint.documents.operations import Remove, Replace
 from workrail_lint.findings.fix import Fix, unsafe
 from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL, condition_source
 from workrail_lint.systems.workrail.compiler.nodes import Node, step_name
+from workrail_lint.systems.workrail.analysis.logic import exclusive
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.catalog.routine import Routine
@@ -105,6 +106,28 @@ def source(loop: Step, workflow: Workflow) -> dict[str, Any] | None:
 
 def artifact_source(loop_id: str) -> dict[str, Any]:
     return {"kind": "artifact_contract", "contractRef": LOOP_CONTROL, "loopId": loop_id}
+
+
+def is_artifact_decided(loop: Step, workflow: Workflow) -> bool:
+    decided = source(loop, workflow) if loop.kind == "loop" else None
+    return decided is not None and decided.get("kind") == "artifact_contract"
+
+
+def may_come_next(top: Step, workflow: Workflow) -> Iterator[Step]:
+    """The top-level steps that the engine may select right after one: all up to the first that surely runs.
+
+    A step that is the body of a loop is never selected by itself, and one whose condition follows from that of the
+    step before it runs whenever that one did.
+    """
+    condition = top.step.get("runCondition")
+    for following in workflow.steps:
+        if following.index <= top.index or following.pointer in workflow.loop_of:
+            continue
+        own = following.step.get("runCondition")
+        if not exclusive(condition, own):
+            yield following
+        if not own or (condition and exclusive(condition, {"not": own})):
+            return
 
 
 def from_named_condition(loop: Step, workflow: Workflow) -> bool:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from workrail_lint.rules.base import Report
     from workrail_lint.systems.workrail.rules.base import Step, Workflow
 
+_OTHER_CHECKS = ("outputContract", "assessmentRefs", "validationCriteria", "runCondition")
 _AGAIN = {"var": "openFindings", "gt": 0}
 
 
@@ -63,7 +64,11 @@ class LoopContextControlled(LoopRule):
 
     def _fix(self, loop: Step, member: str, workflow: Workflow) -> Fix | None:
         body = workflow.body_of(loop)
-        if not body or body[-1].kind != "standard" or body[-1].calls_template or "outputContract" in body[-1].step:
+        # On any other step than the last, a stop would skip what follows it.
+        if not body or body[-1].kind != "standard" or body[-1].calls_template:
+            return None
+        # A contract takes the place of every other check, and a step that may be skipped can't decide every round.
+        if any(body[-1].step.get(member) for member in _OTHER_CHECKS):
             return None
         if isinstance(loop.step.get("body"), str) and not only_user(loop, workflow):
             return None
@@ -203,6 +208,9 @@ class LoopSourceLoopIdMismatch(LoopRule):
     )
     fix = "Sets `loopId` to the loop's id."
     fix_safety = "unsafe"
+
+    def applies(self, workflow: Workflow) -> bool:
+        return not workflow.engine  # the public engine ignores loopId
 
     def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
         written = _authored_artifact(loop)

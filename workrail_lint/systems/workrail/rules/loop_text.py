@@ -58,7 +58,7 @@ def _measured(step: Step) -> tuple[int, str]:
 class LoopPromptLong(WorkflowRule):
     code = "LP032"
     name = "loop-prompt-long"
-    severity = Severity.WARNING
+    severity = Severity.INFO
     origin = "engine-warn"
     summary = "The prompt of a body step is over 1500 characters."
     why = (
@@ -86,7 +86,7 @@ class LoopPromptLong(WorkflowRule):
 class LoopPromptVeryLong(WorkflowRule):
     code = "LP033"
     name = "loop-prompt-very-long"
-    severity = Severity.WARNING
+    severity = Severity.INFO
     origin = "engine-warn"
     summary = "The prompt of a body step is over 2000 characters."
     why = (

@@ -144,8 +144,8 @@ class ModelIdHardcoded(WorkflowRule):
         return any(vendor in text for vendor in _VENDORS)
 
     def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
-        match = _models().search(text.text)
-        if match is not None:
+        match = _models().search(text.text) if text.field != "examples" else None
+        if match is not None and not _is_example(text.text, match.start()):
             label = f"Step {quoted(step.id)}" if step is not None else text.field
             report(text.pointer, f"{label}: names the model {quoted(match[0])}; say what is needed with modelTier")
 
@@ -154,6 +154,17 @@ class ModelIdHardcoded(WorkflowRule):
             workflow(step(prompt="Delegate this to gpt-4o-mini.")),
             workflow(step(prompt="Delegate this to a helper.", modelTier="lightweight")),
         )
+
+
+_ANNOUNCES = r"\be\.g\.?|\b(?:for example|for instance|examples?|such as|like)\b"
+
+
+def _is_example(text: str, position: int) -> bool:
+    """Whether a place is in a fenced block, or behind words that announce an example."""
+    if text.count("```", 0, position) % 2:
+        return True
+    before = text[max(0, position - 120) : position]
+    return re.search(rf"(?:{_ANNOUNCES})[^.\n]{{0,80}}\Z", before, re.IGNORECASE) is not None
 
 
 # Few, since each is a look through the whole text; without the first letter where it may be a capital.

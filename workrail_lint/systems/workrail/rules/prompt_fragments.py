@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from workrail_lint.base import js
+from workrail_lint.base.wording import counted, listed
 from workrail_lint.documents.operations import Insert, Operation, Remove, Replace
 from workrail_lint.findings import Fix, Severity
 from workrail_lint.findings.fix import unsafe
@@ -158,22 +159,26 @@ class GuidanceNotDelivered(FragmentRule):
         return "metaGuidance" in workflow.definition or "guidance" in step_members(workflow)
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
-        if workflow.definition.get("metaGuidance"):
-            report(
-                "/metaGuidance",
-                "No agent reads metaGuidance in token-based execution; say what matters in the prompts",
-                on_name=True,
-            )
-
-    def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
-        guidance = step.step.get("guidance")
-        if guidance and step.kind == "standard" and not step.calls_template:
-            report(
-                step.at("guidance"),
-                f"{label(step)}: no agent reads guidance in token-based execution; move it into the prompt",
-                fix=_moved(step, [item for item in guidance if is_text(item)], workflow),
-                on_name=True,
-            )
+        steps = [
+            step
+            for step in workflow.all_steps
+            if step.step.get("guidance") and step.kind == "standard" and not step.calls_template
+        ]
+        has_meta = bool(workflow.definition.get("metaGuidance"))
+        if not steps and not has_meta:
+            return
+        members = ["metaGuidance"] if has_meta else []
+        if steps:
+            members.append("guidance" if len(steps) == 1 else f"the guidance of {counted(len(steps), 'step')}")
+        fixes = [_moved(step, [item for item in step.step["guidance"] if is_text(item)], workflow) for step in steps]
+        operations = [operation for fix in fixes if fix is not None for operation in fix.operations]
+        where = f"{label(steps[0])}: " if len(steps) == 1 and not has_meta else ""
+        report(
+            "/metaGuidance" if has_meta else steps[0].at("guidance"),
+            f"{where}the engine never sends {listed(members)} to the agent; move what matters into the prompts",
+            fix=unsafe("move the guidance into the prompts", *operations) if operations else None,
+            on_name=True,
+        )
 
     def examples(self) -> Iterable[Example]:
         moved = samples.workflow(samples.step(prompt="Describe what you see.\n\n- Prefer evidence."))

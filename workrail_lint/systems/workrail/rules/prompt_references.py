@@ -94,8 +94,9 @@ def _unknown_steps(workflow: Workflow) -> Iterator[tuple[Phrase, str, str]]:
     """References to steps that are not there: the phrase, what it names, and the message."""
     texts = delivered(workflow)
     if texts.has("step"):
+        known = known_step_ids(workflow)
         for search, is_sure in ((_STEP_BEFORE, True), (_STEP_AFTER, False)):
-            for phrase in texts.phrases(search, in_code=True):
+            for phrase in texts.phrases(search, in_code=True, wanted=lambda match: match[2] not in known):
                 ident = phrase.hit.match[2]
                 message = _judge_id(ident, phrase, is_sure, workflow)
                 if message:
@@ -148,9 +149,9 @@ def _unknown_phases(workflow: Workflow) -> Iterator[tuple[Phrase, str, str]]:
     known = numbered_parts(workflow, "phase")
     if len({base_number(number) for number in known}) < 2:
         return  # one numbered title is no numbering
-    for phrase in delivered(workflow).phrases(_PHASE):
+    for phrase in delivered(workflow).phrases(_PHASE, wanted=lambda match: match[1] not in known):
         number = phrase.hit.match[1]
-        if number in known or not phrase.words.startswith("P") or number in own_numbers(phrase.step, "phase"):
+        if not phrase.words.startswith("P") or number in own_numbers(phrase.step, "phase"):
             continue
         before = phrase.passage.low[max(0, phrase.start - 30) : phrase.start].split("\n")[-1]
         last = before.split(" ")[-2:-1] if before.endswith(" ") else []

@@ -10,8 +10,9 @@ from workrail_lint.base import js
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.analysis.logic import exclusive
 from workrail_lint.systems.workrail.rules import samples
-from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import excerpt, label, listing, prompts, step_members
 
 _LONG = 60
@@ -26,7 +27,7 @@ class PromptBoundaryBoilerplate(WorkflowRule):
     name = "prompt-boundary-boilerplate"
     severity = Severity.INFO
     origin = "spec"
-    summary = f"One sentence of at least {_LONG} characters stands in {_OFTEN} or more prompts."
+    summary = f"One sentence of at least {_LONG} characters is in {_OFTEN} or more prompts of one run."
     why = "Repeated text is read past by agents and drifts apart when one copy is edited."
 
     def applies(self, workflow: Workflow) -> bool:
@@ -36,10 +37,11 @@ class PromptBoundaryBoilerplate(WorkflowRule):
         found = prompts(workflow)
         # Most workflows repeat nothing, and then there is no need to know who says what.
         often = {sentence for sentence, count in _repeated(found.sentences(_LONG)).items() if count >= _OFTEN}
-        users: dict[str, dict[str, str]] = {}
+        owners: dict[str, dict[str, tuple[Step, Text]]] = {}
         for sentence, step, text in found.owned_sentences(_LONG) if often else ():
             if sentence in often:
-                users.setdefault(sentence, {}).setdefault(step.id, text.pointer)
+                owners.setdefault(sentence, {}).setdefault(step.id, (step, text))
+        users = {sentence: _shown_together(places) for sentence, places in owners.items() if len(places) >= _OFTEN}
         groups: dict[tuple[str, ...], list[str]] = {}
         for sentence, places in users.items():
             if len(places) >= _OFTEN and len(sentence) >= _LONG:
@@ -59,6 +61,34 @@ class PromptBoundaryBoilerplate(WorkflowRule):
             samples.workflow(*(samples.step(f"{name}-it", f"{name.title()}. {same}") for name in names)),
             samples.workflow(*(samples.step(f"{name}-it", f"{name.title()} carefully.") for name in names)),
         )
+
+
+def _shown_together(places: dict[str, tuple[Step, Text]]) -> dict[str, str]:
+    """The texts that one run may show, by step: none that excludes one before it."""
+    kept: dict[str, str] = {}
+    known: list[list[object]] = []
+    for ident, (step, text) in places.items():
+        conditions = _conditions(step, text)
+        if not any(_never_together(conditions, other) for other in known):
+            kept[ident] = text.pointer
+            if conditions not in known:
+                known.append(conditions)
+    return kept
+
+
+def _conditions(step: Step, text: Text) -> list[object]:
+    """What has to hold for an agent to read a text."""
+    found: list[object] = [step.step.get("runCondition")]
+    if step.loop is not None:
+        found.append(step.loop.step.get("runCondition"))
+    if text.field == "fragment":
+        fragment = step.step["promptFragments"][int(text.pointer.split("/")[-2])]
+        found.append(fragment.get("when"))
+    return [condition for condition in found if condition]
+
+
+def _never_together(first: list[object], second: list[object]) -> bool:
+    return any(exclusive(one, other) for one in first for other in second)
 
 
 def _repeated(sentences: list[str]) -> dict[str, int]:

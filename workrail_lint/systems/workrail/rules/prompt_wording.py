@@ -20,8 +20,10 @@ from workrail_lint.systems.workrail.rules.prose import (
 )
 
 _LAZY = Search(
-    ("if appropriate", "minimal pass", "light scan", "you may", "smallest", "cheapest"),
-    r"\b(?:if appropriate|minimal pass|light scan|you may(?! (?:not|only|never)\b)|smallest(?! \w+ly\b)|cheapest)\b",
+    ("if appropriate", "minimal pass", "light scan", "smallest", "cheapest"),
+    # The smallest change is good advice, not an excuse.
+    r"\b(?:if appropriate|minimal pass|light scan|cheapest"
+    r"|smallest(?! \w+ly\b| (?:\w+ ){0,2}(?:change|fix|diff|edit)s?\b))\b",
 )
 # What keeps "the smallest …" from meaning "nothing": a floor in the same sentence.
 _FLOORS = (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -74,6 +74,10 @@ class Hit:
         phrase = text.text[start : start + len(match[0])]
         self.phrase = phrase if phrase.lower() == match[0] else match[0]
 
+    @property
+    def end(self) -> int:
+        return self.start + len(self.match[0])
+
 
 class Prompts:
     """Some texts of a workflow in lower case and in one piece, each with its step."""
@@ -88,15 +92,16 @@ class Prompts:
         self._starts: list[int] | None = None
         self._found: dict[str, list[int]] = {}
 
-    def hits(self, search: Search) -> Iterator[Hit]:
-        """What a search finds, in the order of its words, nothing twice."""
+    def hits(self, search: Search, wanted: Callable[[re.Match[str]], bool] | None = None) -> Iterator[Hit]:
+        """What a search finds, in the order of its words, nothing twice; only matches that are wanted."""
         seen: set[int] = set()
         for word in search.words:
             for place in self._places(word):
                 match = self._match(search, place)
                 if match is not None and match.start() not in seen:
                     seen.add(match.start())
-                    yield self._hit(match)
+                    if wanted is None or wanted(match):
+                        yield self._hit(match)
 
     def _match(self, search: Search, place: int) -> re.Match[str] | None:
         if not search.before:

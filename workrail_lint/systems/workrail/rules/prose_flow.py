@@ -207,9 +207,10 @@ class ProseExitInCountedLoop(LoopRule):
     )
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
-        texts = delivered(workflow)
+        if not any(settings(loop).get("type") in _DECIDED_BY for loop in workflow.steps if loop.kind == "loop"):
+            return
         seen: set[str] = set()
-        for phrase in texts.phrases(_EXIT):
+        for phrase in delivered(workflow).phrases(_EXIT):
             loop = workflow.loop_of.get(phrase.step.pointer)
             kind = settings(loop).get("type") if loop is not None else None
             if loop is None or kind not in _DECIDED_BY or phrase.pointer in seen:

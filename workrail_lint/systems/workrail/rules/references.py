@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import os
 import posixpath
 import re
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
+from workrail_lint.base.files import read_file
+from workrail_lint.base.result import Ok
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Remove, Replace
 from workrail_lint.findings import Fix, Severity
 from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail import identity
 from workrail_lint.systems.workrail.references import inside
 from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, workflow
@@ -20,8 +25,6 @@ from workrail_lint.systems.workrail.rules.samples import loop, parallel, step, w
 if TYPE_CHECKING:
     from workrail_lint.findings import Finding
 
-# The folders that an installed engine package consists of; files beside them are published with any package.
-PUBLISHED_ROOTS = ("dist", "spec", "workflows")
 _AUTHORING_FILE = r"workflow[._-]?schema|authoring[._-]spec|provenance"
 # "Review workflow" is how workflows are named; what they are about shows in the plural or in what is done to them.
 _ABOUT_AUTHORING = (
@@ -182,7 +185,7 @@ class ReferencePackageScope(WorkflowRule):
     summary = "A reference is resolved from the engine's package, where the file is not or is not the project's."
     why = (
         "`resolveFrom: package` looks inside the installed engine, which only its own workflows can know. In one of "
-        "those, a file outside the published folders is missing for everybody who installs the package."
+        "those, a file that the package lacks, or that its `files` leave out, is missing for everyone who installs it."
     )
     fix = "Remove `resolveFrom`, so that the workspace is meant."
     fix_safety = "unsafe"
@@ -192,6 +195,7 @@ class ReferencePackageScope(WorkflowRule):
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         bundled = workflow.source_kind == "bundled"
+        package = _package_of(workflow) if bundled and workflow.workspace is not None else None
         for pointer, reference in _references(workflow):
             source = reference.get("source")
             if reference.get("resolveFrom") != "package" or not isinstance(source, str):
@@ -203,12 +207,10 @@ class ReferencePackageScope(WorkflowRule):
                     "only bundled workflows can rely on that",
                     fix=unsafe("remove resolveFrom", Remove(f"{pointer}/resolveFrom")),
                 )
-            elif not _is_published(source):
-                report(
-                    f"{pointer}/source",
-                    f"{quoted(source)} is not part of the published package, which has {', '.join(PUBLISHED_ROOTS)}",
-                    severity=Severity.ERROR,
-                )
+            elif package is not None:
+                problem = package.problem_with(source)
+                if problem is not None:
+                    report(f"{pointer}/source", problem)
 
     def examples(self) -> Iterator[Example]:
         good = workflow(references=[_reference("api", "docs/api.md")])
@@ -220,16 +222,61 @@ class ReferencePackageScope(WorkflowRule):
         )
 
 
-def _is_published(source: str) -> bool:
-    # Where the path leads, not how it starts: `spec/../docs/a.md` is a file of `docs`.
-    parts = [part for part in posixpath.normpath(source).split("/") if part not in ("", ".")]
-    return len(parts) < 2 or parts[0] in PUBLISHED_ROOTS
+# npm publishes these whatever `files` says.
+_ALWAYS_PUBLISHED = ("package.json", "readme", "license", "licence")
+
+
+class _Package:
+    """The package that bundled workflows are part of, as its package.json describes it."""
+
+    def __init__(self, root: str, files: list[str] | None) -> None:
+        self.root = root
+        self.files = files  # None: everything is published
+
+    def problem_with(self, source: str) -> str | None:
+        """What is wrong with a reference to a file of the package."""
+        path = inside(self.root, source)
+        if path is None:
+            return None  # another finding
+        if not os.path.isfile(path):
+            return f"the package has no file {quoted(source)}; correct the path"
+        plain = posixpath.normpath(source)
+        if self.files is None or plain.lower().partition(".")[0] in _ALWAYS_PUBLISHED or plain == "package.json":
+            return None
+        # Where the path leads, not how it starts: `spec/../docs/a.md` is a file of `docs`.
+        if any(_is_listed(plain, item) for item in self.files):
+            return None
+        return f"{quoted(source)} is not published: `files` in package.json leaves it out. Add it there"
+
+
+def _is_listed(path: str, item: str) -> bool:
+    """Whether an entry of `files` covers a path: the file itself, a folder, or a pattern."""
+    plain = posixpath.normpath(item.lstrip("/")).removesuffix("/**").removesuffix("/*")
+    if plain in (".", "*", "**") or path == plain or path.startswith(f"{plain}/"):
+        return True
+    return "*" in plain and fnmatchcase(path, plain)
+
+
+def _package_of(workflow: Workflow) -> _Package | None:
+    """The package around the folder of bundled workflows; None when there is no readable package.json."""
+    root = os.path.dirname(identity.source_root(os.path.abspath(workflow.path).replace(os.sep, "/")))
+    read = read_file(os.path.join(root, "package.json")) if root else None
+    if not isinstance(read, Ok):
+        return None
+    try:
+        described = json.loads(read.value)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(described, dict):
+        return None
+    files = described.get("files")
+    return _Package(root, [item for item in files if isinstance(item, str)] if isinstance(files, list) else None)
 
 
 class ReferenceAuthoringOnly(WorkflowRule):
     code = "RF008"
     name = "reference-authoring-only"
-    severity = Severity.INFO
+    severity = Severity.WARNING
     origin = "spec"
     summary = "A reference is about how workflows are written, and the workflow is about something else."
     why = "Schema, authoring rules and provenance help whoever writes a workflow; an agent that runs it is distracted."

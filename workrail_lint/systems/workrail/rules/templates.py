@@ -89,7 +89,7 @@ class TemplateArgUnused(_CallRule):
     origin = "product"
     summary = "A template call gives an argument that the routine does not use."
     why = "It has no effect, and most often it is a misspelled name of one that would."
-    fix = "Remove the argument, or give it the name of the one that is missing when that is near."
+    fix = "Rename the argument to the one that is missing; remove it when none is."
     fix_safety = "unsafe"
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
@@ -97,10 +97,10 @@ class TemplateArgUnused(_CallRule):
         if routine is None:
             return
         used, args = routine.required_args, step.step["templateCall"].get("args")
-        for name in args if isinstance(args, dict) else ():
-            if name in used:
-                continue
-            found = nearest(name, [known for known in used if known not in args])
+        unused = [name for name in args if name not in used] if isinstance(args, dict) else []
+        missing = [known for known in used if known not in args] if isinstance(args, dict) else []
+        for name in unused:
+            found = nearest(name, missing) or (missing[0] if len(missing) == len(unused) == 1 else None)
             hint = f" Did you mean {quoted(found)}?" if found else ""
             pointer = child(step.at("templateCall", "args"), name)
             report(
@@ -110,6 +110,9 @@ class TemplateArgUnused(_CallRule):
                 fix=(
                     unsafe(f"rename it to {quoted(found)}", Rename(pointer, found))
                     if found
+                    # While an argument is missing, the value may be meant for it.
+                    else None
+                    if missing
                     else unsafe("remove the argument", Remove(pointer))
                 ),
                 on_name=True,
@@ -160,7 +163,13 @@ class TemplateCallMemberIgnored(_CallRule):
         if not step.calls_template or step.kind != "standard":
             return
         for name in step.step:
-            if name not in _KEPT and name not in _SAID_ELSEWHERE and name in _STEP_MEMBERS:
+            # What says nothing but the default is not lost.
+            if (
+                name not in _KEPT
+                and name not in _SAID_ELSEWHERE
+                and name in _STEP_MEMBERS
+                and not _is_default(step.step[name])
+            ):
                 report(
                     step.at(name),
                     f"{label(step)}: {name} is dropped when the template call is expanded; remove it",
@@ -171,6 +180,10 @@ class TemplateCallMemberIgnored(_CallRule):
     def examples(self) -> Iterable[Example]:
         good = calling(_SIMULATION)
         yield Example(calling(_SIMULATION, agentRole="Patient reader of unfamiliar code"), good, good)
+
+
+def _is_default(value: object) -> bool:
+    return value is None or value is False or value in ("", [])
 
 
 # Members a standard step may have; any other one is refused by the schema.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +27,7 @@ from workrail_lint.systems.workrail.vocabulary import GateKind, LoopType
 if TYPE_CHECKING:
     from workrail_lint.documents.structure import Violation
 
+_STEP_ID = "step-id-pattern"
 _Triple = tuple["Violation", Place, Message]
 _Teller = Callable[["Violation", Place], "Message | None"]
 
@@ -40,7 +41,7 @@ def findings_of(violations: list[Violation], definition: dict[str, Any]) -> list
     for violation in violations:
         place = Place(violation.pointer, definition)
         messages.append((violation, place, _message_of(violation, place)))
-    messages = _untyped_steps(messages)
+    messages = _with_free_ids(_untyped_steps(messages), definition)
     covered = {(pointers.parent(v.pointer), words.suggestion) for v, _, words in messages if words.on_name}
     compositions = {pointers.parent(v.pointer) for v, place, _ in messages if _is_listed_composition(v, place)}
     found: list[Finding] = []
@@ -65,6 +66,31 @@ def findings_of(violations: list[Violation], definition: dict[str, Any]) -> list
             )
         )
     return found
+
+
+def _with_free_ids(messages: list[_Triple], definition: dict[str, Any]) -> list[_Triple]:
+    """Without suggestions of step ids that another step has, or was suggested before."""
+    if not any(words.name == _STEP_ID for _, _, words in messages):
+        return messages
+    taken = set(_step_ids(definition))
+    free: list[_Triple] = []
+    for violation, place, words in messages:
+        suggestion = words.suggestion if words.name == _STEP_ID else None
+        if suggestion is not None and suggestion in taken:
+            words = Message(_STEP_ID, words.text.removesuffix(did_you_mean(suggestion)))
+        elif suggestion is not None:
+            taken.add(suggestion)
+        free.append((violation, place, words))
+    return free
+
+
+def _step_ids(definition: dict[str, Any]) -> Iterator[str]:
+    steps = definition.get("steps")
+    for step in steps if isinstance(steps, list) else ():
+        body = step.get("body") if isinstance(step, dict) else None
+        for item in (step, *(body if isinstance(body, list) else ())):
+            if isinstance(item, dict) and isinstance(item.get("id"), str):
+                yield item["id"]
 
 
 def _untyped_steps(messages: list[_Triple]) -> list[_Triple]:
@@ -163,7 +189,7 @@ def _step_id(ident: str) -> Message:
     candidate = re.sub(r"[^a-z0-9-]+", "-", ident.lower()).strip("-")
     suggestion = candidate if 3 <= len(candidate) <= 64 and candidate != ident else None
     text = f"the id {shown(ident)} must have 3 to 64 characters out of a-z, 0-9 and -"
-    return Message("step-id-pattern", text + did_you_mean(suggestion), suggestion)
+    return Message(_STEP_ID, text + did_you_mean(suggestion), suggestion)
 
 
 def _step_member(violation: Violation, place: Place) -> Message | None:

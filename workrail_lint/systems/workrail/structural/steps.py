@@ -84,7 +84,8 @@ def _prompt_source(node: Node) -> Iterator[Finding]:
         # In a body that one pair is what the compiler refuses; the rest the engine silently discards.
         yield finding(
             "prompt-source-multiple",
-            f"{node.pointer}/{present[-1]}",
+            # Where the compiler sees it too, so that it is said once.
+            f"{node.pointer}/{'promptBlocks' if {'prompt', 'promptBlocks'} <= set(present) else present[-1]}",
             f"{step_label(node)}: has {' and '.join(present)}; keep one of them",
             engine=not in_body,
             on_name=True,
