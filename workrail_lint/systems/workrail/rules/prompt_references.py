@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 # ------------------------------------------------------------------------------------------------- steps
 
 _STEP_ID = r"[a-z0-9]+(?:[-_.][a-z0-9]+)*"
-_STEP_BEFORE = Search(("step",), rf"\bstep ([\"'`])({_STEP_ID})\1")
-_STEP_AFTER = Search(("step",), rf"([\"'`])({_STEP_ID})\1 step\b", before=70)
+_STEP_BEFORE = Search(("step '", 'step "', "step `"), rf"\bstep ([\"'`])({_STEP_ID})\1")
+_STEP_AFTER = Search(("' step", '" step', "` step"), rf"([\"'`])({_STEP_ID})\1 step\b", before=70)
 _PHASE = Search(("phase",), r"\bphase (\d{1,3}(?:\.\d{1,2})?[a-z]?)(?![a-z\d])(?! ?of \d)")
 _TITLED = Search(("step", "phase"), r"\((step|phase) (\d{1,3}(?:\.\d{1,2})?[a-z]?)\)", before=1)
 # A step that is to be made, or one of something else.
@@ -93,7 +93,7 @@ class StepReferenceUnknown(WorkflowRule):
 def _unknown_steps(workflow: Workflow) -> Iterator[tuple[Phrase, str, str]]:
     """References to steps that are not there: the phrase, what it names, and the message."""
     texts = delivered(workflow)
-    if texts.has("step"):
+    if texts.has(*_STEP_BEFORE.words, *_STEP_AFTER.words):
         known = known_step_ids(workflow)
         for search, is_sure in ((_STEP_BEFORE, True), (_STEP_AFTER, False)):
             for phrase in texts.phrases(search, in_code=True, wanted=lambda match: match[2] not in known):

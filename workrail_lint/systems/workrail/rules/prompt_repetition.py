@@ -41,7 +41,10 @@ class PromptBoundaryBoilerplate(WorkflowRule):
         for sentence, step, text in found.owned_sentences(_LONG) if often else ():
             if sentence in often:
                 owners.setdefault(sentence, {}).setdefault(step.id, (step, text))
-        users = {sentence: _shown_together(places) for sentence, places in owners.items() if len(places) >= _OFTEN}
+        judged: dict[tuple[int, int], bool] = {}
+        users = {
+            sentence: _shown_together(places, judged) for sentence, places in owners.items() if len(places) >= _OFTEN
+        }
         groups: dict[tuple[str, ...], list[str]] = {}
         for sentence, places in users.items():
             if len(places) >= _OFTEN and len(sentence) >= _LONG:
@@ -63,13 +66,13 @@ class PromptBoundaryBoilerplate(WorkflowRule):
         )
 
 
-def _shown_together(places: dict[str, tuple[Step, Text]]) -> dict[str, str]:
-    """The texts that one run may show, by step: none that excludes one before it."""
+def _shown_together(places: dict[str, tuple[Step, Text]], judged: dict[tuple[int, int], bool]) -> dict[str, str]:
+    """The texts that one run may show, by step: none that excludes one before it. `judged` holds earlier verdicts."""
     kept: dict[str, str] = {}
     known: list[list[object]] = []
     for ident, (step, text) in places.items():
         conditions = _conditions(step, text)
-        if not any(_never_together(conditions, other) for other in known):
+        if not any(_never_together(conditions, other, judged) for other in known):
             kept[ident] = text.pointer
             if conditions not in known:
                 known.append(conditions)
@@ -87,8 +90,15 @@ def _conditions(step: Step, text: Text) -> list[object]:
     return [condition for condition in found if condition]
 
 
-def _never_together(first: list[object], second: list[object]) -> bool:
-    return any(exclusive(one, other) for one in first for other in second)
+def _never_together(first: list[object], second: list[object], judged: dict[tuple[int, int], bool]) -> bool:
+    for one in first:
+        for other in second:
+            pair = id(one), id(other)
+            if pair not in judged:
+                judged[pair] = exclusive(one, other)
+            if judged[pair]:
+                return True
+    return False
 
 
 def _repeated(sentences: list[str]) -> dict[str, int]:
