@@ -40,7 +40,7 @@ def test_billion_laughs() -> None:
         found = lint_text("\n".join(levels) + "\n", samples.TASKS)
     features = [f for f in found if f.code == "TC005"]
     assert 0 < len(features) <= 20
-    assert "more slips" in features[-1].message
+    assert "more problems" in features[-1].message
     assert "TC301" in [f.code for f in found]
 
 

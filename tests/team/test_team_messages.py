@@ -25,7 +25,7 @@ def test_messages_suggest_what_was_meant() -> None:
     (finding,) = lint_text(samples.status("IMPLEMENT"), samples.STATUS)
     assert "did you mean 'IMPLEMENT_LOOP'?" in finding.message
     (finding,) = lint_text(samples.status("FIX"), samples.STATUS)
-    assert "it is one of INTAKE, INTAKE_LEAN" in finding.message
+    assert "expected one of INTAKE, INTAKE_LEAN" in finding.message
     (finding,) = lint_text(samples.tasks(samples.task(status="complete")), samples.TASKS)
     assert "did you mean 'completed'?" in finding.message
 
@@ -47,7 +47,7 @@ def _reviewed(summary: str, severity: str) -> dict[str, Any]:
         (samples.tasks(samples.task(goal="x")).replace(": x", ": &g x"), samples.TASKS, "TC005", ["anchor", "9:11"]),
         (samples.tasks() + "---\n{}\n", samples.TASKS, "TC005", ["second document", "17:1"]),
         (samples.status(session="<session>"), samples.STATUS, "TC006", ["<session>", "/session"]),
-        (samples.status(assumptions="none"), samples.STATUS, "TC105", ["/assumptions", "a list", "a text"]),
+        (samples.status(assumptions="none"), samples.STATUS, "TC105", ["/assumptions", "a list", "a string"]),
         (samples.status(last_update="now"), samples.STATUS, "TC106", ["/last_update", "'now'"]),
         (samples.status(last_update=_NAIVE), samples.STATUS, "TC107", ["/last_update"]),
         (

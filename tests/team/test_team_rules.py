@@ -231,7 +231,7 @@ def test_a_cycle_starts_with_its_first_task() -> None:
     [
         ({"goal": ...}, "/tasks/0", "'goal' is missing from T-001"),
         ({"goal": " "}, "/tasks/0/goal", "'goal' of T-001 is empty"),
-        ({"goal": 10}, "/tasks/0/goal", "'goal' of T-001 must be a text, not a number"),
+        ({"goal": 10}, "/tasks/0/goal", "'goal' of T-001 must be a string, not a number"),
         ({"acceptance_checks": []}, "/tasks/0/acceptance_checks", "'acceptance_checks' of T-001 is empty"),
     ],
 )
@@ -243,11 +243,11 @@ def test_what_is_there_is_not_called_missing(members: dict[str, Any], pointer: s
 @pytest.mark.parametrize(
     ("entry", "message", "fixed"),
     [
-        ("npm test", "starts neither", True),
-        ("CMD: npm test", "starts neither", False),  # `cmd: CMD: npm test` would be no better
-        (" manual: look", "starts neither", False),
-        ("cmd:  ", "says nothing behind its prefix", False),
-        (5, "is no text", False),
+        ("npm test", "must start with 'cmd: ' or", True),
+        ("CMD: npm test", "must start with 'cmd: ' or", False),  # `cmd: CMD: npm test` would be no better
+        (" manual: look", "must start with 'cmd: ' or", False),
+        ("cmd:  ", "has nothing after its prefix", False),
+        (5, "must be a string", False),
     ],
 )
 def test_checks_that_are_none(entry: Any, message: str, fixed: bool) -> None:
@@ -287,7 +287,7 @@ def test_a_section_may_hold_its_content_in_deeper_sections() -> None:
 
 def test_a_missing_section_is_told_with_the_titles_of_the_project() -> None:
     (told,) = lint_text(samples.spec("Goals"), samples.SPEC, {"team-section-aliases": {"goals": ["Ziele", "/zweck/"]}})
-    assert told.message.endswith("may be goals, goal, Ziele or zweck")
+    assert told.message.endswith("the heading goals, goal, Ziele or zweck")
 
 
 RECORD = samples.document("Context", "Decision", "Alternatives", "Consequences", "Notes", title="Use sessions")

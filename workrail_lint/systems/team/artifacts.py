@@ -1,6 +1,6 @@
-"""The shapes of what an output carries in `artifacts`, and what is wrong with one that has another shape.
+"""The expected shapes in `artifacts` of an output, and what is wrong with values of another shape.
 
-Objects are open and no member of them is required: what is there has to be right.
+Objects are open and none of their fields is required: the fields that are present must be right.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ def type_problems(name: str, value: Any) -> Problems:
 
 def _texts(name: str, value: Any) -> Problems:
     if type(value) is not list:
-        yield "", f"'{name}' must be a list of texts, not {type_name(value)}"
+        yield "", f"'{name}' must be a list of strings, not {type_name(value)}"
         return
     for index, item in enumerate(value):
         if type(item) is not str:
-            yield f"/{index}", f"'{name}' must hold texts, not {type_name(item)}"
+            yield f"/{index}", f"'{name}' must contain strings, not {type_name(item)}"
 
 
 def _comments(name: str, value: Any) -> Problems:
@@ -51,7 +51,7 @@ def _findings(name: str, value: Any) -> Problems:
 
 
 def _entries(name: str, value: Any, severities: Any, categories: Any, texts: tuple[str, ...]) -> Problems:
-    """A list of texts, or of objects with a severity, a category and some texts."""
+    """A list of strings, or of objects with a severity, a category and some strings."""
     if type(value) is not list:
         yield "", f"'{name}' must be a list, not {type_name(value)}"
         return
@@ -59,20 +59,20 @@ def _entries(name: str, value: Any, severities: Any, categories: Any, texts: tup
         if type(item) is str:
             continue
         if type(item) is not dict:
-            yield f"/{index}", f"'{name}' must hold texts or objects, not {type_name(item)}"
+            yield f"/{index}", f"'{name}' must contain strings or objects, not {type_name(item)}"
             continue
         for member, members in (("severity", severities), ("category", categories)):
             if member in item and not is_member(item[member], members):
-                message = f"{shown(item[member])} is no {member}{suggestion(item[member], words(members))}"
+                message = f"unknown {member} {shown(item[member])}{suggestion(item[member], words(members))}"
                 yield f"/{index}/{member}", message
         for member in texts:
             if member in item and type(item[member]) is not str:
-                yield f"/{index}/{member}", f"'{member}' must be a text, not {type_name(item[member])}"
+                yield f"/{index}/{member}", f"'{member}' must be a string, not {type_name(item[member])}"
 
 
 def _text_or_null(name: str, value: Any) -> Problems:
     if value is not None and type(value) is not str:
-        yield "", f"'{name}' must be a text or null, not {type_name(value)}"
+        yield "", f"'{name}' must be a string or null, not {type_name(value)}"
 
 
 def _session_path(name: str, value: Any) -> Problems:
@@ -87,7 +87,7 @@ def _text_or_texts(name: str, value: Any) -> Problems:
 
 def _confidence(name: str, value: Any) -> Problems:
     if not is_member(value, Level):
-        yield "", f"{shown(value)} is no confidence{suggestion(value, words(Level))}"
+        yield "", f"unknown confidence {shown(value)}{suggestion(value, words(Level))}"
 
 
 def _list(name: str, value: Any) -> Problems:
@@ -102,9 +102,9 @@ def _checklist(name: str, value: Any) -> Problems:
     for topic, verdict in value.items():
         at = child("", topic)
         if topic not in CHECKLIST:
-            yield at, f"{shown(topic)} is no topic of the checklist{suggestion(topic, CHECKLIST)}"
+            yield at, f"unknown checklist topic {shown(topic)}{suggestion(topic, CHECKLIST)}"
         elif type(verdict) is not str or not (verdict in ("OK", "issues_found") or verdict.startswith("N/A")):
-            yield at, f"{shown(verdict)} is none of OK, issues_found and N/A with a reason"
+            yield at, f"{shown(topic)} must be OK, issues_found or N/A with a reason, not {shown(verdict)}"
 
 
 def _test_results(name: str, value: Any) -> Problems:
@@ -115,7 +115,7 @@ def _test_results(name: str, value: Any) -> Problems:
         if member in value and (type(value[member]) is not int or value[member] < 0):
             yield f"/{member}", f"'{member}' must be a number of tests, not {shown(value[member])}"
     if "output" in value and type(value["output"]) is not str:
-        yield "/output", f"'output' must be a text, not {type_name(value['output'])}"
+        yield "/output", f"'output' must be a string, not {type_name(value['output'])}"
 
 
 _CHECKS: dict[str, Callable[[str, Any], Problems]] = {

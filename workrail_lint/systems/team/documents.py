@@ -86,7 +86,7 @@ _EXCHANGE = Pattern(rf"[0-9]{{4}}-({'|'.join(words(AgentName))})-(T-[0-9]{{3,}}|
 
 
 class Place(NamedTuple):
-    """Where in which session folder a file stands."""
+    """The session folder of a file, and its path in it."""
 
     folder: str  # the path of the session folder, as the run names it
     name: str  # of the session: the name of that folder
@@ -136,7 +136,7 @@ def place_by_path(path: str) -> Place | None:
 
 
 def place_of(path: str) -> Place | None:
-    """The session folder a file on disk stands in, found by its path or by what lies beside it."""
+    """The session folder of a file on disk, found by its path or by the files beside it."""
     place = place_by_path(path)
     if place is not None:
         return place
@@ -176,7 +176,7 @@ def is_session_folder(folder: str) -> bool:
 
 
 def claimed_kind(path: str, data: bytes, *, named: bool, disk: bool = True) -> TeamKind | None:
-    """The kind of a file, None when it is not ours. One that was asked for by name needs no further sign."""
+    """The kind of a file, None when it is not ours. A file named on the command line needs no other evidence."""
     kind = kind_by_name(path)
     if kind is not None:
         if named or exchange_of(path) is not None or _has_sign(kind, data):
@@ -195,7 +195,7 @@ def _has_sign(kind: TeamKind, data: bytes) -> bool:
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):
-        return True  # a slip is told, not overlooked
+        return True  # report a typo instead of ignoring the file
     return not isinstance(value, dict) or "current_state" in value
 
 

@@ -1,6 +1,6 @@
-"""Fixes in texts that are not JSON: the characters to write, worked out from the places the reader kept.
+"""Fixes in text that is not JSON: the characters to write, computed from the positions that the reader kept.
 
-A fix is offered only where the layout is plain enough to be sure of the result; an odd one is left to its author.
+A fix is offered only where the layout is simple enough to be sure of the result.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from workrail_lint.documents.yaml_reader import YamlDocument
 from workrail_lint.findings.fix import Fix, Safety
 
 _PLAIN = Pattern(r"[A-Za-z][A-Za-z0-9_-]*")
-# Plain words that some reader takes for something else than a text.
+# Plain words that some readers do not parse as strings.
 _WORDS = ("null", "true", "false", "yes", "no", "on", "off", "y", "n")
 _LIST_DASHES = Pattern(r"[ -]*")
 
 
 def yaml_text(value: str) -> str:
-    """A string as it can stand anywhere in YAML: bare when it is a plain word, else in double quotes."""
+    """A string in YAML: bare if it is a plain word, else in double quotes."""
     if _PLAIN.fullmatch(value) and value.lower() not in _WORDS:
         return value
     return json_text(value)
@@ -31,7 +31,7 @@ def yaml_list(values: list[str]) -> str:
 
 
 def respell(title: str, document: YamlDocument, pointer: str, value: str, *, unsafe: bool = False) -> Fix | None:
-    """Write another text in the place of a scalar, in the quotes it has."""
+    """Replace a scalar with another string, in the same quotes."""
     node = _plain_node(document, pointer)
     if node is None:
         return None
@@ -46,7 +46,7 @@ def respell(title: str, document: YamlDocument, pointer: str, value: str, *, uns
 
 
 def replace(title: str, document: YamlDocument, pointer: str, text: str) -> Fix | None:
-    """Put YAML text in the place of a value that follows its name; the new value stands on the name's line."""
+    """Replace the value of a key with YAML text, on the line of the key."""
     node = _plain_node(document, pointer)
     if node is None or node.name_end is None:
         return None
@@ -57,13 +57,13 @@ def replace(title: str, document: YamlDocument, pointer: str, text: str) -> Fix 
 
 
 def replace_item(title: str, document: YamlDocument, pointer: str, text: str) -> Fix | None:
-    """Put YAML text in the place of an element of a list."""
+    """Replace an element of a list with YAML text."""
     node = _plain_node(document, pointer)
     return None if node is None else _fix(title, Respell(node.start, node.end, text))
 
 
 def rename(title: str, document: YamlDocument, pointer: str, name: str) -> Fix | None:
-    """Give a member another name."""
+    """Rename a key."""
     node = document.node(pointer)
     if node is None or node.name_start is None or node.name_end is None:
         return None
@@ -73,7 +73,7 @@ def rename(title: str, document: YamlDocument, pointer: str, name: str) -> Fix |
 def insert(
     title: str, document: YamlDocument, pointer: str, name: str, text: str, after: tuple[str, ...]
 ) -> Fix | None:
-    """Add a member to a mapping, behind the first of some members that stands on a line of its own."""
+    """Add a key to a mapping, after the first of some keys that has a line to itself."""
     mapping = document.node(pointer)
     if mapping is None:
         return None
@@ -95,7 +95,7 @@ def insert(
 
 
 def replace_raw(title: str, text: str, start: int, end: int, old: str, new: str) -> Fix | None:
-    """Replace every occurrence of a text in a stretch of a file."""
+    """Replace every occurrence of a string in a part of a file."""
     edits = []
     at = text.find(old, start, end)
     while at >= 0:
@@ -105,7 +105,7 @@ def replace_raw(title: str, text: str, start: int, end: int, old: str, new: str)
 
 
 def _plain_node(document: YamlDocument, pointer: str) -> NodeSpan | None:
-    """The place of a value that may be written anew; one with an anchor in it is needed elsewhere."""
+    """The position of a value that can be rewritten; a value with an anchor is used elsewhere."""
     node = document.node(pointer)
     if node is None or any(p.name == "yaml-anchor" and node.start <= p.start < node.end for p in document.problems):
         return None

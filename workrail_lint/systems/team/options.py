@@ -8,7 +8,7 @@ from workrail_lint.systems.team.vocabulary import AgentName, Mode, Profile, is_m
 
 
 class TeamOptions:
-    """How team documents are judged. An option that means nothing counts as not given."""
+    """How team documents are judged. An invalid option counts as not set."""
 
     __slots__ = ("agent", "aliases", "history_baseline", "is_simulated", "mode", "not_from_security", "profile")
 
@@ -23,11 +23,11 @@ class TeamOptions:
         not_from_security: frozenset[str] = frozenset(),
     ) -> None:
         self.profile = profile
-        self.mode = mode  # None: told from the session
-        self.agent = agent  # None: told from the name of an exchange
-        self.aliases = aliases or {}  # further names of sections, by the name of the section in the contract
+        self.mode = mode  # None: inferred from the session
+        self.agent = agent  # None: inferred from the name of an exchange
+        self.aliases = aliases or {}  # other names of sections, by the name of the section in the contract
         self.is_simulated = is_simulated  # the files come from a simulated run, which knows who asked what
-        self.not_from_security = not_from_security  # decisions that such a run knows to come from somebody else
+        self.not_from_security = not_from_security  # decisions that such a run knows to come from another agent
         self.history_baseline = history_baseline  # an earlier version of a history: the file, or a folder that has it
 
 

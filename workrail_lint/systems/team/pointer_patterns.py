@@ -9,7 +9,7 @@ from workrail_lint.systems.team.vocabulary import items_of, members_of
 
 
 def places(root: Any, pattern: str) -> list[tuple[str, Any]]:
-    """The places that a pattern names; `*` stands for every member or element."""
+    """The places that a pattern names; `*` matches every member or element."""
     found: list[tuple[str, Any]] = [("", root)]
     for token in pattern.split("/")[1:]:
         below: list[tuple[str, Any]] = []

@@ -1,4 +1,4 @@
-"""From bytes to a document of the team contract, and what the readers have to say about the text."""
+"""From bytes to a document of the team contract, and the findings of the readers about its text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from workrail_lint.documents.problems import Problem
 
 K = TeamKind
-# A file made to be wrong everywhere is as well described by its first slips as by all of them.
+# The first problems describe a file that is wrong everywhere as well as all of them.
 _MOST = 20
 _DUPLICATES = ("json-duplicate-key", "yaml-duplicate-key")
 # What the readers notice in YAML, and how a message calls it.
@@ -30,15 +30,15 @@ _FEATURES = {
     "yaml-tag": "tag",
     "yaml-merge-key": "merge key",
     "yaml-multiple-documents": "second document",
-    "yaml-key-not-string": "key that is no text",
-    "yaml-non-finite-number": "number without end",
+    "yaml-key-not-string": "non-string key",
+    "yaml-non-finite-number": "non-finite number",
     "yaml-ambiguous-boolean": "ambiguous word",
     "yaml-ambiguous-number": "ambiguous number",
     "yaml-ambiguous-line-break": "ambiguous line break",
 }
-# What is wrong with a file as a whole has no place in it.
+# A problem of a whole file has no position in it.
 _WHOLE = ("file-too-large", "file-empty")
-# The mark in front has a rule of its own, and a date is meant to be a text.
+# Another rule reports the byte order mark, and a date is meant to be a string.
 _LEFT_OUT = ("json-bom", "yaml-ambiguous-date")
 
 
@@ -60,21 +60,21 @@ def read_document(kind: TeamKind, data: bytes | str) -> Any:
 
 
 def finding(name: str, message: str, pointer: str = "", profile: Profile = Profile.STRICT) -> Finding:
-    """A finding of a rule that the readers speak for."""
+    """A finding of a rule that the readers detect."""
     rule = RULES.by_name[name]
     level = lowered(rule, rule.severity, profile)
     return Finding(rule.code, rule.name, level, message, pointer, phase=Phase.READ)
 
 
 def reading_findings(kind: TeamKind, document: Any, profile: Profile) -> list[Finding]:
-    """What is wrong with a text, and with a root that is no object."""
+    """What is wrong with a text, or with a root that is not an object."""
     found = [
         _of_problem(problem, 0, kind, document, profile)
         for problem in document.problems
         if problem.name not in _LEFT_OUT
     ]
     if kind is K.HISTORY:
-        # What breaks a line is a matter of the line; a key written twice is the same slip everywhere.
+        # TC601 reports broken lines; a duplicate key is the same problem in every document.
         for line in document.lines:
             for problem in line.document.problems if line.document is not None else ():
                 if problem.name in _DUPLICATES:
@@ -82,9 +82,9 @@ def reading_findings(kind: TeamKind, document: Any, profile: Profile) -> list[Fi
                     found[-1].pointer = f"/{line.index}{problem.pointer}"
                     found[-1].message = in_line(problem.message, line.index)
     if len(found) > _MOST:
-        found[_MOST - 1].message += f" (and {len(found) - _MOST} more slips in this file)"
+        found[_MOST - 1].message += f" (and {len(found) - _MOST} more problems in this file)"
         del found[_MOST:]
-    # Where the text is broken, what was made of it is a guess; there is nothing more to say about its type.
+    # The value of a broken text is a guess, so its type is not reported.
     is_broken = any(item.code == "TC001" for item in found)
     if kind in TREES and document.readable and type(document.value) is not dict and not is_broken:
         found.append(finding("team-wrong-root-type", f"the document is {type_name(document.value)}, not an object"))
@@ -94,7 +94,7 @@ def reading_findings(kind: TeamKind, document: Any, profile: Profile) -> list[Fi
 def _of_problem(problem: Problem, start: int, kind: TeamKind, document: Any, profile: Profile) -> Finding:
     place = document.source.position(start + problem.start)
     at = f"{place.line}:{place.column}"
-    if problem.name == "json-duplicate-key":  # which says both places itself
+    if problem.name == "json-duplicate-key":  # its message names both places
         name, message = "team-duplicate-key", problem.message
     elif problem.name in _DUPLICATES:
         name, message = "team-duplicate-key", f"at {at}: {problem.message}"
@@ -112,7 +112,7 @@ def _of_problem(problem: Problem, start: int, kind: TeamKind, document: Any, pro
 
 
 def read_output(data: bytes | str) -> tuple[JsonDocument, Finding | None]:
-    """An agent's reply. What stands around its one object is blanked out, so that the object is judged all the same."""
+    """An agent's reply. Text around its one object is blanked out, so that the object can still be checked."""
     document = read_json(data)
     if document.readable and not [p for p in document.problems if p.name not in (*_DUPLICATES, "json-bom")]:
         return document, None
@@ -121,7 +121,7 @@ def read_output(data: bytes | str) -> tuple[JsonDocument, Finding | None]:
         return document, None
     extents = _object_extents(text)
     if not extents and "{" not in text:
-        found = finding("output-not-json-only", "the reply holds no JSON object at all")
+        found = finding("output-not-json-only", "the reply contains no JSON object")
         found.span = document.source.span(0, 0)
         return JsonDocument(text), found
     if not extents:
@@ -133,10 +133,12 @@ def read_output(data: bytes | str) -> tuple[JsonDocument, Finding | None]:
     inner = read_json(_blanked(before) + text[start:end] + _blanked(after))
     extra = 0 if before.strip() else end
     offset = extra + len(text[extra:]) - len(text[extra:].lstrip())
-    found = finding("output-not-json-only", f"text at offset {offset} is no part of the one JSON object")
+    found = finding(
+        "output-not-json-only", f"unexpected text at offset {offset}; the reply must be a single JSON object"
+    )
     found.span = document.source.span(offset, min(offset + 1, len(text)))
     if len(extents) == 1:
-        found.fix = safe("keep the object alone", Respell(0, len(text), text[start:end]))
+        found.fix = safe("keep only the object", Respell(0, len(text), text[start:end]))
     return inner, found
 
 
@@ -145,10 +147,10 @@ def _blanked(text: str) -> str:
 
 
 def _object_extents(text: str) -> list[tuple[int, int]]:
-    """Where the JSON objects in a text stand that may be meant as the reply; one, if all is well.
+    """The extents of JSON objects that may be the reply; a correct output has one.
 
-    Objects that look like replies count before others, which stand in prose, too. Behind a brace that opens nothing
-    only they count: what else is there may be a part of a reply that is broken.
+    Objects that look like replies take precedence, because prose may contain objects too. After a brace that opens
+    no object, only they count: anything else may be part of a broken reply.
     """
     from workrail_lint.documents.scanner import skip_value
 
@@ -169,6 +171,6 @@ def _object_extents(text: str) -> list[tuple[int, int]]:
 
 
 def _is_reply(text: str) -> bool:
-    """Whether an object is a reply, and not some part of a broken one or of the prose around it."""
+    """Whether an object is a reply, not a part of a broken one or of the prose around it."""
     value = json.loads(text)
     return isinstance(value, dict) and len(value.keys() & {"status", "summary", "artifacts", "gates", "next"}) > 1

@@ -39,10 +39,10 @@ class Role(NamedTuple):
 
     reach: Reach
     context: tuple[str, ...] = ()  # session artifacts always listed in its input
-    context_if_there: tuple[str, ...] = ()  # the same for those that exist; a name ending in / stands for a folder
-    required: tuple[str, ...] = ()  # artifact keys it owes when it says OK
-    keys: tuple[str, ...] = ()  # artifact keys of its own
-    status: OutputStatus | None = None  # what it may say beyond OK, BLOCKED and FAIL
+    context_if_there: tuple[str, ...] = ()  # the same for those that exist; a name ending in / is a folder
+    required: tuple[str, ...] = ()  # artifact keys it must deliver when it reports OK
+    keys: tuple[str, ...] = ()  # artifact keys specific to the role
+    status: OutputStatus | None = None  # the status it may report besides OK, BLOCKED and FAIL
     usual_next: tuple[AgentName, ...] = ()
 
 
@@ -160,7 +160,7 @@ def review_verdict(summary: object) -> str:
 
 
 def may_write(agent: AgentName, path: str, session: str | None, *, is_exact: bool = False) -> bool:
-    """Whether a path lies within an agent's reach. With an unknown session every session folder counts as its own.
+    """Whether an agent may write a path. If the session is unknown, every session folder counts as its own.
 
     In an output a bare `spec.md` means that of the session; as an exact path it is a file of the repository.
     """
@@ -168,7 +168,7 @@ def may_write(agent: AgentName, path: str, session: str | None, *, is_exact: boo
         return False
     inside = session_parts(path)
     if inside is not None and session is not None and inside[0] != session:
-        return False  # older sessions are read-only for everybody
+        return False  # older sessions are read-only for all agents
     is_own = inside is not None or (is_artifact_name(path) and not is_exact)
     if is_own and (inside[1] if inside else path.removeprefix("./")) in _LEDGERS:
         return True

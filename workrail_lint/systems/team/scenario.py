@@ -25,12 +25,12 @@ from workrail_lint.systems.team.vocabulary import (
 Count = Annotated[int, Number(1, whole=True)]
 Whole = Annotated[int, Number(0, whole=True)]
 SessionName = Annotated[str, Text(pattern=SESSION_NAME)]
-# A text as it is, anything else as JSON; null for a file that its agent would write by itself and now does not.
+# A string is written as it is, any other value as JSON; null suppresses a file that the agent writes by default.
 Files = dict[str, Any]
 
 
 class Resume(Closed):
-    """A session that was begun earlier."""
+    """A session that was started earlier."""
 
     resume: Annotated[
         Annotated[FilledText, Tag("string")] | Annotated[Files, Tag("object")], Discriminator(ByType())
@@ -38,18 +38,18 @@ class Resume(Closed):
     as_: Maybe[OneOf[WorkflowState]] = Field(
         None,
         alias="as",
-        description="The state to go on with, for a session that is BLOCKED for another reason than a gate.",
+        description="The state to continue in, for a session that is BLOCKED for a reason other than a gate.",
     )
     mtimes: Maybe[dict[str, FilledText]] = Field(
-        None, description="When files were last written; the others are as old as the virtual clock."
+        None, description="When files were last written; for other files, the time of the virtual clock."
     )
 
 
 class RepoState(Closed):
-    """What the agents are told about the repository."""
+    """What the agents know about the repository."""
 
-    branch: Maybe[FilledText] = Field(None, description="The branch; main when left out.")
-    ci_status: Maybe[OneOf[CiStatus]] = Field(None, alias="ci_status", description="What the last build said.")
+    branch: Maybe[FilledText] = Field(None, description="The branch (default: main).")
+    ci_status: Maybe[OneOf[CiStatus]] = Field(None, alias="ci_status", description="The result of the last build.")
 
 
 class Request(Closed):
@@ -57,35 +57,34 @@ class Request(Closed):
 
     user_goal: Maybe[FilledText] = Field(None, alias="user_goal", description="The goal, in one sentence.")
     project_type: Maybe[OneOf[ProjectType]] = Field(None, alias="project_type", description="What is being built.")
-    constraints: Maybe[Listed[AnyText]] = Field(None, description="What has to be kept to.")
+    constraints: Maybe[Listed[AnyText]] = Field(None, description="The constraints of the request.")
     repo_state: Maybe[RepoState] = Field(None, alias="repo_state", description="The repository at the start.")
     tools_available: Maybe[Listed[FilledText]] = Field(
-        None, alias="tools_available", description="The tools of the agents; the five known ones when left out."
+        None, alias="tools_available", description="The tools of the agents (default: the five known tools)."
     )
 
 
 class Flags(Closed):
     """What is special about the request."""
 
-    ui: Maybe[bool] = Field(None, description="Something is to be seen, so the Designer works too.")
-    research: Maybe[bool] = Field(None, description="Something has to be found out, so the Researcher works too.")
+    ui: Maybe[bool] = Field(None, description="The request has a user interface, so the Designer works too.")
+    research: Maybe[bool] = Field(None, description="The request needs research, so the Researcher works too.")
     sensitive: Maybe[Listed[FilledText]] = Field(
-        None, description="Tasks that touch authentication, input or the network, so Security looks at them."
+        None, description="Tasks that touch authentication, input or the network, so Security checks them."
     )
-    ask_on_notes: Maybe[bool] = Field(
-        None, description="Whether PASS WITH NOTES is shown to the user; it is when left out."
-    )
+    ask_on_notes: Maybe[bool] = Field(None, description="Whether PASS WITH NOTES is shown to the user (default: true).")
 
 
 class Reply(Closed):
     """What an agent does in one dispatch."""
 
     output: Maybe[dict[str, Any]] = Field(
-        None, description="Members of its output, merged over the smallest valid output of its role."
+        None, description="Fields of its output, merged over the smallest valid output of its role."
     )
     text: Maybe[AnyText] = Field(None, description="The text of its reply, instead of an output.")
     files: Maybe[Files] = Field(
-        None, description="What it writes, below the session folder or, with `repo:` in front, below the repository."
+        None,
+        description="What it writes, relative to the session folder or, with the prefix `repo:`, to the repository.",
     )
     fault: Maybe[OneOf[ReplyFault]] = Field(None, description="How the dispatch fails.")
 
@@ -125,28 +124,28 @@ Results = Annotated[
 
 
 class Fault(Closed):
-    """A write that goes wrong."""
+    """A write that fails."""
 
-    op: Literal["write"] = Field(description="What goes wrong.")
-    file: FilledText = Field(description="The file, below the session folder.")
+    op: Literal["write"] = Field(description="The operation that fails.")
+    file: FilledText = Field(description="The file, relative to the session folder.")
     nth: Count = Field(description="Which write of it, from 1; only writes that the trace shows are counted.")
-    kind: OneOf[WriteFault] = Field(description="How it goes wrong.")
+    kind: OneOf[WriteFault] = Field(description="How it fails.")
 
 
 class Limits(Closed):
-    """Where a run counts as endless."""
+    """When a run counts as endless."""
 
-    steps: Maybe[Count] = Field(None, description="How many events it may have; 500 when left out.")
+    steps: Maybe[Count] = Field(None, description="The number of events it may have (default: 500).")
 
 
 class Team(Closed):
-    """The session that is played: who says what, and what goes wrong."""
+    """The simulated session: what agents and the user say, and what fails."""
 
-    mode: Maybe[OneOf[Mode]] = Field(None, description="The path; full when left out, told from the files on resume.")
+    mode: Maybe[OneOf[Mode]] = Field(None, description="The path (default: full; on resume, inferred from the files).")
     session: Maybe[SessionName] = Field(None, description="The name of the session.")
     start: Maybe[
         Annotated[Annotated[Literal["new"], Tag("string")] | Annotated[Resume, Tag("object")], Discriminator(ByType())]
-    ] = Field(None, description="Where it starts; with a new session when left out.")
+    ] = Field(None, description="Where it starts (default: a new session).")
     request: Maybe[Request] = Field(None, description="What the user asked for.")
     flags: Maybe[Flags] = Field(None, description="What is special about it.")
     repository: Maybe[dict[str, AnyText]] = Field(None, description="Files of the repository, by path.")
@@ -154,23 +153,23 @@ class Team(Closed):
         None, description="What agents do, by `Agent/task#n`: the nth dispatch of that agent with that task."
     )
     defaults: Maybe[OneOf[Defaults]] = Field(
-        None, description="What agents do otherwise: the least that is right, or nothing, which fails the scenario."
+        None, description="What agents do otherwise: the minimal valid reply, or nothing, which fails the scenario."
     )
     corrections: Maybe[Listed[Correctors]] = Field(
-        None, description="Who corrects the design, one entry for each change request; Architect when left out."
+        None, description="Who corrects the design, one entry per change request (default: Architect)."
     )
     user: Maybe[dict[str, Listed[Answer]]] = Field(
-        None, description="What the user says, by decision id: a text, null for nothing, or a refusal."
+        None, description="The user's answers, by decision id: a string, null for no answer, or a refusal."
     )
-    faults: Maybe[Listed[Fault]] = Field(None, description="Writes that go wrong.")
+    faults: Maybe[Listed[Fault]] = Field(None, description="Writes that fail.")
     checks: Maybe[dict[str, Results]] = Field(
-        None, description="How the commands of checks end; of several results the last one stays. They pass otherwise."
+        None, description="The results of check commands; the last of several results repeats (default: pass)."
     )
-    limits: Maybe[Limits] = Field(None, description="Where the run counts as endless.")
+    limits: Maybe[Limits] = Field(None, description="When the run counts as endless.")
 
 
 class ExpectedDecision(Closed):
-    """A decision at the end, as far as it matters."""
+    """A decision at the end; fields that are left out are not compared."""
 
     status: Maybe[OneOf[DecisionStatus]] = Field(None, description="Its status.")
     answer: Maybe[AnyText] = Field(None, description="Its answer.")
@@ -178,7 +177,7 @@ class ExpectedDecision(Closed):
 
 
 class ExpectedBlocker(Closed):
-    """A blocker, as far as it matters."""
+    """A blocker; fields that are left out are not compared."""
 
     code: FilledText = Field(description="Its code.")
     pointer: Maybe[dict[str, AnyText]] = Field(None, description="What it is about.")
@@ -196,31 +195,31 @@ _Blocker = Annotated[
 
 
 class Expectations(Closed):
-    """What has to be true of the run. What is left out may be anything, but for the two that say otherwise."""
+    """What must be true of the run. Fields that are left out are not checked, except two that have a default."""
 
-    final_state: Maybe[OneOf[WorkflowState]] = Field(None, description="Where it ends; DONE when left out.")
+    final_state: Maybe[OneOf[WorkflowState]] = Field(None, description="The final state (default: DONE).")
     states: Maybe[Listed[OneOf[WorkflowState]]] = Field(None, description="The states, in order.")
     dispatches: Maybe[Listed[FilledText]] = Field(
-        None, description="The dispatches as `Agent/task`, in order, without those that were sent again."
+        None, description="The dispatches as `Agent/task`, in order, without retries."
     )
     decisions: Maybe[dict[str, _Decision]] = Field(None, description="Decisions at the end, by id.")
     tasks: Maybe[dict[str, OneOf[TaskStatus]]] = Field(None, description="Tasks at the end, all of them.")
-    retry_counts: Maybe[dict[str, dict[str, Whole]]] = Field(None, description="The repairs that were counted.")
-    known_issues: Maybe[Whole] = Field(None, description="How many known issues there are at the end.")
+    retry_counts: Maybe[dict[str, dict[str, Whole]]] = Field(None, description="The retry counts at the end.")
+    known_issues: Maybe[Whole] = Field(None, description="The number of known issues at the end.")
     blockers: Maybe[Listed[_Blocker]] = Field(None, description="Every blocker, in order.")
     findings: Maybe[Listed[FilledText]] = Field(
-        None, description="The codes of all errors and warnings, in order; when left out, there may be no error."
+        None, description="The codes of all errors and warnings, in order (default: no errors)."
     )
 
 
 class TeamScenario(Closed):
-    """A simulated team session, and what has to come of it."""
+    """A simulated team session and its expected result."""
 
     schema_: Maybe[AnyText] = Field(None, alias="$schema", description="The schema an editor checks the file with.")
-    name: Maybe[Name] = Field(None, description="What the test is called; the file name when left out.")
-    description: Maybe[AnyText] = Field(None, description="What the scenario is there to show.")
+    name: Maybe[Name] = Field(None, description="The name of the test (default: the file name).")
+    description: Maybe[AnyText] = Field(None, description="What the scenario shows.")
     team: Team = Field(description="The session.")
-    expect: Maybe[Expectations] = Field(None, description="What has to be true of the run.")
+    expect: Maybe[Expectations] = Field(None, description="What must be true of the run.")
     enforces: Maybe[Listed[LockId]] = Field(None, description="The locks that this scenario enforces.")
-    golden: Maybe[bool] = Field(None, description="Whether the run is compared with a golden; it is when left out.")
+    golden: Maybe[bool] = Field(None, description="Whether the run is compared with a golden (default: true).")
     skip: Maybe[FilledText] = Field(None, description="Why the scenario is not run.")

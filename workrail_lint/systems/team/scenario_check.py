@@ -1,4 +1,4 @@
-"""What is wrong with a team scenario that its schema can't say: names of nobody, files that are not there."""
+"""Problems of a team scenario that its schema can't express: unknown names, missing files, settings without effect."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from workrail_lint.systems.scenario_findings import scenario_finding
 from workrail_lint.systems.team.state_machine import CORRECTORS, FULL_PATH, GATES, LEAN_PATH, NOT_RETURNABLE
 from workrail_lint.systems.team.vocabulary import (
     AgentName,
-    TaskStatus,
     is_check,
     is_decision_id,
     is_member,
@@ -32,7 +31,7 @@ _TEAM = "/team"
 
 
 def findings(value: dict[str, Any], folder: str, settings: RunSettings | None = None) -> Iterator[Finding]:
-    """Everything that makes a scenario fail, or pass without showing what it says. `folder` is where it lies."""
+    """Everything that makes a scenario fail, or pass without testing what it describes; `folder` is its folder."""
     team = value["team"]
     yield from _session(team)
     yield from _start(team, folder)
@@ -41,7 +40,7 @@ def findings(value: dict[str, Any], folder: str, settings: RunSettings | None = 
     yield from _rest(team)
     yield from _expectations(value.get("expect", {}))
     if value.get("golden") is False and not value.get("expect"):
-        text = "without a golden and without expectations, only the end of the run is checked"
+        text = "this scenario only checks that the run ends; add a golden or expectations"
         yield scenario_finding("scenario-checks-little", "/golden", text)
 
 
@@ -56,7 +55,7 @@ def _ignored(pointer: str, message: str) -> Finding:
 def _session(team: dict[str, Any]) -> Iterator[Finding]:
     session = team.get("session")
     if session is not None and not is_session_name(session):
-        yield _unknown(f"{_TEAM}/session", f"{shown(session)} is no session: there is no such day")
+        yield _unknown(f"{_TEAM}/session", f"{shown(session)} is not a session name: the date does not exist")
 
 
 def _start(team: dict[str, Any], folder: str) -> Iterator[Finding]:
@@ -68,27 +67,29 @@ def _start(team: dict[str, Any], folder: str) -> Iterator[Finding]:
     if isinstance(source, str):
         where = os.path.join(folder, source)
         if not os.path.isdir(where):
-            yield scenario_finding("scenario-workflow-missing", f"{pointer}/resume", f"there is no folder {source}")
+            yield scenario_finding(
+                "scenario-workflow-missing", f"{pointer}/resume", f"the folder {shown(source)} does not exist"
+            )
             return
         there = set(os.listdir(where))
     else:
         there = {path.partition("/")[0] for path in source}
         yield from _paths(f"{pointer}/resume", source)
     if "status.json" not in there:
-        text = "a session that is resumed has a status.json, and this one has none"
+        text = "a resumed session needs a status.json, and this one has none"
         yield scenario_finding("scenario-workflow-missing", f"{pointer}/resume", text)
     target = start.get("as")
     path = {"full": FULL_PATH, "lean": LEAN_PATH}.get(team.get("mode", ""), ())
     others = {"full": LEAN_PATH, "lean": FULL_PATH}.get(team.get("mode", ""), ())
     if target in others and target not in path:
-        yield _ignored(f"{pointer}/as", f"{target} is no state of a session in mode {team['mode']}")
+        yield _ignored(f"{pointer}/as", f"{target} is not a state of a {team['mode']} session")
     if target in NOT_RETURNABLE and target != "ASK_USER":
-        yield _ignored(f"{pointer}/as", f"a session can't go on in {target}")
+        yield _ignored(f"{pointer}/as", f"a session can't continue in {target}")
     for file, moment in start.get("mtimes", {}).items():
         if not is_timestamp(moment):
-            yield _unknown(child(f"{pointer}/mtimes", file), f"{shown(moment)} is no time with a zone")
+            yield _unknown(child(f"{pointer}/mtimes", file), f"{shown(moment)} is not a date-time with a time zone")
         if file.partition("/")[0] not in there:
-            yield _unknown(child(f"{pointer}/mtimes", file), f"the session has no file {file}")
+            yield _unknown(child(f"{pointer}/mtimes", file), f"the session has no file {shown(file)}")
 
 
 def _paths(pointer: str, files: dict[str, Any]) -> Iterator[Finding]:
@@ -98,7 +99,7 @@ def _paths(pointer: str, files: dict[str, Any]) -> Iterator[Finding]:
             yield _unknown(child(pointer, path), f"{shown(path)} {reason}")
         above = next((file for file in files if path.startswith(f"{file}/")), None)
         if above is not None:
-            yield _unknown(child(pointer, path), f"{shown(path)} can't be there: {shown(above)} is a file")
+            yield _unknown(child(pointer, path), f"{shown(path)} can't exist, because {shown(above)} is a file")
 
 
 def _replies(replies: dict[str, Any]) -> Iterator[Finding]:
@@ -106,32 +107,38 @@ def _replies(replies: dict[str, Any]) -> Iterator[Finding]:
         pointer = child(f"{_TEAM}/replies", key)
         match = _REPLY.fullmatch(key)
         if match is None:
-            yield _unknown(pointer, f"{shown(key)} is no dispatch; one is written Agent/task or Agent/task#n")
+            yield _unknown(pointer, f"{shown(key)} is not a dispatch; write Agent/task or Agent/task#n")
             continue
         agent, task = match[1], match[2]
         if not is_member(agent, AgentName) or agent == AgentName.ORCHESTRATOR.value:
             others = [word for word in words(AgentName) if word != AgentName.ORCHESTRATOR.value]
             yield _unknown(pointer, f"{shown(agent)} is never dispatched{suggestion(agent, others)}")
         if not is_task_ref(task):
-            yield _unknown(pointer, f"{shown(task)} is no task; one is called T-001, or meta for all of them")
+            yield _unknown(pointer, f"{shown(task)} is not a task id; use an id such as T-001, or meta for all tasks")
         if match[3] == "1" and f"{agent}/{task}" in replies:
-            yield _ignored(child(f"{_TEAM}/replies", f"{agent}/{task}"), f"{key} says the same and comes first")
+            yield _ignored(
+                child(f"{_TEAM}/replies", f"{agent}/{task}"),
+                f"this reply is never used, because {shown(key)} names the same dispatch",
+            )
         if "text" in reply and "output" in reply:
-            yield _ignored(f"{pointer}/output", "the text is the reply, so there is no use for an output")
+            yield _ignored(f"{pointer}/output", "'output' is ignored, because 'text' is the whole reply")
         fault = reply.get("fault")
         for member in ("output", "text"):
             if member in reply and fault in ("error", "timeout"):
-                yield _ignored(f"{pointer}/{member}", f"with the fault {fault} nothing comes back")
+                yield _ignored(
+                    f"{pointer}/{member}",
+                    f"{shown(member)} is ignored, because the fault {shown(fault)} returns no reply",
+                )
 
 
 def _user(user: dict[str, Any]) -> Iterator[Finding]:
     for ident, answers in user.items():
         pointer = child(f"{_TEAM}/user", ident)
         if not is_decision_id(ident):
-            yield _unknown(pointer, f"{shown(ident)} is no decision; one is called UD-1, or {listed(GATES, 'or')}")
+            yield _unknown(pointer, f"{shown(ident)} is not a decision id; use UD-1, or {listed(GATES, 'or')}")
         for index, answer in enumerate(answers):
             if ident in GATES and isinstance(answer, dict) and "skip" in answer:
-                yield _ignored(child(pointer, index), "a gate can't be skipped; it is answered or cancelled")
+                yield _ignored(child(pointer, index), "a gate can't be skipped; answer or cancel it")
 
 
 def _rest(team: dict[str, Any]) -> Iterator[Finding]:
@@ -139,32 +146,33 @@ def _rest(team: dict[str, Any]) -> Iterator[Finding]:
         for agent in [entry] if isinstance(entry, str) else entry:
             if agent not in words(AgentName) or AgentName(agent) not in CORRECTORS:
                 names = listed((each.value for each in CORRECTORS), "or")
-                yield _unknown(child(f"{_TEAM}/corrections", index), f"a design is corrected by {names}")
+                yield _unknown(
+                    child(f"{_TEAM}/corrections", index), f"{shown(agent)} can't correct a design; use {names}"
+                )
     for check in team.get("checks", {}):
         if not is_check(check) or not check.startswith("cmd: "):
-            yield _ignored(child(f"{_TEAM}/checks", check), "only commands are run; one begins with 'cmd: '")
+            yield _ignored(child(f"{_TEAM}/checks", check), "only commands are run; start the check with 'cmd: '")
     faults = [(fault["file"], fault["nth"]) for fault in team.get("faults", ())]
     for index, fault in enumerate(faults):
         if fault in faults[:index]:
-            text = f"write {fault[1]} of {fault[0]} goes wrong already; a write fails in one way"
+            text = f"write {fault[1]} of {fault[0]} already has a fault; a write can fail only once"
             yield _ignored(child(f"{_TEAM}/faults", index), text)
     for index, task in enumerate(team.get("flags", {}).get("sensitive", ())):
         if not is_task_id(task):
-            yield _unknown(child(f"{_TEAM}/flags/sensitive", index), f"{shown(task)} is no task")
+            yield _unknown(child(f"{_TEAM}/flags/sensitive", index), f"{shown(task)} is not a task id")
     yield from _paths(f"{_TEAM}/repository", team.get("repository", {}))
     if team.get("start", "new") == "new" and team.get("mode") == "lean" and team.get("corrections"):
-        yield _ignored(f"{_TEAM}/corrections", "a lean session has no design to correct")
+        yield _ignored(f"{_TEAM}/corrections", "corrections have no effect: a lean session has no design")
 
 
 def _expectations(expected: dict[str, Any]) -> Iterator[Finding]:
     for ident in expected.get("decisions", {}):
         if not is_decision_id(ident):
-            yield _unknown(child("/expect/decisions", ident), f"{shown(ident)} is no decision")
+            yield _unknown(child("/expect/decisions", ident), f"{shown(ident)} is not a decision id")
     for index, key in enumerate(expected.get("dispatches", ())):
         agent, _, task = key.partition("/")
         if not is_member(agent, AgentName) or not is_task_ref(task):
-            yield _unknown(child("/expect/dispatches", index), f"{shown(key)} is no dispatch; one is Agent/task")
+            yield _unknown(child("/expect/dispatches", index), f"{shown(key)} is not a dispatch; write Agent/task")
     for ident in expected.get("tasks", {}):
         if not is_task_id(ident):
-            known = listed(words(TaskStatus), "or")
-            yield _unknown(child("/expect/tasks", ident), f"{shown(ident)} is no task, which could be {known}")
+            yield _unknown(child("/expect/tasks", ident), f"{shown(ident)} is not a task id; use the form T-001")

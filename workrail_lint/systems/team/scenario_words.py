@@ -1,4 +1,4 @@
-"""The closed sets of a team scenario, free of pydantic so that anyone may import them."""
+"""The closed sets of a team scenario, free of pydantic so that every module can import them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class WriteFault(str, Enum):
-    """How a write fails: at once, without a word, or half way."""
+    """How a write fails: with an error, silently, or halfway."""
 
     IO_ERROR = "io_error"
     LOST = "lost"
@@ -14,7 +14,7 @@ class WriteFault(str, Enum):
 
 
 class ReplyFault(str, Enum):
-    """How a dispatch fails: it can't be made, nobody comes back, or what comes back is no reply."""
+    """How a dispatch fails: it can't be sent, no reply arrives, or the reply is invalid."""
 
     ERROR = "error"
     TIMEOUT = "timeout"
@@ -22,7 +22,7 @@ class ReplyFault(str, Enum):
 
 
 class Defaults(str, Enum):
-    """What an agent does when the scenario does not say."""
+    """What an agent does if the scenario does not define it."""
 
     MINIMAL_OK = "minimal-ok"
     NONE = "none"

@@ -136,7 +136,7 @@ class Sections:
         return self.document.headings[index].title
 
     def has_content(self, index: int) -> bool:
-        """Whether something stands in a section that is no heading and not blank."""
+        """Whether a section has a non-blank line that is not a heading."""
         return any(line.says_something for line in self.document.body(index))
 
     def item_count(self, index: int) -> int:

@@ -18,7 +18,7 @@ from workrail_lint.systems.team.vocabulary import SESSIONS_FOLDER, Mode, Strateg
 if TYPE_CHECKING:
     from workrail_lint.documents.yaml_reader import YamlDocument
 
-# A folder with more files than this is no session; the walk ends instead of going on for ever.
+# A folder with more files than this is not a session; the walk stops here.
 MAX_FILES = 20_000
 
 
@@ -81,7 +81,7 @@ class Sessions:
         self._places: dict[str, Place | None] = {}
 
     def of_file(self, path: str) -> tuple[Place, Session] | None:
-        """The session whose folder a file stands in."""
+        """The session whose folder contains a file."""
         folder = os.path.dirname(path)
         beside = self._places.get(folder)
         if beside is None:
@@ -174,7 +174,7 @@ def _tasks(path: str) -> list[dict[str, Any]] | None:
 
 
 def plan_tasks(data: bytes) -> list[dict[str, Any]] | None:
-    """The tasks of a plan, to be looked at and not to be changed; None for a text that holds no plan."""
+    """The tasks of a plan, read-only; None for text without a plan."""
     document = plan_document(data)
     if not document.readable or type(document.value) is not dict:
         return None

@@ -207,7 +207,7 @@ ANSWER_TARGETS = (S.FIX_REVIEW, S.FIX_TESTS, S.FIX_SECURITY, S.FIX_BUILD)
 
 
 def may_follow(state: WorkflowState, target: WorkflowState, mode: Mode) -> bool:
-    """Whether one state may come directly after another, for whatever event. Resuming is no transition."""
+    """Whether one state may come directly after another, for whatever event. Resuming is not a transition."""
     if target is S.BLOCKED:
         return state not in TERMINAL_STATES
     if state is S.ASK_USER:
@@ -288,7 +288,7 @@ _ARTIFACTS = {
 
 
 def rank(state: object, returns_to: object = None) -> int | None:
-    """How far along the full path a state is; None for BLOCKED and for what is no state.
+    """How far along the full path a state is; None for BLOCKED and for unknown states.
 
     ASK_USER is as far as the state it returns to, a repair loop as far as the state it repairs.
     """
@@ -378,7 +378,7 @@ def strategy_of(status: dict[str, Any]) -> Strategy | None:
 
 
 def correction_of(status: dict[str, Any]) -> CorrectionStatus | None:
-    """The stored correction status, absent and null read as none; None for a word that is no such status."""
+    """The stored correction status, absent and null read as none; None for an unknown status."""
     gate = members_of(members_of(status.get("gate_tracking")).get(S.APPROVE_DESIGN.value))
     value = gate.get("correction_status")
     if value is None:

@@ -92,7 +92,7 @@ class TeamSystem(System):
         known = self._known_sessions().of_file(path) if on_disk else None
         place, session = known if known is not None else (place_by_path(path), None)
         if on_disk and place is not None and leads_out(path, place.folder):
-            message = "this is a link to a place outside the session folder; it is not followed"
+            message = "this symlink leads outside the session folder and is not followed"
             refused = finding("team-unreadable-document", message)
             refused.path = path
             return None, [refused]

@@ -63,7 +63,7 @@ EVENTS = (
 
 
 class Event:
-    """One event and where it stands in the document."""
+    """One event and its position in the document."""
 
     __slots__ = ("data", "index", "mode", "name", "task")
 
@@ -71,7 +71,7 @@ class Event:
         self.data = data
         self.index = index
         self.name = data.get("event")
-        self.mode = mode  # of the run at this point: a lean run that turns out to be more goes on as a full one
+        self.mode = mode  # of the run at this point: a lean run that grows continues as a full one
         self.task = task  # of a reply: the one its agent was last dispatched with
 
     @property
@@ -144,5 +144,5 @@ class Trace:
 
     def required(self, task: str) -> list[AgentName]:
         """Whose OK a task needs before it is completed."""
-        further = strings_of(members_of(self.value.get("required")).get(task))
-        return [AgentName.REVIEWER, *(AgentName(agent) for agent in further if is_member(agent, AgentName))]
+        others = strings_of(members_of(self.value.get("required")).get(task))
+        return [AgentName.REVIEWER, *(AgentName(agent) for agent in others if is_member(agent, AgentName))]

@@ -23,7 +23,7 @@ _LONGEST_ANSWER = 500
 
 
 def record_of(document: Document) -> dict[str, Any] | None:
-    """What a document tells the rules about its session; None when it stands in none or has nothing to tell."""
+    """The facts of a document that session rules need; None if it has no session or no such facts."""
     place = document.place
     if place is None or not document.reader.readable:
         return None
@@ -63,7 +63,7 @@ def _status(document: Document) -> dict[str, Any]:
 
 
 def _short(value: object) -> object:
-    """A scalar, cut where nobody reads any more but told apart from others; what is no scalar is left out."""
+    """A scalar, cut to a readable length but still distinct from others; other values are left out."""
     if type(value) is str and len(value) > _LONGEST_ANSWER:
         from hashlib import sha256
 

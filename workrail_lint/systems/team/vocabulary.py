@@ -32,7 +32,7 @@ class AgentName(str, Enum):
 
 
 class WorkflowState(str, Enum):
-    """Where a session stands."""
+    """The state of a session."""
 
     INTAKE = "INTAKE"
     INTAKE_LEAN = "INTAKE_LEAN"
@@ -289,7 +289,7 @@ def is_text(value: object) -> TypeGuard[str]:
 
 
 def line_count(text: str) -> int:
-    """How many lines a text has; a line end behind the last one starts no further line."""
+    """Count lines; a newline at the end does not start another line."""
     return text.removesuffix("\n").count("\n") + 1
 
 
@@ -379,12 +379,12 @@ def is_timestamp(value: object) -> TypeGuard[str]:
 
 
 def ac_ids_in(text: str) -> list[str]:
-    """The acceptance criteria that a text names, in order, each once."""
+    """The acceptance criteria that a string names, in order, without duplicates."""
     return list(dict.fromkeys(_AC_IN_TEXT.findall(text))) if "AC-" in text else []
 
 
 def task_ids_in(text: str) -> list[str]:
-    """The tasks that a text names, in order."""
+    """The tasks that a string names, in order."""
     return _TASK_IN_TEXT.findall(text)
 
 
@@ -421,7 +421,7 @@ def decision_number(value: object) -> int | None:
 
 
 def strings_of(value: Any) -> list[str]:
-    """The strings of a list; nothing for what is no list."""
+    """The strings of a list; empty for other values."""
     return [item for item in value if type(item) is str] if type(value) is list else []
 
 

@@ -20,7 +20,7 @@ def shown(value: object) -> str:
 
 
 def tidy_message(message: str) -> str:
-    """A message that is one line and no essay, whatever ids and names of the document got into it."""
+    """A message on one line and of limited length, whatever ids and names of the document are in it."""
     cut = message if len(message) <= _LONGEST_MESSAGE else f"{message[:_LONGEST_MESSAGE]}…"
     return cut if cut.isprintable() else _clean(cut)
 
@@ -33,7 +33,7 @@ def type_name(value: object) -> str:
     names: dict[type, str] = {
         dict: "an object",
         list: "a list",
-        str: "a text",
+        str: "a string",
         bool: "a boolean",
         int: "a number",
         float: "a number",
@@ -42,19 +42,19 @@ def type_name(value: object) -> str:
 
 
 def suggestion(value: object, known: Iterable[str]) -> str:
-    """`; did you mean 'x'?` when one of the known words is near, else the whole set."""
+    """`; did you mean 'x'?` if a known word is similar, else the whole set."""
     words = list(known)
     return _did_you_mean(value, words) or _one_of(words)
 
 
 def set_and_suggestion(value: object, known: Iterable[str]) -> str:
-    """The whole set, and the known word that is near, if there is one."""
+    """The whole set, and a similar known word if there is one."""
     words = list(known)
     return _one_of(words) + _did_you_mean(value, words)
 
 
 def _one_of(words: Iterable[str]) -> str:
-    return f"; it is one of {', '.join(words)}"
+    return f"; expected one of {', '.join(words)}"
 
 
 def _did_you_mean(value: object, words: list[str]) -> str:
@@ -68,24 +68,24 @@ def _did_you_mean(value: object, words: list[str]) -> str:
 
 
 def lacking(value: Mapping[str, object], name: str, owner: str) -> str:
-    """Why a member that has to say something does not."""
+    """Why a required field counts as missing."""
     found = value.get(name)
     if found is None:
         return f"'{name}' is missing from {owner}"
     if type(found) is str or found == []:
         return f"'{name}' of {owner} is empty"
-    return f"'{name}' of {owner} must be a text, not {type_name(found)}"
+    return f"'{name}' of {owner} must be a string, not {type_name(found)}"
 
 
 def in_line(message: str, index: int) -> str:
-    """What was said about a line read by itself, which is always line 1, as it is in the file."""
+    """A message about a line that was read alone, which is always line 1, with its line in the file."""
     return message.replace("line 1, column ", f"line {index + 1}, column ")
 
 
 def no_check(entry: object) -> str:
-    """Why an entry of acceptance_checks is no check."""
+    """Why an entry of acceptance_checks is not a check."""
     if type(entry) is not str:
-        return f"the check {shown(entry)} is no text"
+        return f"the check {shown(entry)} must be a string that starts with 'cmd: ' or 'manual: '"
     if entry.startswith(CHECK_PREFIXES):
-        return f"the check {shown(entry)} says nothing behind its prefix"
-    return f"the check {shown(entry)} starts neither with 'cmd: ' nor with 'manual: '"
+        return f"the check {shown(entry)} has nothing after its prefix"
+    return f"the check {shown(entry)} must start with 'cmd: ' or 'manual: '"

@@ -1,4 +1,4 @@
-"""TC40x: acceptance.json."""
+"""TC401 to TC406: acceptance.json."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class AcceptanceEmpty(TeamRule):
     name = "acceptance-empty"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "acceptance.json has no list of criteria, or an empty one."
-    why = "Nothing says when the work is accepted, so everything is."
+    summary = "`acceptance.json` has no `acceptance_criteria` list, or the list is empty."
+    why = "Without criteria nothing defines when the work is accepted, so everything is."
 
     def check_acceptance(self, document: Document, report: Report) -> None:
         if not items_of(document.value.get("acceptance_criteria")):
@@ -44,8 +44,8 @@ class AcceptanceFieldMissing(TeamRule):
     name = "acceptance-field-missing"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A criterion lacks its id, description or verify, or one of them is blank."
-    why = "A criterion that nobody can name, understand or check is none."
+    summary = "A criterion has no `id`, `description` or `verify`, or one of them is blank."
+    why = "A criterion without one of these fields can't be referred to, understood or checked."
 
     def check_acceptance(self, document: Document, report: Report) -> None:
         for index, item in enumerate(items_of(document.value.get("acceptance_criteria"))):
@@ -67,15 +67,16 @@ class AcceptanceIdFormat(TeamRule):
     name = "acceptance-id-format"
     severity = Severity.WARNING
     origin = FIXED
-    summary = "The id of a criterion is not AC, optional words in capitals, and three digits."
-    why = "Specs and tasks refer to criteria by ids of this form; another one is not recognised in a text."
+    summary = "A criterion id does not have the form `AC-001` or `AC-LOGIN-001`."
+    why = "Specs and tasks refer to criteria by ids of this form; other ids are not recognized in prose."
 
     def check_acceptance(self, document: Document, report: Report) -> None:
         for index, item in criteria_of(document):
             ident = item.get("id")
             if is_text(ident) and not is_ac_id(ident):
                 report(
-                    f"/acceptance_criteria/{index}/id", f"{shown(ident)} is no criterion id; use AC-001 or AC-LOGIN-001"
+                    f"/acceptance_criteria/{index}/id",
+                    f"{shown(ident)} is not a valid criterion id; use AC-001 or AC-LOGIN-001",
                 )
 
     def examples(self) -> Iterator[Example]:
@@ -88,14 +89,14 @@ class AcceptanceIdDuplicate(TeamRule):
     severity = Severity.ERROR
     origin = DECIDED
     summary = "Two criteria have the same id."
-    why = "A task that meets one of them seems to meet both."
+    why = "A task that meets one of them appears to meet both."
 
     def check_acceptance(self, document: Document, report: Report) -> None:
         seen: dict[str, int] = {}
         for index, item in criteria_of(document):
             ident = item.get("id")
             if is_text(ident) and seen.setdefault(ident, index) != index:
-                message = f"{shown(ident)} is the id of criterion {seen[ident]} already"
+                message = f"duplicate criterion id {shown(ident)}; criterion {seen[ident]} already uses it"
                 report(f"/acceptance_criteria/{index}/id", message)
 
     def examples(self) -> Iterator[Example]:
@@ -111,9 +112,9 @@ class AcceptanceVerifyType(TeamRule):
     name = "acceptance-verify-type"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "verify is not a list of texts that say something, at least one."
-    why = "QA runs the list entry by entry; a text is run letter by letter, and an empty list verifies nothing."
-    fix = "Make a list of the one text."
+    summary = "`verify` is not a non-empty list of non-blank strings."
+    why = "QA runs `verify` entry by entry: a string is read letter by letter, and an empty list verifies nothing."
+    fix = "Wrap the string in a list."
     fix_safety = "safe"
 
     def check_acceptance(self, document: Document, report: Report) -> None:
@@ -122,14 +123,17 @@ class AcceptanceVerifyType(TeamRule):
             at = f"/acceptance_criteria/{index}/verify"
             label = item["id"] if is_text(item.get("id")) else f"criterion {index}"
             if verify is None or verify == "":
-                continue  # missing, which is another rule's matter
+                continue  # missing, which another rule reports
             if type(verify) is not list or not verify:
-                fix = safe("make a list of it", Replace(at, [verify])) if is_text(verify) else None
+                fix = safe("wrap it in a list", Replace(at, [verify])) if is_text(verify) else None
                 kind = "an empty list" if type(verify) is list else type_name(verify)
-                report(at, f"verify of {shown(label)} must be a list of texts, not {kind}", fix=fix)
+                report(at, f"'verify' of {shown(label)} must be a non-empty list of strings, not {kind}", fix=fix)
             for place, entry in enumerate(items_of(verify)):
                 if not is_text(entry):
-                    report(f"{at}/{place}", f"verify of {shown(label)} holds {shown(entry)}, which is no step to take")
+                    report(
+                        f"{at}/{place}",
+                        f"'verify' of {shown(label)} contains {shown(entry)}; every entry must be a non-blank string",
+                    )
 
     def examples(self) -> Iterator[Example]:
         good = samples.acceptance(samples.criterion(verify=["npm test"]))
@@ -142,9 +146,9 @@ class AcceptanceLegacyKey(TeamRule):
     name = "acceptance-legacy-key"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "A criterion says how to verify it in verification, commands or expected_result."
-    why = "Only verify is read; what stands in the older members is never run."
-    fix = "Make verify of the commands, or a manual step of the expected result."
+    summary = "A criterion uses `verification`, `commands` or `expected_result` instead of `verify`."
+    why = "Only `verify` is read; checks in the older fields never run."
+    fix = "Turn the commands into `verify`, or the expected result into a manual step."
     fix_safety = "unsafe"
 
     def check_acceptance(self, document: Document, report: Report) -> None:
@@ -152,7 +156,7 @@ class AcceptanceLegacyKey(TeamRule):
             used = [name for name in _LEGACY if name in item]
             if used and "verify" not in item:
                 at = f"/acceptance_criteria/{index}"
-                message = f"criterion {index} uses {listed(used)} instead of verify"
+                message = f"criterion {index} uses {listed(used)} instead of verify; only verify is run"
                 report(f"{at}/{used[0]}", message, fix=_verify(item, at), on_name=True)
 
     def examples(self) -> Iterator[Example]:
@@ -167,7 +171,7 @@ class AcceptanceLegacyKey(TeamRule):
 
 
 def _verify(item: dict[str, Any], at: str) -> Fix | None:
-    """verify made of the commands, or else of the expected result; the rest of the older members goes."""
+    """Build verify from the commands, or else from the expected result, and remove the other old fields."""
     commands, expected = item.get("commands"), item.get("expected_result")
     if is_text(commands) or (type(commands) is list and commands and all(is_text(command) for command in commands)):
         first: Operation = Rename(f"{at}/commands", "verify")
@@ -177,4 +181,4 @@ def _verify(item: dict[str, Any], at: str) -> Fix | None:
         others = [name for name in _LEGACY if name in item]
     else:
         return None
-    return unsafe("write verify instead", first, *(Remove(f"{at}/{name}") for name in others))
+    return unsafe("replace with verify", first, *(Remove(f"{at}/{name}") for name in others))

@@ -1,7 +1,7 @@
 """The hooks of a rule about team documents and the views they receive.
 
-A rule overrides the hooks it needs. Views hold values as they were written: a hook may be handed anything that
-JSON, YAML or Markdown can hold, and has to look before it takes something for what it should be.
+A rule overrides the hooks it needs. Views hold values as they were written: a hook may receive anything that JSON,
+YAML or Markdown can hold, so it must check types before it uses a value.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from workrail_lint.systems.team.trace import Trace
     from workrail_lint.systems.team.unit import Unit
 
-# Where a rule comes from. What was decided because the contract is silent is lowered by the lenient profile.
+# Where a rule comes from. The lenient profile lowers what was decided because the contract is silent.
 FIXED = "fixed by the team contract"
 DECIDED = "decided for this product where the team contract is silent"
 
@@ -73,7 +73,7 @@ class Document:
 
     @property
     def session_name(self) -> str | None:
-        """The session the document belongs to, as far as that can be told."""
+        """The session the document belongs to, as far as it is known."""
         if self.session is not None:
             return self.session.name
         if self.place is not None:
@@ -82,7 +82,7 @@ class Document:
 
     @property
     def mode(self) -> Mode:
-        """The mode of the session; without one a document is judged by itself, which mostly means as full."""
+        """The mode of the session; without a session a document is judged alone, mostly as full."""
         if self.session is not None:
             return self.session.mode(self.options.mode)
         status = self.value if self.kind is TeamKind.STATUS else None
@@ -201,12 +201,12 @@ class ExchangeDocument(Document):
 
     @property
     def agent(self) -> AgentName | None:
-        """Whose exchange it is; None when nobody says so."""
+        """Whose exchange it is; None if it is unknown."""
         return self.options.agent or (self.exchange.agent if self.exchange else None)
 
     @property
     def session_name(self) -> str | None:
-        """The session whose folder the file stands in, else the one its context files agree on."""
+        """The session whose folder contains the file, else the one its context files agree on."""
         return super().session_name or named_session(members_of(self.value.get("task")))
 
 
@@ -218,7 +218,7 @@ def named_session(task: dict[str, Any]) -> str | None:
 
 
 class Dispatch:
-    """A task as it is handed to an agent: an input as a whole, or an item of a dispatch plan."""
+    """A task as it is given to an agent: an input as a whole, or an item of a dispatch plan."""
 
     def __init__(self, value: dict[str, Any], pointer: str, agent: AgentName | None) -> None:
         self.value = value
@@ -235,7 +235,7 @@ class Dispatch:
 
     @property
     def files(self) -> list[tuple[int, str]]:
-        """The context files that are texts, with their places."""
+        """The context files that are strings, with their indexes."""
         items = enumerate(items_of(self.task.get("context_files")))
         return [(index, item) for index, item in items if type(item) is str]
 

@@ -1,4 +1,4 @@
-"""TC508 to TC512, TC516: what an input says about the session it belongs to."""
+"""TC508 to TC512, TC516 and TC716: inputs against the session they belong to."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from workrail_lint.systems.team.wording import listed, shown
 A = AgentName
 _AFTER_DESIGN = (A.PLANNER, A.CODER, A.REVIEWER, A.QA, A.SECURITY, A.INTEGRATOR, A.DOCS)
 _AFTER_STRATEGY = (A.REVIEWER, A.QA, A.SECURITY)
-# For these a design spec is a rule of its own.
+# For these agents another rule covers design specs.
 _DESIGN_READERS = (A.CODER, A.REVIEWER, A.QA)
 
 
 def listed_artifacts(dispatch: Dispatch) -> set[str]:
     """The session artifacts that an input lists, by their paths below the session.
 
-    A bare name counts, and so does one with another session in front: that both are wrong, another rule says.
+    A bare name counts, and so does one under another session; another rule reports both.
     """
     found: set[str] = set()
     for _, path in dispatch.files:
@@ -59,9 +59,9 @@ class ContextFileRequired(TeamRule):
     name = "context-file-required"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "An input does not list a session artifact that its agent has to read."
-    why = "An agent reads what is listed and nothing else; without the spec it builds what it imagines."
-    fix = "Append the file, when the session has it."
+    summary = "An input does not list a session artifact that its agent must read."
+    why = "An agent reads only the files that its input lists; without the spec it works from guesses."
+    fix = "Append the file if the session has it."
     fix_safety = "safe"
 
     def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
@@ -87,7 +87,7 @@ class ContextFileRequired(TeamRule):
                     )
                 report(
                     dispatch.at("context_files"),
-                    f"{dispatch.agent.value} has to read {file}, which is not listed",
+                    f"{dispatch.agent.value} must read {file}, but context_files does not list it",
                     fix=fix,
                 )
 
@@ -105,9 +105,9 @@ class ContextFileUnqualified(TeamRule):
     name = "context-file-unqualified"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A session artifact is listed without its session folder, or with the folder of another session."
-    why = "The agent opens the file from the root of the repository; there is none, or it belongs to older work."
-    fix = "Write the session folder in front."
+    summary = "A session artifact is listed without its session folder, or under the folder of another session."
+    why = "Agents open paths from the repository root, so the file is not found or belongs to older work."
+    fix = "Prefix the path with the session folder."
     fix_safety = "safe"
 
     def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
@@ -118,8 +118,8 @@ class ContextFileUnqualified(TeamRule):
                 continue
             at = dispatch.at("context_files", index)
             right = f"{SESSIONS_FOLDER}/{name or '<session>'}/{inner}"
-            fix = safe(f"write {right}", Replace(at, right)) if is_session_name(name) else None
-            report(at, f"{shown(path)} is a session artifact; name it {right}", fix=fix)
+            fix = safe(f"replace with {right}", Replace(at, right)) if is_session_name(name) else None
+            report(at, f"{shown(path)} is a session artifact; write it as {right}", fix=fix)
 
     def examples(self) -> Iterator[Example]:
         good = samples.agent_input()
@@ -145,8 +145,8 @@ class ContextFileForeign(TeamRule):
     name = "context-file-foreign"
     severity = Severity.WARNING
     origin = FIXED
-    summary = "An agent other than the Coder is given a file that is no session artifact."
-    why = "Everybody else works from the artifacts; source files in the context draw them into details."
+    summary = "An agent other than the Coder receives a file that is not a session artifact."
+    why = "All other agents work from the session artifacts; source files in the context draw them into details."
 
     def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
         if dispatch.agent in (None, A.CODER):
@@ -156,7 +156,8 @@ class ContextFileForeign(TeamRule):
             if not is_ours:
                 who = dispatch.agent.value if dispatch.agent else ""
                 report(
-                    dispatch.at("context_files", index), f"{who} is given {shown(path)}, which is no session artifact"
+                    dispatch.at("context_files", index),
+                    f"{who} receives {shown(path)}, which is not a session artifact; only the Coder reads other files",
                 )
 
     def examples(self) -> Iterator[Example]:
@@ -177,7 +178,7 @@ class ContextFileAbsent(TeamRule):
     severity = Severity.ERROR
     origin = FIXED
     summary = "An input lists a session artifact that does not exist."
-    why = "An agent that can't read a listed file has to stop and say so; the dispatch was in vain."
+    why = "An agent that can't read a listed file must stop and report it, so the dispatch is wasted."
 
     def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
         session = document.session
@@ -186,7 +187,7 @@ class ContextFileAbsent(TeamRule):
             if parts is not None and session is not None and not _exists(parts, session):
                 report(
                     dispatch.at("context_files", index),
-                    f"{shown(path)} does not exist; create it or drop it from the list",
+                    f"{shown(path)} does not exist; create it or remove it from the list",
                 )
 
     def examples(self) -> Iterator[Example]:
@@ -214,14 +215,16 @@ class InputTaskUnknown(TeamRule):
     name = "input-task-unknown"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "The task of an input is not in tasks.yaml."
-    why = "Nobody planned it, nobody can set its status, and no review waits for it."
+    summary = "The task of an input is not in `tasks.yaml`."
+    why = "The task was never planned, so no agent can set its status and no review covers it."
 
     def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
         known = None if document.session is None else document.session.task_ids
         ident = dispatch.task.get("id")
         if known is not None and is_task_id(ident) and ident not in known:
-            report(dispatch.at("id"), f"{ident} is not in tasks.yaml, which has {listed(sorted(known)) or 'no tasks'}")
+            report(
+                dispatch.at("id"), f"task {ident} is not in tasks.yaml, which has {listed(sorted(known)) or 'no tasks'}"
+            )
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -237,8 +240,8 @@ class GateNotPassed(TeamRule):
     name = "gate-not-passed"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "An agent was dispatched before the user decided what its work depends on."
-    why = "Planning starts when the design is approved, reviewing when the strategy is chosen."
+    summary = "An agent was dispatched before the user made the decision that its work depends on."
+    why = "Planning starts after the design is approved, and reviewing after the review strategy is chosen."
 
     def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
         session = document.session
@@ -268,9 +271,9 @@ class GateNotPassed(TeamRule):
 def _not_passed(agent: AgentName, ident: str, needed: str, session: Session) -> str:
     entry = machine.decision(session.status or {}, ident)
     found = (
-        "there is no such decision"
+        "that decision does not exist"
         if entry is None
-        else f"it is {entry.get('status')} with {shown(entry.get('answer'))}"
+        else f"its status is {entry.get('status')} and its answer is {shown(entry.get('answer'))}"
     )
     return f"{agent.value} needs {needed} ({ident}), but {found}"
 
@@ -280,8 +283,8 @@ class DesignSpecUnused(TeamRule):
     name = "design-spec-unused"
     severity = Severity.WARNING
     origin = FIXED
-    summary = "A design spec is listed by no task, or a Coder, Reviewer or QA is not given the one of its task."
-    why = "What the Designer worked out is built, reviewed and tested only by agents that read it."
+    summary = "No task lists a design spec, or a Coder, Reviewer or QA does not receive the spec of its task."
+    why = "Only agents that read a design spec can build, review and test what it describes."
 
     def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
         session = document.session
@@ -295,7 +298,11 @@ class DesignSpecUnused(TeamRule):
         missing = [spec for spec in own if spec not in have] if own else ([] if have & set(specs) else specs)
         for spec in missing:
             who = dispatch.agent.value if dispatch.agent else ""
-            report(dispatch.at("context_files"), f"{who} is not given {spec}", severity=Severity.ERROR)
+            report(
+                dispatch.at("context_files"),
+                f"{who} does not receive {spec}; add it to context_files",
+                severity=Severity.ERROR,
+            )
 
     def check_session(self, unit: Unit, report: Report) -> None:
         if unit.tasks is None:

@@ -1,4 +1,4 @@
-"""TC2, first half: the record of a user decision by itself."""
+"""TC201 to TC216: the record of a single user decision."""
 
 from __future__ import annotations
 
@@ -41,15 +41,15 @@ class DecisionIdFormat(TeamRule):
     name = "decision-id-format"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A decision id is neither UD- and a number nor the id of a gate."
-    why = "Gates and resumed sessions find a decision by its id; one of another form is never found."
+    summary = "A decision id is neither `UD-` and a number nor the id of a gate."
+    why = "Gates and resumed sessions look up decisions by id; an id of another form is never found."
 
     def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
         ident = decision.value.get("decision_id")
         if type(ident) is str and not is_decision_id(ident):
             report(
                 decision.at("decision_id"),
-                f"{shown(ident)} is no decision id; use UD-1, UD-APPROVE-DESIGN or UD-REVIEW-STRATEGY",
+                f"{shown(ident)} is not a valid decision id; use UD-1, UD-APPROVE-DESIGN or UD-REVIEW-STRATEGY",
             )
 
     def examples(self) -> Iterator[Example]:
@@ -66,7 +66,7 @@ class DecisionIdDuplicate(TeamRule):
     severity = Severity.ERROR
     origin = FIXED
     summary = "Two decisions have the same id."
-    why = "The gate reads the first one it finds, which may be the answer that was taken back."
+    why = "A gate reads the first entry it finds, which may be an answer that was withdrawn."
 
     def check_status(self, document: Document, report: Report) -> None:
         seen: dict[str | int, Decision] = {}
@@ -77,7 +77,7 @@ class DecisionIdDuplicate(TeamRule):
             first = seen.setdefault(key, decision)
             if first is not decision:
                 cure = "update in place" if decision.gate else "give this one the next number"
-                message = f"{decision.id} stands at index {first.index} and again at {decision.index}; {cure}"
+                message = f"{decision.id} is at index {first.index} and again at index {decision.index}; {cure}"
                 report(decision.at("decision_id"), message)
 
     def examples(self) -> Iterator[Example]:
@@ -94,8 +94,8 @@ class DecisionIdOrder(TeamRule):
     name = "decision-id-order"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "The numbers of sequential decisions do not ascend."
-    why = "The list is read as the order in which things were decided."
+    summary = "Numbered decisions are not in ascending order."
+    why = "The list is read as the order in which the decisions were made."
 
     def check_status(self, document: Document, report: Report) -> None:
         previous: Decision | None = None
@@ -103,7 +103,10 @@ class DecisionIdOrder(TeamRule):
             if decision.number is None:
                 continue
             if previous is not None and previous.number is not None and decision.number < previous.number:
-                report(decision.at("decision_id"), f"{decision.id} stands behind {previous.id}")
+                report(
+                    decision.at("decision_id"),
+                    f"{decision.id} comes after {previous.id}; list numbered decisions in ascending order",
+                )
             previous = decision
 
     def examples(self) -> Iterator[Example]:
@@ -116,8 +119,8 @@ class DecisionIdGap(TeamRule):
     name = "decision-id-gap"
     severity = Severity.WARNING
     origin = FIXED
-    summary = "The numbers of sequential decisions leave one out, or do not start at 1."
-    why = "A missing number reads as a decision that was deleted."
+    summary = "Decision numbers skip a number or do not start at 1."
+    why = "A missing number looks like a deleted decision."
 
     def check_status(self, document: Document, report: Report) -> None:
         entries = {decision.number: decision for decision in reversed(decisions_of(document))}
@@ -125,7 +128,7 @@ class DecisionIdGap(TeamRule):
         for number in sorted(number for number in entries if number is not None):
             at = entries[number].at("decision_id")
             if number == 0:
-                report(at, "numbers start at 1, not at 0")
+                report(at, "decision numbers start at 1, not 0")
             elif number > before + 1:
                 missing = f"UD-{before + 1}" + (f" to UD-{number - 1}" if number > before + 2 else "")
                 report(at, f"{missing} {'are' if number > before + 2 else 'is'} missing before {entries[number].id}")
@@ -143,13 +146,13 @@ class DecisionIdPadded(TeamRule):
     name = "decision-id-padded"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "The number of a decision has a leading zero."
-    why = "UD-01 and UD-1 are two texts for one number; whoever looks for one does not find the other."
+    summary = "A decision number has a leading zero."
+    why = "`UD-01` and `UD-1` are different strings for the same number, so a search for one misses the other."
 
     def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
         digits = decision.id[3:]
         if decision.number is not None and len(digits) > 1 and digits[0] == "0":
-            report(decision.at("decision_id"), f"write UD-{decision.number} instead of {decision.id}")
+            report(decision.at("decision_id"), f"{decision.id} has a leading zero; write UD-{decision.number}")
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -164,15 +167,15 @@ class DecisionFieldMissing(TeamRule):
     name = "decision-field-missing"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A decision lacks one of its eight members."
-    why = "Which members are null says how far a decision is; one that is not there says nothing."
-    fix = "Add null for answer, resolved_at and resolution_reason."
+    summary = "A decision lacks one of its eight fields."
+    why = "The fields that are null show how far a decision is; a missing field shows nothing."
+    fix = "Add null for `answer`, `resolved_at` and `resolution_reason`."
     fix_safety = "safe"
 
     def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
         for name in _MEMBERS:
             if name not in decision.value:
-                fix = safe("add null", Insert(decision.pointer, name, None, None)) if name in _NULLABLE else None
+                fix = safe("add it as null", Insert(decision.pointer, name, None, None)) if name in _NULLABLE else None
                 report(decision.pointer, f"'{name}' is missing from {decision.label}", fix=fix)
         question = decision.value.get("question")
         if type(question) is str and not is_text(question):
@@ -195,15 +198,17 @@ class DecisionStatusUnknown(TeamRule):
     name = "decision-status-unknown"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "The status of a decision is not one of its four words."
-    why = "A state may be left only when every decision of it is terminal; an unknown word is neither."
+    summary = "The status of a decision is not one of the four known values."
+    why = (
+        "A state can be left only when all its decisions are resolved; an unknown status is neither open nor resolved."
+    )
 
     def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
         status = decision.status
         if type(status) is str and not is_member(status, DecisionStatus):
             report(
                 decision.at("status"),
-                f"{shown(status)} is no decision status{suggestion(status, words(DecisionStatus))}",
+                f"unknown decision status {shown(status)}{suggestion(status, words(DecisionStatus))}",
             )
 
     def examples(self) -> Iterator[Example]:
@@ -219,8 +224,8 @@ class PendingNotBlank(TeamRule):
     name = "pending-not-blank"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A pending decision already has an answer, a time or a reason."
-    why = "Nobody can tell whether the user answered; on resume the question is asked again."
+    summary = "A pending decision already has an `answer`, `resolved_at` or `resolution_reason`."
+    why = "It is unclear whether the user answered, so a resumed session asks again."
 
     def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
         filled = [name for name in _NULLABLE if decision.value.get(name) is not None]
@@ -242,7 +247,7 @@ class AnsweredWithoutAnswer(TeamRule):
     severity = Severity.ERROR
     origin = FIXED
     summary = "An answered decision has no answer."
-    why = "The work goes on as if the user had said something."
+    why = "The session continues as if the user had answered."
 
     def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
         answer = decision.value.get("answer", ...)
@@ -264,8 +269,8 @@ class TerminalWithoutTime(TeamRule):
     name = "terminal-without-time"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A decision is answered, cancelled or skipped without a time."
-    why = "The time is the proof that the answer was stored, and the order in which things were decided."
+    summary = "A decision is answered, cancelled or skipped, but has no `resolved_at`."
+    why = "The time proves that the answer was stored and shows the order of decisions."
 
     def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
         status = decision.status
@@ -285,14 +290,17 @@ class ClosedWithoutReason(TeamRule):
     name = "closed-without-reason"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A cancelled or skipped decision gives no reason."
-    why = "A question that was dropped without a reason looks like one that was forgotten."
+    summary = "A cancelled or skipped decision has no `resolution_reason`."
+    why = "A question that was dropped without a reason looks like a forgotten one."
 
     def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
         reason = decision.value.get("resolution_reason", ...)
         empty = reason is None or (type(reason) is str and not is_text(reason))
         if decision.status in ("cancelled", "skipped") and empty:
-            report(decision.at("resolution_reason"), f"{decision.label} is {decision.status} without a reason")
+            report(
+                decision.at("resolution_reason"),
+                f"{decision.label} is {decision.status}, but resolution_reason is empty",
+            )
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -315,7 +323,7 @@ class ResolvedBeforeAsked(TeamRule):
     severity = Severity.ERROR
     origin = DECIDED
     summary = "A decision was resolved before it was asked."
-    why = "One of the two times is wrong, and with it the order of everything that refers to them."
+    why = "One of the two times is wrong, and so is the order of everything that refers to them."
 
     def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
         asked, resolved = moment(decision.value.get("asked_at")), moment(decision.value.get("resolved_at"))
@@ -336,15 +344,16 @@ class StateContextUnknown(TeamRule):
     name = "state-context-unknown"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "state_context is no state of the workflow."
-    why = "It is the only record of where to go back to after the question."
+    summary = "`state_context` is not a workflow state."
+    why = "It is the only record of the state to return to after the question."
 
     def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
         context = decision.value.get("state_context")
-        # For a gate there is one right value, and another rule knows it.
+        # A gate allows exactly one value, which another rule checks.
         if type(context) is str and decision.gate is None and not is_member(context, WorkflowState):
             report(
-                decision.at("state_context"), f"{shown(context)} is no state{suggestion(context, words(WorkflowState))}"
+                decision.at("state_context"),
+                f"unknown state {shown(context)}{suggestion(context, words(WorkflowState))}",
             )
 
     def examples(self) -> Iterator[Example]:
@@ -360,14 +369,14 @@ class StateContextNotReturnable(TeamRule):
     name = "state-context-not-returnable"
     severity = Severity.ERROR
     origin = FIXED
-    summary = f"A sequential decision has {listed([s.value for s in NOT_RETURNABLE], 'or')} as its context."
-    why = "After the answer the session goes back to that state, and from there nothing goes on."
+    summary = f"The `state_context` of a numbered decision is {listed([f'`{s.value}`' for s in NOT_RETURNABLE], 'or')}."
+    why = "After the answer the session returns to that state, and cannot continue from there."
 
     def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
         context = decision.value.get("state_context")
         if decision.number is not None and context in NOT_RETURNABLE:
             report(
-                decision.at("state_context"), f"{decision.id} can't return to {context}; name the state before ASK_USER"
+                decision.at("state_context"), f"{decision.id} can't return to {context}; set the state before ASK_USER"
             )
 
     def examples(self) -> Iterator[Example]:
@@ -383,18 +392,20 @@ class StateContextGateMismatch(TeamRule):
     name = "state-context-gate-mismatch"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "The context of a gate's decision is not that gate."
+    summary = "The `state_context` of a gate decision is not that gate."
     why = "A resumed session re-enters the gate by this name."
-    fix = "Write the name of the gate."
+    fix = "Replace it with the name of the gate."
     fix_safety = "safe"
 
     def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
         context = decision.value.get("state_context")
         if decision.gate is not None and type(context) is str and context != decision.gate.value:
             gate = decision.gate.value
-            fix = safe(f"write {gate}", Replace(decision.at("state_context"), gate))
+            fix = safe(f"replace with {gate}", Replace(decision.at("state_context"), gate))
             report(
-                decision.at("state_context"), f"the context of {decision.id} is {gate}, not {shown(context)}", fix=fix
+                decision.at("state_context"),
+                f"state_context of {decision.id} must be {gate}, not {shown(context)}",
+                fix=fix,
             )
 
     def examples(self) -> Iterator[Example]:
@@ -408,15 +419,18 @@ class StateContextIsGate(TeamRule):
     name = "state-context-is-gate"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "A sequential decision has a gate as its context."
+    summary = "The `state_context` of a numbered decision is a gate."
     why = (
-        "A gate asks its own question under its own id; a second one asked there sends the session back into the gate."
+        "A gate asks one question under a fixed id; any other question asked there sends the session back into "
+        "the gate."
     )
 
     def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
         context = decision.value.get("state_context")
         if decision.number is not None and context in USER_STATES[1:]:
-            report(decision.at("state_context"), f"{decision.id} was asked in the gate {context}")
+            report(
+                decision.at("state_context"), f"{decision.id} was asked in {context}; a gate asks only its own question"
+            )
 
     def examples(self) -> Iterator[Example]:
         yield Example(

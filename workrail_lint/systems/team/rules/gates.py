@@ -1,4 +1,4 @@
-"""TC2, second half: what decisions mean for the gates and for the state of the session."""
+"""TC217 to TC228: what decisions mean for the gates and for the state of the session."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from workrail_lint.systems.team.wording import listed, shown
 
 
 def _answer(decision: Decision, ident: str) -> str | None:
-    """The answer of an answered gate decision that says something."""
+    """The non-blank answer of an answered gate decision."""
     answer = decision.value.get("answer")
     is_answered = decision.id == ident and decision.status == DecisionStatus.ANSWERED
     return answer if is_answered and is_text(answer) else None
@@ -50,15 +50,15 @@ class ApprovalAnswerInvalid(TeamRule):
     name = "approval-answer-invalid"
     severity = Severity.ERROR
     origin = FIXED
-    summary = f"The answer about the design starts neither with `{APPROVED}` nor with `{CHANGES_REQUESTED}`."
-    why = "The gate understands these two beginnings; any other answer has to be asked again, not stored."
+    summary = f"The answer about the design starts with neither `{APPROVED}` nor `{CHANGES_REQUESTED}`."
+    why = "The gate recognizes only these two prefixes; any other answer must be asked again, not stored."
 
     def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
         answer = _answer(decision, APPROVE_DESIGN_ID)
         if answer is not None and not is_approval(answer) and not is_change_request(answer):
             report(
                 decision.at("answer"),
-                f"{shown(answer)} starts neither with '{APPROVED}' nor with '{CHANGES_REQUESTED}'",
+                f"{shown(answer)} must start with '{APPROVED}' or '{CHANGES_REQUESTED}'",
             )
 
     def examples(self) -> Iterator[Example]:
@@ -75,12 +75,12 @@ class ApprovalPrefixRunOn(TeamRule):
     severity = Severity.WARNING
     origin = DECIDED
     summary = "A letter or digit follows `approved` directly, or nothing follows `changes-requested:`."
-    why = "The first may mean the opposite of an approval; the second asks for a change without saying which."
+    why = "The first may mean the opposite of an approval; the second requests a change without naming it."
 
     def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
         answer = _answer(decision, APPROVE_DESIGN_ID) or ""
         if is_approval(answer) and answer[len(APPROVED) : len(APPROVED) + 1].isalnum():
-            report(decision.at("answer"), f"{shown(answer)} starts with '{APPROVED}', but the word goes on")
+            report(decision.at("answer"), f"{shown(answer)} is ambiguous: '{APPROVED}' runs into another word")
         elif is_change_request(answer) and not is_text(answer[len(CHANGES_REQUESTED) :]):
             report(decision.at("answer"), f"{shown(answer)} does not say what to change")
 
@@ -97,11 +97,9 @@ class StrategyNotCanonical(TeamRule):
     name = "strategy-not-canonical"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "The stored review strategy is not one of its two words."
-    why = (
-        "Every review reads this word from disk; a synonym is understood when it is asked for, never when it is stored."
-    )
-    fix = "Write the strategy that a known synonym stands for."
+    summary = "The stored review strategy is not one of the two canonical values."
+    why = "Every review reads this value from disk; synonyms are accepted in the user's answer, but not in the file."
+    fix = "Replace a known synonym with the canonical value."
     fix_safety = "safe"
 
     def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
@@ -109,9 +107,11 @@ class StrategyNotCanonical(TeamRule):
         if answer is None or is_member(answer, Strategy):
             return
         meant = normal_strategy(answer)
-        fix = safe(f"write {meant.value}", Replace(decision.at("answer"), meant.value)) if meant else None
+        fix = safe(f"replace with {meant.value}", Replace(decision.at("answer"), meant.value)) if meant else None
         report(
-            decision.at("answer"), f"{shown(answer)} is not canonical; it is {listed(words(Strategy), 'or')}", fix=fix
+            decision.at("answer"),
+            f"{shown(answer)} is not a canonical review strategy; use {listed(words(Strategy), 'or')}",
+            fix=fix,
         )
 
     def examples(self) -> Iterator[Example]:
@@ -125,12 +125,12 @@ class GateDecisionSkipped(TeamRule):
     name = "gate-decision-skipped"
     severity = Severity.ERROR
     origin = DECIDED
-    summary = "The decision of a gate was skipped."
-    why = "A gate is there because the user has to decide; it can be cancelled, which blocks the session, not skipped."
+    summary = "A gate decision was skipped."
+    why = "A gate needs a decision by the user; it can be cancelled, which blocks the session, but not skipped."
 
     def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
         if decision.gate is not None and decision.status == DecisionStatus.SKIPPED:
-            report(decision.at("status"), f"{decision.id} belongs to a gate and can't be skipped")
+            report(decision.at("status"), f"{decision.id} is a gate decision and can't be skipped")
 
     def examples(self) -> Iterator[Example]:
         bad = samples.decision(
@@ -158,8 +158,8 @@ class GateCancelledNotBlocked(TeamRule):
     name = "gate-cancelled-not-blocked"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "The decision of a gate is cancelled, and the session went on."
-    why = "Without that decision nothing may follow; the session has to stop in BLOCKED."
+    summary = "A gate decision is cancelled, but the session continued."
+    why = "Nothing may follow a cancelled gate; the session must stop in `BLOCKED`."
 
     def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
         state = document.value.get("current_state")
@@ -179,8 +179,8 @@ class PendingOutsideUserState(TeamRule):
     name = "pending-outside-user-state"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A decision is pending while the session is not in the state that asks for it."
-    why = "A state that asks is left only when its answers are stored; here it was left without."
+    summary = "A decision is pending, but the session is not in the state that asks for it."
+    why = "A state that asks can be left only after its answers are stored; here it was left without them."
 
     def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
         if decision.status != DecisionStatus.PENDING or not (decision.gate or decision.number is not None):
@@ -204,8 +204,8 @@ class UserStateWithoutDecision(TeamRule):
     name = "user-state-without-decision"
     severity = Severity.WARNING
     origin = FIXED
-    summary = "The session is in a state that asks the user, and no decision belongs to it."
-    why = "The question has to be stored before it is asked; a session that stops here forgets what it asked."
+    summary = "The session is in a state that asks the user, but no decision belongs to that state."
+    why = "A question must be stored before it is asked; a session that stops here loses the question."
 
     def check_status(self, document: Document, report: Report) -> None:
         state = document.value.get("current_state")
@@ -227,8 +227,8 @@ class SecurityAutoCancelled(TeamRule):
     name = "security-auto-cancelled"
     severity = Severity.WARNING
     origin = FIXED
-    summary = f"A question about security was cancelled with the reason `{NO_RESPONSE}`."
-    why = "Silence is no answer to a security question: it is asked again, until the user decides or defers it."
+    summary = f"A security question was cancelled with the reason `{NO_RESPONSE}`."
+    why = "Silence does not answer a security question; ask again until the user decides or defers it."
 
     def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
         question = decision.value.get("question")
@@ -239,7 +239,7 @@ class SecurityAutoCancelled(TeamRule):
             level = Severity.ERROR if is_known else None
             report(
                 decision.at("resolution_reason"),
-                f"{decision.label} asks about security and may not be cancelled for want of a response",
+                f"{decision.label} asks about security and can't be cancelled for lack of a response; ask again",
                 severity=level,
             )
 
@@ -260,15 +260,15 @@ class VisitContextMixed(TeamRule):
     name = "visit-context-mixed"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "Pending decisions of one visit name different states to return to."
-    why = "The session can return to one state only; the other question was asked from somewhere else."
+    summary = "Decisions that are pending at the same time name different states to return to."
+    why = "The session can return to only one state; the other question was asked elsewhere."
 
     def check_status(self, document: Document, report: Report) -> None:
         pending = [d for d in decisions_of(document) if d.number is not None and d.status == DecisionStatus.PENDING]
         for decision in pending[1:]:
             first, other = pending[0].value.get("state_context"), decision.value.get("state_context")
             if first != other:
-                message = f"{pending[0].id} returns to {shown(first)}, {decision.id} to {shown(other)}"
+                message = f"{pending[0].id} returns to {shown(first)}, but {decision.id} returns to {shown(other)}"
                 report(decision.at("state_context"), message)
 
     def examples(self) -> Iterator[Example]:
@@ -285,8 +285,8 @@ class ApprovalWithOpenCorrection(TeamRule):
     name = "approval-with-open-correction"
     severity = Severity.ERROR
     origin = DECIDED
-    summary = "The design is approved while a correction of it is queued or dispatched."
-    why = "What was approved is about to change, or is changing now."
+    summary = "The design is approved while a correction of it is still queued or dispatched."
+    why = "The approved design is about to change, or is changing now."
 
     def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
         status = correction_of(document.value)
@@ -306,8 +306,8 @@ class ChangeRequestNotQueued(TeamRule):
     name = "change-request-not-queued"
     severity = Severity.WARNING
     origin = FIXED
-    summary = "A change of the design is requested, and no correction is queued."
-    why = "A session that stops here does not know whether the correction was already sent."
+    summary = "A design change is requested, but no correction is queued."
+    why = "A resumed session can't tell whether the correction was already sent."
     fix = "Queue the correction."
     fix_safety = "safe"
 
@@ -316,7 +316,7 @@ class ChangeRequestNotQueued(TeamRule):
         if requested and correction_of(document.value) is CorrectionStatus.NONE:
             report(
                 decision.at("answer"),
-                "a change is requested, but correction_status is none",
+                "a change is requested, but correction_status is none; set it to queued",
                 fix=_queue(document.value),
             )
 
@@ -353,12 +353,12 @@ class GateInLean(TeamRule):
     name = "gate-in-lean"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A session that is said to be lean has the decision of a gate."
-    why = "A lean session has no gates; either the mode is wrong or somebody asked for what nobody reads."
+    summary = "A session that is configured as lean has a gate decision."
+    why = "A lean session has no gates: either the mode is wrong, or the question has no effect."
 
     def check_decision(self, decision: Decision, document: Document, report: Report) -> None:
         if decision.gate is not None and document.options.mode is Mode.LEAN:
-            report(decision.at("decision_id"), f"a lean session has no {decision.id}")
+            report(decision.at("decision_id"), f"a lean session has no gates, so {decision.id} has no effect")
 
     def examples(self) -> Iterator[Example]:
         yield Example(

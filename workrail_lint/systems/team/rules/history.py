@@ -1,4 +1,4 @@
-"""TC6: approve-design-history.jsonl, the record of requested changes."""
+"""TC601 to TC608: approve-design-history.jsonl, the record of requested changes."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class HistoryLineInvalid(TeamRule):
     name = "history-line-invalid"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A line of the history is not one JSON object."
-    why = "Whoever reads the history reads it line by line; one broken line may hide the request it was to keep."
+    summary = "A history line is not a single JSON object."
+    why = "The history is read line by line; a broken line can hide the request that it should record."
 
     def check_history(self, document: Document, report: Report) -> None:
         for line in document.reader.lines:
@@ -42,9 +42,9 @@ class HistoryLineInvalid(TeamRule):
             slips = [p for p in line.document.problems if p.name != "json-duplicate-key"]
             if slips:
                 said = in_line(slips[0].message, line.index)
-                report(f"/{line.index}", f"line {line.index + 1} is not JSON: {said}")
+                report(f"/{line.index}", f"line {line.index + 1} is not valid JSON: {said}")
             elif type(line.value) is not dict:
-                report(f"/{line.index}", f"line {line.index + 1} holds {type_name(line.value)} instead of an object")
+                report(f"/{line.index}", f"line {line.index + 1} must be an object, not {type_name(line.value)}")
 
     def examples(self) -> Iterator[Example]:
         yield Example("changes: x\n", samples.history(), path=samples.HISTORY)
@@ -56,8 +56,8 @@ class HistoryFieldMissing(TeamRule):
     name = "history-field-missing"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A line of the history lacks at, decision_id, answer or state_context."
-    why = "A request without its time or its text proves nothing."
+    summary = "A history line lacks `at`, `decision_id`, `answer` or `state_context`."
+    why = "A request without its time or its wording proves nothing."
 
     def check_history(self, document: Document, report: Report) -> None:
         for index, entry in _entries(document):
@@ -65,7 +65,10 @@ class HistoryFieldMissing(TeamRule):
                 if name not in entry:
                     report(f"/{index}", f"'{name}' is missing from line {index + 1}")
             if "at" in entry and not is_timestamp(entry["at"]):
-                report(f"/{index}/at", f"'at' of line {index + 1} is no date-time with a zone: {shown(entry['at'])}")
+                report(
+                    f"/{index}/at",
+                    f"'at' in line {index + 1} must be a date-time with a time zone, not {shown(entry['at'])}",
+                )
 
     def examples(self) -> Iterator[Example]:
         yield Example(samples.history(samples.request(at=...)), samples.history(), path=samples.HISTORY)
@@ -76,15 +79,15 @@ class HistoryWrongDecision(TeamRule):
     name = "history-wrong-decision"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A line of the history is about another decision, or was written in another state."
-    why = "The history belongs to the approval of the design alone."
+    summary = "A history line belongs to another decision or to another state."
+    why = "The history records only the approval of the design."
 
     def check_history(self, document: Document, report: Report) -> None:
         for index, entry in _entries(document):
             for name, wanted in _GATE.items():
                 if name in entry and entry[name] != wanted:
                     report(
-                        f"/{index}/{name}", f"'{name}' of line {index + 1} is {shown(entry[name])} instead of {wanted}"
+                        f"/{index}/{name}", f"'{name}' in line {index + 1} must be {wanted}, not {shown(entry[name])}"
                     )
 
     def examples(self) -> Iterator[Example]:
@@ -98,14 +101,13 @@ class HistoryAnswerPrefix(TeamRule):
     severity = Severity.ERROR
     origin = FIXED
     summary = f"An answer in the history does not start with `{CHANGES_REQUESTED}`."
-    why = "Only requested changes are recorded here; an approval stands in status.json."
+    why = "The history records only requested changes; an approval belongs in `status.json`."
 
     def check_history(self, document: Document, report: Report) -> None:
         for index, entry in _entries(document):
             if "answer" in entry and not is_change_request(entry["answer"]):
-                message = (
-                    f"the answer of line {index + 1} is {shown(entry['answer'])}; it starts with '{CHANGES_REQUESTED}'"
-                )
+                answer = shown(entry["answer"])
+                message = f"the answer in line {index + 1} must start with '{CHANGES_REQUESTED}', but is {answer}"
                 report(f"/{index}/answer", message)
 
     def examples(self) -> Iterator[Example]:
@@ -117,8 +119,8 @@ class HistoryTimeOrder(TeamRule):
     name = "history-time-order"
     severity = Severity.ERROR
     origin = DECIDED
-    summary = "A line of the history is older than the one before."
-    why = "Lines are only ever appended; an older one further down was put there later, or the first was changed."
+    summary = "A history line is older than the line before it."
+    why = "Lines are only appended; an older line was inserted later, or the line before it was changed."
 
     def check_history(self, document: Document, report: Report) -> None:
         last: tuple[int, Moment] | None = None
@@ -140,8 +142,8 @@ class HistoryRewritten(TeamRule):
     name = "history-rewritten"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "The history does not begin with what an earlier version of it held."
-    why = "It is append-only: what was recorded stays as it is, byte for byte."
+    summary = "The history does not start with the content of its earlier version."
+    why = "The file is append-only: recorded lines must stay as they are, byte for byte."
 
     def check_history(self, document: Document, report: Report) -> None:
         earlier = _earlier(document)
@@ -150,7 +152,7 @@ class HistoryRewritten(TeamRule):
         then, now = earlier.split("\n"), document.text.split("\n")
         same = next((i for i, (a, b) in enumerate(zip(then, now, strict=False)) if a != b), min(len(then), len(now)))
         at = f"/{same}" if same < len(document.reader.lines) else ""
-        report(at, f"line {same + 1} is not what it was; lines are only appended")
+        report(at, f"line {same + 1} differs from the earlier version; lines can only be appended")
 
     def examples(self) -> Iterator[Example]:
         first = samples.request("changes-requested: a", "2026-03-01T09:00:00Z")
@@ -184,9 +186,9 @@ class HistoryBlankLine(TeamRule):
     name = "history-blank-line"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "The history has a blank line, or does not end with a line end."
-    why = "The next line that is appended continues an unfinished one, and both are lost."
-    fix = "Remove the blank line, or add the line end."
+    summary = "The history has a blank line, or no newline at its end."
+    why = "The next appended line continues the unfinished one, and both are lost."
+    fix = "Remove the blank line, or add the newline."
     fix_safety = "safe"
 
     def check_history(self, document: Document, report: Report) -> None:
@@ -197,8 +199,8 @@ class HistoryBlankLine(TeamRule):
                 fix = safe("remove the line", Cut(line.start, len(text) if end < 0 else end + 1))
                 report(f"/{line.index}", f"line {line.index + 1} is blank", fix=fix)
         if not document.reader.ends_with_newline and not document.reader.lines[-1].is_blank:
-            fix = Fix("add the line end", Safety.SAFE, (Respell(len(text), len(text), "\n"),))
-            report(f"/{len(document.reader.lines) - 1}", "the last line has no line end", fix=fix)
+            fix = Fix("add the newline", Safety.SAFE, (Respell(len(text), len(text), "\n"),))
+            report(f"/{len(document.reader.lines) - 1}", "the last line does not end with a newline", fix=fix)
 
     def examples(self) -> Iterator[Example]:
         first = samples.history(samples.request(at="2026-03-01T09:00:00Z"))
@@ -212,15 +214,15 @@ class HistoryRepeated(TeamRule):
     name = "history-repeated"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "The same request stands in the history twice."
-    why = "A write was repeated after it had succeeded; the history counts one request too many."
+    summary = "The history contains the same request twice."
+    why = "A write was retried after it had succeeded, so the history counts one request too many."
 
     def check_history(self, document: Document, report: Report) -> None:
         seen: dict[tuple[str, str], int] = {}
         for index, entry in _entries(document):
             at, answer = entry.get("at"), entry.get("answer")
             if type(at) is str and type(answer) is str and (first := seen.setdefault((at, answer), index)) != index:
-                report(f"/{index}", f"line {index + 1} repeats line {first + 1}")
+                report(f"/{index}", f"line {index + 1} duplicates line {first + 1}")
 
     def examples(self) -> Iterator[Example]:
         line = samples.history()

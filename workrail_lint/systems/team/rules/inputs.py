@@ -1,4 +1,4 @@
-"""TC501 to TC507, TC513 to TC518: the input an agent is given."""
+"""TC501 to TC507, TC513 to TC515, TC517 and TC518: the input of an agent."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from workrail_lint.systems.team.vocabulary import (
 from workrail_lint.systems.team.wording import listed, no_check, set_and_suggestion, shown, type_name
 
 A = AgentName
-_TEXT, _LIST, _OBJECT = ((str,), "a text"), ((list,), "a list"), ((dict,), "an object")
+_TEXT, _LIST, _OBJECT = ((str,), "a string"), ((list,), "a list"), ((dict,), "an object")
 _TASK: dict[str, tuple[tuple[type, ...], str]] = {
     "id": _TEXT,
     "title": _TEXT,
@@ -59,7 +59,7 @@ _REPO_STATE = {"branch": _TEXT, "ci_status": _TEXT}
 def report_members(
     value: dict[str, Any], pointer: str, wanted: Mapping[str, tuple[tuple[type, ...], str]], report: Report
 ) -> None:
-    """Say which members are missing, blank or of the wrong type."""
+    """Report fields that are missing, blank or of the wrong type."""
     for name, (types, expected) in wanted.items():
         at = child(pointer, name)
         if name not in value:
@@ -71,12 +71,12 @@ def report_members(
 
 
 def report_texts(value: dict[str, Any], pointer: str, names: tuple[str, ...], report: Report) -> None:
-    """Say which entries of lists are no texts that say something."""
+    """Report list entries that are not non-blank strings."""
     for name in names:
         for index, item in enumerate(items_of(value.get(name))):
             if not is_text(item):
                 at = child(child(pointer, name), index)
-                report(at, f"{at} must be a text, not {'a blank one' if type(item) is str else type_name(item)}")
+                report(at, f"{at} is blank" if type(item) is str else f"{at} must be a string, not {type_name(item)}")
 
 
 class InputFieldMissing(TeamRule):
@@ -84,8 +84,8 @@ class InputFieldMissing(TeamRule):
     name = "input-field-missing"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "An input lacks a member that it must have, or has it blank or with the wrong type."
-    why = "The agent sees nothing else; what is not in its input does not exist for it."
+    summary = "An input lacks a required field, or the field is blank or has the wrong type."
+    why = "The agent sees only its input; what is missing from it does not exist for the agent."
 
     def check_input(self, document: ExchangeDocument, report: Report) -> None:
         value = document.value
@@ -101,7 +101,7 @@ class InputFieldMissing(TeamRule):
             step = value["repo_state"].get("last_failed_step")
             if step is not None and type(step) is not str:
                 at = "/repo_state/last_failed_step"
-                report(at, f"{at} must be a text or null, not {type_name(step)}")
+                report(at, f"{at} must be a string or null, not {type_name(step)}")
         report_texts(value, "", ("tools_available", "artifact_list"), report)
 
     def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
@@ -119,7 +119,7 @@ class InputFieldMissing(TeamRule):
             report_members(change, at, {"path": _TEXT, "change_type": _TEXT}, report)
             for name in change:
                 if name not in _CHANGE:
-                    report(child(at, name), f"{shown(name)} is no member of a changed file", on_name=True)
+                    report(child(at, name), f"unknown field {shown(name)}; use {listed(_CHANGE, 'or')}", on_name=True)
 
     def examples(self) -> Iterator[Example]:
         yield Example(samples.agent_input(repo_state=...), samples.agent_input(), path=samples.exchange("Coder"))
@@ -130,8 +130,8 @@ class InputEnum(TeamRule):
     name = "input-enum"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A value of an input is outside its closed set."
-    why = "Agents choose their checklists by these words; an unknown one selects none."
+    summary = "A value in an input is not one of the allowed values."
+    why = "Agents choose their checklists by these values; an unknown value selects none."
 
     def check_input(self, document: ExchangeDocument, report: Report) -> None:
         _words(document.value, "/project_type", ProjectType, "", report)
@@ -145,7 +145,7 @@ class InputEnum(TeamRule):
         flags = items_of(dispatch.task.get("risk_flags"))
         if RiskFlag.NONE in flags and len(flags) > 1:
             at = dispatch.at("risk_flags")
-            report(at, f"{at} holds {listed(map(shown, flags))}; the flag none stands alone or not at all")
+            report(at, f"{at} contains {listed(map(shown, flags))}; 'none' can't be combined with other flags")
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -157,7 +157,7 @@ def _words(value: dict[str, Any], pattern: str, members: type[Enum], above: str,
     for pointer, word in places(value, pattern):
         if not is_member(word, members) and (type(word) is str or "*" in pattern):
             at = above + pointer
-            report(at, f"{shown(word)} is no value of {at}{set_and_suggestion(word, words(members))}")
+            report(at, f"unknown value {shown(word)} at {at}{set_and_suggestion(word, words(members))}")
 
 
 class InputTaskId(TeamRule):
@@ -165,13 +165,13 @@ class InputTaskId(TeamRule):
     name = "input-task-id"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "The task of an input is neither a task id nor `meta`."
+    summary = "The task id of an input is neither a task id such as `T-001` nor `meta`."
     why = "The agent sets the status of the task by this id, and its work is counted under it."
 
     def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
         ident = dispatch.task.get("id")
         if is_text(ident) and not is_task_ref(ident):
-            report(dispatch.at("id"), f"{shown(ident)} is neither a task id such as T-001 nor meta")
+            report(dispatch.at("id"), f"{shown(ident)} is not a task id; use an id such as T-001, or meta")
 
     def examples(self) -> Iterator[Example]:
         yield Example(samples.agent_input(samples.given("1")), samples.agent_input(), path=samples.exchange("Coder"))
@@ -185,16 +185,16 @@ class ChangedFilesMissing(TeamRule):
     name = "changed-files-missing"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A Reviewer is not told which files changed."
-    why = "A review sees what it is shown; an empty list leaves the Reviewer to discover the changes itself."
+    summary = "A Reviewer does not receive the list of changed files."
+    why = "A review covers what it is shown; with an empty list the Reviewer must discover the changes itself."
 
     def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
         if dispatch.agent is not A.REVIEWER:
             return
         if "session_changed_files" not in dispatch.task:
-            report(dispatch.at(), "the Reviewer needs session_changed_files")
+            report(dispatch.at(), "session_changed_files is missing; the Reviewer needs it")
         elif dispatch.task["session_changed_files"] == []:
-            message = "the Reviewer's session_changed_files is empty: reviewer must discover changes itself"
+            message = "session_changed_files of the Reviewer is empty: reviewer must discover changes itself"
             report(dispatch.at("session_changed_files"), message, severity=Severity.WARNING)
 
     def examples(self) -> Iterator[Example]:
@@ -210,8 +210,8 @@ class ChangedFilesUnexpected(TeamRule):
     name = "changed-files-unexpected"
     severity = Severity.WARNING
     origin = FIXED
-    summary = "An agent other than the Reviewer is given changed files."
-    why = "Only a review reads them; for anybody else they are an invitation to look at the wrong thing."
+    summary = "An agent other than the Reviewer receives changed files."
+    why = "Only a review reads the list; it makes other agents look at the wrong files."
     fix = "Remove the list."
     fix_safety = "safe"
 
@@ -219,7 +219,12 @@ class ChangedFilesUnexpected(TeamRule):
         if dispatch.agent not in (None, A.REVIEWER) and items_of(dispatch.task.get("session_changed_files")):
             at = dispatch.at("session_changed_files")
             who = dispatch.agent.value if dispatch.agent else ""
-            report(at, f"{who} is given session_changed_files", fix=safe("remove it", Remove(at)), on_name=True)
+            report(
+                at,
+                f"session_changed_files is for the Reviewer, not for {who}",
+                fix=safe("remove it", Remove(at)),
+                on_name=True,
+            )
 
     def examples(self) -> Iterator[Example]:
         files = samples.context("spec.md", "acceptance.json", "architecture.md")
@@ -244,8 +249,8 @@ class RenameWithoutOldPath(TeamRule):
     name = "rename-without-old-path"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A renamed file comes without the path it had."
-    why = "The review can't tell what was moved from what is new."
+    summary = "A renamed file has no `old_path`."
+    why = "The review can't distinguish moved content from new content."
 
     def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
         for at, change in _changes(dispatch):
@@ -267,9 +272,9 @@ class OldPathWithoutRename(TeamRule):
     name = "old-path-without-rename"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "A file that was not renamed has an old path."
-    why = "Either the change type is wrong or the path is; the review can't know which."
-    fix = "Remove the old path."
+    summary = "A file that was not renamed has an `old_path`."
+    why = "Either the change type or the path is wrong, and the review can't know which."
+    fix = "Remove `old_path`."
     fix_safety = "safe"
 
     def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
@@ -291,9 +296,9 @@ class InputCheckPrefix(TeamRule):
     name = "input-check-prefix"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "An acceptance check of an input starts neither with `cmd: ` nor with `manual: `."
-    why = "The prefix says who runs it, a shell or a person; without one nobody does."
-    fix = "Put `cmd: ` in front."
+    summary = "An acceptance check of an input starts with neither `cmd: ` nor `manual: `."
+    why = "The prefix says whether a shell or a person runs the check; without it the check never runs."
+    fix = "Add the prefix `cmd: `."
     fix_safety = "unsafe"
 
     def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
@@ -303,7 +308,7 @@ class InputCheckPrefix(TeamRule):
             at = dispatch.at("acceptance_checks", index)
             fix = None
             if is_bare_command(entry):
-                fix = unsafe("run it as a command", Replace(at, f"cmd: {entry}"))
+                fix = unsafe("add the prefix cmd:", Replace(at, f"cmd: {entry}"))
             report(at, no_check(entry), fix=fix)
 
     def examples(self) -> Iterator[Example]:
@@ -317,9 +322,9 @@ class LeanFlagPlace(TeamRule):
     name = "lean-flag-place"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "The flag lean stands inside the task, or is set for an agent other than SpecAgent."
-    why = "SpecAgent looks for it at the top of its input, and nobody else looks at all."
-    fix = "Move it to the top of the input."
+    summary = "`lean` is set inside the task, or for an agent other than SpecAgent."
+    why = "SpecAgent reads `lean` at the top level of its input, and no other agent reads it."
+    fix = "Move it to the top level of the input."
     fix_safety = "safe"
 
     def check_input(self, document: ExchangeDocument, report: Report) -> None:
@@ -327,8 +332,8 @@ class LeanFlagPlace(TeamRule):
         inner = members_of(value.get("task"))
         if "lean" in inner:
             moved = [] if "lean" in value else [Insert("", "lean", None, inner["lean"])]
-            fix = safe("move it up", Remove("/task/lean"), *moved)
-            report("/task/lean", "/task/lean belongs at the top of the input", fix=fix, on_name=True)
+            fix = safe("move it to the top level", Remove("/task/lean"), *moved)
+            report("/task/lean", "/task/lean belongs at the top level of the input", fix=fix, on_name=True)
         elif value.get("lean") is True and document.agent not in (None, A.SPEC_AGENT):
             who = document.agent.value if document.agent else ""
             report("/lean", f"/lean is for SpecAgent, not for {who}", on_name=True)
@@ -345,14 +350,14 @@ class ChangedPathInSession(TeamRule):
     name = "changed-path-in-session"
     severity = Severity.WARNING
     origin = FIXED
-    summary = "A changed file is one of the session's own artifacts."
-    why = "A review is about the product; artifacts of the session are checked by their own rules."
+    summary = "A changed file is a session artifact."
+    why = "A review is about the product; session artifacts are checked by other rules."
 
     def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
         for at, change in _changes(dispatch):
             path = change.get("path")
             if type(path) is str and path.removeprefix("./").startswith(f"{SESSIONS_FOLDER}/"):
-                report(f"{at}/path", f"{shown(path)} belongs to a session, not to the product")
+                report(f"{at}/path", f"{shown(path)} is a session file, not a product file; remove it from the list")
 
     def examples(self) -> Iterator[Example]:
         bad = [{"path": f"{samples.FOLDER}/spec.md", "change_type": "added"}]
@@ -368,13 +373,13 @@ class ToolUnknown(TeamRule):
     name = "tool-unknown"
     severity = Severity.INFO
     origin = DECIDED
-    summary = "A tool is none of the five that the contract knows."
-    why = "An agent can use it only if it happens to know the name."
+    summary = "A tool is not one of the five tools of the contract."
+    why = "An agent can use such a tool only if it happens to know the name."
 
     def check_input(self, document: ExchangeDocument, report: Report) -> None:
         for index, tool in enumerate(items_of(document.value.get("tools_available"))):
             if is_text(tool) and tool not in KNOWN_TOOLS:
-                message = f"{shown(tool)} is none of {listed(KNOWN_TOOLS)}"
+                message = f"unknown tool {shown(tool)}; known tools are {listed(KNOWN_TOOLS)}"
                 report(f"/tools_available/{index}", message)
 
     def examples(self) -> Iterator[Example]:
@@ -388,8 +393,8 @@ class FinalReviewGoal(TeamRule):
     name = "final-review-goal"
     severity = Severity.WARNING
     origin = FIXED
-    summary = "The final review of a session does not have the goal that marks it as such."
-    why = "The goal tells the Reviewer to look across all tasks; with another one it reviews just another task."
+    summary = "The final review of a session does not have the goal that marks it."
+    why = "The goal makes the Reviewer look across all tasks; with another goal it reviews one more task."
 
     def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
         goal = dispatch.task.get("goal")
@@ -401,7 +406,7 @@ class FinalReviewGoal(TeamRule):
             wanted = [FINAL_REVIEW_GOAL[document.strategy or Strategy.PER_BATCH]]
         if goal not in wanted:
             right = listed(map(shown, wanted), "or")
-            report(dispatch.at("goal"), f"the goal is {shown(goal)}; that of the final review is {right}")
+            report(dispatch.at("goal"), f"the goal is {shown(goal)}; the goal of a final review must be {right}")
 
     def examples(self) -> Iterator[Example]:
         review: dict[str, Any] = {"session_changed_files": _REVIEWED}

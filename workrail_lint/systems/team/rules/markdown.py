@@ -1,4 +1,4 @@
-"""TC41x: the Markdown documents of a session."""
+"""TC410 to TC419: the Markdown documents of a session."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _missing(document: Document, sections: Sections) -> list[Section]:
 
 
 def _titles(section: Section, sections: Sections) -> str:
-    """What a heading may say to open a section."""
+    """The headings that open a section."""
     return listed([alias.strip("/") for alias in sections.aliases(section)], "or")
 
 
@@ -42,17 +42,15 @@ class SpecSectionMissing(TeamRule):
     name = "spec-section-missing"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "spec.md lacks the section Goals, Acceptance Criteria or Definition of Done."
-    why = (
-        "Every later agent reads the spec for these three; in a lean session the third may be missing, with a warning."
-    )
+    summary = "`spec.md` lacks the section Goals, Acceptance Criteria or Definition of Done."
+    why = "Every later agent reads these sections; in a lean session a missing Definition of Done is only a warning."
 
     def check_markdown(self, document: Document, sections: Sections, report: Report) -> None:
         if document.kind is not K.SPEC:
             return
         for section in _missing(document, sections):
             excused = section is DEFINITION_OF_DONE and document.mode is Mode.LEAN
-            message = f"the section {section.name} is missing; its heading may be {_titles(section, sections)}"
+            message = f"the section '{section.name}' is missing; use the heading {_titles(section, sections)}"
             report(f"#{section.name}", message, severity=Severity.WARNING if excused else None)
 
     def examples(self) -> Iterator[Example]:
@@ -64,8 +62,8 @@ class ArchitectureSectionMissing(TeamRule):
     name = "architecture-section-missing"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "architecture.md lacks an overview or its modules."
-    why = "The plan is cut along the modules; without them tasks overlap."
+    summary = "`architecture.md` has no overview or no modules section."
+    why = "Tasks are planned along the modules; without them tasks overlap."
 
     def check_markdown(self, document: Document, sections: Sections, report: Report) -> None:
         if document.kind is not K.ARCHITECTURE or document.mode is not Mode.FULL:
@@ -73,7 +71,7 @@ class ArchitectureSectionMissing(TeamRule):
         for section in _missing(document, sections):
             report(
                 f"#{section.name}",
-                f"the section {section.name} is missing; its heading may be {_titles(section, sections)}",
+                f"the section '{section.name}' is missing; use the heading {_titles(section, sections)}",
             )
 
     def examples(self) -> Iterator[Example]:
@@ -85,8 +83,8 @@ class SectionEmpty(TeamRule):
     name = "section-empty"
     severity = Severity.ERROR
     origin = DECIDED
-    summary = "A required section has a heading and nothing below it."
-    why = "A heading alone passes a look at the outline and tells the next agent nothing."
+    summary = "A required section has a heading but no content."
+    why = "The outline looks complete, but the next agent finds nothing in the section."
 
     def check_markdown(self, document: Document, sections: Sections, report: Report) -> None:
         if document.kind is K.ARCHITECTURE and document.mode is not Mode.FULL:
@@ -106,17 +104,17 @@ class AdvisedSectionMissing(TeamRule):
     name = "advised-section-missing"
     severity = Severity.INFO
     origin = FIXED
-    summary = "A document of a full session lacks a section that it should have."
-    why = "What nobody wrote down, such as edge cases or error handling, every agent decides for itself."
+    summary = "A document of a full session lacks a recommended section."
+    why = "What a document leaves open, such as edge cases or error handling, every agent decides differently."
 
     def check_markdown(self, document: Document, sections: Sections, report: Report) -> None:
         if document.kind not in ADVISED or document.mode is not Mode.FULL:
             return
         if document.kind is K.SPEC and not any(heading.level == 1 for heading in document.reader.headings):
-            report("", "the document has no title heading")
+            report("", "the document has no title; start it with a level 1 heading")
         for section in ADVISED[document.kind]:
             if not sections.find(section):
-                report(f"#{section.name}", f"there is no section {section.name}")
+                report(f"#{section.name}", f"the recommended section '{section.name}' is missing")
 
     def examples(self) -> Iterator[Example]:
         yield Example(samples.spec("Edge cases"), samples.spec(), path=samples.SPEC)
@@ -127,15 +125,15 @@ class ReportSectionMissing(TeamRule):
     name = "report-section-missing"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "report.md lacks one of its four topics."
-    why = "It is what the user gets: what was done, how to run it, how to test it, and what is known not to work."
+    summary = "`report.md` lacks one of its four topics."
+    why = "The user reads in it what was done, how to run it, how to test it, and what does not work."
 
     def check_markdown(self, document: Document, sections: Sections, report: Report) -> None:
         if document.kind is not K.REPORT:
             return
         unfinished = document.state is not None and document.state != "DONE"
         for section in _missing(document, sections):
-            message = f"the topic '{section.name}' is missing; its heading may be {_titles(section, sections)}"
+            message = f"the topic '{section.name}' is missing; use the heading {_titles(section, sections)}"
             report(f"#{section.name}", message, severity=Severity.WARNING if unfinished else None)
 
     def examples(self) -> Iterator[Example]:
@@ -147,13 +145,13 @@ class SideSectionMissing(TeamRule):
     name = "side-section-missing"
     severity = Severity.WARNING
     origin = FIXED
-    summary = "A decision record or a research report lacks one of its sections."
+    summary = "A decision record or a research report lacks a required section."
     why = "A decision without its alternatives, or research without its sources, can't be judged later."
 
     def check_markdown(self, document: Document, sections: Sections, report: Report) -> None:
         if document.kind in (K.ADR, K.RESEARCH):
             for section in _missing(document, sections):
-                report(f"#{section.name}", f"the section {section.name} is missing")
+                report(f"#{section.name}", f"the section '{section.name}' is missing")
 
     def examples(self) -> Iterator[Example]:
         names = ("Context", "Decision", "Alternatives", "Notes", "Consequences")
@@ -169,8 +167,8 @@ class SideFileName(TeamRule):
     name = "side-file-name"
     severity = Severity.WARNING
     origin = FIXED
-    summary = "A file in adr/, research/ or design-specs/ is not named after its folder's pattern."
-    why = "Agents find these files by their names; another one is never listed as context."
+    summary = "A file in `adr/`, `research/` or `design-specs/` does not match the naming pattern of its folder."
+    why = "Agents find these files by name; a file with another name is never listed as context."
 
     def check_markdown(self, document: Document, sections: Sections, report: Report) -> None:
         if document.kind not in SIDE_NAMES:
@@ -179,17 +177,21 @@ class SideFileName(TeamRule):
         wanted, pattern = SIDE_NAMES[document.kind]
         if not pattern.fullmatch(name):
             folder = next(folder for folder, kind in SIDE_FOLDERS.items() if kind is document.kind)
-            report("", f"{shown(name)} in {folder}/ is not named like {wanted}")
+            report("", f"{shown(name)} in {folder}/ does not match the naming pattern {wanted}")
 
     def check_session(self, unit: Unit, report: Report) -> None:
-        """What is no Markdown, or stands deeper, is nobody's document and has no name that fits."""
+        """Files in subfolders, and files that are not Markdown, have no document kind and match no pattern."""
         for file in sorted(unit.files):
             folder, _, name = file.partition("/")
             if folder not in SIDE_FOLDERS or os.path.basename(file) in KEEPERS:
                 continue
             if "/" in name or not name.endswith(".md"):
                 wanted, _ = SIDE_NAMES[SIDE_FOLDERS[folder]]
-                report("", f"{shown(name)} in {folder}/ is not named like {wanted}", path=f"{unit.folder}/{file}")
+                report(
+                    "",
+                    f"{shown(name)} in {folder}/ does not match the naming pattern {wanted}",
+                    path=f"{unit.folder}/{file}",
+                )
 
     def examples(self) -> Iterator[Example]:
         text = samples.document("Context", "Decision", "Alternatives", "Consequences", "Notes", title="Use sessions")
@@ -207,9 +209,10 @@ class SpecItemCount(TeamRule):
     severity = Severity.INFO
     origin = FIXED
     summary = (
-        f"spec.md does not have {_STORIES[0]} to {_STORIES[1]} user stories, or fewer than {_EDGE_CASES} edge cases."
+        f"`spec.md` does not have {_STORIES[0]} to {_STORIES[1]} user stories, or has fewer than {_EDGE_CASES} "
+        "edge cases."
     )
-    why = "Too few stories or edge cases mean that nobody looked closely; too many, that this is more than one session."
+    why = "Too few stories or edge cases suggest a shallow analysis; too many stories suggest more than one session."
 
     def check_markdown(self, document: Document, sections: Sections, report: Report) -> None:
         if document.kind is not K.SPEC:
@@ -219,7 +222,7 @@ class SpecItemCount(TeamRule):
                 count = sections.item_count(index)
                 if count < low or (high is not None and count > high):
                     wanted = f"{low} to {high}" if high is not None else f"at least {low}"
-                    report(f"#{sections.title(index)}", f"{section.name} has {count} items; it should have {wanted}")
+                    report(f"#{sections.title(index)}", f"'{section.name}' has {count} items; it should have {wanted}")
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -232,8 +235,8 @@ class SpecAcceptanceUnmapped(TeamRule):
     name = "spec-acceptance-unmapped"
     severity = Severity.WARNING
     origin = FIXED
-    summary = "A criterion stands in acceptance.json or in the spec, but not in both."
-    why = "People read the spec and tools read the JSON; what only one of them knows is not agreed."
+    summary = "A criterion is in `acceptance.json` or in the spec, but not in both."
+    why = "People read the spec and tools read the JSON; a criterion in only one of them is not agreed on."
 
     def check_session(self, unit: Unit, report: Report) -> None:
         spec, acceptance = unit.facts("spec.md"), unit.facts("acceptance.json")
@@ -242,11 +245,11 @@ class SpecAcceptanceUnmapped(TeamRule):
         known = {ident for _, ident in acceptance["ids"]}
         for ident in spec["ids"]:
             if ident not in known:
-                message = f"{ident} stands in the spec, but not in acceptance.json"
+                message = f"{ident} is in the spec, but not in acceptance.json"
                 report(f"#{spec['title']}", message, path=unit.path("spec.md"))
         for index, ident in acceptance["ids"]:
             if ident not in spec["ids"]:
-                message = f"{shown(ident)} is not in the spec's section {shown(spec['title'])}"
+                message = f"{shown(ident)} is missing from the section {shown(spec['title'])} of the spec"
                 report(f"/acceptance_criteria/{index}/id", message, path=unit.path("acceptance.json"))
 
     def examples(self) -> Iterator[Example]:
@@ -263,12 +266,12 @@ class ArchitectureInLean(TeamRule):
     name = "architecture-in-lean"
     severity = Severity.WARNING
     origin = FIXED
-    summary = "A lean session has an architecture.md."
-    why = "Lean means that there is nothing to design; if there is, the session belongs on the full path."
+    summary = "A lean session has an `architecture.md`."
+    why = "A lean session has nothing to design; if there is something to design, use the full path."
 
     def check_markdown(self, document: Document, sections: Sections, report: Report) -> None:
         if document.kind is K.ARCHITECTURE and document.mode is Mode.LEAN:
-            report("", "the session is lean, but it has an architecture.md")
+            report("", "the session is lean, but has an architecture.md")
 
     def examples(self) -> Iterator[Example]:
         yield Example(

@@ -1,4 +1,4 @@
-"""TC530 to TC541: what an agent hands back, whoever it is."""
+"""TC530 to TC541: the output of an agent, whatever its role."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from workrail_lint.systems.team.wording import listed, shown, suggestion
 
 A = AgentName
 _TEXT, _LIST, _OBJECT, _FLAG = (
-    ((str,), "a text"),
+    ((str,), "a string"),
     ((list,), "a list"),
     ((dict,), "an object"),
     ((bool,), "true or false"),
@@ -58,9 +58,9 @@ class OutputNotJsonOnly(TeamRule):
     name = "output-not-json-only"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "An output holds something besides its one JSON object."
-    why = "The reply is read by a program; prose or a code fence around the object counts as a failed dispatch."
-    fix = "Keep the object and drop the rest, when there is exactly one."
+    summary = "An output contains something besides its JSON object."
+    why = "A program reads the reply; prose or a code fence around the object counts as a failed dispatch."
+    fix = "Keep the object and remove the rest, if there is exactly one object."
     fix_safety = "safe"
 
     def examples(self) -> Iterator[Example]:
@@ -75,8 +75,8 @@ class OutputFieldMissing(TeamRule):
     name = "team-output-field-missing"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "An output lacks a member that it must have, or has it blank or with the wrong type."
-    why = "The next dispatch is decided from these members; a gate that is not there is neither open nor closed."
+    summary = "An output lacks a required field, or the field is blank or has the wrong type."
+    why = "The next dispatch is decided from these fields; a missing gate is neither open nor closed."
 
     def check_output(self, document: ExchangeDocument, report: Report) -> None:
         value = document.value
@@ -87,7 +87,7 @@ class OutputFieldMissing(TeamRule):
         report_texts(members_of(value.get("gates")), "/gates", ("security_concerns",), report)
         target = members_of(value.get("next")).get("recommended_task_id")
         if is_text(target) and target != SAME and not is_task_ref(target):
-            report("/next/recommended_task_id", f"{shown(target)} is neither a task id such as T-001 nor meta")
+            report("/next/recommended_task_id", f"{shown(target)} is not a task id; use an id such as T-001, or meta")
 
     def examples(self) -> Iterator[Example]:
         good = samples.agent_output(artifacts=samples.coded())
@@ -103,13 +103,13 @@ class OutputStatusUnknown(TeamRule):
     name = "team-output-status-unknown"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "The status of an output is not one of its five words."
-    why = "What happens next depends on this word alone."
+    summary = "The status of an output is not one of the five known values."
+    why = "This value alone decides what happens next."
 
     def check_output(self, document: ExchangeDocument, report: Report) -> None:
         status = document.value.get("status")
         if is_text(status) and not is_member(status, OutputStatus):
-            report("/status", f"{shown(status)} is no output status{suggestion(status, words(OutputStatus))}")
+            report("/status", f"unknown output status {shown(status)}{suggestion(status, words(OutputStatus))}")
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -124,15 +124,15 @@ class OutputStatusNotForRole(TeamRule):
     name = "output-status-not-for-role"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "NEEDS_INFO does not come from Researcher, or NEEDS_DECISION not from Security."
-    why = "Each of the two opens a question to the user that only this role may ask; anybody else says BLOCKED."
+    summary = "`NEEDS_INFO` does not come from Researcher, or `NEEDS_DECISION` does not come from Security."
+    why = "Each of the two opens a question to the user that only this role may ask; other roles report `BLOCKED`."
 
     def check_output(self, document: ExchangeDocument, report: Report) -> None:
         status, agent = document.value.get("status"), document.agent
         for owner, special in ((A.RESEARCHER, OutputStatus.NEEDS_INFO), (A.SECURITY, OutputStatus.NEEDS_DECISION)):
             if status == special and agent not in (None, owner):
                 who = agent.value if agent else ""
-                report("/status", f"{who} can't say {special.value}; only {owner.value} does")
+                report("/status", f"{who} can't report {special.value}; only {owner.value} can")
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -147,9 +147,9 @@ class OutputAgentName(TeamRule):
     name = "output-agent-name"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "The recommended agent is no agent."
-    why = "Names in JSON are those of the contract; the names of role files start nobody."
-    fix = "Write the name that the contract has for a role file's name."
+    summary = "The recommended agent does not exist."
+    why = "JSON documents use the agent names of the contract; the name of a role file starts no agent."
+    fix = "Replace the name of a role file with the agent name."
     fix_safety = "safe"
 
     def check_output(self, document: ExchangeDocument, report: Report) -> None:
@@ -158,9 +158,9 @@ class OutputAgentName(TeamRule):
             return
         meant = next((agent for agent in AgentName if name.casefold() in (agent.file_name, agent.value.lower())), None)
         at = "/next/recommended_agent"
-        fix = safe(f"write {meant.value}", Replace(at, meant.value)) if meant else None
+        fix = safe(f"replace with {meant.value}", Replace(at, meant.value)) if meant else None
         near = f"; did you mean '{meant.value}'?" if meant else suggestion(name, words(AgentName))
-        report(at, f"{shown(name)} is no agent{near}", fix=fix)
+        report(at, f"unknown agent {shown(name)}{near}", fix=fix)
 
     def examples(self) -> Iterator[Example]:
         def output(agent: str) -> dict[str, Any]:
@@ -178,16 +178,18 @@ class OutputTaskSame(TeamRule):
     severity = Severity.WARNING
     origin = DECIDED
     summary = "The recommended task is `same`."
-    why = "The contract wants the id itself; `same` has to be looked up in an input that may not be there any more."
-    fix = "Write the id of the task that the exchange is about."
+    why = "The contract requires the id; `same` must be looked up in an input that may no longer exist."
+    fix = "Replace it with the id of the task that the exchange is about."
     fix_safety = "safe"
 
     def check_output(self, document: ExchangeDocument, report: Report) -> None:
         if members_of(document.value.get("next")).get("recommended_task_id") != SAME:
             return
         at, known = "/next/recommended_task_id", document.exchange
-        fix = safe(f"write {known.task}", Replace(at, known.task)) if known else None
-        report(at, f"write {known.task if known else 'the id of the task'} instead of 'same'", fix=fix)
+        fix = safe(f"replace with {known.task}", Replace(at, known.task)) if known else None
+        report(
+            at, f"recommended_task_id is 'same'; write {known.task if known else 'the id of the task'} instead", fix=fix
+        )
 
     def examples(self) -> Iterator[Example]:
         def output(task: str) -> dict[str, Any]:
@@ -203,8 +205,8 @@ class OutputSummaryLength(TeamRule):
     name = "team-output-summary-length"
     severity = Severity.WARNING
     origin = FIXED
-    summary = f"The summary has more than {_SENTENCES} sentences, or {_DESIGN_LINES} lines from the Designer."
-    why = "It is passed on to every later agent and to the user; details belong in the artifacts."
+    summary = f"The summary has more than {_SENTENCES} sentences, or more than {_DESIGN_LINES} lines from the Designer."
+    why = "The summary goes to every later agent and to the user; details belong in the artifacts."
 
     def check_output(self, document: ExchangeDocument, report: Report) -> None:
         summary = document.value.get("summary")
@@ -213,7 +215,7 @@ class OutputSummaryLength(TeamRule):
         if document.agent is A.DESIGNER:
             lines = line_count(summary)
             if lines > _DESIGN_LINES:
-                report("/summary", f"the summary has {lines} lines; at most {_DESIGN_LINES} are read")
+                report("/summary", f"the summary has {lines} lines; write at most {_DESIGN_LINES}")
         elif (count := sentence_count(summary)) > _SENTENCES:
             report("/summary", f"the summary has {count} sentences; write at most {_SENTENCES}")
 
@@ -228,7 +230,7 @@ class OutputSummaryLength(TeamRule):
 
 
 def sentence_count(text: str) -> int:
-    """How many sentences a text has; the dot of an abbreviation, a number or a file name ends none."""
+    """Count sentences; the dot of an abbreviation, a number or a file name does not end one."""
     plain = _ABBREVIATION.compiled.sub("", text.strip())
     ends = list(_SENTENCE_END.finditer(plain))
     rest = plain[ends[-1].end() :] if ends else plain
@@ -236,7 +238,7 @@ def sentence_count(text: str) -> int:
 
 
 def _known_keys(document: ExchangeDocument) -> tuple[str, ...]:
-    """The artifacts that an output may have; those of any role where nobody says whose it is."""
+    """The artifacts that an output may have; those of any role if its agent is unknown."""
     return (*UNIVERSAL_KEYS, *(ROLE_KEYS if document.agent is None else ROLES[document.agent].keys))
 
 
@@ -246,8 +248,8 @@ class OutputArtifactType(TeamRule):
     severity = Severity.ERROR
     origin = FIXED
     summary = "An artifact has the wrong type or shape."
-    why = "Later agents and reports go through these lists; what is no list, or holds odd entries, is lost there."
-    fix = "Make a list of a single text."
+    why = "Later agents and reports iterate over these lists; values of another type or shape are lost."
+    fix = "Wrap a single string in a list."
     fix_safety = "safe"
 
     def check_output(self, document: ExchangeDocument, report: Report) -> None:
@@ -260,7 +262,7 @@ class OutputArtifactType(TeamRule):
                 wrap = pointer == "" and is_text(value) and name in (*LIST_KEYS, "review_comments", "findings")
                 at = f"/artifacts/{name}{pointer}"
                 message = message if f"'{name}'" in message else f"'{name}': {message}"
-                report(at, message, fix=safe("make a list of it", Replace(at, [value])) if wrap else None)
+                report(at, message, fix=safe("wrap it in a list", Replace(at, [value])) if wrap else None)
 
     def examples(self) -> Iterator[Example]:
         good = samples.agent_output(artifacts=samples.coded(notes=["x"]))
@@ -287,8 +289,8 @@ class OutputArtifactMissing(TeamRule):
     name = "output-artifact-missing"
     severity = Severity.WARNING
     origin = FIXED
-    summary = "An agent says OK without an artifact that its role owes."
-    why = "The next agent is given what is listed; what is not listed was not done, as far as anybody can tell."
+    summary = "An agent reports `OK` without an artifact that its role must deliver."
+    why = "The next agent receives only what is listed; work that is not listed counts as not done."
 
     def check_output(self, document: ExchangeDocument, report: Report) -> None:
         artifacts = document.value.get("artifacts")
@@ -296,7 +298,7 @@ class OutputArtifactMissing(TeamRule):
             return
         for name in ROLES[document.agent].required:
             if name not in artifacts:
-                report("/artifacts", f"{document.agent.value} says OK, but there is no {name}")
+                report("/artifacts", f"{document.agent.value} reports OK, but delivers no {name}")
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -311,14 +313,14 @@ class OutputArtifactUnknown(TeamRule):
     name = "output-artifact-unknown"
     severity = Severity.INFO
     origin = DECIDED
-    summary = "An artifact is neither one that all agents have nor one of the role."
-    why = "Nobody looks for it."
+    summary = "An artifact is neither common to all agents nor specific to the role."
+    why = "No agent reads it."
 
     def check_output(self, document: ExchangeDocument, report: Report) -> None:
         known = _known_keys(document)
         for name in members_of(document.value.get("artifacts")):
             if name not in known:
-                report(child("/artifacts", name), f"{shown(name)} is no known artifact", on_name=True)
+                report(child("/artifacts", name), f"unknown artifact {shown(name)}; no agent reads it", on_name=True)
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -336,15 +338,15 @@ class BlockedWithoutDetail(TeamRule):
     name = "blocked-without-detail"
     severity = Severity.ERROR
     origin = FIXED
-    summary = f"An agent says BLOCKED or FAIL, and {listed(_DETAILS)} are all empty."
-    why = "Nobody can repair what nobody describes."
+    summary = "An agent reports `BLOCKED` or `FAIL`, but no notes, findings, review comments or manual steps."
+    why = "A problem without a description can't be repaired."
 
     def check_output(self, document: ExchangeDocument, report: Report) -> None:
         status, artifacts = document.value.get("status"), members_of(document.value.get("artifacts"))
         if status in ("BLOCKED", "FAIL") and not any(artifacts.get(name) for name in _DETAILS):
             who = document.agent.value if document.agent else "the agent"
             at = "/artifacts" if "artifacts" in document.value else ""
-            report(at, f"{who} says {status}, but gives no {listed(_DETAILS, 'or')}")
+            report(at, f"{who} reports {status} without details; fill in {listed(_DETAILS, 'or')}")
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -359,8 +361,8 @@ class DoneClaimContradiction(TeamRule):
     name = "done-claim-contradiction"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "An agent does not say OK, but claims that the definition of done is met."
-    why = "One of the two is wrong, and the work is either repeated or released by mistake."
+    summary = "An agent claims that the definition of done is met, but its status is not `OK`."
+    why = "One of the two is wrong, so the work is either repeated or released by mistake."
 
     def check_output(self, document: ExchangeDocument, report: Report) -> None:
         status = document.value.get("status")

@@ -1,4 +1,4 @@
-"""TC3, second half: tasks.yaml as a plan, its order and its progress."""
+"""TC301 to TC323: tasks.yaml as a plan, its order and its progress."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ class TasksEmpty(TeamRule):
     name = "tasks-empty"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "tasks.yaml has no list of tasks, or an empty one."
-    why = "There is nothing to implement; the session would go straight on to its release."
+    summary = "`tasks.yaml` has no `tasks` list, or the list is empty."
+    why = "There is nothing to implement, so the session would continue straight to its release."
 
     def check_backlog(self, backlog: Backlog, report: Report) -> None:
         if not items_of(backlog.value.get("tasks")):
             has_list = type(backlog.value.get("tasks")) is list
             report(
                 "/tasks" if "tasks" in backlog.value else "",
-                "there are no tasks" if has_list else "there is no list 'tasks'",
+                "the list 'tasks' is empty" if has_list else "'tasks' must be a list of tasks",
             )
 
     def examples(self) -> Iterator[Example]:
@@ -43,8 +43,8 @@ class NoCompleteTask(TeamRule):
     name = "no-complete-task"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "No task has all of id, status, goal and acceptance_checks."
-    why = "A plan counts as one when at least one of its tasks can be worked on."
+    summary = "No task has all of `id`, `status`, `goal` and `acceptance_checks`."
+    why = "A plan counts only if at least one of its tasks can be worked on."
 
     def check_backlog(self, backlog: Backlog, report: Report) -> None:
         count = len(items_of(backlog.value.get("tasks")))
@@ -65,14 +65,14 @@ class TaskIdDuplicate(TeamRule):
     severity = Severity.ERROR
     origin = FIXED
     summary = "Two tasks have the same id."
-    why = "A dispatch, a dependency and a retry count can't say which of the two they mean."
+    why = "A dispatch, dependency or retry count can't say which of the two tasks it means."
 
     def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
         first = backlog.by_id.get(task.id)
         if first is not None and first is not task:
             where = backlog.reader.locate(first.at("id"))
             at = f" at {where.start.line}:{where.start.column}" if where else ""
-            report(task.at("id"), f"{task.id} is the id of task {first.index}{at} already")
+            report(task.at("id"), f"duplicate task id {task.id}; task {first.index}{at} already uses it")
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -87,13 +87,14 @@ class DependencyUnknown(TeamRule):
     name = "dependency-unknown"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A task depends on one that does not exist."
-    why = "A dependency that is never done keeps the task waiting for ever."
+    summary = "A task depends on a task that does not exist."
+    why = "The dependency is never done, so the task waits forever."
 
     def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
         for index, ident in enumerate(items_of(task.value.get("depends_on"))):
             if type(ident) is not str or ident not in backlog.by_id:
-                report(task.at("depends_on", index), f"{task.label} depends on {shown(ident)}, which is no task here")
+                message = f"{task.label} depends on {shown(ident)}, which is not a task of this file"
+                report(task.at("depends_on", index), message)
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -106,13 +107,13 @@ class DependencyCycle(TeamRule):
     name = "dependency-cycle"
     severity = Severity.ERROR
     origin = DECIDED
-    summary = "Tasks depend on each other in a circle."
-    why = "None of them can ever be started."
+    summary = "Tasks depend on each other in a cycle."
+    why = "None of them can ever start."
 
     def check_backlog(self, backlog: Backlog, report: Report) -> None:
         for cycle in _cycles(backlog):
             first = backlog.by_id[cycle[0]]
-            report(first.at("depends_on"), f"these tasks wait for each other: {', '.join([*cycle, cycle[0]])}")
+            report(first.at("depends_on"), f"circular dependency: {', '.join([*cycle, cycle[0]])}")
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -126,7 +127,7 @@ class DependencyCycle(TeamRule):
 
 
 def _cycles(backlog: Backlog) -> list[list[str]]:
-    """One way round each circle, from its first task in file order. Every task is looked at once."""
+    """One path around each cycle, from its first task in file order. Every task is visited once."""
     after = {
         ident: [d for d in strings_of(task.value.get("depends_on")) if d in backlog.by_id]
         for ident, task in backlog.by_id.items()
@@ -166,8 +167,8 @@ class StartedBeforeDependencies(TeamRule):
     name = "started-before-dependencies"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A task was started while one it depends on is not done."
-    why = "It builds on something that is not there; with the strategy single-final implemented counts as done."
+    summary = "A task was started before a task that it depends on was done."
+    why = "It builds on work that is missing. With the strategy `single-final`, an implemented task counts as done."
 
     def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
         if task.status not in STARTED:
@@ -176,7 +177,7 @@ class StartedBeforeDependencies(TeamRule):
         for ident in strings_of(task.value.get("depends_on")):
             other = backlog.by_id.get(ident)
             if other is not None and other is not task and other.status not in wanted:
-                message = f"{task.label} is {task.status}, but it depends on {ident}, which is {shown(other.status)}"
+                message = f"{task.label} is {task.status}, but depends on {ident}, which is {shown(other.status)}"
                 report(task.at("status"), message)
 
     def examples(self) -> Iterator[Example]:
@@ -193,8 +194,8 @@ class CompletedEarly(TeamRule):
     name = "completed-early"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "With the strategy single-final a task is completed while others are not even implemented."
-    why = "Tasks are completed together, after the one review of all of them; this one was never reviewed."
+    summary = "With the strategy `single-final`, a task is completed before all tasks are implemented."
+    why = "Tasks are completed together after one review of all of them; this task was never reviewed."
 
     def check_backlog(self, backlog: Backlog, report: Report) -> None:
         if backlog.strategy is not Strategy.SINGLE_FINAL or backlog.mode is not Mode.FULL:
@@ -222,12 +223,14 @@ class LeanTaskCount(TeamRule):
     severity = Severity.ERROR
     origin = FIXED
     summary = "A lean session does not have exactly one task."
-    why = "What needs a second task is no small and plain change; it belongs on the full path, with a design."
+    why = "A change that needs a second task is not small; it belongs on the full path, with a design."
 
     def check_backlog(self, backlog: Backlog, report: Report) -> None:
         count = len(items_of(backlog.value.get("tasks")))
         if backlog.mode is Mode.LEAN and count != 1:
-            report("/tasks" if "tasks" in backlog.value else "", f"a lean session has one task, not {count}")
+            report(
+                "/tasks" if "tasks" in backlog.value else "", f"a lean session must have exactly one task, not {count}"
+            )
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -243,13 +246,13 @@ class ProjectShape(TeamRule):
     name = "project-shape"
     severity = Severity.WARNING
     origin = FIXED
-    summary = "`project` is missing, is no mapping, or lacks name or definition_of_done."
-    why = "The definition of done that holds for all tasks stands there and nowhere else."
+    summary = "`project` is missing, is not a mapping, or lacks `name` or `definition_of_done`."
+    why = "`project` is the only place for the definition of done that applies to all tasks."
 
     def check_backlog(self, backlog: Backlog, report: Report) -> None:
         project = backlog.value.get("project")
         if "project" not in backlog.value:
-            report("", "'project' with name and definition_of_done is missing")
+            report("", "'project' is missing; add it with name and definition_of_done")
         elif type(project) is not dict:
             report(
                 "/project", f"'project' must be a mapping with name and definition_of_done, not {type_name(project)}"
@@ -259,9 +262,9 @@ class ProjectShape(TeamRule):
                 report("/project", "'project' has no name")
             done = project.get("definition_of_done")
             if type(done) is not list:
-                report("/project", "'project' has no list definition_of_done")
+                report("/project", "'project' has no definition_of_done list")
             elif not all(type(item) is str for item in done):
-                report("/project/definition_of_done", "definition_of_done must be a list of texts")
+                report("/project/definition_of_done", "definition_of_done must be a list of strings")
 
     def examples(self) -> Iterator[Example]:
         yield Example(samples.tasks(project="Demo"), samples.tasks(), path=samples.TASKS)
@@ -272,8 +275,8 @@ class NoTestOrDocsTask(TeamRule):
     name = "no-test-or-docs-task"
     severity = Severity.INFO
     origin = FIXED
-    summary = "A full plan of three or more tasks has none for tests or documentation."
-    why = "What is not planned is done at the end, or not at all."
+    summary = "A full plan of three or more tasks has no task for tests or documentation."
+    why = "Work that is not planned is done at the end, or not at all."
 
     def check_backlog(self, backlog: Backlog, report: Report) -> None:
         kinds = {task.value.get("type") for task in backlog.tasks if type(task.value.get("type")) is str}
@@ -292,12 +295,12 @@ class NotInitialStatus(TeamRule):
     name = "not-initial-status"
     severity = Severity.WARNING
     origin = FIXED
-    summary = "A task is past not-started while the session still plans."
-    why = "Work starts when the review strategy is chosen; a task that starts earlier is not reviewed as agreed."
+    summary = "A task is past `not-started` while the session is still planning."
+    why = "Work starts after the review strategy is chosen; a task that starts earlier is not reviewed as agreed."
 
     def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
         if backlog.state in ("PLAN", "REVIEW_STRATEGY") and task.status not in ("", TaskStatus.NOT_STARTED):
-            report(task.at("status"), f"{task.label} is {task.status}, but the state is {backlog.state}")
+            report(task.at("status"), f"{task.label} is {task.status}, but the session is still in {backlog.state}")
 
     def examples(self) -> Iterator[Example]:
         yield Example(

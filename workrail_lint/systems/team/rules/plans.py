@@ -1,4 +1,4 @@
-"""TC56x: the dispatch plan that the Orchestrator hands to its driver."""
+"""TC560 to TC564: the dispatch plan that the Orchestrator gives its driver."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from workrail_lint.systems.team.vocabulary import (
 )
 from workrail_lint.systems.team.wording import listed, shown, suggestion, type_name
 
-_TEXT, _LIST = ((str,), "a text"), ((list,), "a list")
+_TEXT, _LIST = ((str,), "a string"), ((list,), "a list")
 _MEMBERS = {"state": _TEXT, "dispatch": _LIST, "why": _TEXT, "blockers": _LIST}
 
 
@@ -45,15 +45,15 @@ class PlanFieldMissing(TeamRule):
     name = "plan-field-missing"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A dispatch plan lacks a member that it must have, or has it blank or with the wrong type."
-    why = "The driver does what the plan says; from half a plan it can't tell whether to wait, to start or to stop."
+    summary = "A dispatch plan lacks a required field, or the field is blank or has the wrong type."
+    why = "The driver follows the plan; an incomplete plan does not say whether to wait, start or stop."
 
     def check_dispatch_plan(self, document: ExchangeDocument, report: Report) -> None:
         value = document.value
         report_members(value, "", _MEMBERS, report)
         for name, is_wrong in (("state", is_text(value.get("state"))), ("next_state_hint", "next_state_hint" in value)):
             if is_wrong and not is_member(value[name], WorkflowState):
-                report(f"/{name}", f"{shown(value[name])} is no state{suggestion(value[name], words(WorkflowState))}")
+                report(f"/{name}", f"unknown state {shown(value[name])}{suggestion(value[name], words(WorkflowState))}")
         for index, item in enumerate(items_of(value.get("dispatch"))):
             at = f"/dispatch/{index}"
             if type(item) is not dict:
@@ -64,7 +64,7 @@ class PlanFieldMissing(TeamRule):
             detail = members_of(blocker).get("detail", "")
             if not is_text(blocker) and not (is_text(members_of(blocker).get("blocker")) and type(detail) is str):
                 report(
-                    f"/blockers/{index}", f"blocker {index} must be a text, or an object with 'blocker' and 'detail'"
+                    f"/blockers/{index}", f"blocker {index} must be a string, or an object with 'blocker' and 'detail'"
                 )
 
     def examples(self) -> Iterator[Example]:
@@ -77,17 +77,18 @@ class PlanDispatchCount(TeamRule):
     name = "plan-dispatch-count"
     severity = Severity.ERROR
     origin = FIXED
-    summary = f"A plan dispatches more than {LIMITS.parallel_dispatches} agents; two are worth a remark."
-    why = "Agents work one after the other on the same files; more of them at once overwrite each other."
+    summary = (
+        f"A plan dispatches more than {LIMITS.parallel_dispatches} agents at once (exactly "
+        f"{LIMITS.parallel_dispatches}: reported as info)."
+    )
+    why = "Agents take turns on the same files; agents that run at the same time overwrite each other's work."
 
     def check_dispatch_plan(self, document: ExchangeDocument, report: Report) -> None:
         count = len(items_of(document.value.get("dispatch")))
         if count > LIMITS.parallel_dispatches:
             report("/dispatch", f"the plan dispatches {count} agents; at most {LIMITS.parallel_dispatches} are allowed")
         elif count == LIMITS.parallel_dispatches:
-            report(
-                "/dispatch", f"the plan dispatches {count} agents at once; usually it is one", severity=Severity.INFO
-            )
+            report("/dispatch", f"the plan dispatches {count} agents at once; one is usual", severity=Severity.INFO)
 
     def examples(self) -> Iterator[Example]:
         good = samples.dispatch_plan("IMPLEMENT_LOOP", "Coder")
@@ -101,7 +102,7 @@ class PlanDispatchInUserState(TeamRule):
     severity = Severity.ERROR
     origin = FIXED
     summary = "A plan dispatches an agent in a state that waits for the user."
-    why = "What the user is asked decides what the agent should do; corrections in APPROVE_DESIGN are the exception."
+    why = "The user's answer decides what the agent should do; corrections in `APPROVE_DESIGN` are the exception."
 
     def check_dispatch_plan(self, document: ExchangeDocument, report: Report) -> None:
         state = _state(document)
@@ -131,7 +132,7 @@ class PlanAgentInvalid(TeamRule):
     severity = Severity.ERROR
     origin = FIXED
     summary = "A plan dispatches an agent that its state does not allow."
-    why = "Each state has its agents; one that comes too early works on artifacts that are not there yet."
+    why = "Each state allows certain agents; an agent that runs too early works on artifacts that do not exist yet."
 
     def check_dispatch_plan(self, document: ExchangeDocument, report: Report) -> None:
         state = _state(document)
@@ -141,14 +142,12 @@ class PlanAgentInvalid(TeamRule):
             if agent == AgentName.ORCHESTRATOR:
                 report(at, f"the Orchestrator can't dispatch itself{where}")
             elif type(agent) is str and not is_member(agent, AgentName):
-                report(at, f"{shown(agent)} is dispatched{where}, but is no agent{suggestion(agent, words(AgentName))}")
+                report(at, f"unknown agent {shown(agent)} is dispatched{where}{suggestion(agent, words(AgentName))}")
             elif state is not None and state not in (*USER_STATES, *TERMINAL_STATES) and is_member(agent, AgentName):
                 allowed = [allowed.value for allowed in agents_of(state, document.mode)]
                 if agent not in allowed:
-                    report(
-                        at,
-                        f"{agent} is not dispatched in {state.value}, which allows {listed(allowed, 'or') or 'nobody'}",
-                    )
+                    names = listed(allowed, "or") or "no agent"
+                    report(at, f"{agent} can't be dispatched in {state.value}, which allows {names}")
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -161,15 +160,15 @@ class PlanTerminal(TeamRule):
     name = "plan-terminal"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A plan for DONE or BLOCKED dispatches somebody, or one for BLOCKED names no blocker."
-    why = "A session that has ended starts nothing; one that is blocked has to say by what."
+    summary = "A plan for `DONE` or `BLOCKED` dispatches an agent, or a plan for `BLOCKED` names no blocker."
+    why = "A session that has ended starts nothing, and a blocked session must name its blocker."
 
     def check_dispatch_plan(self, document: ExchangeDocument, report: Report) -> None:
         state = _state(document)
         if state not in TERMINAL_STATES or state is None:
             return
         if items_of(document.value.get("dispatch")):
-            report("/dispatch", f"nobody is dispatched in {state.value}")
+            report("/dispatch", f"no agent can be dispatched in {state.value}")
         if state is WorkflowState.BLOCKED and document.value.get("blockers") == []:
             report("/blockers", "the state is BLOCKED, but blockers is empty")
 

@@ -1,4 +1,4 @@
-"""TC711 to TC714: how far a session is, by its state and by its tasks."""
+"""TC711 to TC714: the progress of a session, by its state and by its tasks."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class DoneWithOpenTask(TeamRule):
     name = "done-with-open-task"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "The session is DONE, and a task is not completed."
-    why = "Work was left; when known_issues names the task, somebody at least knows."
+    summary = "The session is `DONE`, but a task is not completed."
+    why = "Work is left over. If `known_issues` names the task, the finding is only a warning."
 
     def check_session(self, unit: Unit, report: Report) -> None:
         if unit.state != S.DONE:
@@ -50,8 +50,8 @@ class DoneWithPending(TeamRule):
     name = "done-with-pending"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "The session is DONE, and a decision is still pending."
-    why = "The user was asked something and the answer did not matter, or was not waited for."
+    summary = "The session is `DONE`, but a decision is still pending."
+    why = "The session ended without waiting for the user's answer."
 
     def check_session(self, unit: Unit, report: Report) -> None:
         for index, entry in enumerate((unit.status or {}).get("user_decisions", ())):
@@ -77,7 +77,7 @@ class StateTaskInconsistent(TeamRule):
     name = "state-task-inconsistent"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "The tasks are further, or less far, than the state of the session allows."
+    summary = "The status of a task does not fit the state of the session."
     why = "Integration waits for all tasks, and no task starts before the implementation does."
 
     def check_session(self, unit: Unit, report: Report) -> None:
@@ -107,8 +107,8 @@ class FixStateWithoutCount(TeamRule):
     name = "fix-state-without-count"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "The session repairs something, and no retry count says so."
-    why = "The count grows when the loop is entered; without it the loop has no end."
+    summary = "The session is in a repair state, but no retry count records the repair."
+    why = "The count grows each time the loop is entered; without it the loop never ends."
 
     def check_session(self, unit: Unit, report: Report) -> None:
         if unit.status is None or not is_member(unit.state, FixLoop):

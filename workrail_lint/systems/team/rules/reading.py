@@ -1,4 +1,4 @@
-"""TC0: the text of a document, before anybody asks what it means."""
+"""TC001 to TC007: the text of a document, before its meaning is checked."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class UnreadableDocument(TeamRule):
     name = "team-unreadable-document"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "The file is not UTF-8, not the JSON, YAML or JSON Lines its name promises, or not to be read at all."
-    why = "Every agent and every resumed session starts by reading these files; one that can't be read stops the team."
+    summary = "The file can't be read, is not UTF-8, or is not valid JSON, YAML or JSON Lines."
+    why = "Every agent and every resumed session reads these files first; an unreadable file stops the team."
 
     def examples(self) -> Iterator[Example]:
         good = samples.status("PLAN")
@@ -39,7 +39,7 @@ class DuplicateKey(TeamRule):
     name = "team-duplicate-key"
     severity = Severity.ERROR
     origin = DECIDED
-    summary = "A mapping has the same key twice."
+    summary = "An object or mapping has the same key twice."
     why = "Readers disagree about which value counts, so two agents can see two different sessions."
 
     def examples(self) -> Iterator[Example]:
@@ -55,13 +55,13 @@ class ByteOrderMark(TeamRule):
     severity = Severity.WARNING
     origin = DECIDED
     summary = "The file starts with a byte order mark."
-    why = "JSON must not start with one, and tools that compare or append bytes trip over a character no editor shows."
-    fix = "Drop the mark."
+    why = "JSON must not start with one, and the invisible character breaks tools that compare or append bytes."
+    fix = "Remove the mark."
     fix_safety = "safe"
 
     def check_any(self, document: Document, report: Report) -> None:
         if document.text.startswith("\ufeff"):
-            fix = safe("drop the mark", Cut(0, 1))
+            fix = safe("remove the mark", Cut(0, 1))
             report("", f"this {document.kind.value} file starts with a byte order mark", fix=fix, at=(0, 1))
 
     def examples(self) -> Iterator[Example]:
@@ -74,8 +74,8 @@ class WrongRootType(TeamRule):
     name = "team-wrong-root-type"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "The document is not an object (a mapping)."
-    why = "Every document of the contract is one; nothing in another value has a name to be found by."
+    summary = "The root of the document is not an object (a mapping)."
+    why = "Every document of the contract is an object; in any other value no field can be found."
 
     def examples(self) -> Iterator[Example]:
         yield Example("[]\n", samples.status("INTAKE"), path=samples.STATUS)
@@ -87,13 +87,11 @@ class YamlFeature(TeamRule):
     name = "yaml-feature"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = (
-        "tasks.yaml uses an anchor, an alias, a tag, a merge key or a second document, or a bare word that YAML "
-        "readers take for different things."
-    )
+    summary = "`tasks.yaml` uses an anchor, alias, tag, merge key, second document or ambiguous bare word."
     why = (
-        "Agents edit this file as text. What stands in another place, or means a boolean to one tool and a text to "
-        "the next, gets lost or changed. Tags, merge keys and further documents are not followed here either."
+        "Agents edit this file as plain text. A value that is defined elsewhere, or that is a boolean in one tool "
+        "and a string in the next, gets lost or changed. Tags, merge keys and extra documents are not followed "
+        "here either."
     )
 
     def examples(self) -> Iterator[Example]:
@@ -109,16 +107,16 @@ class PlaceholderLeft(TeamRule):
     name = "placeholder-left"
     severity = Severity.ERROR
     origin = FIXED
-    summary = f"A text still holds a placeholder of a template: {', '.join(f'`{p}`' for p in PLACEHOLDERS)}."
-    why = "A path or an id with a placeholder in it names nothing; the agent that follows it finds no file."
-    fix = "Write the name of the session for `<session>`, when it is known."
+    summary = f"A string still contains a template placeholder: {', '.join(f'`{p}`' for p in PLACEHOLDERS)}."
+    why = "A path or an id with a placeholder refers to nothing, so the agent that follows it finds no file."
+    fix = "Replace `<session>` with the name of the session, if it is known."
     fix_safety = "safe"
 
     def check_string(self, value: str, pointer: str, document: Document, report: Report) -> None:
         for placeholder in PLACEHOLDERS:
             if placeholder in value:
                 fix = _session_fix(document, pointer) if placeholder == _SESSION_MARK else None
-                report(pointer, f"{shown(value)} at {pointer} still holds the placeholder {placeholder}", fix=fix)
+                report(pointer, f"{shown(value)} at {pointer} still contains the placeholder {placeholder}", fix=fix)
 
     def check_markdown(self, document: Document, sections: Sections, report: Report) -> None:
         if not any(placeholder in document.text for placeholder in PLACEHOLDERS):
@@ -139,7 +137,7 @@ class PlaceholderLeft(TeamRule):
                 pointer = f"#{heading.title}" if heading else ""
                 report(
                     pointer,
-                    f"the text{pointer and ' below '}{pointer} still holds the placeholder {placeholder}",
+                    f"the text{pointer and ' below '}{pointer} still contains the placeholder {placeholder}",
                     fix=fix,
                     at=(start, start + len(placeholder)),
                 )
@@ -162,7 +160,7 @@ class PlaceholderLeft(TeamRule):
 
 
 def _title(name: str) -> str:
-    return f"write {name} for {_SESSION_MARK}"
+    return f"replace {_SESSION_MARK} with {name}"
 
 
 def _session_fix(document: Document, pointer: str) -> Fix | None:
@@ -186,12 +184,12 @@ class MachinePath(TeamRule):
     severity = Severity.WARNING
     origin = DECIDED
     summary = "A path is absolute, names a drive or a home folder, uses backslashes, or leaves the repository."
-    why = "Such a path means something else, or nothing, on the next machine; paths here start at the repository."
+    why = "Such a path points elsewhere, or nowhere, on another machine; paths are relative to the repository root."
 
     def check_path(self, value: str, pointer: str, document: Document, report: Report) -> None:
         reason = machine_reason(value)
         if reason is not None:
-            report(pointer, f"the path {shown(value)} {reason}; write it from the root of the repository")
+            report(pointer, f"the path {shown(value)} {reason}; write it relative to the repository root")
 
     def examples(self) -> Iterator[Example]:
         for bad in ("~/repo/a.py", "C:\\repo\\a.py", "../other/a.py"):

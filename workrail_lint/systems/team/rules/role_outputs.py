@@ -1,4 +1,4 @@
-"""TC542 to TC549: outputs, as the role of their agent has to write them."""
+"""TC542 to TC549: what the role of an agent requires of its output."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ class SecurityStatusMismatch(TeamRule):
     name = "security-status-mismatch"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "The status of Security does not follow from its findings."
-    why = "A medium finding is for the user to decide and a high one stops the work; with OK it is simply released."
+    summary = "The status of Security does not match its findings."
+    why = "A medium finding needs a decision by the user and a high one stops the work; with `OK` both are released."
 
     def check_output(self, document: ExchangeDocument, report: Report) -> None:
         status = document.value.get("status")
@@ -66,11 +66,11 @@ class SecurityStatusMismatch(TeamRule):
         levels = [FindingSeverity(level) for level in found if is_member(level, FindingSeverity)]
         worst = max(levels, key=lambda level: level.rank, default=FindingSeverity.LOW)
         if worst.rank >= FindingSeverity.HIGH.rank and status not in ("BLOCKED", "FAIL"):
-            report("/status", f"a {worst.value} finding needs the status BLOCKED, not {status}")
+            report("/status", f"a {worst.value} finding requires the status BLOCKED, not {status}")
         elif worst is FindingSeverity.MEDIUM and status == OutputStatus.OK:
-            report("/status", "a medium finding needs the status NEEDS_DECISION, not OK")
+            report("/status", "a medium finding requires the status NEEDS_DECISION, not OK")
         elif status == OutputStatus.NEEDS_DECISION and FindingSeverity.MEDIUM not in levels:
-            report("/status", "NEEDS_DECISION needs a medium finding; without one the status is OK")
+            report("/status", "NEEDS_DECISION requires a medium finding; without one the status must be OK")
 
     def examples(self) -> Iterator[Example]:
         path = samples.exchange("Security", side="output")
@@ -102,8 +102,8 @@ class ReviewStatusMismatch(TeamRule):
     name = "review-status-mismatch"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A review says OK with a blocker comment, or with a major one about security."
-    why = "With OK the task is completed, and the comment is never acted upon."
+    summary = "A review reports `OK` despite a blocker comment or a major security comment."
+    why = "`OK` completes the task, so the comment is never acted on."
 
     def check_output(self, document: ExchangeDocument, report: Report) -> None:
         if document.agent is not A.REVIEWER or document.value.get("status") != OutputStatus.OK:
@@ -130,7 +130,7 @@ class ReviewVerdictMismatch(TeamRule):
     severity = Severity.WARNING
     origin = FIXED
     summary = "The verdict in a review's summary, its status and its comments contradict each other."
-    why = "People read the verdict and the machine reads the status; they go different ways."
+    why = "People read the verdict and tools read the status, so the two act on different results."
 
     def check_output(self, document: ExchangeDocument, report: Report) -> None:
         status, summary = document.value.get("status"), document.value.get("summary")
@@ -148,7 +148,7 @@ class ReviewVerdictMismatch(TeamRule):
             is_major = comment.get("severity") == ReviewSeverity.MAJOR
             if is_major and comment.get("category") != ReviewCategory.SECURITY and status == OutputStatus.OK:
                 said = f"the verdict {verdict} and the status OK" if verdict else "the status OK"
-                report(f"/artifacts/review_comments/{index}", f"comment {index} is major and goes ill with {said}")
+                report(f"/artifacts/review_comments/{index}", f"comment {index} is major, which contradicts {said}")
 
     def examples(self) -> Iterator[Example]:
         path = samples.exchange("Reviewer", side="output")
@@ -164,8 +164,8 @@ class QaFailuresIgnored(TeamRule):
     name = "qa-failures-ignored"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "QA says OK while tests failed."
-    why = "With OK the task is completed with tests that fail."
+    summary = "QA reports `OK` although tests failed."
+    why = "`OK` completes the task with failing tests."
 
     def check_output(self, document: ExchangeDocument, report: Report) -> None:
         failed = members_of(_artifacts(document).get("test_results")).get("failed")
@@ -191,13 +191,13 @@ class CoderSkipsReview(TeamRule):
     name = "coder-skips-review"
     severity = Severity.WARNING
     origin = FIXED
-    summary = "A Coder says that its work needs no review."
-    why = "Every implemented task is reviewed; a Coder can't excuse its own."
+    summary = "A Coder reports that its work needs no review."
+    why = "Every implemented task is reviewed; a Coder can't waive the review of its work."
 
     def check_output(self, document: ExchangeDocument, report: Report) -> None:
         waived = members_of(document.value.get("gates")).get("needs_review") is False
         if document.agent is A.CODER and document.value.get("status") == OutputStatus.OK and waived:
-            report("/gates/needs_review", "a Coder that says OK needs a review")
+            report("/gates/needs_review", "a Coder that reports OK can't set needs_review to false")
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -212,8 +212,8 @@ class DesignSpecDelivery(TeamRule):
     name = "design-spec-delivery"
     severity = Severity.ERROR
     origin = FIXED
-    summary = f"A Designer delivers no design spec, or one of more than {_LINES} lines inside its output."
-    why = "There is nothing to build from; a long spec belongs in a file that others can be given."
+    summary = f"A Designer delivers no design spec, or an inline spec of more than {_LINES} lines."
+    why = "Without a spec there is nothing to build from; a long spec belongs in a file that other agents can read."
 
     def check_output(self, document: ExchangeDocument, report: Report) -> None:
         if document.agent is not A.DESIGNER or document.value.get("status") != OutputStatus.OK:
@@ -224,12 +224,12 @@ class DesignSpecDelivery(TeamRule):
         if not is_inline and artifacts.get("design_spec_file") is None:
             report(
                 "/artifacts" if "artifacts" in document.value else "",
-                "there is neither design_spec_inline nor design_spec_file",
+                "the output has neither design_spec_inline nor design_spec_file",
             )
         elif type(inline) is str and (lines := line_count(inline)) > _LINES:
             report(
                 "/artifacts/design_spec_inline",
-                f"the design spec has {lines} lines; with more than {_LINES} it is a file",
+                f"design_spec_inline has {lines} lines; move a spec of more than {_LINES} lines to a file",
             )
 
     def examples(self) -> Iterator[Example]:
@@ -247,8 +247,8 @@ class ResearchOptions(TeamRule):
     name = "research-options"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "An option of a research report has the wrong shape, or more than one is recommended."
-    why = "The options are compared member by member; one without effort or with a free id can't be."
+    summary = "A research option has the wrong shape, or more than one option is recommended."
+    why = "Options are compared field by field; an option without an effort or with a free-form id can't be compared."
 
     def check_output(self, document: ExchangeDocument, report: Report) -> None:
         if document.agent is not A.RESEARCHER:
@@ -281,16 +281,16 @@ class ResearchOptions(TeamRule):
 
 def _option_problems(option: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if not is_option_id(option.get("id")):
-        yield "id", "its id must be OPT- and a number"
+        yield "id", "'id' must be OPT- and a number, such as OPT-1"
     if type(option.get("label")) is not str:
-        yield "label", "it needs a label"
+        yield "label", "'label' must be a string"
     for member in ("pros", "cons"):
         if type(option.get(member)) is not list or not all(type(item) is str for item in option[member]):
-            yield member, f"it needs a list of {member}, as texts"
+            yield member, f"'{member}' must be a list of strings"
     if not is_member(option.get("effort"), Level):
-        yield "effort", f"{shown(option.get('effort'))} is no effort{suggestion(option.get('effort'), words(Level))}"
+        yield "effort", f"unknown effort {shown(option.get('effort'))}{suggestion(option.get('effort'), words(Level))}"
     if type(option.get("recommended")) is not bool:
-        yield "recommended", "it must say whether it is recommended"
+        yield "recommended", "'recommended' must be true or false"
 
 
 class WriteOutsideRole(TeamRule):
@@ -298,10 +298,8 @@ class WriteOutsideRole(TeamRule):
     name = "write-outside-role"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "An agent wrote a file that is beyond its role, in an older session, or outside the repository."
-    why = (
-        "Roles are kept apart so that nobody reviews its own work; older sessions are the record and stay as they are."
-    )
+    summary = "An agent wrote a file outside its role, in an older session, or outside the repository."
+    why = "Separate roles keep agents from reviewing their own work; older sessions are a record that must not change."
 
     def check_output(self, document: ExchangeDocument, report: Report) -> None:
         agent = document.agent
@@ -317,7 +315,7 @@ class WriteOutsideRole(TeamRule):
         for pointer, path in written:
             if type(path) is str and not may_write(agent, path, document.session_name):
                 reach = ROLES[agent].reach.value
-                report(pointer, f"{agent.value} may write {reach}, and {shown(path)} is beyond that")
+                report(pointer, f"{agent.value} can't write {shown(path)}; it may write {reach}")
 
     def examples(self) -> Iterator[Example]:
         def output(path: str) -> dict[str, Any]:

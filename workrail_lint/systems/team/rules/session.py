@@ -1,4 +1,4 @@
-"""TC7: a session folder as a whole."""
+"""TC701 to TC709, TC715 and TC717: a session folder as a whole."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class SessionNameMismatch(TeamRule):
     name = "session-name-mismatch"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "The folder of a session and the session in its status.json have different names."
-    why = "Paths are built from one of them and files are looked for under the other."
+    summary = "The session folder and `session` in `status.json` have different names."
+    why = "Paths are built from one name, and files are looked up under the other."
 
     def check_session(self, unit: Unit, report: Report) -> None:
         name = None if unit.status is None else unit.status["session"]
@@ -62,15 +62,15 @@ class SessionArtifactMissing(TeamRule):
     name = "session-artifact-missing"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A session lacks a file that it must have in its state."
-    why = "The agents of this state start by reading it."
+    summary = "A session lacks a file that its state requires."
+    why = "The agents of this state read the file first."
 
     def check_session(self, unit: Unit, report: Report) -> None:
         if _STATUS not in unit.files:
             report("", f"{_STATUS} is missing from the session", path=unit.folder)
         for file in machine.required_artifacts(unit.state, unit.mode, unit.session.returns_to):
             if file not in unit.files and file != _STATUS:
-                report("", f"{file} is missing from the session, which is in state {unit.state}", path=unit.folder)
+                report("", f"{file} is missing; a session in state {unit.state} requires it", path=unit.folder)
 
     def examples(self) -> Iterator[Example]:
         done = samples.status("DONE", samples.approved(), samples.strategy(), last_ci_result="green")
@@ -89,8 +89,8 @@ class RetryTaskUnknown(TeamRule):
     name = "retry-task-unknown"
     severity = Severity.ERROR
     origin = DECIDED
-    summary = "A retry count is kept for a task that is not in tasks.yaml."
-    why = "The count is of no use to any task, and the task it was meant for has none."
+    summary = "`retry_counts` has an entry for a task that is not in `tasks.yaml`."
+    why = "The count applies to no task, and the task that it was meant for has none."
 
     def check_session(self, unit: Unit, report: Report) -> None:
         known = unit.session.task_ids
@@ -99,7 +99,7 @@ class RetryTaskUnknown(TeamRule):
         for name in unit.status["retry_counts"]:
             if is_task_ref(name) and name != META and name not in known:
                 at = child("/retry_counts", name)
-                report(at, f"{name} is not in tasks.yaml", path=unit.path(_STATUS), on_name=True)
+                report(at, f"task {name} is not in tasks.yaml", path=unit.path(_STATUS), on_name=True)
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -128,8 +128,8 @@ class HistoryMissing(TeamRule):
     name = "history-missing"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A change of the design was requested, and there is no history of it."
-    why = "The request is recorded before the decision is overwritten; without that the next answer erases it."
+    summary = "A design change was requested, but there is no history file."
+    why = "The request must be recorded before the decision is overwritten; otherwise the next answer erases it."
 
     def check_session(self, unit: Unit, report: Report) -> None:
         if unit.status is None or _HISTORY in unit.files:
@@ -139,11 +139,11 @@ class HistoryMissing(TeamRule):
         if found is not None and machine.is_change_request(found[1]):
             at = f"/user_decisions/{found[0]}/answer"
             word = f" (correction {correction.value})" if correction else ""
-            report(at, f"a change was requested{word}, but there is no {_HISTORY}", path=unit.path(_STATUS))
+            report(at, f"a change was requested{word}, but {_HISTORY} does not exist", path=unit.path(_STATUS))
         elif correction not in (None, CorrectionStatus.NONE):
             at = "/gate_tracking/APPROVE_DESIGN/correction_status"
             word = correction.value if correction else ""
-            report(at, f"a correction is {word}, but there is no {_HISTORY}", path=unit.path(_STATUS))
+            report(at, f"a correction is {word}, but {_HISTORY} does not exist", path=unit.path(_STATUS))
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -159,8 +159,8 @@ class HistoryLastMismatch(TeamRule):
     name = "history-last-mismatch"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "The requested change in status.json is not the last one in the history."
-    why = "One of the two was written without the other, so nobody knows which change is meant."
+    summary = "The requested change in `status.json` is not the last one in the history."
+    why = "One of the two was written without the other, so it is unclear which change is meant."
 
     def check_session(self, unit: Unit, report: Report) -> None:
         found, history = _design_answer(unit), unit.facts(_HISTORY)
@@ -168,7 +168,7 @@ class HistoryLastMismatch(TeamRule):
             return
         if history["last"] != found[1]:
             at = f"/user_decisions/{found[0]}/answer"
-            message = f"the answer is {shown(found[1])}, but the last line of the history says {shown(history['last'])}"
+            message = f"the answer is {shown(found[1])}, but the last line of the history has {shown(history['last'])}"
             report(at, message, path=unit.path(_STATUS))
 
     def examples(self) -> Iterator[Example]:
@@ -186,12 +186,12 @@ class HistoryOrphan(TeamRule):
     name = "history-orphan"
     severity = Severity.ERROR
     origin = DECIDED
-    summary = "There is a history of requested changes, and no decision about the design."
+    summary = "There is a history of requested changes, but no decision about the design."
     why = "The decision was lost after the history was written."
 
     def check_session(self, unit: Unit, report: Report) -> None:
         if unit.status is not None and _HISTORY in unit.files and _design_answer(unit) is None:
-            message = f"changes of the design are recorded, but status.json has no {APPROVE_DESIGN_ID}"
+            message = f"the history records design changes, but status.json has no {APPROVE_DESIGN_ID}"
             report("", message, path=unit.path(_HISTORY))
 
     def examples(self) -> Iterator[Example]:
@@ -209,8 +209,8 @@ class AcceptanceReferenceUnknown(TeamRule):
     name = "acceptance-reference-unknown"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "A task names a criterion that acceptance.json does not have."
-    why = "The task is done when something is met that nobody defined."
+    summary = "A task refers to a criterion that is not in `acceptance.json`."
+    why = "The task is done when an undefined criterion is met, which can't be checked."
 
     def check_session(self, unit: Unit, report: Report) -> None:
         acceptance = unit.facts("acceptance.json")
@@ -221,7 +221,9 @@ class AcceptanceReferenceUnknown(TeamRule):
             for pointer, ident in task["criteria"]:
                 if ident not in known:
                     label = task["id"] or f"task {task['index']}"
-                    report(pointer, f"{label} names {ident}, which is not in acceptance.json", path=unit.path(_TASKS))
+                    report(
+                        pointer, f"{label} refers to {ident}, which is not in acceptance.json", path=unit.path(_TASKS)
+                    )
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -237,8 +239,8 @@ class AcceptanceUncovered(TeamRule):
     name = "acceptance-uncovered"
     severity = Severity.INFO
     origin = DECIDED
-    summary = "No task names a criterion."
-    why = "It may be met by accident, or be forgotten until the end."
+    summary = "No task refers to a criterion of `acceptance.json`."
+    why = "The criterion may be met by accident, or forgotten until the end."
 
     def check_session(self, unit: Unit, report: Report) -> None:
         acceptance = unit.facts("acceptance.json")
@@ -248,7 +250,7 @@ class AcceptanceUncovered(TeamRule):
         for index, ident in acceptance["ids"]:
             if ident not in named:
                 at = f"/acceptance_criteria/{index}/id"
-                report(at, f"no task names {shown(ident)}", path=unit.path("acceptance.json"))
+                report(at, f"no task refers to {shown(ident)}", path=unit.path("acceptance.json"))
 
     def examples(self) -> Iterator[Example]:
         spec = samples.spec(acceptance="- AC-001: it works.\n- AC-002: it looks good.")
@@ -265,8 +267,8 @@ class GateBypassed(TeamRule):
     name = "gate-bypassed"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A full session went past a gate without the user's decision."
-    why = "The two gates are where the user decides; a session that skips one builds or reviews what nobody agreed to."
+    summary = "A full session passed a gate without a decision by the user."
+    why = "The user decides at the two gates; a session that skips one builds or reviews what was never agreed on."
 
     def check_session(self, unit: Unit, report: Report) -> None:
         if unit.status is None or unit.mode is not Mode.FULL:
@@ -277,9 +279,7 @@ class GateBypassed(TeamRule):
         )
         for milestone, ident, needed, passed in gates:
             if not passed and unit.is_at_or_past(milestone):
-                report(
-                    "/current_state", f"the state is {unit.state}, without {needed} ({ident})", path=unit.path(_STATUS)
-                )
+                report("/current_state", f"the state {unit.state} requires {needed} ({ident})", path=unit.path(_STATUS))
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -296,7 +296,7 @@ class ContextPathDangling(TeamRule):
     severity = Severity.ERROR
     origin = FIXED
     summary = "A task lists a session artifact that does not exist."
-    why = "It is handed on to the agent of the task, which has to stop when it can't read it."
+    why = "The path is passed on to the agent of the task, which must stop when it can't read the file."
 
     def check_session(self, unit: Unit, report: Report) -> None:
         for task in unit.tasks or ():
@@ -320,15 +320,15 @@ class StrayFile(TeamRule):
     name = "stray-file"
     severity = Severity.INFO
     origin = DECIDED
-    summary = "A file in a session folder is none that the contract knows."
-    why = "No agent looks for it; what it says is lost for the session."
+    summary = "A session folder contains a file that the contract does not define."
+    why = "No agent reads it, so its content is lost for the session."
 
     def check_session(self, unit: Unit, report: Report) -> None:
         strays = [file for file in sorted(unit.files) if not _is_known(file)]
         for file in strays[:_MOST_STRAYS]:
-            report("", f"{shown(file)} is none of the files of a session", path=f"{unit.folder}/{file}")
+            report("", f"{shown(file)} is not a session file; no agent reads it", path=f"{unit.folder}/{file}")
         if len(strays) > _MOST_STRAYS:
-            report("", f"{len(strays) - _MOST_STRAYS} more files are none of the files of a session", path=unit.folder)
+            report("", f"{len(strays) - _MOST_STRAYS} more files are not session files", path=unit.folder)
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -341,7 +341,7 @@ class StrayFile(TeamRule):
 
 
 def _is_known(file: str) -> bool:
-    """An artifact in its place, whatever a side folder holds, or a recorded exchange anywhere."""
+    """An artifact in its place, anything in a side folder, or a recorded exchange anywhere."""
     folder, _, name = file.rpartition("/")
     if name in KEEPERS or file.startswith(f"{CACHE_FOLDER}/") or file.partition("/")[0] in SIDE_FOLDERS:
         return True

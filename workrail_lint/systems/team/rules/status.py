@@ -1,4 +1,4 @@
-"""TC1: status.json, the decisions in it left to TC2."""
+"""TC101 to TC109 and TC118 to TC121: status.json without its decisions."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class StatusFieldMissing(TeamRule):
     name = "status-field-missing"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "status.json lacks a member that it must have in its state."
-    why = "A resumed session has nothing else to go by: without its state, session or decisions nobody can continue it."
-    fix = "Add an empty list for assumptions, known_issues and user_decisions."
+    summary = "`status.json` lacks a field that its state requires."
+    why = "A resumed session relies on this file alone; without its state, session or decisions it cannot continue."
+    fix = "Add an empty list for `assumptions`, `known_issues` and `user_decisions`."
     fix_safety = "safe"
 
     def check_status(self, document: Document, report: Report) -> None:
@@ -64,9 +64,9 @@ class StatusStateUnknown(TeamRule):
     name = "status-state-unknown"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "current_state is no state of the workflow."
-    why = "The state decides who is dispatched next; from one that does not exist there is no way on."
-    fix = "Write the state as it is spelled, when only case or `-` and `_` differ."
+    summary = "`current_state` is not a workflow state."
+    why = "The state decides which agent is dispatched next; from an unknown state the session cannot continue."
+    fix = "Correct the spelling, if only case, `-` or `_` differ."
     fix_safety = "safe"
 
     def check_status(self, document: Document, report: Report) -> None:
@@ -74,8 +74,10 @@ class StatusStateUnknown(TeamRule):
         if type(state) is not str or is_member(state, WorkflowState):
             return
         meant = state.upper().replace("-", "_")
-        fix = safe(f"write {meant}", Replace("/current_state", meant)) if is_member(meant, WorkflowState) else None
-        report("/current_state", f"{shown(state)} is no state{suggestion(state, words(WorkflowState))}", fix=fix)
+        fix = (
+            safe(f"replace with {meant}", Replace("/current_state", meant)) if is_member(meant, WorkflowState) else None
+        )
+        report("/current_state", f"unknown state {shown(state)}{suggestion(state, words(WorkflowState))}", fix=fix)
 
     def examples(self) -> Iterator[Example]:
         yield Example(samples.status("IMPLEMENT"), samples.status("IMPLEMENT_LOOP"), path=samples.STATUS)
@@ -88,15 +90,15 @@ class SessionNameFormat(TeamRule):
     name = "session-name-format"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "The session is not named by a day that exists, `_`, and words in kebab case."
-    why = "The name is the folder of the session; every path in every document is built from it."
+    summary = "The session name is not an existing date, `_`, and words in kebab case."
+    why = "The name is also the session folder; every path in every document contains it."
 
     def check_status(self, document: Document, report: Report) -> None:
         name = document.value.get("session")
         if type(name) is str and not is_session_name(name):
             report(
                 "/session",
-                f"{shown(name)} is no session name; it is a date and 2 to 4 words, as in 2026-03-01_add-login",
+                f"{shown(name)} is not a session name; use a date and 2 to 4 words, as in 2026-03-01_add-login",
             )
 
     def examples(self) -> Iterator[Example]:
@@ -109,8 +111,8 @@ class SessionSlugLength(TeamRule):
     name = "session-slug-length"
     severity = Severity.WARNING
     origin = FIXED
-    summary = "The words of the session's name are fewer than 2 or more than 4."
-    why = "One word says too little about what a session was for, and a sentence is no name."
+    summary = "The session name has fewer than 2 or more than 4 words."
+    why = "One word says too little about the purpose of a session, and a sentence is too long for a name."
 
     def check_status(self, document: Document, report: Report) -> None:
         name = document.value.get("session")
@@ -129,30 +131,31 @@ class StatusFieldType(TeamRule):
     name = "status-field-type"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A member of status.json has the wrong JSON type."
+    summary = "A field of `status.json` has the wrong JSON type."
     why = (
-        "Agents append to lists and compare texts; a text where a list belongs is overwritten or breaks the next write."
+        "Agents append to lists and compare strings; a string in place of a list is overwritten or breaks the "
+        "next write."
     )
 
     _EXPECTED = (
-        ("/current_state", (str,), "a text"),
-        ("/session", (str,), "a text"),
+        ("/current_state", (str,), "a string"),
+        ("/session", (str,), "a string"),
         ("/assumptions", (list,), "a list"),
-        ("/assumptions/*", (str,), "a text"),
+        ("/assumptions/*", (str,), "a string"),
         ("/known_issues", (list,), "a list"),
-        ("/known_issues/*", (str,), "a text"),
+        ("/known_issues/*", (str,), "a string"),
         ("/user_decisions", (list,), "a list"),
         ("/user_decisions/*", (dict,), "an object"),
         ("/retry_counts", (dict,), "an object"),
         ("/retry_counts/*", (dict,), "an object"),
-        ("/last_update", (str,), "a text"),
-        ("/blocker", (str,), "a text"),
+        ("/last_update", (str,), "a string"),
+        ("/blocker", (str,), "a string"),
         *(
-            (f"/user_decisions/*/{member}", (str,), "a text")
+            (f"/user_decisions/*/{member}", (str,), "a string")
             for member in ("decision_id", "question", "status", "asked_at", "state_context")
         ),
         *(
-            (f"/user_decisions/*/{member}", (str, type(None)), "a text or null")
+            (f"/user_decisions/*/{member}", (str, type(None)), "a string or null")
             for member in ("answer", "resolved_at", "resolution_reason")
         ),
     )
@@ -173,15 +176,13 @@ class TimestampFormat(TeamRule):
     name = "timestamp-format"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A time is not an ISO-8601 date-time."
-    why = (
-        "Times decide what is newer: whether a correction was made, whether a file is stale. A text can't be compared."
-    )
+    summary = "A time is not an ISO 8601 date-time."
+    why = "Times show whether a correction was made and whether a file is stale; free text can't be compared."
 
     def check_status(self, document: Document, report: Report) -> None:
         for pointer, value in timestamps(document.value):
             if type(value) is str and moment(value) is None:
-                report(pointer, f"{pointer} is {shown(value)}, which is no date-time such as 2026-03-01T10:00:00Z")
+                report(pointer, f"{pointer} must be a date-time such as 2026-03-01T10:00:00Z, not {shown(value)}")
 
     def examples(self) -> Iterator[Example]:
         for bad in ("yesterday", "2026-02-30T10:00:00Z"):
@@ -193,17 +194,17 @@ class TimestampNaive(TeamRule):
     name = "timestamp-naive"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "A time has no zone."
-    why = "Two agents in two zones would order the same events differently."
-    fix = "Add `Z`, which takes the time for UTC."
+    summary = "A time has no time zone."
+    why = "Two agents in two time zones would order the same events differently."
+    fix = "Add `Z`, which treats the time as UTC."
     fix_safety = "unsafe"
 
     def check_status(self, document: Document, report: Report) -> None:
         for pointer, value in timestamps(document.value):
             found = moment(value)
             if found is not None and not found.has_zone:
-                fix = unsafe("take it for UTC", Replace(pointer, f"{value}Z"))
-                report(pointer, f"{pointer} is {shown(value)}, which has no zone", fix=fix)
+                fix = unsafe("treat it as UTC", Replace(pointer, f"{value}Z"))
+                report(pointer, f"{pointer} is {shown(value)}, which has no time zone", fix=fix)
 
     def examples(self) -> Iterator[Example]:
         good = samples.status(last_update="2026-03-01T10:00:00Z")
@@ -215,15 +216,15 @@ class StatusHoldsTaskState(TeamRule):
     name = "status-holds-task-state"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "status.json tells the status of tasks."
-    why = "The state of tasks lives in tasks.yaml alone; a second place goes stale and is believed all the same."
-    fix = "Delete the member."
+    summary = "`status.json` contains the status of tasks."
+    why = "The state of tasks belongs in `tasks.yaml` alone; a second copy goes stale and misleads agents."
+    fix = "Remove the field."
     fix_safety = "unsafe"
 
     def check_status(self, document: Document, report: Report) -> None:
         for name in TASK_STATE_KEYS:
             if name in document.value:
-                fix = unsafe("delete it", Remove(f"/{name}"))
+                fix = unsafe("remove it", Remove(f"/{name}"))
                 report(f"/{name}", f"'{name}' belongs in tasks.yaml", fix=fix, on_name=True)
 
     def examples(self) -> Iterator[Example]:
@@ -236,8 +237,8 @@ class LastUpdateStale(TeamRule):
     name = "last-update-stale"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "last_update is earlier than another time in the file."
-    why = "Something was written without touching last_update, so whoever watches the file misses the change."
+    summary = "`last_update` is earlier than another time in the file."
+    why = "A write did not update `last_update`, so tools that watch the file miss the change."
 
     def check_status(self, document: Document, report: Report) -> None:
         updated = moment(document.value.get("last_update"))
@@ -258,8 +259,8 @@ class BlockedWithoutReason(TeamRule):
     name = "blocked-without-reason"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "The session is BLOCKED, and neither blocker nor known_issues says why."
-    why = "Whoever is to unblock it has nothing to start from."
+    summary = "The session is `BLOCKED`, but neither `blocker` nor `known_issues` gives a reason."
+    why = "Without a reason there is no starting point for unblocking the session."
 
     def check_status(self, document: Document, report: Report) -> None:
         value = document.value
@@ -268,7 +269,7 @@ class BlockedWithoutReason(TeamRule):
             and not is_text(value.get("blocker"))
             and not value.get("known_issues")
         ):
-            report("/current_state", "the state is BLOCKED; say why in blocker or known_issues")
+            report("/current_state", "the state is BLOCKED without a reason; give one in blocker or known_issues")
 
     def examples(self) -> Iterator[Example]:
         good = samples.status("BLOCKED", blocker="subagent_failure")
@@ -280,13 +281,13 @@ class BlockerSlugUnknown(TeamRule):
     name = "blocker-slug-unknown"
     severity = Severity.INFO
     origin = DECIDED
-    summary = "The blocker is not one of the known words."
-    why = "Tools that react to a blocker know these words; another one needs a person to read it."
+    summary = "`blocker` is not one of the known values."
+    why = "Tools react to the known values; any other value needs a person to read it."
 
     def check_status(self, document: Document, report: Report) -> None:
         blocker = document.value.get("blocker")
         if type(blocker) is str and not is_member(blocker, BlockerSlug):
-            report("/blocker", f"{shown(blocker)} is no known blocker{suggestion(blocker, words(BlockerSlug))}")
+            report("/blocker", f"unknown blocker {shown(blocker)}{suggestion(blocker, words(BlockerSlug))}")
 
     def examples(self) -> Iterator[Example]:
         good = samples.status("BLOCKED", blocker="agent_blocked")
@@ -298,13 +299,13 @@ class CiResultUnknown(TeamRule):
     name = "ci-result-unknown"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "last_ci_result is not unknown, green or red."
-    why = "The release waits for green; a word that only looks like it is no answer."
+    summary = "`last_ci_result` is not `unknown`, `green` or `red`."
+    why = "The release waits for `green`; a similar word does not count."
 
     def check_status(self, document: Document, report: Report) -> None:
         value = document.value.get("last_ci_result", CiStatus.UNKNOWN.value)
         if not is_member(value, CiStatus):
-            report("/last_ci_result", f"{shown(value)} is no build result{suggestion(value, words(CiStatus))}")
+            report("/last_ci_result", f"unknown build result {shown(value)}{suggestion(value, words(CiStatus))}")
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -319,8 +320,8 @@ class ReleaseOnRed(TeamRule):
     name = "release-on-red"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "The session is in RELEASE or DONE while the last build was red."
-    why = "A red build has to be repaired in FIX_BUILD; what is released now does not build."
+    summary = "The session is in `RELEASE` or `DONE`, but the last build was red."
+    why = "A red build must be repaired in `FIX_BUILD`; what is released now does not build."
 
     def check_status(self, document: Document, report: Report) -> None:
         state = document.value.get("current_state")

@@ -1,4 +1,4 @@
-"""Where things stand in status.json, for the rules that look at it."""
+"""Places in status.json that several rules read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ GATE = "/gate_tracking/APPROVE_DESIGN"
 
 
 def timestamps(value: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """The places of status.json that hold a time, and what stands there; null is no time."""
+    """The places of status.json that hold a time, and their values; null is left out."""
     patterns = (
         "/last_update",
         "/runtime_flags/copilot_checked_at",

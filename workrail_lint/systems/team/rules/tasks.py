@@ -1,4 +1,4 @@
-"""TC3, first half: the members of a task in tasks.yaml."""
+"""TC303 to TC321: the fields of a task in tasks.yaml."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ _ADVISED = ("type", "title", "risk_flags", "non_goals", "files_expected", "conte
 _LISTS = ("acceptance_checks", "depends_on", "done_when", "risk_flags", "non_goals", "files_expected", "context_files")
 _TEXT_LISTS = ("done_when", "non_goals", "files_expected", "context_files")
 _LEGACY = {
-    "deps": "depends_on",
-    "owner": "nothing: a task belongs to whoever is dispatched",
-    "checks": "acceptance_checks",
+    "deps": "use depends_on",
+    "owner": "remove it, because a task belongs to the agent that is dispatched",
+    "checks": "use acceptance_checks",
 }
 _TYPES = {"feature": TaskType.FEAT, "bugfix": TaskType.FIX}
 
 
 def lacks(task: Task, name: str) -> bool:
-    """Whether a member is missing or says nothing; a scalar where a list belongs is another matter."""
+    """Whether a field is missing or blank; another rule reports a scalar in place of a list."""
     value = task.value.get(name)
     if name in ("goal", "title"):
         return not is_text(value)
@@ -51,8 +51,8 @@ class TaskFieldMissing(TeamRule):
     name = "task-field-missing"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A task lacks its id, status, goal or acceptance_checks."
-    why = "Without them an agent knows neither what to do nor when it is done, and nobody can tell how far it is."
+    summary = "A task lacks `id`, `status`, `goal` or `acceptance_checks`."
+    why = "Without these fields an agent knows neither what to do nor when it is done, and its progress is unknown."
 
     def check_backlog(self, backlog: Backlog, report: Report) -> None:
         for index, item in enumerate(items_of(backlog.value.get("tasks"))):
@@ -75,9 +75,9 @@ class TaskPlanFieldMissing(TeamRule):
     name = "task-plan-field-missing"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A task of a full session lacks depends_on or done_when."
-    why = "The order of work follows from depends_on, and done_when is what a reviewer checks against."
-    fix = "Add an empty depends_on."
+    summary = "A task of a full session lacks `depends_on` or `done_when`."
+    why = "`depends_on` decides the order of work, and reviewers check against `done_when`."
+    fix = "Add an empty `depends_on`."
     fix_safety = "safe"
 
     def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
@@ -86,7 +86,7 @@ class TaskPlanFieldMissing(TeamRule):
         if task.value.get("depends_on") is None and "deps" not in task.value:
             report(
                 task.pointer,
-                f"'depends_on' is missing from {task.label}; write [] when it depends on nothing",
+                f"'depends_on' is missing from {task.label}; write [] if it depends on nothing",
                 fix=_no_dependencies(task, backlog),
             )
         if lacks(task, "done_when"):
@@ -103,7 +103,7 @@ class TaskPlanFieldMissing(TeamRule):
 
 
 def _no_dependencies(task: Task, backlog: Backlog) -> Fix | None:
-    title = "depend on nothing"
+    title = "set depends_on to []"
     if "depends_on" in task.value:
         return edits.replace(title, backlog.reader, task.at("depends_on"), "[]")
     return edits.insert(
@@ -116,8 +116,8 @@ class TaskAdvisedFieldMissing(TeamRule):
     name = "task-advised-field-missing"
     severity = Severity.WARNING
     origin = FIXED
-    summary = "A task of a full session lacks members that a plan should have."
-    why = "Type and risk flags decide which reviews run; the rest says what to read and what to leave alone."
+    summary = "A task of a full session lacks recommended fields."
+    why = "Type and risk flags decide which reviews run; the other fields say what to read and what to leave alone."
 
     def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
         missing = [n for n in _ADVISED if task.value.get(n) is None or (n == "title" and lacks(task, n))]
@@ -133,13 +133,13 @@ class TaskIdFormat(TeamRule):
     name = "task-id-format"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "The id of a task is not `T-` and at least three digits."
+    summary = "A task id is not `T-` and at least three digits."
     why = "Dispatches, retry counts and file names refer to tasks by ids of this form."
 
     def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
         ident = task.value.get("id")
         if not lacks(task, "id") and not is_task_id(ident):
-            report(task.at("id"), f"{shown(ident)} is no task id; use T-001")
+            report(task.at("id"), f"{shown(ident)} is not a valid task id; use the form T-001")
 
     def examples(self) -> Iterator[Example]:
         yield Example(samples.tasks(samples.task("T1")), samples.tasks(samples.task("T-001")), path=samples.TASKS)
@@ -150,9 +150,9 @@ class TaskStatusUnknown(TeamRule):
     name = "task-status-unknown"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "The status of a task is not one of its five words."
-    why = "The next step of the work is chosen by this word; a task with another one is never picked up, or never done."
-    fix = "Write the status as it is spelled, when only case or `_` differ."
+    summary = "The status of a task is not one of the five known values."
+    why = "This value selects the next step; a task with an unknown status is never picked up, or never done."
+    fix = "Correct the spelling, if only case or `_` differ."
     fix_safety = "safe"
 
     def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
@@ -161,8 +161,10 @@ class TaskStatusUnknown(TeamRule):
             return
         fix = None
         if is_member(task.status, TaskStatus):
-            fix = edits.respell(f"write {task.status}", backlog.reader, task.at("status"), task.status)
-        report(task.at("status"), f"{shown(status)} is no task status{suggestion(status, words(TaskStatus))}", fix=fix)
+            fix = edits.respell(f"replace with {task.status}", backlog.reader, task.at("status"), task.status)
+        report(
+            task.at("status"), f"unknown task status {shown(status)}{suggestion(status, words(TaskStatus))}", fix=fix
+        )
 
     def examples(self) -> Iterator[Example]:
         good = samples.tasks(samples.task(status="in-progress"))
@@ -180,9 +182,9 @@ class TaskTypeUnknown(TeamRule):
     name = "task-type-unknown"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "The type of a task is not one of its six words."
-    why = "Whether QA has to look at a task follows from its type."
-    fix = "Write feat for feature and fix for bugfix."
+    summary = "The type of a task is not one of the six known values."
+    why = "The type decides whether QA checks the task."
+    fix = "Replace `feature` with `feat` and `bugfix` with `fix`."
     fix_safety = "safe"
 
     def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
@@ -190,8 +192,12 @@ class TaskTypeUnknown(TeamRule):
         if kind is None or is_member(kind, TaskType):
             return
         meant = _TYPES.get(kind.casefold()) if type(kind) is str else None
-        fix = edits.respell(f"write {meant.value}", backlog.reader, task.at("type"), meant.value) if meant else None
-        report(task.at("type"), f"{shown(kind)} is no task type{suggestion(kind, words(TaskType))}", fix=fix)
+        fix = (
+            edits.respell(f"replace with {meant.value}", backlog.reader, task.at("type"), meant.value)
+            if meant
+            else None
+        )
+        report(task.at("type"), f"unknown task type {shown(kind)}{suggestion(kind, words(TaskType))}", fix=fix)
 
     def examples(self) -> Iterator[Example]:
         good = samples.tasks(samples.task(type="feat"))
@@ -204,9 +210,9 @@ class CheckPrefix(TeamRule):
     name = "check-prefix"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "An acceptance check starts neither with `cmd: ` nor with `manual: `."
-    why = "The prefix says who runs it, a shell or a person; without one nobody does."
-    fix = "Put `cmd: ` in front."
+    summary = "An acceptance check starts with neither `cmd: ` nor `manual: `."
+    why = "The prefix says whether a shell or a person runs the check; without it the check never runs."
+    fix = "Add the prefix `cmd: `."
     fix_safety = "unsafe"
 
     def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
@@ -216,7 +222,7 @@ class CheckPrefix(TeamRule):
             pointer = task.at("acceptance_checks", index)
             fix = None
             if is_bare_command(entry):
-                fix = edits.respell("run it as a command", backlog.reader, pointer, f"cmd: {entry}", unsafe=True)
+                fix = edits.respell("add the prefix cmd:", backlog.reader, pointer, f"cmd: {entry}", unsafe=True)
             report(pointer, no_check(entry), fix=fix)
 
     def examples(self) -> Iterator[Example]:
@@ -227,7 +233,7 @@ class CheckPrefix(TeamRule):
 
 
 def is_mapped_check(entry: object) -> bool:
-    """A check that YAML took for a mapping, because nobody quoted it."""
+    """A check that YAML parses as a mapping because it has no quotes."""
     return type(entry) is dict and len(entry) == 1 and next(iter(entry)) in ("cmd", "manual")
 
 
@@ -236,8 +242,8 @@ class CheckIsMapping(TeamRule):
     name = "check-is-mapping"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "An acceptance check without quotes was read as a mapping."
-    why = "In YAML `cmd: x` is a member named cmd; agents that expect a text find an object."
+    summary = "An acceptance check without quotes was parsed as a mapping."
+    why = "In YAML `cmd: x` is a mapping with the key `cmd`; agents that expect a string find an object."
     fix = "Quote the whole entry."
     fix_safety = "safe"
 
@@ -251,7 +257,7 @@ class CheckIsMapping(TeamRule):
             if is_text(value):
                 text = json_text(f"{name}: {value}")
                 fix = edits.replace_item("quote the entry", backlog.reader, pointer, text)
-            report(pointer, f"YAML reads this as a mapping with the key '{name}'; quote the whole entry", fix=fix)
+            report(pointer, f"YAML parses this as a mapping with the key '{name}'; quote the whole entry", fix=fix)
 
     def examples(self) -> Iterator[Example]:
         good = samples.tasks().replace('["cmd: npm test"]', '\n      - "cmd: npm test"')
@@ -264,13 +270,13 @@ class RiskFlagUnknown(TeamRule):
     name = "risk-flag-unknown"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A risk flag is not one of its four words."
-    why = "The flag security sends a task to Security; a misspelt one does not."
+    summary = "A risk flag is not one of the four known values."
+    why = "The flag `security` sends a task to Security; a misspelled flag does not."
 
     def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
         for index, flag in enumerate(items_of(task.value.get("risk_flags"))):
             if not is_member(flag, RiskFlag):
-                message = f"{shown(flag)} is no risk flag{suggestion(flag, words(RiskFlag))}"
+                message = f"unknown risk flag {shown(flag)}{suggestion(flag, words(RiskFlag))}"
                 report(task.at("risk_flags", index), message)
 
     def examples(self) -> Iterator[Example]:
@@ -286,9 +292,9 @@ class RiskNoneMixed(TeamRule):
     name = "risk-none-mixed"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "The flag `none` stands beside others."
-    why = "A task has risks or it has none; one agent reads the first flag, another the second."
-    fix = "Drop none."
+    summary = "The flag `none` is combined with other flags."
+    why = "A task either has risks or has none; one agent reads the first flag, another the second."
+    fix = "Remove `none`."
     fix_safety = "safe"
 
     def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
@@ -297,8 +303,8 @@ class RiskNoneMixed(TeamRule):
         if others and len(others) < len(flags):
             fix = None
             if all(is_member(flag, RiskFlag) for flag in others):
-                fix = edits.replace("drop none", backlog.reader, task.at("risk_flags"), edits.yaml_list(others))
-            report(task.at("risk_flags"), f"none stands beside {listed(map(str, others))}", fix=fix)
+                fix = edits.replace("remove none", backlog.reader, task.at("risk_flags"), edits.yaml_list(others))
+            report(task.at("risk_flags"), f"risk_flags combines none with {listed(map(str, others))}", fix=fix)
 
     def examples(self) -> Iterator[Example]:
         good = samples.tasks(samples.task(risk_flags=["perf"]))
@@ -312,18 +318,18 @@ class TaskLegacyKey(TeamRule):
     name = "task-legacy-key"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "A task uses a member of an older form of the plan: deps, owner or checks."
-    why = "Nobody reads these members any more, so the dependencies or checks they hold do not count."
-    fix = "Rename deps to depends_on."
+    summary = "A task uses a field of an older format: `deps`, `owner` or `checks`."
+    why = "These fields are no longer read, so the dependencies or checks in them do not count."
+    fix = "Rename `deps` to `depends_on`."
     fix_safety = "safe"
 
     def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
-        for name, instead in _LEGACY.items():
+        for name, remedy in _LEGACY.items():
             if name in task.value:
                 fix = None
-                if name == "deps" and instead not in task.value:
-                    fix = edits.rename("rename it", backlog.reader, task.at(name), instead)
-                report(task.at(name), f"'{name}' is not read any more; use {instead}", fix=fix, on_name=True)
+                if name == "deps" and "depends_on" not in task.value:
+                    fix = edits.rename("rename it", backlog.reader, task.at(name), "depends_on")
+                report(task.at(name), f"'{name}' is no longer read; {remedy}", fix=fix, on_name=True)
 
     def examples(self) -> Iterator[Example]:
         good = samples.tasks(samples.task("T-101"), samples.task("T-102", depends_on=["T-101"]))
@@ -337,24 +343,24 @@ class ListExpected(TeamRule):
     name = "list-expected"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A member that must be a list of texts is something else."
-    why = "An agent that goes through the list goes through the letters of a text instead."
-    fix = "Make a list of the one entry."
+    summary = "A field that must be a list of strings has another type."
+    why = "An agent that iterates over the list iterates over the letters of a string instead."
+    fix = "Wrap the single entry in a list."
     fix_safety = "safe"
 
     def check_task(self, task: Task, backlog: Backlog, report: Report) -> None:
         for name in _LISTS:
             value = task.value.get(name)
             for index, item in enumerate(items_of(value)):
-                # What a check, a flag or a dependency may be is known to other rules.
+                # Other rules check the entries of checks, flags and dependencies.
                 if name in _TEXT_LISTS and not is_text(item):
-                    report(task.at(name, index), f"'{name}' must hold texts, not {shown(item)}")
+                    report(task.at(name, index), f"'{name}' must contain non-blank strings, not {shown(item)}")
             if value is None or type(value) is list or (lacks(task, name) and name in (*CORE, "done_when")):
                 continue
             fix = None
             if is_text(value):
                 text = f"[{json_text(value)}]"
-                fix = edits.replace("make a list of it", backlog.reader, task.at(name), text)
+                fix = edits.replace("wrap it in a list", backlog.reader, task.at(name), text)
             report(task.at(name), f"'{name}' must be a list, not {type_name(value)}", fix=fix)
 
     def examples(self) -> Iterator[Example]:

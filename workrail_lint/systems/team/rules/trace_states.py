@@ -1,10 +1,11 @@
-"""TC8, first half: how a run moves between states, asks, stores and retries."""
+"""TC801 to TC807 and TC817: how a run changes state, asks, stores and retries."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
+from workrail_lint.base.wording import counted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
 from workrail_lint.systems.team.rules.base import FIXED, Report, TeamRule
@@ -65,8 +66,8 @@ class IllegalTransition(TeamRule):
     name = "illegal-transition"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A run went from one state to another that may not follow it."
-    why = "What the skipped state was there for did not happen."
+    summary = "A run entered a state that can't follow the previous one."
+    why = "The work of the skipped state was not done."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
         previous: Event | None = None
@@ -74,7 +75,7 @@ class IllegalTransition(TeamRule):
         happened = "enter_state"
         for event in trace.events:
             if event.name != "enter_state":
-                happened = _told(event)
+                happened = _described(event)
                 continue
             state = event.state
             last = previous.state if previous is not None else None
@@ -84,7 +85,7 @@ class IllegalTransition(TeamRule):
                     # The session returns to where it came from, or repairs what the user decided to repair.
                     allowed = state in (before_question, S.BLOCKED, *ANSWER_TARGETS)
                 if not allowed:
-                    report(event.pointer, f"{state.value} may not follow {last.value} on the event {shown(happened)}")
+                    report(event.pointer, f"{state.value} can't follow {last.value} after the event {shown(happened)}")
             if state is S.ASK_USER:
                 before_question = last
             previous = event
@@ -95,7 +96,7 @@ class IllegalTransition(TeamRule):
         yield Example(trace(enter("INTAKE"), enter("DESIGN"), enter("PLAN")), good, path=TRACE)
 
 
-def _told(event: Event) -> str:
+def _described(event: Event) -> str:
     """An event in a message: its name, and what it is about."""
     return " ".join(filter(None, (str(event.name), *map(event.text, ("agent", "task", "id", "status", "to")))))
 
@@ -106,7 +107,7 @@ class AskBeforePersist(TeamRule):
     severity = Severity.ERROR
     origin = FIXED
     summary = "A question was asked before its pending entry was on disk."
-    why = "A session that breaks off now does not know that it asked, nor what."
+    why = "If the session stops now, it does not know that it asked, nor what."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
         stored = set(trace.pending)
@@ -124,7 +125,11 @@ class AskBeforePersist(TeamRule):
             elif event.name == "ask":
                 missing = [ident for ident in event.decisions if ident not in stored]
                 if missing:
-                    report(event.pointer, f"{listed(missing)} asked before the pending entry was stored and read back")
+                    was = "was" if len(missing) == 1 else "were"
+                    report(
+                        event.pointer,
+                        f"{listed(missing)} {was} asked before the pending entry was stored and read back",
+                    )
 
     def examples(self) -> Iterator[Example]:
         asked = _asking(_GATE, _DESIGN)
@@ -137,7 +142,7 @@ class LeaveBeforeVerify(TeamRule):
     severity = Severity.ERROR
     origin = FIXED
     summary = "A state that asks the user was left before every decision written there was read back."
-    why = "The answer may not be on disk, and nobody will ask again."
+    why = "The answer may not be on disk, and the user is not asked again."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
         current: WorkflowState | None = None
@@ -145,7 +150,7 @@ class LeaveBeforeVerify(TeamRule):
         has_failed = False
         for event in trace.events:
             if event.name == "enter_state":
-                # What can't be stored ends in BLOCKED, and that is right; what nobody looked at may not end there.
+                # What can't be stored ends in BLOCKED, and that is right; what was never read back may not end there.
                 is_excused = event.state is current or (event.state is S.BLOCKED and has_failed)
                 if current in USER_STATES and unverified and not is_excused:
                     place = current.value if current else ""
@@ -174,7 +179,9 @@ class ReaskBudget(TeamRule):
     name = "reask-budget"
     severity = Severity.ERROR
     origin = FIXED
-    summary = f"A gate was asked again more than {LIMITS.reasks} times, or given up earlier though nobody cancelled."
+    summary = (
+        f"A gate was asked again more than {LIMITS.reasks} times, or given up earlier although the user did not cancel."
+    )
     why = "The user gets four chances to answer: fewer take the decision away, more never end."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
@@ -189,17 +196,17 @@ class ReaskBudget(TeamRule):
                     if asks[ident] > LIMITS.reasks + 1:
                         gate = GATES[ident].value
                         report(
-                            event.pointer, f"{gate} was asked {asks[ident]} times; {LIMITS.reasks} re-asks are allowed"
+                            event.pointer,
+                            f"{gate} was asked {asks[ident]} times; at most {LIMITS.reasks} re-asks are allowed",
                         )
             elif event.name == "user_reply" and event.data.get("cancel"):
                 refused |= set(event.decisions)
             elif event.name == "decision" and (ident := event.text("id")) in asks:
                 given_up = event.text("status") == "cancelled" and ident not in refused
                 if given_up and asks[ident] <= LIMITS.reasks:
-                    report(
-                        event.pointer,
-                        f"{GATES[ident].value} was given up after {asks[ident]} asks, though nobody cancelled it",
-                    )
+                    asked = counted(asks[ident], "ask")
+                    message = f"{GATES[ident].value} was given up after {asked}, although the user did not cancel it"
+                    report(event.pointer, message)
                 asks[ident] = 0
 
     def examples(self) -> Iterator[Example]:
@@ -217,9 +224,9 @@ class WriteRetryBudget(TeamRule):
     severity = Severity.ERROR
     origin = FIXED
     summary = (
-        f"A file was written again more than {LIMITS.rewrites} times, or the user was asked again for want of a write."
+        f"A file was rewritten more than {LIMITS.rewrites} times, or the user was asked again because a write failed."
     )
-    why = "The answer is kept in memory and written again; the user does not pay for a disk that fails."
+    why = "The answer is kept in memory and written again; the user should not have to repeat it for a failing disk."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
         failures: dict[str, int] = {}  # file to how often in a row it could not be written or read back
@@ -231,7 +238,7 @@ class WriteRetryBudget(TeamRule):
                 if rewrites > LIMITS.rewrites:
                     report(
                         event.pointer,
-                        f"{file} is written again for the {rewrites}th time; {LIMITS.rewrites} are allowed",
+                        f"{file} was rewritten {rewrites} times; at most {LIMITS.rewrites} rewrites are allowed",
                     )
                 if event.name == "write_error":
                     failures[file] = rewrites + 1
@@ -241,8 +248,8 @@ class WriteRetryBudget(TeamRule):
             elif event.name == "enter_state":
                 failures = {}
             elif event.name == "ask" and (count := failures.get("status.json", 0)):
-                told = f"{count} write{'s' * (count > 1)} of status.json failed"
-                report(event.pointer, f"{listed(event.decisions)} asked because {told}")
+                failed = f"{counted(count, 'write')} of status.json failed"
+                report(event.pointer, f"the user was asked {listed(event.decisions)} again because {failed}")
 
     def examples(self) -> Iterator[Example]:
         asked, answered = _asking(_GATE, _DESIGN), _answering(_GATE, _DESIGN)
@@ -257,8 +264,8 @@ class DispatchRetryBudget(TeamRule):
     name = "dispatch-retry-budget"
     severity = Severity.ERROR
     origin = FIXED
-    summary = f"A dispatch was retried more than {LIMITS.dispatch_retries} times, or with another input."
-    why = "A retry repeats what failed, unchanged; what needs another input is another dispatch."
+    summary = f"A dispatch was retried more than {LIMITS.dispatch_retries} times, or with a different input."
+    why = "A retry repeats the failed dispatch unchanged; a different input needs a new dispatch."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
         inputs: dict[tuple[str, str], Any] = {}
@@ -268,11 +275,11 @@ class DispatchRetryBudget(TeamRule):
             if attempt > LIMITS.dispatch_retries + 1:
                 report(
                     event.pointer,
-                    f"{key[0]} with {key[1]} is in attempt {attempt}; {LIMITS.dispatch_retries + 1} are allowed",
+                    f"{key[0]} for {key[1]} is at attempt {attempt}; at most {LIMITS.dispatch_retries + 1} are allowed",
                 )
             given = event.data.get("input")
             if attempt > 1 and given is not None and inputs.get(key, given) != given:
-                report(event.pointer, f"{key[0]} with {key[1]} was retried with another input in attempt {attempt}")
+                report(event.pointer, f"{key[0]} for {key[1]} was retried with a different input in attempt {attempt}")
             inputs[key] = given
 
     def examples(self) -> Iterator[Example]:
@@ -293,12 +300,12 @@ class RepairBudget(TeamRule):
     name = "repair-budget"
     severity = Severity.ERROR
     origin = FIXED
-    summary = f"A repair loop was entered more than {LIMITS.repairs} times for one task, and the user was not asked."
-    why = "After three repairs that did not help, another one will not either; the user has to choose a way."
+    summary = f"A repair loop was entered more than {LIMITS.repairs} times for one task without asking the user."
+    why = "After three failed repairs another one will not help either; the user must choose how to proceed."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
         entries: dict[tuple[str, str], int] = {}
-        loop = ""  # that was entered, and whose task is still to be told
+        loop = ""  # that was entered, and whose task is not known yet
         for event in trace.events:
             if event.name == "enter_state":
                 entries = {} if event.state is S.ASK_USER else entries
@@ -336,8 +343,8 @@ class DecisionTriggerIgnored(TeamRule):
     name = "decision-trigger-ignored"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "Security needed a decision, and the next state was not ASK_USER."
-    why = "The finding was neither fixed nor accepted by anybody who may accept it."
+    summary = "Security needed a decision, but the next state was not `ASK_USER`."
+    why = "The finding was neither fixed nor accepted by the user."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
         waiting: Event | None = None
@@ -349,8 +356,8 @@ class DecisionTriggerIgnored(TeamRule):
                 if event.state is not S.ASK_USER:
                     report(
                         waiting.pointer,
-                        f"Security needs a decision about {waiting.task or 'its task'}, but {event.text('state')} "
-                        "follows instead of ASK_USER",
+                        f"Security needs a decision about {waiting.task or 'its task'}, but the next state "
+                        f"is {event.text('state')}, not ASK_USER",
                     )
                 waiting = None
 

@@ -1,4 +1,4 @@
-"""TC8, second half: who worked, who wrote, and which gates a task passed."""
+"""TC808 to TC816 and TC818 to TC820: which agents worked, what they wrote, and which gates a task passed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class CorrectionDispatchedTwice(TeamRule):
     name = "correction-dispatched-twice"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A correction of the design was dispatched though it had been dispatched already."
+    summary = "A correction of the design was dispatched although it had already been dispatched."
     why = "Two agents, or one agent twice, change the design for one request; the second undoes or repeats the first."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
@@ -63,7 +63,7 @@ class CorrectionDispatchedTwice(TeamRule):
                 if granted == 0:
                     report(
                         event.pointer,
-                        f"{event.text('agent')} is dispatched, but the correction is {status or 'dispatched'} already",
+                        f"{event.text('agent')} is dispatched, but the correction is already {status or 'dispatched'}",
                     )
                 granted = max(0, granted - 1)
 
@@ -84,7 +84,7 @@ class RoleBoundary(TeamRule):
     severity = Severity.ERROR
     origin = FIXED
     summary = "The Orchestrator wrote outside the session folder, or wrote an artifact that an agent owns."
-    why = "It coordinates and never does the work itself; only a lean intake that failed three times is its own."
+    why = "The Orchestrator coordinates and does no work, except after a lean intake that failed three times."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
         for event in trace.named("write"):
@@ -95,7 +95,10 @@ class RoleBoundary(TeamRule):
             owned = file in _OWNED or file.startswith(_OWNED_FOLDERS)
             is_taken_over = owned and event.state is not S.INTAKE_LEAN
             if outside or is_taken_over or (file == "report.md" and event.mode is Mode.FULL):
-                report(event.pointer, f"the Orchestrator wrote {shown(file.removeprefix('repo:'))}")
+                report(
+                    event.pointer,
+                    f"the Orchestrator wrote {shown(file.removeprefix('repo:'))}, which is outside its role",
+                )
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -115,13 +118,16 @@ class CoderSetCompleted(TeamRule):
     name = "coder-set-completed"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A task was set to completed by somebody else than the Orchestrator."
-    why = "A task is completed when its gates have passed, which whoever implemented it can't know."
+    summary = "Someone other than the Orchestrator set a task to `completed`."
+    why = "A task is completed when its gates have passed, which the agent that implemented it can't know."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
         for event in _promotions(trace):
             if event.by != A.ORCHESTRATOR:
-                report(event.pointer, f"{event.by} set {event.text('task')} to completed")
+                report(
+                    event.pointer,
+                    f"{event.by} set {event.text('task')} to completed; only the Orchestrator may do that",
+                )
 
     def examples(self) -> Iterator[Example]:
         passed = [enter(_LOOP), *_work("Coder"), *_work("Reviewer")]
@@ -137,8 +143,8 @@ class PromotedWithoutGates(TeamRule):
     name = "promoted-without-gates"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A task was completed without the OK of everybody it needs."
-    why = "What was not reviewed, tested or checked for security counts as done."
+    summary = "A task was completed without the `OK` of every agent that it needs."
+    why = "Work that was not reviewed, tested or checked for security counts as done."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
         passed: set[tuple[str, str]] = set()
@@ -169,8 +175,8 @@ class CoreAgentNotRun(TeamRule):
     name = "core-agent-not-run"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A full run is DONE, and one of the nine core agents never worked."
-    why = "Each of them is there for a part that no other does, such as security or documentation."
+    summary = "A full run is `DONE`, but one of the nine core agents never ran."
+    why = "Each core agent does a part that no other agent does, such as security or documentation."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
         if trace.is_resumed:
@@ -179,7 +185,7 @@ class CoreAgentNotRun(TeamRule):
         for event in trace.named("enter_state"):
             missing = [agent.value for agent in CORE_AGENTS if agent not in seen]
             if event.state is S.DONE and event.mode is Mode.FULL and missing:
-                report(event.pointer, f"the run is DONE without {listed(missing)}")
+                report(event.pointer, f"the run is DONE, but {listed(missing)} never ran")
 
     def examples(self) -> Iterator[Example]:
         def run(*agents: str) -> dict[str, Any]:
@@ -195,8 +201,11 @@ class FinalReviewCount(TeamRule):
     name = "final-review-count"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "The final review is missing, was done twice, or was done in a lean run."
-    why = "Per-batch reviews see one task at a time, so one review looks across; single-final is that review already."
+    summary = "The final review is missing, ran twice, or ran in a lean run."
+    why = (
+        "Per-batch reviews see one task at a time, so one final review looks across all; single-final is that "
+        "review already."
+    )
 
     def check_trace(self, trace: Trace, report: Report) -> None:
         final = 0
@@ -206,9 +215,9 @@ class FinalReviewCount(TeamRule):
             is_final = event.agent is A.REVIEWER and event.task == META
             if event.name == "dispatch" and is_final:
                 if event.mode is Mode.LEAN:
-                    report(event.pointer, f"a lean run has no final review, and this is number {final + 1}")
+                    report(event.pointer, f"a lean run has no final review; this is number {final + 1}")
                 elif trace.strategy is Strategy.SINGLE_FINAL and final:
-                    report(event.pointer, f"with single-final there is one review, and this is number {final + 1}")
+                    report(event.pointer, f"single-final allows one review; this is number {final + 1}")
             elif event.name == "reply" and is_final and event.text("status") == "OK":
                 final += 1
             elif event.name == "decision" and event.text("task") == META and A.REVIEWER in _waived(event):
@@ -218,9 +227,7 @@ class FinalReviewCount(TeamRule):
                 # After a repair of the build the review has been.
                 from_loop = entered[-1:] == [S.IMPLEMENT_LOOP] and S.INTEGRATE not in entered
                 if event.state is S.INTEGRATE and from_loop and per_batch and not (final or is_waived):
-                    report(
-                        event.pointer, "INTEGRATE follows 0 final reviews; with per-batch one looks across all tasks"
-                    )
+                    report(event.pointer, "INTEGRATE follows 0 final reviews; per-batch requires one across all tasks")
                 if event.state in (S.FIX_REVIEW, S.FIX_TESTS, S.FIX_SECURITY):
                     final = 0  # a repair sends the whole pass round again
                 entered.append(event.state)
@@ -242,8 +249,8 @@ class StrategyNotReread(TeamRule):
     name = "strategy-not-reread"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A Reviewer, QA or Security was dispatched without reading status.json first."
-    why = "The strategy is what stands on disk, not what somebody remembers."
+    summary = "A Reviewer, QA or Security was dispatched without reading `status.json` first."
+    why = "The strategy on disk counts, not the one that an agent remembers."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
         is_fresh = False
@@ -254,7 +261,7 @@ class StrategyNotReread(TeamRule):
             if not is_fresh and event.mode is Mode.FULL and event.agent in (A.REVIEWER, A.QA, A.SECURITY):
                 report(
                     event.pointer,
-                    f"{event.text('agent')} is dispatched with no read of status.json since the last dispatch",
+                    f"{event.text('agent')} is dispatched, but status.json was not read since the last dispatch",
                 )
             is_fresh = False
 
@@ -271,13 +278,13 @@ class LeanAgentForbidden(TeamRule):
     name = "lean-agent-forbidden"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A lean run dispatched an agent that only full runs have."
-    why = "If the work needs design, planning or documentation, it is not lean."
+    summary = "A lean run dispatched an agent that only full runs use."
+    why = "Work that needs design, planning or documentation is not lean."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
         for event in trace.named("dispatch"):
             if event.mode is Mode.LEAN and event.agent in LEAN_FORBIDDEN:
-                report(event.pointer, f"a lean run does not dispatch {event.text('agent')}")
+                report(event.pointer, f"a lean run can't dispatch {event.text('agent')}")
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -292,8 +299,8 @@ class ReviewerSkipped(TeamRule):
     name = "reviewer-skipped"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A task was completed, and no Reviewer was ever dispatched for it."
-    why = "There is no work without review, in lean runs neither."
+    summary = "A task was completed, but no Reviewer was ever dispatched for it."
+    why = "All work is reviewed, even in lean runs."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
         reviewed: set[str] = set()
@@ -320,8 +327,8 @@ class PreviousSessionTouched(TeamRule):
     name = "previous-session-touched"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "Something was written in the folder of another session."
-    why = "Older sessions are the record of what was decided then; they are read, never changed."
+    summary = "A run wrote to the folder of another session."
+    why = "Older sessions are a record of earlier decisions; they can be read, but never changed."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
         for event in trace.named("write", "write_error"):
@@ -345,7 +352,7 @@ class DispatchMessageIncomplete(TeamRule):
     name = "dispatch-message-incomplete"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "The message of a dispatch lacks a part, or its parts are out of order."
+    summary = "A dispatch message lacks a part, or its parts are out of order."
     why = "The agent starts from this message alone: its role, the contract, the conventions, the session, its input."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
@@ -382,13 +389,16 @@ class ForeignDecisionWrite(TeamRule):
     name = "foreign-decision-write"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A user decision was written by somebody else than the Orchestrator."
-    why = "The Orchestrator alone asks, so it alone knows what the user said."
+    summary = "Someone other than the Orchestrator wrote a user decision."
+    why = "Only the Orchestrator asks the user, so only it knows the answer."
 
     def check_trace(self, trace: Trace, report: Report) -> None:
         for event in trace.named("write"):
             if event.by != A.ORCHESTRATOR and event.decisions and is_member(event.by, AgentName):
-                report(event.pointer, f"{event.by} wrote {listed(event.decisions)}")
+                report(
+                    event.pointer,
+                    f"{event.by} wrote {listed(event.decisions)}; only the Orchestrator may write user decisions",
+                )
 
     def examples(self) -> Iterator[Example]:
         def wrote(**by: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""TC1: what status.json keeps count of: repairs, runtime flags and corrections of the design."""
+"""TC110 to TC117: what status.json tracks: repairs, runtime flags and corrections of the design."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class RetryCountRange(TeamRule):
     severity = Severity.ERROR
     origin = FIXED
     summary = f"A retry count is not an integer from 0 to {LIMITS.repairs}."
-    why = "After the third repair the user has to be asked; a larger number means that nobody was."
+    why = "After the third repair the user must be asked; a larger number means that this did not happen."
 
     def check_status(self, document: Document, report: Report) -> None:
         for pointer, value in places(document.value, "/retry_counts/*/*"):
             if type(value) is not int or not 0 <= value <= LIMITS.repairs:
                 _, _, task, loop = pointer.split("/")
-                report(pointer, f"{shown(value)} is no count for {loop} of {task}; it is 0 to {LIMITS.repairs}")
+                report(pointer, f"the {loop} count of {task} must be 0 to {LIMITS.repairs}, not {shown(value)}")
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -53,14 +53,14 @@ class RetryLoopUnknown(TeamRule):
     name = "retry-loop-unknown"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A retry count is kept for something that is no repair loop."
-    why = "The count of a loop that does not exist is never looked at, so the real loop has no limit."
+    summary = "A retry count belongs to an unknown repair loop."
+    why = "The count of an unknown loop is never read, so the real loop has no limit."
 
     def check_status(self, document: Document, report: Report) -> None:
         for pointer, counts in places(document.value, "/retry_counts/*"):
             for loop in members_of(counts):
                 if not is_member(loop, FixLoop):
-                    message = f"{shown(loop)} is no repair loop{suggestion(loop, words(FixLoop))}"
+                    message = f"unknown repair loop {shown(loop)}{suggestion(loop, words(FixLoop))}"
                     report(child(pointer, loop), message, on_name=True)
 
     def examples(self) -> Iterator[Example]:
@@ -76,13 +76,13 @@ class RetryKeyFormat(TeamRule):
     name = "retry-key-format"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A retry count is kept for something that is neither a task nor `meta`."
-    why = "The count can't be found again by the id of the task it belongs to."
+    summary = "A key of `retry_counts` is neither a task id nor `meta`."
+    why = "The count can't be found by the id of its task."
 
     def check_status(self, document: Document, report: Report) -> None:
         for name in members_of(document.value.get("retry_counts")):
             if not is_task_ref(name):
-                report(child("/retry_counts", name), f"{shown(name)} is no task; use T-001 or meta", on_name=True)
+                report(child("/retry_counts", name), f"{shown(name)} is not a task id; use T-001 or meta", on_name=True)
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -97,8 +97,8 @@ class RuntimeFlagsShape(TeamRule):
     name = "runtime-flags-shape"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "runtime_flags lacks one of its two members, or one has the wrong type."
-    why = "Every dispatch reads the flag first; a wrong one makes agents skip the project's conventions."
+    summary = "`runtime_flags` lacks one of its two fields, or one of them has the wrong type."
+    why = "Every dispatch reads these flags first; a wrong flag makes agents skip the conventions of the project."
 
     def check_status(self, document: Document, report: Report) -> None:
         if "runtime_flags" not in document.value:
@@ -127,8 +127,8 @@ class GateTrackingShape(TeamRule):
     name = "gate-tracking-shape"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "gate_tracking holds something besides APPROVE_DESIGN, or has the wrong structure."
-    why = "It guards against sending the same correction twice; in another shape it guards nothing."
+    summary = "`gate_tracking` has an entry other than `APPROVE_DESIGN`, or has the wrong structure."
+    why = "It prevents the same correction from being sent twice; in another structure it prevents nothing."
 
     def check_status(self, document: Document, report: Report) -> None:
         if "gate_tracking" not in document.value:
@@ -139,7 +139,7 @@ class GateTrackingShape(TeamRule):
             return
         for name in tracking:
             if name != "APPROVE_DESIGN":
-                message = f"{shown(name)} is not tracked; gate_tracking has APPROVE_DESIGN alone"
+                message = f"unknown entry {shown(name)}; gate_tracking may only have APPROVE_DESIGN"
                 report(child("/gate_tracking", name), message, on_name=True)
         gate = tracking.get("APPROVE_DESIGN", {})
         if type(gate) is not dict:
@@ -163,13 +163,13 @@ class CorrectionStatusUnknown(TeamRule):
     name = "correction-status-unknown"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "correction_status is not one of its four words."
-    why = "On resume it alone says whether a correction still has to be sent, or must not be sent again."
+    summary = "`correction_status` is not one of the four known values."
+    why = "A resumed session relies on it alone to decide whether a correction must be sent or must not be sent again."
 
     def check_status(self, document: Document, report: Report) -> None:
         value = gate_of(document.value).get("correction_status")
         if value is not None and not is_member(value, CorrectionStatus):
-            message = f"{shown(value)} is no correction status{suggestion(value, words(CorrectionStatus))}"
+            message = f"unknown correction status {shown(value)}{suggestion(value, words(CorrectionStatus))}"
             report(f"{GATE}/correction_status", message)
 
     def examples(self) -> Iterator[Example]:
@@ -185,8 +185,8 @@ class CorrectionDispatchMissing(TeamRule):
     name = "correction-dispatch-missing"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "A correction is dispatched or completed, and nothing says who was asked when."
-    why = "Without the time of the dispatch nobody can tell on resume whether the artifact was changed since."
+    summary = "A correction is dispatched or completed, but `last_correction_dispatch` is missing."
+    why = "Without the time of the dispatch a resumed session can't tell whether the artifact has changed since."
 
     def check_status(self, document: Document, report: Report) -> None:
         gate = gate_of(document.value)
@@ -211,8 +211,10 @@ class CorrectionDispatchPartial(TeamRule):
     name = "correction-dispatch-partial"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "last_correction_dispatch is set in part, or names an agent or a task that corrects nothing."
-    why = "A correction goes to SpecAgent, Architect or Designer with task meta; half a record proves nothing."
+    summary = "`last_correction_dispatch` is incomplete, or names an agent or a task that makes no corrections."
+    why = (
+        "Corrections go to SpecAgent, Architect or Designer with the task `meta`; an incomplete record proves nothing."
+    )
 
     def check_status(self, document: Document, report: Report) -> None:
         last = gate_of(document.value).get("last_correction_dispatch")
@@ -222,12 +224,15 @@ class CorrectionDispatchPartial(TeamRule):
         unset = [name for name in _DISPATCH_MEMBERS if last.get(name) is None]
         if 0 < len(unset) < len(_DISPATCH_MEMBERS):
             at = child(pointer, unset[0]) if unset[0] in last else pointer
-            report(at, f"{listed(unset)} {'are' if len(unset) > 1 else 'is'} not set; set all three, or none")
+            report(
+                at,
+                f"{listed(map(shown, unset))} {'are' if len(unset) > 1 else 'is'} not set; set all three or none",
+            )
         agents = tuple(agent.value for agent in CORRECTORS)
         if last.get("agent") is not None and last["agent"] not in agents:
-            report(f"{pointer}/agent", f"{shown(last['agent'])} makes no corrections; it is {listed(agents, 'or')}")
+            report(f"{pointer}/agent", f"{shown(last['agent'])} can't make corrections; use {listed(agents, 'or')}")
         if last.get("task_id") is not None and last["task_id"] != META:
-            report(f"{pointer}/task_id", f"a correction belongs to task meta, not {shown(last['task_id'])}")
+            report(f"{pointer}/task_id", f"a correction must have the task meta, not {shown(last['task_id'])}")
         if last.get("at") is not None and type(last["at"]) is not str:
             report(f"{pointer}/at", f"'at' must be a date-time, not {type_name(last['at'])}")
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 K = TeamKind
 _LEGACY_INFO = ("TC304", "TC702", "TC709")
-# The members that name files, by kind: a `*` stands for every element of a list.
+# The members that name files, by kind: a `*` matches every element of a list.
 _PATHS: dict[TeamKind, tuple[str, ...]] = {
     K.TASKS: ("/tasks/*/files_expected/*", "/tasks/*/context_files/*"),
     K.INPUT: (
@@ -136,7 +136,7 @@ def decisions_of(document: Document) -> list[Decision]:
 
 
 def dispatches_of(document: ExchangeDocument) -> list[Dispatch]:
-    """The tasks that a document hands to agents; the Orchestrator itself is handed none."""
+    """The tasks that a document gives to agents; the Orchestrator receives none."""
     if document.kind is K.INPUT:
         orchestrated = document.agent is AgentName.ORCHESTRATOR
         return (
