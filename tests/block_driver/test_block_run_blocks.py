@@ -320,14 +320,14 @@ def test_a_definition_that_is_not_there_is_an_error_of_the_scenario() -> None:
 
 def test_two_definitions_can_not_share_a_node() -> None:
     down = control("down", "subWorkflow", subWorkflowConfig={"workflowId": "other"})
-    with pytest.raises(ScenarioInvalid, match="would be one file"):
+    with pytest.raises(ScenarioInvalid, match="would be the same file"):
         run(workflow(node("a"), down, edges=[edge("a", "down")]), others=[{**workflow(node("a")), "id": "other"}])
 
 
 def test_two_definitions_can_not_share_an_id_but_one_may_run_itself() -> None:
     down = control("down", "subWorkflow", subWorkflowConfig={"workflowId": "other"})
     one, other = ({**workflow(node(name)), "id": "other"} for name in "bc")
-    with pytest.raises(ScenarioInvalid, match="two definitions have the id other"):
+    with pytest.raises(ScenarioInvalid, match="two definitions have the id 'other'"):
         run(chain(node("a"), down), others=[one, other])
     itself = {**chain(node("a"), down), "id": "other"}
     made = run(itself, others=[itself])

@@ -39,11 +39,11 @@ def messages(findings: list[Finding], code: str) -> list[tuple[str, str]]:
     [
         (
             {"source": "github", "githubUrl": "http://example.com"},
-            ("/githubUrl", "'http://example.com' is no https address, which 'github' needs"),
+            ("/githubUrl", "'http://example.com' is not an https address, which 'github' requires"),
         ),
-        (mount(localPath=3), ("/localPath", "'3' is no path, which 'local' needs")),
-        (mount(localPath=" "), ("/localPath", "' ' is no path, which 'local' needs")),
-        ({"source": "svn"}, ("/source", "'svn' is no source; they are local, github")),
+        (mount(localPath=3), ("/localPath", "'3' is not a path, which 'local' requires")),
+        (mount(localPath=" "), ("/localPath", "' ' is not a path, which 'local' requires")),
+        ({"source": "svn"}, ("/source", "unknown source 'svn'; expected one of local, github")),
     ],
 )
 def test_a_mount_names_its_source(document: dict[str, Any], expected: tuple[str, str]) -> None:
@@ -51,7 +51,7 @@ def test_a_mount_names_its_source(document: dict[str, Any], expected: tuple[str,
 
 
 @pytest.mark.parametrize(
-    ("groups", "edges", "circle"),
+    ("groups", "edges", "cycle"),
     [
         ([group("a", "b")], [edge("a", "c"), edge("c", "b")], "g -> c -> g (a -> c -> b)"),
         (
@@ -61,10 +61,10 @@ def test_a_mount_names_its_source(document: dict[str, Any], expected: tuple[str,
         ),
     ],
 )
-def test_a_circle_through_groups_names_the_nodes_on_it(groups: list[Any], edges: list[Any], circle: str) -> None:
+def test_a_cycle_through_groups_names_the_nodes_on_it(groups: list[Any], edges: list[Any], cycle: str) -> None:
     flow = workflow(*(node(name) for name in "abcd"), edges=edges, parallelGroups=groups)
     ((_, message),) = messages(check_text(flow, WORKFLOW_PATH), "BC335")
-    assert message.endswith(f"there is a circle: {circle}")
+    assert message.endswith(f"the transitions form a cycle: {cycle}")
 
 
 def test_a_control_names_the_key_that_leads_nowhere() -> None:
@@ -74,7 +74,7 @@ def test_a_control_names_the_key_that_leads_nowhere() -> None:
     assert messages(check_text(flow, WORKFLOW_PATH), "BC348") == [
         (
             "/nodes/0/config/conditionConfig/falseBranchNodeId",
-            "the control node 'a': 'falseBranchNodeId': 'zz' is no node",
+            "control node 'a': 'falseBranchNodeId': unknown node 'zz'",
         )
     ]
 
@@ -107,7 +107,7 @@ def test_both_of_two_blocks_and_of_two_files_are_named(tmp_path: Path) -> None:
             output_path("c"): output("a", "plan"),
         },
     )
-    assert messages(found, "BC613") == [("/filesCreated/0", "'x.py' is created by 'b', and was already by 'a'")]
+    assert messages(found, "BC613") == [("/filesCreated/0", "'x.py' is created by 'b', but 'a' already created it")]
     assert messages(found, "BC607") == [("/blockId", "'block-c.json' and 'block-a.json' both have the block id 'a'")]
 
 

@@ -158,7 +158,7 @@ def test_x3_recorded_environment(tmp_path: Path) -> None:
     found = check_files(tmp_path, {"x.workflow.json": X3, ".run/env-d.json": record, **outputs})
     (mismatch,) = [finding for finding in found if finding.code == "BC406"]
     assert mismatch.path == ".run/env-d.json"
-    assert mismatch.message == "found 'c', expected 'b' for 'd'"
+    assert mismatch.message == "PREVIOUS_BLOCK_ID of 'd' must be 'b', not 'c'"
 
 
 # --------------------------------------------------------------------------- X4, missing and broken outputs

@@ -12,7 +12,7 @@ from workrail_lint.systems.blocks.merging import CONFLICT_EVENT, created_collisi
 from workrail_lint.systems.blocks.traces import FanIn, Problem, Trace, objects
 from workrail_lint.systems.blocks.wording import shown
 
-# The members of a golden that a run tells itself; what is judged about it comes behind.
+# The members of a golden that a run records; its findings and locks come after them.
 TRACE_MEMBERS = (
     "pack",
     "scenario",
@@ -26,7 +26,7 @@ TRACE_MEMBERS = (
     "blockers",
 )
 _ORDER = (*TRACE_MEMBERS, "findings", "locks")
-# What lanes tell while they run, each in its own order; between lanes the completion order decides.
+# Events of running lanes, in order within a lane; between lanes the completion order decides.
 _OF_LANES = ("lane_settled", "write_blocked", "node_retry", "node_retry_exhausted")
 # What names lanes in completion order, by member and code, and which members of it stay the same.
 _NAMES_LANES = {
@@ -75,7 +75,7 @@ def memory_dependence(trace: Trace) -> Iterator[Problem]:
     if isinstance(cold, dict) and isinstance(warm, dict):
         member = first_difference(cold, warm)
         if member is not None:
-            yield "/warm", f"with all containers warm the run differs from a cold one in {shown(member)}"
+            yield "/warm", f"with warm containers the run differs from a cold run in {shown(member)}"
 
 
 def order_dependence(trace: Trace) -> Iterator[Problem]:
@@ -85,7 +85,7 @@ def order_dependence(trace: Trace) -> Iterator[Problem]:
         contested = _contested(runs[0][1]) | _contested(run)
         member = first_difference(_settled(runs[0][1], contested), _settled(run, contested))
         if member is not None:
-            yield f"/permutations/{at}", f"with another completion order the run differs in {shown(member)}"
+            yield f"/permutations/{at}", f"with a different completion order the run differs in {shown(member)}"
 
 
 def _contested(golden: dict[str, Any]) -> frozenset[str]:
@@ -111,7 +111,7 @@ def _settled(golden: dict[str, Any], contested: frozenset[str]) -> dict[str, Any
         if member in golden:
             items = [item for _, item in objects(golden[member])]
             plain = [_picked(item, same) if item.get("code") == code else item for item in items]
-            settled[member] = sorted(plain, key=_words)  # they stood in the order of what was taken away
+            settled[member] = sorted(plain, key=_words)  # their order depended on the removed members
     return settled
 
 
@@ -124,7 +124,7 @@ def _picked(item: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _uncontested(paths: dict[str, Any], contested: frozenset[str]) -> dict[str, Any]:
-    """Paths that nobody fights for; of the others even whether they are there depends on who wins."""
+    """Paths without a conflict; even the existence of the others depends on the winner."""
     return {path: value for path, value in paths.items() if path not in contested}
 
 
@@ -160,12 +160,12 @@ def _settled_events(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 clear = [_settled_conflict(found) for _, found in objects(data["conflicts"])]
                 kept["data"] = {**data, "conflicts": clear}
         settled.append(kept)
-    # Nothing comes between what lanes tell, so it can be put together lane by lane.
-    told: list[dict[str, Any]] = []
+    # Events of lanes are contiguous, so they can be sorted by lane.
+    ordered: list[dict[str, Any]] = []
     for of_lanes, events_together in groupby(settled, lambda event: event.get("type") in _OF_LANES):
         together = list(events_together)
-        told += sorted(together, key=_lane) if of_lanes else together
-    return told
+        ordered += sorted(together, key=_lane) if of_lanes else together
+    return ordered
 
 
 def _lane(event: dict[str, Any]) -> str:

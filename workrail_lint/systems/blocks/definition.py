@@ -1,7 +1,7 @@
 """A workflow definition as the rest of the package sees it.
 
 The views take any JSON value: a member of a wrong type counts as absent, because the structural findings name it and
-nothing else should stumble over it. Positions in the lists are kept, so that a view can always say where it stands.
+nothing else should stumble over it. Positions in the lists are kept, so a view always knows its pointer.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Node:
 
     @property
     def mapped_type(self) -> BlockType | None:
-        """The block type that the node's type stands for."""
+        """The block type of the node's type."""
         return BLOCK_TYPE_OF.get(self.type)
 
     @property

@@ -49,7 +49,7 @@ def split_path(path: str) -> tuple[str, str, str]:
 
 
 def kind_by_name(path: str) -> BlockKind | None:
-    """The kind that a name and the folder it stands in decide; further evidence may be needed."""
+    """The kind by file name and folder; more evidence may be needed."""
     _, parent, name = split_path(path)
     if parent == RUN_FOLDER:
         return _recorded_kind(name)
@@ -90,7 +90,7 @@ def id_in_name(path: str, kind: BlockKind) -> str | None:
 
 
 def detect(path: str, data: bytes, named: bool) -> BlockKind | None:
-    """The kind of a file, None for files of others. Cheap for those: a look at the name and a search for words."""
+    """The kind of a file, None for other files. Cheap for those: only their names and some words are checked."""
     kind = kind_by_name(path)
     if kind is BlockKind.WORKFLOW:
         # WorkRail's own workflows may carry the same suffix; theirs have steps where these have nodes.
@@ -146,7 +146,7 @@ def load_schema(name: str) -> dict[str, Any]:
 
 @cache
 def validator(kind: BlockKind, extended: bool = False) -> Validator:
-    """The compiled schema of a kind, in the extended profile where that has one of its own."""
+    """The compiled schema of a kind, that of the extended profile if it has one."""
     from workrail_lint.documents.structure import compile_schema
 
     has_profile = kind in (BlockKind.OUTPUT, BlockKind.FAN_IN)

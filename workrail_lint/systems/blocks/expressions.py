@@ -35,7 +35,7 @@ _LEVELS: tuple[tuple[str, ...], ...] = (("||",), ("&&",), ("==", "!="), ("<", ">
 
 
 class ExpressionProblem(NamedTuple):
-    """Where a text leaves the language (column from 1), and how."""
+    """Where an expression has a syntax error (column from 1), and which."""
 
     column: int
     reason: str
@@ -64,7 +64,7 @@ _Node = _Literal | _Variable | _Not | _Binary
 
 
 class Expression:
-    """An expression that was understood."""
+    """An expression without syntax errors."""
 
     __slots__ = ("_root", "text", "variables")
 
@@ -79,7 +79,7 @@ class Expression:
 
 
 def parse_expression(text: str) -> Ok[Expression] | Err[ExpressionProblem]:
-    """Understand a text, or say where it leaves the language."""
+    """Parse an expression, or say where its syntax error is."""
     parser = _Parser(text)
     try:
         parser.read()
@@ -92,7 +92,7 @@ def parse_expression(text: str) -> Ok[Expression] | Err[ExpressionProblem]:
 
 
 def holds(text: object, variables: Mapping[str, Json]) -> bool:
-    """Whether an expression is true; a missing one and one that can't be understood are not."""
+    """Whether an expression is true; a missing or invalid one is not."""
     if not isinstance(text, str):
         return False
     parsed = parse_expression(text)
@@ -139,10 +139,10 @@ class _Parser:
         if char in "\"'":
             return "the string is not closed"
         if char == "=":
-            return "assignment is not possible; compare with =="
+            return "assignment is not supported; compare with =="
         if char.isdigit():
-            return "the number is not written as digits with at most one point"
-        return f"{char!r} is no part of the language"
+            return "invalid number; write digits with at most one decimal point"
+        return f"unexpected character {char!r}"
 
     def take(self, *operators: str) -> str | None:
         if self.kind == "operator" and self.token in operators:
@@ -186,7 +186,7 @@ class _Parser:
             return inner
         if self.take("-"):
             if self.kind != "number":
-                self.fail("'-' only stands before a number")
+                self.fail("'-' is only allowed before a number")
             number = js.number(f"-{self.token}")
             self.read()
             return _Literal(number)
@@ -203,7 +203,7 @@ class _Parser:
     def name(self, name: str, start: int) -> _Node:
         self.read()
         if self.kind == "operator" and self.token == "(":
-            self.fail("calls are not possible", start)
+            self.fail("calls are not supported", start)
         if name in _WORDS:
             return _Literal(_WORDS[name])
         self.variables.append(name)
@@ -213,12 +213,12 @@ class _Parser:
             self.fail(f"expected a property name, found {self.shown}")
         member = self.token
         if member in _REFUSED_PROPERTIES:
-            self.fail(f"the property '{member}' is refused")
+            self.fail(f"the property '{member}' is not allowed")
         self.read()
         if self.kind == "operator" and self.token == ".":
-            self.fail("only one property access is possible")
+            self.fail("only one property access is supported")
         if self.kind == "operator" and self.token == "(":
-            self.fail("calls are not possible", start)
+            self.fail("calls are not supported", start)
         return _Variable(name, member)
 
 

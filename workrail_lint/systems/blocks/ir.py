@@ -1,6 +1,6 @@
 """A definition compiled: the plan, and for each block what its prompt consists of.
 
-What people see but blocks do not (labels, positions, dates, descriptions that are no task) is not part of it, so that
+What people see but blocks do not (labels, positions, dates, descriptions that are not tasks) is not part of it, so that
 the hash changes exactly when a run would.
 """
 
@@ -26,7 +26,7 @@ FORMAT = "workrail.blocks/1"
 _FOR_PEOPLE = ("label", "position", "description")
 _DATES = ("createdAt", "updatedAt", "lastUsedAt")
 _IN_PROMPT = ("systemPrompt", "systemPromptPrefix", "outputChecklist")
-# The lists inside the entries of a list that have texts for people too.
+# The nested lists whose entries also have labels for people.
 _INNER = {"nodes": ("inputs", "outputs"), "gates": ("options",)}
 
 

@@ -27,7 +27,7 @@ class PathConflict(NamedTuple):
 
 
 class Merge(NamedTuple):
-    """What a fan-in does. `applied` maps a path to its lane, or to `manual` for a text the user gave."""
+    """What a fan-in does. `applied` maps a path to its lane, or to `manual` for content from the user."""
 
     applied: dict[str, str]
     conflicts: list[dict[str, Any]]
@@ -124,7 +124,7 @@ def first_wins(clash: PathConflict) -> dict[str, Any]:
 
 
 def user_resolved(clash: PathConflict, choice: str) -> dict[str, Any]:
-    """The record of a conflict that a person decided; a text written by hand comes from no lane."""
+    """The record of a conflict that a person decided; manual content comes from no lane."""
     record: dict[str, Any] = {
         "conflictingFile": clash.path,
         "lanes": list(clash.lanes),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-WORKFLOW = "block-workflow"  # the definition an output folder belongs to, when it does not lie beside it
+WORKFLOW = "block-workflow"  # the definition of an output folder, if it is not beside it
 DELIVERABLES = "block-deliverables"  # contract or extended
 PROFILE = "block-profile"  # contract or lenient
-PROMPT_CHECK = "block-prompt-check"  # on or off: other engines assemble prompts in their own way
-TREE = "block-tree"  # the workspace the outputs speak of, when it is there to be looked at
+PROMPT_CHECK = "block-prompt-check"  # on or off: other engines assemble prompts differently
+TREE = "block-tree"  # the workspace of the outputs, if it can be checked
 
 
 class BlockOptions(NamedTuple):

@@ -102,7 +102,7 @@ def synthetic_output(
 
 
 def node_status(output: Output, *, exit_code: int = 0, timed_out: bool = False) -> NodeStatus:
-    """How a node stands after its block: a partial output counts as completed, an exit code overrules both."""
+    """The status of a node after its block: a partial output counts as completed, an exit code overrules both."""
     failed = output.get("status") == OutputStatus.FAILED.value or exit_code != 0 or timed_out
     return NodeStatus.FAILED if failed else NodeStatus.COMPLETED
 
@@ -116,7 +116,7 @@ class Discrepancy(NamedTuple):
 
 def discrepancy(output: Output, detected: Iterable[str]) -> Discrepancy | None:
     """How the files an output lists differ from those that were seen to change; None when they do not."""
-    told, seen = set(reported(output)), {normalized(path) for path in detected}
-    if told == seen:
+    listed, seen = set(reported(output)), {normalized(path) for path in detected}
+    if listed == seen:
         return None
-    return Discrepancy(tuple(sorted(seen - told)), tuple(sorted(told - seen)))
+    return Discrepancy(tuple(sorted(seen - listed)), tuple(sorted(listed - seen)))

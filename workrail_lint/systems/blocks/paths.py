@@ -36,7 +36,7 @@ def output_name(node_id: str) -> str:
 
 
 def is_rel_path(path: str) -> bool:
-    """Whether a text is a path below the workspace, written the one way that paths are compared in."""
+    """Whether a string is a path in the workspace, in the one spelling in which paths are compared."""
     if path == "." or "\\" in path or path.startswith("./") or _DRIVE.match(path) is not None:
         return False
     return all(segment not in ("", "..") for segment in path.split("/"))
@@ -59,14 +59,14 @@ def is_below_output(path: str) -> bool:
 def is_agents_path(path: str) -> bool:
     """Whether an agent may write to a path at all: below the workspace, and neither git's nor what is recorded."""
     names = path.split("/")
-    # Some file systems ignore case, some drop dots and blanks at the end of a name or what stands behind a colon, and
+    # Some file systems ignore case, some drop dots and blanks at the end of a name or what follows a colon, and
     # some have short names for long ones.
     is_gits = any(name.casefold().partition(":")[0].rstrip(". ") in (GIT_FOLDER, _SHORT_GIT) for name in names)
     return is_rel_path(path) and "\0" not in path and names[0] != RUN_FOLDER and not is_gits
 
 
 def lane_folder(isolation: str, lane: int) -> str:
-    """Where the workspace of a lane (counted from 0) stands on the host side."""
+    """The workspace of a lane (counted from 0) on the host."""
     return f"{WORKSPACE}-lane-{lane}" if isolation == "git-worktree" else f"/tmp{WORKSPACE}-lane-{lane}"
 
 
@@ -101,7 +101,7 @@ def glob_matches(pattern: str, path: str) -> bool:
 
 @lru_cache(maxsize=256)
 def _segments(pattern: str) -> tuple[tuple[_Token, ...] | None, ...]:
-    """The pattern segment by segment; None stands for any number of segments."""
+    """The pattern segment by segment; None matches any number of segments."""
     while pattern.startswith("./"):
         pattern = pattern[2:]
     pattern = pattern.removeprefix("/")

@@ -32,7 +32,7 @@ def nodes_of(entry: Entry) -> tuple[str, ...]:
 
 
 class Plan:
-    """The entries in order, and where each node stands among them."""
+    """The entries in order, and the position of each node."""
 
     __slots__ = ("bodies", "entries", "position", "step_index")
 
@@ -71,7 +71,7 @@ def _outermost(node: str, bodies: Mapping[str, str]) -> str:
 
 
 class Cycle(NamedTuple):
-    """Why there is no order: what goes round in a circle, group ids standing for their lanes."""
+    """Why there is no order: the ids on a cycle, with group ids in place of their lanes."""
 
     ids: tuple[str, ...]
 
@@ -81,8 +81,8 @@ def make_plan(definition: Definition) -> Ok[Plan] | Err[Cycle]:
     vertices, edges = _contracted(definition, definition.edges)
     order = topological_order(len(vertices), edges)
     if len(order) < len(vertices):
-        circle = find_cycle(set(range(len(vertices))) - set(order), edges)
-        return Err(Cycle(tuple(_id_of(vertices[at]) for at in circle)))
+        cycle = find_cycle(set(range(len(vertices))) - set(order), edges)
+        return Err(Cycle(tuple(_id_of(vertices[at]) for at in cycle)))
     for node in definition.nodes:
         inside, between = _inside(definition, node)
         stuck = set(range(len(inside))) - set(topological_order(len(inside), between))
@@ -107,12 +107,12 @@ def _inside(definition: Definition, owner: Node) -> tuple[list[str], list[tuple[
 
 
 def bodies_in_themselves(definition: Definition) -> frozenset[str]:
-    """The nodes through which a forEach would be part of its own body."""
+    """The nodes through which a forEach would contain itself."""
     number = {ident: at for at, ident in enumerate(definition.by_id)}
     edges = [
         (number[node.id], number[ident]) for node in definition.by_id.values() for ident in node.body if ident in number
     ]
-    around = _on_circles(len(number), edges)
+    around = _on_cycles(len(number), edges)
     return frozenset(ident for ident, at in number.items() if at in around)
 
 
@@ -120,18 +120,18 @@ def cycles_through_groups(definition: Definition) -> Iterator[Cycle]:
     """Circles that are only there because the lanes of a group count as one; no two share a node or a group."""
     number = {ident: at for at, ident in enumerate(definition.by_id)}
     plain = {(number[edge.source], number[edge.target]): edge for edge in definition.edges}
-    around = _on_circles(len(number), plain)
+    around = _on_cycles(len(number), plain)
     without = [edge for (source, target), edge in plain.items() if not (source in around and target in around)]
     vertices, edges = _contracted(definition, without)
     between = [(source, target) for source, target in edges if source != target]
     while stuck := set(range(len(vertices))) - set(topological_order(len(vertices), between)):
-        circle = find_cycle(stuck, between)
-        yield Cycle(tuple(_id_of(vertices[at]) for at in circle))
-        between = [pair for pair in between if not {*pair} & {*circle}]
+        cycle = find_cycle(stuck, between)
+        yield Cycle(tuple(_id_of(vertices[at]) for at in cycle))
+        between = [pair for pair in between if not {*pair} & {*cycle}]
 
 
-def _on_circles(count: int, edges: Iterable[tuple[int, int]]) -> set[int]:
-    """The vertices on circles or between two of them: what is left from both ends."""
+def _on_cycles(count: int, edges: Iterable[tuple[int, int]]) -> set[int]:
+    """The vertices on cycles or between two of them: what remains after removing from both ends."""
     pairs = list(edges)
     behind = set(range(count)) - set(topological_order(count, pairs))
     back = [(target, source) for source, target in pairs if source in behind and target in behind]
@@ -168,7 +168,7 @@ def _id_of(entry: Entry) -> str:
 
 
 def topological_order(count: int, edges: Iterable[tuple[int, int]]) -> list[int]:
-    """The vertices 0 to `count` - 1, each after its predecessors, the smallest first; those on circles are missing."""
+    """The vertices 0 to `count` - 1, each after its predecessors, the smallest first; those on cycles are missing."""
     following: dict[int, list[int]] = {}
     waiting = [0] * count
     for source, target in set(edges):
@@ -188,7 +188,7 @@ def topological_order(count: int, edges: Iterable[tuple[int, int]]) -> list[int]
 
 
 def find_cycle(stuck: set[int], edges: Iterable[tuple[int, int]]) -> list[int]:
-    """One circle among vertices of which every one has a predecessor in the set, from its smallest member on."""
+    """One cycle among vertices that all have a predecessor in the set, starting at its smallest vertex."""
     pairs = sorted(set(edges), reverse=True)
     before = {target: source for source, target in pairs if source in stuck and target in stuck}
     at = min(stuck)
@@ -196,7 +196,7 @@ def find_cycle(stuck: set[int], edges: Iterable[tuple[int, int]]) -> list[int]:
     while at not in seen:
         seen[at] = len(seen)
         at = before[at]
-    circle = list(seen)[seen[at] :]
-    circle.reverse()
-    first = circle.index(min(circle))
-    return circle[first:] + circle[:first]
+    cycle = list(seen)[seen[at] :]
+    cycle.reverse()
+    first = cycle.index(min(cycle))
+    return cycle[first:] + cycle[:first]

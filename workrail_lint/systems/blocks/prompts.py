@@ -22,7 +22,7 @@ _FEEDBACK = f"{SEPARATOR}{_REVISION}\n"
 
 
 class Part(str, Enum):
-    """The sections of a prompt, in their order; the last one only stands in a revision."""
+    """The sections of a prompt, in their order; only a revision has the last one."""
 
     RULES = "rules"
     PREFIX = "prefix"
@@ -122,7 +122,7 @@ def difference(expected: list[Section], recorded: str) -> Difference | None:
 
 
 def _place(text: str, recorded: str, start: int) -> int:
-    """Where a section stands: on lines of its own if it does anywhere, else wherever the text occurs."""
+    """The position of a section: on separate lines if possible, else wherever it occurs."""
     first = at = recorded.find(text, start)
     while at >= 0:
         end = at + len(text)

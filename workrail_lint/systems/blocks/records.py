@@ -15,7 +15,7 @@ _DEFINITION_MEMBERS = ("id", "transitions", "parallelGroups", "gates", "rules")
 
 
 def record_of(kind: BlockKind, value: object) -> dict[str, Any]:
-    """The record of a document; `value` is None for one that can't be read, and a text for a prompt."""
+    """The record of a document; `value` is None for one that can't be read, and a string for a prompt."""
     return {"kind": kind.value, "value": _essence(kind, value)}
 
 

@@ -24,7 +24,7 @@ class Containers(str, Enum):
 
 
 class Enforcement(str, Enum):
-    """What stands behind restrictions: the words of the prompt, or a hook that refuses the write."""
+    """What enforces restrictions: the wording of the prompt, or a hook that refuses the write."""
 
     PROMPT = "prompt"
     HOOK = "hook"

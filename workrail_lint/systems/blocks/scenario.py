@@ -28,18 +28,18 @@ ExitCode = Annotated[int, Number(0, 255, whole=True)]
 class Repo(Closed):
     """The repository that the blocks find at the mount point."""
 
-    files: Maybe[dict[str, AnyText]] = Field(None, description="Path to text of every file it starts with.")
+    files: Maybe[dict[str, AnyText]] = Field(None, description="Path to content of every file it starts with.")
     git: Maybe[OneOf[GitState]] = Field(
-        None, description="A clean repository gives lanes worktrees; anything else gives them copies. none by itself."
+        None, description="A clean repository gives lanes worktrees; otherwise they get copies (default: none)."
     )
     restrictions: Maybe[Listed[AnyText]] = Field(None, description="Patterns of the files that may be edited.")
-    read_only: Maybe[bool] = Field(None, description="Whether nothing may be edited.")
+    read_only: Maybe[bool] = Field(None, description="Whether editing is forbidden.")
 
 
 Output = Annotated[
     Annotated[Literal["none"], Tag("string")] | Annotated[dict[str, Any], Tag("object")],
     Discriminator(ByType()),
-    Field(description="Members of the output, over those the harness gives it; none writes no file."),
+    Field(description="Fields of the output, merged over those of the harness; none writes no file."),
 ]
 Writing = Annotated[Annotated[AnyText, Tag("string")] | Annotated[None, Tag("null")], Discriminator(ByType())]
 
@@ -47,19 +47,19 @@ Writing = Annotated[Annotated[AnyText, Tag("string")] | Annotated[None, Tag("nul
 class Reply(Closed):
     """What an agent does in one run of its block."""
 
-    ticks: Maybe[Ticks] = Field(None, description="How many seconds it takes; 1 when left out.")
-    write: Maybe[dict[str, Writing]] = Field(None, description="Path to new text; null deletes the file.")
-    exit: Maybe[ExitCode] = Field(None, description="The exit code; 0 when left out.")
+    ticks: Maybe[Ticks] = Field(None, description="The number of seconds it takes (default: 1).")
+    write: Maybe[dict[str, Writing]] = Field(None, description="Path to new content; null deletes the file.")
+    exit: Maybe[ExitCode] = Field(None, description="The exit code (default: 0).")
     output: Maybe[Output] = Field(None)
-    raw: Maybe[AnyText] = Field(None, description="The text of the output file, as it is.")
-    timeout: Maybe[bool] = Field(None, description="Whether it goes on until its time is up.")
-    abort: Maybe[bool] = Field(None, description="Whether the user aborts the run while it is at work.")
+    raw: Maybe[AnyText] = Field(None, description="The raw content of the output file.")
+    timeout: Maybe[bool] = Field(None, description="Whether it runs until it times out.")
+    abort: Maybe[bool] = Field(None, description="Whether the user aborts the run during this block.")
 
 
 class Revision(Closed):
     """Sends a block back."""
 
-    revise: FilledText = Field(description="What the user says about it.")
+    revise: FilledText = Field(description="The feedback of the user.")
 
 
 Answer = Annotated[
@@ -70,10 +70,10 @@ Answer = Annotated[
 
 
 class Checks(Closed):
-    """Runs made for comparison."""
+    """Extra runs for comparison."""
 
-    stateless: Maybe[bool] = Field(None, description="Whether warm and cold containers have to give the same.")
-    permutations: Maybe[bool] = Field(None, description="Whether lanes are made to finish in every order.")
+    stateless: Maybe[bool] = Field(None, description="Whether warm and cold containers must give the same result.")
+    permutations: Maybe[bool] = Field(None, description="Whether lanes finish in every possible order.")
 
 
 class Block(Closed):
@@ -81,28 +81,30 @@ class Block(Closed):
 
     workflow: FilledText = Field(description="The definition, relative to this file.")
     workflows: Maybe[Listed[FilledText]] = Field(None, description="Definitions that subWorkflow nodes run.")
-    repo: Maybe[Repo] = Field(None, description="The repository; empty when left out.")
+    repo: Maybe[Repo] = Field(None, description="The repository (default: empty).")
     execution: Maybe[FilledText] = Field(None, description="Id of the run.")
-    telemetry: Maybe[bool] = Field(None, description="Whether telemetry is on; it is when left out.")
-    failure_mode: Maybe[OneOf[FailureMode]] = Field(None, description="lenient when left out.")
-    containers: Maybe[OneOf[Containers]] = Field(None, description="warm when left out.")
-    enforce: Maybe[OneOf[Enforcement]] = Field(None, description="prompt when left out.")
-    deliverables: Maybe[OneOf[Profile]] = Field(None, description="contract when left out.")
+    telemetry: Maybe[bool] = Field(None, description="Whether telemetry is on (default: true).")
+    failure_mode: Maybe[OneOf[FailureMode]] = Field(None, description="The failure mode (default: lenient).")
+    containers: Maybe[OneOf[Containers]] = Field(
+        None, description="Whether containers are warm or cold (default: warm)."
+    )
+    enforce: Maybe[OneOf[Enforcement]] = Field(None, description="What enforces restrictions (default: prompt).")
+    deliverables: Maybe[OneOf[Profile]] = Field(None, description="The profile of deliverables (default: contract).")
     variables: Maybe[dict[str, Any]] = Field(None, description="Variables of the definition and their values.")
     replies: Maybe[dict[str, Reply]] = Field(
-        None, description="By node id; `node#2` is for its second run, the plain id for all without one of their own."
+        None, description="By node id; `node#2` is for its second run, the plain id for all other runs."
     )
     gates: Maybe[dict[str, Listed[Answer]]] = Field(None, description="Answers by node, in the order of the questions.")
     conflicts: Maybe[dict[str, FilledText]] = Field(None, description="By path: a lane, manual or abort.")
-    manual: Maybe[dict[str, AnyText]] = Field(None, description="The texts of manual choices, by path.")
+    manual: Maybe[dict[str, AnyText]] = Field(None, description="The content of manual choices, by path.")
     pauses: Maybe[dict[str, OneOf[PauseAnswer]]] = Field(
         None, description="Nodes or groups before which the user pauses the run, and how that ends."
     )
-    check: Maybe[Checks] = Field(None, description="What else is to be compared.")
+    check: Maybe[Checks] = Field(None, description="Extra comparisons.")
 
 
 class ExpectedBlocker(Closed):
-    """A blocker, as far as it matters."""
+    """A blocker; fields that are left out are not compared."""
 
     code: OneOf[BlockerCode] = Field(description="Its code.")
     node: Maybe[FilledText] = Field(None, description="The node its pointer names.")
@@ -112,7 +114,7 @@ class ExpectedBlocker(Closed):
 
 
 class ExpectedFinding(Closed):
-    """A finding, as far as it matters."""
+    """A finding; fields that are left out are not compared."""
 
     code: FilledText = Field(description="Its code.")
     file: Maybe[FilledText] = Field(None, description="The file it is about.")
@@ -121,12 +123,12 @@ class ExpectedFinding(Closed):
 
 
 class ExpectedConflict(Closed):
-    """A conflict, as far as it matters."""
+    """A conflict; fields that are left out are not compared."""
 
     conflicting_file: FilledText = Field(description="The path.")
     lanes: Maybe[Listed[FilledText]] = Field(None, description="The lanes, first to finish first.")
-    resolution: Maybe[OneOf[Resolution]] = Field(None, description="How it was settled.")
-    applied_from: Maybe[FilledText] = Field(None, description="Whose version was taken.")
+    resolution: Maybe[OneOf[Resolution]] = Field(None, description="How it was resolved.")
+    applied_from: Maybe[FilledText] = Field(None, description="The lane whose version was applied.")
 
 
 Blocker = Annotated[
@@ -138,11 +140,11 @@ Finding = Annotated[
 
 
 class Expectations(Closed):
-    """What has to be true of the run. What is left out may be anything, but for the status and broken contracts."""
+    """What must be true of the run. Only fields that are present, the status and broken contracts are checked."""
 
-    execution_status: Maybe[OneOf[ExecutionStatus]] = Field(None, description="How it ends; completed when left out.")
+    execution_status: Maybe[OneOf[ExecutionStatus]] = Field(None, description="The final status (default: completed).")
     steps: Maybe[Listed[FilledText]] = Field(None, description="The nodes in the order in which their blocks started.")
-    nodes: Maybe[dict[str, OneOf[NodeStatus]]] = Field(None, description="How nodes stand at the end.")
+    nodes: Maybe[dict[str, OneOf[NodeStatus]]] = Field(None, description="The status of nodes at the end.")
     synthetic: Maybe[dict[str, OneOf[Synthetic]]] = Field(
         None, description="Every node whose output the harness wrote, and why."
     )
@@ -151,19 +153,17 @@ class Expectations(Closed):
     findings: Maybe[Listed[Finding]] = Field(None, description="All findings, in their order.")
     conflicts: Maybe[Listed[ExpectedConflict]] = Field(None, description="All conflicts, merge by merge.")
     applied: Maybe[dict[str, FilledText]] = Field(None, description="Every path that a merge applied, and its lane.")
-    files: Maybe[dict[str, Writing]] = Field(
-        None, description="Files of the workspace; null for one that is not there."
-    )
+    files: Maybe[dict[str, Writing]] = Field(None, description="Files of the workspace; null for a missing file.")
 
 
 class BlockScenario(Closed):
-    """A simulated run of stateless blocks, and what has to come of it."""
+    """A simulated run of stateless blocks and its expected result."""
 
     schema_: Maybe[AnyText] = Field(None, alias="$schema", description="The schema an editor checks the file with.")
-    name: Maybe[Name] = Field(None, description="What the test is called; the file name when left out.")
-    description: Maybe[AnyText] = Field(None, description="What the scenario is there to show.")
+    name: Maybe[Name] = Field(None, description="The name of the test (default: the file name).")
+    description: Maybe[AnyText] = Field(None, description="What the scenario shows.")
     block: Block = Field(description="The run.")
-    expect: Maybe[Expectations] = Field(None, description="What has to be true of the run.")
+    expect: Maybe[Expectations] = Field(None, description="What must be true of the run.")
     enforces: Maybe[Listed[LockId]] = Field(None, description="The locks that this scenario enforces.")
-    golden: Maybe[bool] = Field(None, description="Whether the run is compared with a golden; it is when left out.")
+    golden: Maybe[bool] = Field(None, description="Whether the run is compared with a golden (default: true).")
     skip: Maybe[FilledText] = Field(None, description="Why the scenario is not run.")

@@ -1,4 +1,4 @@
-"""What is wrong with the scenario of a block run beyond its shape: files, nodes, paths and answers that do not fit."""
+"""Problems of a block scenario that its schema can't express: files, nodes, paths and answers that do not fit."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from workrail_lint.systems.blocks.vocabulary import ControlType, FailureMode, me
 from workrail_lint.systems.blocks.wording import shown
 from workrail_lint.systems.scenario_findings import scenario_finding
 
-# A definition that goes round in circles can be run: that is how the blocker about it is seen.
-_CIRCLES = ("BC312", "BC334", "BC335")
-# What every file system takes, with room for the folder that the workspace lies in.
+# A definition with a cycle can be run: that is how a scenario shows its blocker.
+_CYCLES = ("BC312", "BC334", "BC335")
+# What every file system accepts, with room for the folder of the workspace.
 _LONGEST_NAME = 255
 _LONGEST_PATH = 2000
 
@@ -50,7 +50,7 @@ class Definitions(NamedTuple):
 
 
 def findings(value: dict[str, Any], folder: str, settings: RunSettings | None = None) -> Iterator[Finding]:
-    """Everything that is wrong with a scenario whose shape is right; files are looked for from its folder."""
+    """Everything that is wrong with a scenario whose shape is right; paths are relative to its folder."""
     loaded = load_definitions(value["block"], folder)
     if isinstance(loaded, Err):
         yield from loaded.error
@@ -84,7 +84,7 @@ def related(main: Definition, others: Iterable[Definition]) -> Ok[Definitions] |
 
 
 def usable(value: object, name: str, pointer: str = "/block/workflow") -> Ok[Definition] | Err[list[Finding]]:
-    """A definition that is at hand, if nothing but a circle is wrong with it."""
+    """A definition in memory, if nothing but a cycle is wrong with it."""
     import json
 
     return _usable(json.dumps(value), name, pointer)
@@ -94,19 +94,19 @@ def _load(path: str, name: str, pointer: str) -> Ok[Definition] | Err[list[Findi
     data = read_file(path)
     if isinstance(data, Err):
         reason = data.error.message.removeprefix(data.error.path).strip()
-        return Err([scenario_finding("scenario-workflow-missing", pointer, f"the definition {name} {reason}")])
+        return Err([scenario_finding("scenario-workflow-missing", pointer, f"the definition {shown(name)} {reason}")])
     return _usable(data.value, name, pointer)
 
 
 def _usable(data: bytes | str, name: str, pointer: str) -> Ok[Definition] | Err[list[Finding]]:
     document = read_document(name, data, BlockKind.WORKFLOW, BlockOptions())
     found = check_document(document)
-    errors = [each for each in found if each.severity is Severity.ERROR and each.code not in _CIRCLES]
+    errors = [each for each in found if each.severity is Severity.ERROR and each.code not in _CYCLES]
     if not errors:
         return Ok(document.definition)
     rest = "" if len(errors) == 1 else f" (and {len(errors) - 1} more)"
     first = errors[0]
-    text = f"the definition {name} is not valid: {first.code} {first.pointer or '/'}: {first.message}{rest}"
+    text = f"the definition {shown(name)} is not valid: {first.code} {first.pointer or '/'}: {first.message}{rest}"
     return Err([scenario_finding("scenario-workflow-invalid", pointer, text)])
 
 
@@ -115,26 +115,27 @@ def _missing_definitions(definitions: Definitions) -> Iterator[Finding]:
         for node in definition.nodes:
             wanted = node.settings("subWorkflowConfig").get("workflowId")
             if node.control is ControlType.SUB_WORKFLOW and wanted not in definitions.others:
-                text = f"{node.id} runs the definition {wanted}, which is none of those in `workflows`"
+                text = f"{shown(node.id)} runs the definition {shown(wanted)}, which 'workflows' does not list"
                 yield scenario_finding("scenario-workflow-missing", "/block/workflows", text)
 
 
 def _same_names(definitions: list[Definition]) -> Iterator[Finding]:
-    """A definition is run by its id; it may run itself, but no two others can have one."""
+    """A definition is run by its id; it may run itself, but two others can't share an id."""
     first: dict[str, Definition] = {}
     for definition in definitions:
         if first.setdefault(definition.id, definition).value != definition.value:
-            text = f"two definitions have the id {definition.id}, and nobody can tell which of them to run"
+            text = f"two definitions have the id {shown(definition.id)}; give each one a different id"
             yield scenario_finding("scenario-workflow-invalid", "/block/workflows", text)
 
 
 def _shared_ids(definitions: Definitions) -> Iterator[Finding]:
-    """Node ids become file names in one folder, so that no two definitions of a run can share one."""
+    """Node ids become file names in one folder, so two definitions of a run can't share one."""
     owner: dict[str, str] = {}
     for definition in definitions.all:
         for ident in definition.by_id:
             if owner.setdefault(ident, definition.id) != definition.id:
-                text = f"both {owner[ident]} and {definition.id} have a node {ident}; their outputs would be one file"
+                names = f"{shown(owner[ident])} and {shown(definition.id)}"
+                text = f"{names} both have a node {shown(ident)}; their outputs would be the same file"
                 yield scenario_finding("scenario-workflow-invalid", "/block/workflows", text)
 
 
@@ -142,7 +143,7 @@ def _shared_ids(definitions: Definitions) -> Iterator[Finding]:
 
 
 def content_findings(value: dict[str, Any], definitions: Definitions) -> Iterator[Finding]:
-    """What a scenario says that does not fit its definitions or itself."""
+    """Everything in a scenario that does not fit its definitions or contradicts itself."""
     block = value["block"]
     yield from _unknown_nodes(value, definitions)
     yield from _paths(block)
@@ -153,7 +154,7 @@ def content_findings(value: dict[str, Any], definitions: Definitions) -> Iterato
     yield from _codes(value.get("expect", {}))
     yield from _permutations(block, definitions)
     if value.get("golden") is False and not value.get("expect"):
-        text = "without a golden and without expectations, only the end of the run is checked"
+        text = "this scenario only checks that the run ends; add a golden or expectations"
         yield scenario_finding("scenario-checks-little", "/golden", text)
 
 
@@ -165,8 +166,8 @@ def _unknown_nodes(value: dict[str, Any], definitions: Definitions) -> Iterator[
     for pointer, name, known in _named_nodes(value, nodes, groups):
         if name not in known:
             meant = nearest_id(name, known)
-            hint = f". Did you mean {meant}?" if meant else f"; its nodes are {', '.join(known)}"
-            yield scenario_finding("scenario-step-unknown", pointer, f"the definition has no node {name}{hint}")
+            hint = f"; did you mean {shown(meant)}?" if meant else f"; expected one of {', '.join(known)}"
+            yield scenario_finding("scenario-step-unknown", pointer, f"unknown node {shown(name)}{hint}")
 
 
 def _named_nodes(value: dict[str, Any], nodes: list[str], groups: list[str]) -> Iterator[tuple[str, str, list[str]]]:
@@ -191,7 +192,7 @@ def _named_nodes(value: dict[str, Any], nodes: list[str], groups: list[str]) -> 
 
 
 def _paths(block: dict[str, Any]) -> Iterator[Finding]:
-    """Paths that lead out of the workspace, into what is not the agents', or nowhere at all."""
+    """Paths that leave the workspace, belong to git or the record of the run, or can't exist."""
     files = block.get("repo", {}).get("files", {})
     folders = {above for path in files for above in _folders(path)}
     for path in files:
@@ -199,7 +200,7 @@ def _paths(block: dict[str, Any]) -> Iterator[Finding]:
         if not is_repository_path(path):
             yield _outside(pointer, path)
         elif path in folders:
-            text = f"{path} can't be a file: another path says that it is a folder"
+            text = f"{shown(path)} can't be a file, because another path uses it as a folder"
             yield scenario_finding("scenario-path-outside", pointer, text)
     for key, reply in block.get("replies", {}).items():
         for path in reply.get("write", ()):
@@ -213,12 +214,12 @@ def _folders(path: str) -> Iterator[str]:
 
 
 def _outside(pointer: str, path: str) -> Finding:
-    text = f"{shown(path)} is no path to write to: it has to lie in the workspace, and not in what is git's or recorded"
+    text = f"{shown(path)} can't be written: use a path in the workspace, outside of git's and the run's own files"
     return scenario_finding("scenario-path-outside", pointer, text)
 
 
 def is_repository_path(path: str) -> bool:
-    """Whether a file can be there before the first block: also nothing of the output folder."""
+    """Whether a file can exist before the first block, which excludes the output folder."""
     return is_agents_path(path) and path.split("/")[0] != OUTPUT_FOLDER and _fits_a_disk(path)
 
 
@@ -235,20 +236,20 @@ def _replies(block: dict[str, Any]) -> Iterator[Finding]:
         pointer = child("/block/replies", key)
         number = key.partition("#")[2]
         if "#" in key and not (number.isascii() and number.isdigit() and number[0] != "0"):
-            text = f"behind # stands the number of a run, from 1, not {number or 'nothing'}"
+            text = f"after '#' comes the number of a run, from 1, not {shown(number) if number else 'nothing'}"
             yield scenario_finding("scenario-step-unknown", pointer, text)
         if "raw" in reply and "output" in reply:
-            text = "raw is the whole file, so there is no use for `output`"
+            text = "'output' is ignored, because 'raw' is the whole file"
             yield scenario_finding("scenario-member-ignored", f"{pointer}/output", text)
         for member in ("timeout", "abort"):
             if reply.get(member) and ("raw" in reply or reply.get("output", NO_OUTPUT) != NO_OUTPUT):
                 name = "raw" if "raw" in reply else "output"
-                text = f"with {member} the block never comes to write its output"
+                text = f"{shown(name)} is ignored, because with {shown(member)} the block writes no output"
                 yield scenario_finding("scenario-member-ignored", f"{pointer}/{name}", text)
 
 
 def _answers(block: dict[str, Any], definitions: Definitions) -> Iterator[Finding]:
-    """Answers to questions that nobody asks, or that no question takes."""
+    """Answers to questions that are never asked, or that a question does not accept."""
     for node, answers in block.get("gates", {}).items():
         owner = next((each for each in definitions.all if node in each.by_id), None)
         if owner is None:
@@ -262,15 +263,20 @@ def _answers(block: dict[str, Any], definitions: Definitions) -> Iterator[Findin
         asks = owner.by_id[node].asks
         pointer = child("/block/gates", node)
         if (not options and not asks) or node in owner.group_of:
-            why = "gates of lanes are not asked" if node in owner.group_of else "it has no gate"
-            yield scenario_finding("scenario-member-ignored", pointer, f"nobody is asked about {node}: {why}")
+            why = "gates of lanes are never asked" if node in owner.group_of else "it has no gate"
+            yield scenario_finding(
+                "scenario-member-ignored",
+                pointer,
+                f"these answers are never used: {shown(node)} asks nothing, because {why}",
+            )
             continue
         for at, answer in enumerate(answers):
             if isinstance(answer, str) and answer not in (CONTINUE, ABORT, *options):
-                text = f"{answer} is no answer about {node}: {', '.join(dict.fromkeys([CONTINUE, ABORT, *options]))}"
+                known = ", ".join(dict.fromkeys([CONTINUE, ABORT, *options]))
+                text = f"unknown answer {shown(answer)} for {shown(node)}; expected one of {known}"
                 yield scenario_finding("scenario-choice-mismatch", child(pointer, at), text)
             elif not isinstance(answer, str) and not asks:
-                text = f"only a block can be revised, and nobody is asked behind {node}"
+                text = f"{shown(node)} can't be revised: it has no gate after its block"
                 yield scenario_finding("scenario-choice-mismatch", child(pointer, at), text)
 
 
@@ -280,23 +286,23 @@ def _choices(block: dict[str, Any], definitions: Definitions) -> Iterator[Findin
     for path, choice in block.get("conflicts", {}).items():
         pointer = child("/block/conflicts", path)
         if choice not in (*lanes, MANUAL, ABORT):
-            text = f"{choice} can't win {path}: choose one of {', '.join([*lanes, MANUAL, ABORT])}"
+            text = f"{shown(choice)} can't win {shown(path)}; expected one of {', '.join([*lanes, MANUAL, ABORT])}"
             yield scenario_finding("scenario-choice-mismatch", pointer, text)
         elif choice == MANUAL and path not in texts:
-            text = f"a manual choice needs the text of {path} in `manual`"
+            text = f"a manual choice needs the content of {shown(path)} in 'manual'"
             yield scenario_finding("scenario-choice-mismatch", pointer, text)
 
 
 def _variables(block: dict[str, Any], definitions: Definitions) -> Iterator[Finding]:
-    """Values for variables that nothing in a definition asks for."""
+    """Values for variables that no definition uses."""
     from workrail_lint.base.suggest import nearest
 
     known = {name for definition in definitions.all for name in _asked_for(definition)}
     for name in block.get("variables", ()):
         if name not in known:
             meant = nearest(name, known)
-            hint = f". Did you mean {meant}?" if meant else ""
-            text = f"no definition declares the variable {shown(name)} or asks for it{hint}"
+            hint = f"; did you mean {shown(meant)}?" if meant else ""
+            text = f"no definition declares or uses the variable {shown(name)}{hint}"
             yield scenario_finding("scenario-member-ignored", child("/block/variables", name), text)
 
 
@@ -313,7 +319,7 @@ def _asked_for(definition: Definition) -> Iterator[str]:
 
 
 def _codes(expected: dict[str, Any]) -> Iterator[Finding]:
-    """Codes that nothing can have."""
+    """Codes that do not exist."""
     from workrail_lint.base.suggest import nearest
 
     known = {"blockers": members(BlockerCode), "findings": [rule.code for rule in RULES.infos]}
@@ -322,8 +328,8 @@ def _codes(expected: dict[str, Any]) -> Iterator[Finding]:
             code = item if isinstance(item, str) else item["code"]
             if code not in codes:
                 meant = nearest(code, codes)
-                hint = f". Did you mean {meant}?" if meant else ""
-                text = f"none of the {member} of a run has the code {shown(code)}{hint}"
+                hint = f"; did you mean {shown(meant)}?" if meant else ""
+                text = f"unknown code {shown(code)} in '{member}'{hint}"
                 yield scenario_finding("scenario-choice-mismatch", child(f"/expect/{member}", at), text)
 
 
@@ -333,11 +339,11 @@ def _permutations(block: dict[str, Any], definitions: Definitions) -> Iterator[F
     sizes = [len(group.lanes) for definition in definitions.all for group in definition.groups]
     why = None
     if block.get("failureMode") == FailureMode.STRICT.value:
-        why = "the run is strict, where lanes stop each other"
+        why = "in a strict run, lanes stop each other"
     elif not sizes:
         why = "there is no parallel group"
     elif min(sizes) > PERMUTED_LANES:
         why = f"every group has more than {PERMUTED_LANES} lanes"
     if why is not None:
-        text = f"no other completion order is tried: {why}"
+        text = f"'permutations' has no effect: {why}"
         yield scenario_finding("scenario-checks-little", "/block/check/permutations", text)

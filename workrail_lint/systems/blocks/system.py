@@ -44,7 +44,7 @@ class BlockSystem(System):
         return self._checked(path, data, kind, settings, alone=False)
 
     def check_data(self, path: str, data: bytes | str, kind: str, settings: RunSettings) -> FileResult:
-        """The same for a text that is on no disk, which is all there is of its unit."""
+        """The same for text in memory, which is its whole unit."""
         return self._checked(path, data, kind, settings, alone=True)
 
     def _checked(self, path: str, data: bytes | str, kind: str, settings: RunSettings, *, alone: bool) -> FileResult:
@@ -80,7 +80,7 @@ class BlockSystem(System):
         return Ok(Compiled(value["id"], compiled.value))
 
     def cross_check(self, records: Mapping[str, object], settings: RunSettings, complete: bool) -> list[Finding]:
-        """What the files of a unit show together; files that were asked for by name stand alone."""
+        """The findings about a unit as a whole; files named on the command line are checked alone."""
         from workrail_lint.systems.blocks.check import check_unit, unusable
         from workrail_lint.systems.blocks.options import block_options
         from workrail_lint.systems.blocks.unit_files import links, lone_units, regular_bytes, units_on_disk
@@ -89,9 +89,9 @@ class BlockSystem(System):
         own = {path: record for path, record in records.items() if isinstance(record, dict)}
         units: list[Unit] = list((units_on_disk if complete else lone_units)(own, options))
         found = [finding for unit in units for finding in check_unit(unit)]
-        found += unusable(links(own), "a link is no output: that is a regular file which the block wrote itself")
+        found += unusable(links(own), "an output must be a regular file, not a symlink")
         if options.workflow is not None and regular_bytes(options.workflow) is None:
-            found += unusable([options.workflow], "the definition that the settings name can't be read")
+            found += unusable([options.workflow], "the definition in the setting block-workflow can't be read")
         _locate(found)
         return found
 
@@ -109,7 +109,7 @@ def _locate(findings: list[Finding]) -> None:
 
 
 def _span_whole_text(findings: list[Finding], document: JsonDocument, kind: BlockKind | None) -> None:
-    """A prompt has no places inside that a pointer could name."""
+    """A prompt has no positions that a pointer could name."""
     if kind is BlockKind.PROMPT:
         for finding in findings:
             finding.span = document.source.span(0, len(document.text))

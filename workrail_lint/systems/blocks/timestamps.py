@@ -36,7 +36,7 @@ class Timestamp(NamedTuple):
 
 
 def parse_timestamp(text: object) -> Timestamp | None:
-    """The meaning of a text, or None when it is no ISO-8601 date-time."""
+    """The parsed timestamp, or None if it is not an ISO 8601 date-time."""
     if not isinstance(text, str) or _VALID.fullmatch(text) is None:
         return None
     match = _PARTS.fullmatch(text)

@@ -3,7 +3,7 @@
 A trace is the golden of a run (plan, steps, fan-ins, events, output folder) with what only a driver can see: `copies`
 and `accesses` say which file was touched after which event, `content` of a fan-in holds hashes before and after the
 merge, `limits` the retries that were allowed, and `cold`, `warm` and `permutations` whole goldens to compare. Every
-function takes a trace as plain data and gives places and sentences; all of it can be missing.
+function takes a trace as plain data and yields pointers and messages; any part can be missing.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Event(NamedTuple):
 
     @property
     def lane(self) -> str:
-        """The lane an event is about, which may stand in its data."""
+        """The lane that an event is about, which may be in its data."""
         lane = self.data.get("lane")
         return lane if isinstance(lane, str) and lane else self.node
 
@@ -76,7 +76,7 @@ class FanIn:
 
     @property
     def choices(self) -> dict[str, str]:
-        """What a person decided, as far as the recorded conflicts tell."""
+        """What a person decided, as far as the recorded conflicts show."""
         made = {}
         for _, item in objects(self.result.get("conflicts")):
             path = item.get("conflictingFile")
@@ -144,7 +144,7 @@ def synthetic_missing(trace: Trace) -> Iterator[Problem]:
     last = {event.lane: event for event in trace.of_type(*_SETTLED)}
     for node, event in last.items() if isinstance(folder, list) else ():
         if output_name(node) not in names:
-            yield event.pointer, f"the block {shown(node)} settled, but no output was written, not even a synthetic one"
+            yield event.pointer, f"the block {shown(node)} settled without an output, not even a synthetic one"
 
 
 def env_stale(trace: Trace) -> Iterator[Problem]:
@@ -155,7 +155,7 @@ def env_stale(trace: Trace) -> Iterator[Problem]:
         env, name = step.get("env"), step.get("node")
         if not isinstance(env, dict) or not isinstance(name, str):
             continue
-        node = name.partition("[")[0]  # in a forEach the number of the pass stands behind it
+        node = name.partition("[")[0]  # in a forEach the number of the iteration follows
         wanted = {"NODE_ID": node, "STEP_INDEX": str(step.get("stepIndex"))}
         previous = _previous(trace.value.get("plan"), node, ran)
         if previous is not None:
@@ -216,11 +216,11 @@ def retry_limit(trace: Trace) -> Iterator[Problem]:
             runs[event.lane] = runs.get(event.lane, 0) + 1
             limit = limits.get(event.lane)
             if isinstance(limit, int) and runs[event.lane] == limit + 2:
-                yield event.pointer, f"the block {shown(event.lane)} ran again more than {counted(limit, 'time')}"
+                yield event.pointer, f"the block {shown(event.lane)} was retried more than {counted(limit, 'time')}"
 
 
 def gate_on_failure(trace: Trace) -> Iterator[Problem]:
-    """BC715: a gate that offers to go on with a block that failed."""
+    """BC715: a gate that offers to continue from a block that failed."""
     state: dict[str, str] = {}
     for event in trace.events:
         if event.type in _SETTLED:
@@ -256,29 +256,29 @@ def fan_in_early(trace: Trace) -> Iterator[Problem]:
             running = open_lanes.get(event.group, [])
             open_lanes[event.group] = [lane for lane in running if lane != event.lane]
         elif event.type == "fan_in" and open_lanes.get(event.group):
-            yield event.pointer, f"the merge began while the lane {shown(open_lanes[event.group][0])} was running"
+            yield event.pointer, f"the merge began while the lane {shown(open_lanes[event.group][0])} was still running"
 
 
 def conflict_event(trace: Trace) -> Iterator[Problem]:
-    """BC707: conflict events that are missing, too many, or say something else than the merge does."""
-    told: dict[float, list[Event]] = {}
+    """BC707: conflict events that are missing, too many, or different from the merge."""
+    recorded: dict[float, list[Event]] = {}
     begun = 0.0
     for event in trace.events:
         if event.type == "fan_in":
             begun = event.n
         elif event.type == CONFLICT_EVENT:
-            told.setdefault(begun, []).append(event)
+            recorded.setdefault(begun, []).append(event)
     for fan_in, start, _, _ in _merges(trace):
         planned = fan_in.planned()
         if planned is None:
             continue
         wanted = {str(data["conflictingFile"]): data for data in planned.events}
-        for event in told.get(start, ()):
+        for event in recorded.get(start, ()):
             path = str(event.data.get("conflictingFile"))
             if wanted.pop(path, None) != event.data:
-                yield event.pointer, f"the conflict event about {shown(path)} is not what the merge gives"
+                yield event.pointer, f"the conflict event about {shown(path)} does not match the merge"
         for path in wanted:
-            yield fan_in.pointer, f"there is no conflict event about {shown(path)}"
+            yield fan_in.pointer, f"the conflict event about {shown(path)} is missing"
 
 
 def merge_winner(trace: Trace) -> Iterator[Problem]:
@@ -291,9 +291,9 @@ def merge_winner(trace: Trace) -> Iterator[Problem]:
             lane = planned.applied.get(path)
             found = (fan_in.applied or {}).get(path)
             if fan_in.applied is not None and found != lane:
-                yield f"{fan_in.pointer}/applied", f"{shown(path)} is from {shown(found)}, not from {shown(lane)}"
+                yield f"{fan_in.pointer}/applied", f"{shown(path)} comes from {shown(found)}, not from {shown(lane)}"
             elif lane is not None and not _is_content_of(fan_in, path, lane):
-                yield f"{fan_in.pointer}/content", f"{shown(path)} is not what the lane {shown(lane)} made of it"
+                yield f"{fan_in.pointer}/content", f"{shown(path)} is not the version of the lane {shown(lane)}"
 
 
 def _is_content_of(fan_in: FanIn, path: str, lane: str) -> bool:
@@ -317,7 +317,7 @@ def conflict_not_paused(trace: Trace) -> Iterator[Problem]:
         for at, copy in objects(trace.value.get("copies")):
             n = copy.get("n", 0)
             if copy.get("groupId") == fan_in.group and isinstance(n, int | float) and since <= n < min(choice, until):
-                yield f"/copies/{at}", f"{shown(copy.get('path'))} was applied before anybody had chosen"
+                yield f"/copies/{at}", f"{shown(copy.get('path'))} was applied before a person had chosen"
 
 
 class _Merging(NamedTuple):
@@ -344,7 +344,7 @@ def _merges(trace: Trace) -> Iterator[_Merging]:
 
 
 def lane_identity(trace: Trace) -> Iterator[Problem]:
-    """BC713: lanes that are not of one run, or can't be told apart."""
+    """BC713: lanes that are not of one run, or can't be distinguished."""
     group_of = _started_together(trace)
     lanes: dict[int, dict[str, tuple[int, dict[str, Any]]]] = {}
     for at, step in trace.steps:

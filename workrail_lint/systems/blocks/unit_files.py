@@ -1,4 +1,4 @@
-"""The disk side of a unit: which files belong together, and what lies beside those a run looked at.
+"""The disk side of a unit: which files belong together, and the files beside those of a run.
 
 Nothing is followed and nothing is written. A link, a pipe or a file of enormous size is known by its name alone.
 """
@@ -35,11 +35,11 @@ Records = Mapping[str, Mapping[str, Any]]
 
 
 def units_on_disk(records: Records, options: BlockOptions) -> Iterator[Unit]:
-    """The units that files of a run belong to, each completed with what lies on the disk."""
+    """The units that files of a run belong to, each completed with the files on disk."""
     by_folder: dict[str, dict[str, Mapping[str, Any]]] = {}
     for path, record in records.items():
         if record["kind"] == BlockKind.OUTPUT.value and split_path(path)[1] != OUTPUT_FOLDER:
-            yield Unit({path: record}, options)  # what lies elsewhere is one of several only by accident
+            yield Unit({path: record}, options)  # files elsewhere share a unit only by accident
         else:
             by_folder.setdefault(_home(path), {})[path] = record
     tree = None if options.tree is None else DiskTree(options.tree)
@@ -48,7 +48,7 @@ def units_on_disk(records: Records, options: BlockOptions) -> Iterator[Unit]:
 
 
 def lone_units(records: Records, options: BlockOptions) -> Iterator[Unit]:
-    """Every file as a unit of its own, for files that were asked for by name."""
+    """Every file as a separate unit, for files named on the command line."""
     for path, record in records.items():
         yield Unit({path: record}, options)
 
@@ -60,7 +60,7 @@ def links(records: Records) -> list[str]:
 
 
 def _home(path: str) -> str:
-    """The folder that a unit lies in."""
+    """The folder of a unit."""
     folder = os.path.dirname(path)
     if os.path.basename(folder) in (OUTPUT_FOLDER, RUN_FOLDER):
         folder = os.path.dirname(folder)
@@ -161,7 +161,7 @@ def regular_bytes(path: str) -> bytes | None:
 
 
 def prompt_text(data: bytes) -> str | None:
-    """The text of a recorded prompt; None when the bytes are no text."""
+    """The text of a recorded prompt; None if the bytes are not text."""
     try:
         return data.decode()
     except UnicodeDecodeError:

@@ -42,7 +42,7 @@ class UnitFile(NamedTuple):
 
 
 class Folder(NamedTuple):
-    """What else lies in the output folder."""
+    """Other files in the output folder."""
 
     path: str = ""  # empty when there is no such folder
     foreign: tuple[str, ...] = ()  # paths of files that have no place there

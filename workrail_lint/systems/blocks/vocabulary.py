@@ -58,7 +58,7 @@ class Resolution(str, Enum):
 
 
 class Isolation(str, Enum):
-    """How a lane gets a workspace of its own."""
+    """How a lane gets a separate workspace."""
 
     GIT_WORKTREE = "git-worktree"
     TEMP_COPY = "temp-copy"
@@ -122,7 +122,7 @@ class GateType(str, Enum):
 
 
 class NodeStatus(str, Enum):
-    """Where a node stands in a run."""
+    """The status of a node in a run."""
 
     PENDING = "pending"
     RUNNING = "running"
@@ -133,7 +133,7 @@ class NodeStatus(str, Enum):
 
 
 class ExecutionStatus(str, Enum):
-    """Where a run stands."""
+    """The status of a run."""
 
     PENDING = "pending"
     RUNNING = "running"
@@ -145,7 +145,7 @@ class ExecutionStatus(str, Enum):
 
 
 class ContainerState(str, Enum):
-    """Where a container stands between blocks."""
+    """The state of a container between blocks."""
 
     STARTING = "starting"
     IDLE = "idle"
@@ -231,7 +231,7 @@ BLOCK_TYPE_OF: dict[str, BlockType] = {
     node_type: block_type for block_type, names in _NODE_TYPES.items() for node_type in names.split()
 }
 
-# The kind each block type hands in, and what the extended profile takes besides.
+# The kind that each block type delivers, and what else the extended profile accepts.
 EXPECTED_KIND: dict[BlockType, DeliverableKind] = {
     BlockType.PLAN: DeliverableKind.PLAN,
     BlockType.DEV: DeliverableKind.CODE,

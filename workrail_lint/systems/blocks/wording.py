@@ -1,4 +1,4 @@
-"""Other people's words inside our messages."""
+"""Author text inside messages, and the names of types and fields."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ _LONGEST = 80
 
 
 def shown(text: object) -> str:
-    """A text in quotes, on one line, and no longer than a line is."""
+    """A value in quotes, on one line, and of limited length."""
     return quoted(text, _LONGEST)
 
 
 def shown_list(values: Iterable[object], most: int = 5) -> str:
-    """Several texts; of very many only the first."""
+    """Several values in quotes; of many only the first."""
     items = list(values)
     more = f" and {len(items) - most} more" if len(items) > most else ""
     return ", ".join(shown(item) for item in items[:most]) + more
@@ -29,6 +29,13 @@ def json_type(value: object) -> str:
 
 
 def type_in_words(name: str) -> str:
-    """The name of a JSON type as it stands in a sentence."""
+    """The name of a JSON type with its article."""
     article = "an" if name in ("object", "array", "integer") else "a"
     return name if name == "null" else f"{article} {name}"
+
+
+def field_at(pointer: str) -> str:
+    """How a message names the value at a pointer: `'tags'`, or `every item of 'tags'`."""
+    tokens = pointer.split("/")
+    is_item = tokens[-1].isdigit() and len(tokens) > 2
+    return f"every item of {shown(tokens[-2])}" if is_item else shown(tokens[-1])

@@ -1,8 +1,8 @@
 """The hooks of a block rule and what they receive.
 
-A document is judged in two steps: alone, and together with the files of its unit (a definition, an output folder and
-what was recorded beside it). What breaks the shape of a document is offered to the rules one violation at a time, and
-exactly one rule takes it, so that nothing is told twice and nothing is lost.
+A document is checked in two steps: alone, and together with the files of its unit (a definition, an output folder and
+the records beside it). Each violation of the schema is offered to the rules, and exactly one rule takes it, so every
+violation is reported once.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class BlockDocument:
 class BlockRule(Rule):
     """A rule of the block contract. Override the hooks that are needed, and only those."""
 
-    kinds: ClassVar[tuple[BlockKind, ...]] = ()  # the documents it looks at
+    kinds: ClassVar[tuple[BlockKind, ...]] = ()  # the documents it checks
 
     def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
         """Take a violation of the document's schema; False leaves it to the other rules."""

@@ -30,15 +30,15 @@ class ControlConfig(DefinitionRule):
     name = "control-config"
     severity = Severity.ERROR
     origin = ENGINES
-    summary = "A control node does not say how it steers, or names nodes that do not exist or that it can't run."
-    why = "The run can't go on from a condition without branches, or from a loop without a body or inside itself."
+    summary = "A control node has no valid configuration, or names nodes that do not exist or that it can't run."
+    why = "The run can't continue from a condition without branches, or from a loop without a body or inside itself."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         endless = bodies_in_themselves(document.definition)
         for found in document.definition.nodes:
             if found.is_control:
                 for place, problem in _problems(found, document.definition, endless):
-                    report(f"{found.pointer}/{place}", f"the control node {shown(found.id)}: {problem}")
+                    report(f"{found.pointer}/{place}", f"control node {shown(found.id)}: {problem}")
 
     def examples(self) -> Iterator[Example]:
         after = (node("b"), node("c"))
@@ -63,11 +63,11 @@ def _loop(ident: str, *body: str) -> dict[str, Any]:
 def _problems(found: Node, definition: Definition, endless: Collection[str]) -> Iterator[tuple[str, str]]:
     kind = found.control
     if kind is None:
-        yield "config/blockType", f"'blockType' is none of {', '.join(members(ControlType))}"
+        yield "config/blockType", f"'blockType' must be one of {', '.join(members(ControlType))}"
         return
     name = CONFIG_OF[kind]
     if name not in found.config:
-        yield f"config/{name}", f"there is no {shown(name)}"
+        yield f"config/{name}", f"{shown(name)} is missing"
         return
     for place, ident in _references(kind, found.settings(name)):
         if ident not in definition.by_id:
@@ -76,7 +76,7 @@ def _problems(found: Node, definition: Definition, endless: Collection[str]) -> 
             yield f"config/{name}/{place}", f"{shown(ident)} would run inside itself"
         elif kind is ControlType.FOR_EACH and ident in definition.group_of:
             group = definition.group_of[ident].id
-            yield f"config/{name}/{place}", f"{shown(ident)} is a lane of {shown(group)}, which runs it once for all"
+            yield f"config/{name}/{place}", f"{shown(ident)} is a lane of {shown(group)}, so a loop can't run it"
 
 
 def _references(kind: ControlType, config: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -97,8 +97,8 @@ class ControlShape(DefinitionRule):
     name = "control-shape"
     severity = Severity.WARNING
     origin = ENGINES
-    summary = "A condition has fewer than two ways out, or a forEach has nothing to repeat."
-    why = "The decision makes no difference, or the loop does nothing as often as there are items."
+    summary = "A condition has fewer than two outgoing transitions, or a `forEach` has an empty body."
+    why = "The condition decides nothing, or the loop repeats nothing."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         definition = document.definition
@@ -107,7 +107,7 @@ class ControlShape(DefinitionRule):
                 ways = sum(1 for transition in definition.transitions if transition.source == found.id)
                 if ways < 2:
                     ways_out = counted(ways, "outgoing transition")
-                    text = f"the condition {shown(found.id)} has {ways_out}; a decision needs two"
+                    text = f"the condition {shown(found.id)} has {ways_out}; it needs two"
                     report(found.pointer, text)
             body = found.settings("forEachConfig").get("bodyNodeIds")
             if found.control is ControlType.FOR_EACH and body == []:

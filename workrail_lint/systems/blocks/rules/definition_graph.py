@@ -21,8 +21,8 @@ from workrail_lint.systems.blocks.wording import shown
 if TYPE_CHECKING:
     from workrail_lint.documents.structure import Violation
 
-_LONGEST_CIRCLE = 12
-MOST_CIRCLES = 20
+_LONGEST_CYCLE = 12
+MOST_CYCLES = 20
 
 
 def repeated(names: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
@@ -35,15 +35,15 @@ def repeated(names: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
 
 
 def unknown_node(ident: str, definition: Definition) -> str:
-    """That a node does not exist, and which one was probably meant."""
+    """The message about an unknown node, with a similar id if there is one."""
     suggestion = nearest(ident, definition.by_id) if len(definition.by_id) <= 1000 else None
-    return f"{shown(ident)} is no node" + (f"; did you mean {shown(suggestion)}?" if suggestion else "")
+    return f"unknown node {shown(ident)}" + (f"; did you mean {shown(suggestion)}?" if suggestion else "")
 
 
 def way(ids: Iterable[str]) -> str:
-    """Ids in a row inside a message; of a long row only its ends."""
+    """A path of ids inside a message; of a long path only its ends."""
     names = [shown(ident)[1:-1] for ident in ids]
-    if len(names) > _LONGEST_CIRCLE:
+    if len(names) > _LONGEST_CYCLE:
         names = [*names[:6], "...", *names[-2:]]
     return " -> ".join(names)
 
@@ -54,12 +54,12 @@ class NodeIdDuplicate(DefinitionRule):
     severity = Severity.ERROR
     origin = ENGINES
     summary = "Two nodes have the same id."
-    why = "Transitions and output files name nodes by their ids, so that two nodes would share one file."
+    why = "Transitions and output files refer to nodes by id, so the two nodes would share one file."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         nodes = document.definition.nodes
         for ident, pointer in repeated((found.id, found.pointer) for found in nodes):
-            report(f"{pointer}/id", f"the id {shown(ident)} is that of an earlier node")
+            report(f"{pointer}/id", f"duplicate node id {shown(ident)}")
 
     def examples(self) -> Iterator[Example]:
         links = [edge("a", "b")]
@@ -75,8 +75,8 @@ class TransitionEndUnknown(DefinitionRule):
     name = "transition-end-unknown"
     severity = Severity.ERROR
     origin = ENGINES
-    summary = "A transition starts at or leads to a node that does not exist."
-    why = "The transition is never taken, and what it should lead to never runs."
+    summary = "A transition starts or ends at a node that does not exist."
+    why = "The transition is never taken, so its target never runs."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         definition = document.definition
@@ -85,7 +85,7 @@ class TransitionEndUnknown(DefinitionRule):
                 ident = transition.value.get(member)
                 if isinstance(ident, str) and ident not in definition.by_id:
                     what = unknown_node(ident, definition)
-                    report(f"{transition.pointer}/{member}", f"the transition {shown(transition.id)}: {what}")
+                    report(f"{transition.pointer}/{member}", f"transition {shown(transition.id)}: {what}")
 
     def examples(self) -> Iterator[Example]:
         two = (node("a"), node("b"))
@@ -100,13 +100,13 @@ class TransitionIdDuplicate(DefinitionRule):
     severity = Severity.ERROR
     origin = DECIDED
     summary = "Two transitions, or two groups, have the same id."
-    why = "Logs and recorded results name them by their ids, so that nobody can tell the two apart."
+    why = "Logs and recorded results refer to them by id, so the two can't be told apart."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         definition = document.definition
         for what, items in (("transition", definition.transitions), ("group", definition.groups)):
             for ident, pointer in repeated((item.id, item.pointer) for item in items):
-                report(f"{pointer}/id", f"the id {shown(ident)} is that of an earlier {what}")
+                report(f"{pointer}/id", f"duplicate {what} id {shown(ident)}")
 
     def examples(self) -> Iterator[Example]:
         three = (node("a"), node("b"), node("c"))
@@ -122,24 +122,24 @@ class WorkflowCycle(DefinitionRule):
     name = "workflow-cycle"
     severity = Severity.ERROR
     origin = ENGINES
-    summary = "Transitions lead in a circle."
-    why = "There is no order in which the nodes could run, so that a run fails before its first block."
+    summary = "Transitions form a cycle."
+    why = "The nodes have no possible order, so the run fails before its first block."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         definition = document.definition
         names = list(definition.by_id)
         number = {ident: at for at, ident in enumerate(names)}
         edges = {(number[edge.source], number[edge.target]): edge for edge in definition.edges}
-        for _ in range(MOST_CIRCLES):
+        for _ in range(MOST_CYCLES):
             left = set(range(len(names))) - set(topological_order(len(names), edges))
             if not left:
                 return
-            circle = find_cycle(left, edges)
-            closing = edges[circle[-1], circle[0]]
-            ids = [names[at] for at in (*circle, circle[0])]
-            report(closing.pointer, f"the transitions lead in a circle: {way(ids)}")
-            # Without this circle there may be another one that has nothing to do with it.
-            edges = {pair: found for pair, found in edges.items() if not {*pair} & {*circle}}
+            cycle = find_cycle(left, edges)
+            closing = edges[cycle[-1], cycle[0]]
+            ids = [names[at] for at in (*cycle, cycle[0])]
+            report(closing.pointer, f"the transitions form a cycle: {way(ids)}")
+            # Without this cycle there may be another, independent one.
+            edges = {pair: found for pair, found in edges.items() if not {*pair} & {*cycle}}
 
     def examples(self) -> Iterator[Example]:
         two = (node("a"), node("b"))
@@ -155,8 +155,8 @@ class NodeDisconnected(DefinitionRule):
     name = "node-disconnected"
     severity = Severity.WARNING
     origin = ENGINES
-    summary = "A node has no transition, though the definition has others."
-    why = "It runs at a time that only its place in the file decides; usually a transition was forgotten."
+    summary = "A node has no transition, although the definition has other nodes."
+    why = "Only its position in the file decides when it runs; usually a transition was forgotten."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         definition = document.definition
@@ -167,7 +167,7 @@ class NodeDisconnected(DefinitionRule):
         connected |= definition.body_of.keys() | definition.branches
         for found in definition.nodes:
             if found.id and found.id not in connected:
-                report(found.pointer, f"no transition starts at {shown(found.id)} or leads to it")
+                report(found.pointer, f"no transition starts or ends at {shown(found.id)}")
 
     def examples(self) -> Iterator[Example]:
         three = (node("a"), node("b"), node("c"))
@@ -183,11 +183,11 @@ class ExpressionMissing(DefinitionRule):
     name = "expression-missing"
     severity = Severity.ERROR
     origin = ENGINES
-    summary = "A transition by expression has none; or (a warning) one of another type has an expression."
-    why = "A missing expression is never true. One on another type is never looked at, though somebody wrote it."
+    summary = "A transition of the type `expression` has no expression, or (a warning) another type has one."
+    why = "A missing expression is never true, and an expression on another type is never evaluated."
 
     def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
-        # Message below, where a blank expression counts as missing too.
+        # Reported below, where a blank expression counts as missing too.
         return violation.keyword == "required" and violation.expected == "expression"
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
@@ -196,9 +196,9 @@ class ExpressionMissing(DefinitionRule):
             place = f"{transition.pointer}/condition/expression"
             if kind == ConditionType.EXPRESSION.value:
                 if text_of(written) is None and (written is None or isinstance(written, str)):
-                    report(place, f"the transition {shown(transition.id)} goes by an expression, but there is none")
+                    report(place, f"transition {shown(transition.id)} has the type 'expression', but no expression")
             elif is_member(ConditionType, kind) and text_of(written) is not None:
-                text = f"the transition {shown(transition.id)} is of the type {shown(kind)}; its expression is not used"
+                text = f"transition {shown(transition.id)} has the type {shown(kind)}, so its expression is ignored"
                 report(place, text, severity=Severity.WARNING)
 
     def examples(self) -> Iterator[Example]:
@@ -229,14 +229,16 @@ class ExpressionInvalid(DefinitionRule):
     name = "expression-invalid"
     severity = Severity.ERROR
     origin = ENGINES
-    summary = "An expression is not in the language of expressions."
-    why = "An expression that can't be evaluated counts as false, so that what follows silently never runs."
+    summary = "An expression has a syntax error."
+    why = "An expression that can't be evaluated counts as false, so what follows silently never runs."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         for text, pointer in expressions(document.definition):
             parsed = parse_expression(text)
             if isinstance(parsed, Err):
-                report(pointer, f"column {parsed.error.column} of {shown(text)}: {parsed.error.reason}")
+                report(
+                    pointer, f"invalid expression {shown(text)} at column {parsed.error.column}: {parsed.error.reason}"
+                )
 
     def examples(self) -> Iterator[Example]:
         two, variables = (node("a"), node("b")), [{"name": "run", "type": "boolean", "required": True}]
@@ -252,8 +254,8 @@ class ExpressionVariableUnknown(DefinitionRule):
     name = "expression-variable-unknown"
     severity = Severity.WARNING
     origin = ENGINES
-    summary = "An expression asks for a variable that is not declared."
-    why = "A variable that does not exist is false, whatever the author expected it to hold."
+    summary = "An expression uses a variable that is not declared."
+    why = "An undeclared variable is false, whatever value the author expected."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         declared = document.definition.declared

@@ -21,8 +21,8 @@ class GateNodeUnknown(DefinitionRule):
     name = "gate-node-unknown"
     severity = Severity.ERROR
     origin = ENGINES
-    summary = "A gate stands before a node that does not exist."
-    why = "The question is never asked, and the step it should guard runs unasked."
+    summary = "A gate refers to a node that does not exist."
+    why = "The question is never asked, and the step that it should guard runs without approval."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         definition = document.definition
@@ -30,7 +30,7 @@ class GateNodeUnknown(DefinitionRule):
             ident = gate.get("nodeId")
             if isinstance(ident, str) and ident not in definition.by_id:
                 what = unknown_node(ident, definition)
-                report(f"/gates/{at}/nodeId", f"the gate {shown(gate.get('id'))}: {what}")
+                report(f"/gates/{at}/nodeId", f"gate {shown(gate.get('id'))}: {what}")
 
     def examples(self) -> Iterator[Example]:
         bad = workflow(gates=[{**GATE, "nodeId": "zz"}])
@@ -42,8 +42,8 @@ class GateOptions(DefinitionRule):
     name = "gate-options"
     severity = Severity.ERROR
     origin = DECIDED
-    summary = "A gate has no answer, two answers with one value, or (a warning) several defaults."
-    why = "A gate that can't be answered stops the run for good; answers with one value can't be told apart."
+    summary = "A gate has no option, two options with the same value, or (a warning) several defaults."
+    why = "A gate that can't be answered stops the run for good; options with the same value can't be told apart."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         for at, gate in document.definition.gates:
@@ -61,14 +61,16 @@ class GateOptions(DefinitionRule):
 def _options(gate: dict[str, Any], options: list[Any], pointer: str, report: Report) -> None:
     ident = shown(gate.get("id"))
     if not options:
-        report(pointer, f"the gate {ident} has no answer to choose")
+        report(pointer, f"the gate {ident} has no options")
     known = [(at, option) for at, option in enumerate(options) if isinstance(option, dict)]
     values = [(at, option["value"]) for at, option in known if isinstance(option.get("value"), str)]
     for value, place in repeated((value, f"{pointer}/{at}/value") for at, value in values):
-        report(place, f"the gate {ident} has two answers with the value {shown(value)}")
+        report(place, f"the gate {ident} has two options with the value {shown(value)}")
     defaults = [at for at, option in known if option.get("isDefault") is True]
     for at in defaults[1:]:
-        report(f"{pointer}/{at}/isDefault", f"the gate {ident} has more than one default", severity=Severity.WARNING)
+        report(
+            f"{pointer}/{at}/isDefault", f"the gate {ident} has more than one default option", severity=Severity.WARNING
+        )
 
 
 class VariableDuplicate(DefinitionRule):
@@ -77,13 +79,13 @@ class VariableDuplicate(DefinitionRule):
     severity = Severity.ERROR
     origin = DECIDED
     summary = "Two variables have the same name."
-    why = "Expressions name variables; of two with one name, which one counts depends on the reader."
+    why = "Expressions refer to variables by name; which of the two counts depends on the reader."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         names = [(at, variable.get("name")) for at, variable in document.definition.variables]
         pairs = [(name, f"/variables/{at}/name") for at, name in names if isinstance(name, str)]
         for name, pointer in repeated(pairs):
-            report(pointer, f"the variable {shown(name)} is declared twice")
+            report(pointer, f"duplicate variable {shown(name)}")
 
     def examples(self) -> Iterator[Example]:
         one = {"name": "n", "type": "number", "required": False}
@@ -96,15 +98,15 @@ class VariableDefaultType(DefinitionRule):
     name = "variable-default-type"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "The default of a variable is not of the variable's type."
-    why = "Comparison is strict: a number that is written as text equals no number."
+    summary = "The default of a variable does not have the variable's type."
+    why = "Comparison is strict: a number that is written as a string never equals a number."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         for at, variable in document.definition.variables:
             kind, default = variable.get("type"), variable.get("defaultValue")
             if default is not None and isinstance(kind, str) and not _fits(kind, default):
                 name = shown(variable.get("name"))
-                text = f"the variable {name} is of the type {shown(kind)}, its default is {json_type(default)}"
+                text = f"the variable {name} has the type {shown(kind)}, but its default is {json_type(default)}"
                 report(f"/variables/{at}/defaultValue", text)
 
     def examples(self) -> Iterator[Example]:

@@ -1,4 +1,4 @@
-"""BC301 to BC304, BC306 to BC309, BC314, BC322, BC341: the shape of a definition, and of a mount where it is alike."""
+"""BC301 to BC304, BC306 to BC309, BC314, BC322, BC341: the shape of definitions, and of mounts where it is the same."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from workrail_lint.systems.blocks.rules.samples import (
     workflow,
 )
 from workrail_lint.systems.blocks.vocabulary import AgentNodeType, ConditionType, members
-from workrail_lint.systems.blocks.wording import json_type, shown, type_in_words
+from workrail_lint.systems.blocks.wording import field_at, json_type, shown, type_in_words
 
 if TYPE_CHECKING:
     from workrail_lint.documents.structure import Violation
@@ -74,9 +74,9 @@ class WorkflowFieldMissing(BlockRule):
     name = "workflow-field-missing"
     severity = Severity.ERROR
     origin = ENGINES
-    summary = "A definition lacks a member it must have."
-    why = "Studios refuse to load the definition, or stumble over the gap in the middle of a run."
-    fix = "Add an empty list for gates, variables or tags."
+    summary = "A definition lacks a required field."
+    why = "Studios refuse to load the definition, or fail on the missing field in the middle of a run."
+    fix = "Add an empty list for `gates`, `variables` or `tags`."
     fix_safety = "safe"
     kinds = (BlockKind.WORKFLOW,)
 
@@ -85,8 +85,8 @@ class WorkflowFieldMissing(BlockRule):
             return False
         pointer, name = violation.pointer, str(violation.expected)
         place = child(pointer, name)
-        fix = safe(f"add an empty {name}", Insert(pointer, name, None, [])) if place in _EMPTY_LISTS else None
-        report(place, f"{_owner(pointer)} has no {shown(name)}", fix=fix)
+        fix = safe(f"add {name} as an empty list", Insert(pointer, name, None, [])) if place in _EMPTY_LISTS else None
+        report(place, f"{shown(name)} is missing from {_owner(pointer)}", fix=fix)
         return True
 
     def examples(self) -> Iterator[Example]:
@@ -109,9 +109,9 @@ class WorkflowFieldType(BlockRule):
     name = "workflow-field-type"
     severity = Severity.ERROR
     origin = ENGINES
-    summary = "A member of a definition or a mount is of the wrong type or in the wrong format."
-    why = "Studios refuse to load the file, or take the value for something it is not."
-    fix = "Put a single text into a list."
+    summary = "A field of a definition or a mount has the wrong type or format."
+    why = "Studios refuse to load the file, or misread the value."
+    fix = "Wrap a single string in a list."
     fix_safety = "safe"
     kinds = (BlockKind.WORKFLOW, BlockKind.MOUNT)
 
@@ -120,15 +120,15 @@ class WorkflowFieldType(BlockRule):
         if document.kind is BlockKind.MOUNT and pointer in _MOUNT_SOURCE:
             return False
         if violation.keyword == "pattern" and name == "lastUsedAt":
-            report(pointer, f"{shown(value)} is no ISO-8601 date and time")
+            report(pointer, f"{shown(value)} is not an ISO 8601 date and time")
             return True
         if violation.keyword != "type" or _is_closed_set(pointer):
             return False
         fix = None
         if name in _TEXT_LISTS and isinstance(value, str) and violation.expected == ("array",):
-            fix = safe("put it into a list", Replace(pointer, [value]))
+            fix = safe("wrap it in a list", Replace(pointer, [value]))
         wanted = " or ".join(type_in_words(kind) for kind in violation.expected)
-        report(pointer, f"{shown(name)} must hold {wanted} here, not {json_type(value)}", fix=fix)
+        report(pointer, f"{field_at(pointer)} must be {wanted}, not {json_type(value)}", fix=fix)
         return True
 
     def examples(self) -> Iterator[Example]:
@@ -140,7 +140,7 @@ class WorkflowFieldType(BlockRule):
 
 
 def _is_closed_set(pointer: str) -> bool:
-    """Whether a value is one out of a set, so that a value of a wrong type is simply none of them."""
+    """Whether a field has a closed set of values, so a value of another type is simply not in the set."""
     if is_condition_type(pointer) or is_node_type(pointer):
         return True
     return last(pointer) in (*_ENUMS, "mergeStrategy") and not pointer[-1].isdigit()
@@ -151,14 +151,14 @@ class WorkflowIdUnsafe(DefinitionRule):
     name = "workflow-id-unsafe"
     severity = Severity.ERROR
     origin = ENGINES
-    summary = "An id could not be part of a file name."
-    why = "Ids become names of files and folders; one with slashes, dots or blanks leads somewhere else or nowhere."
+    summary = "An id can't be part of a file name."
+    why = "Ids become names of files and folders; slashes, dots or blanks lead to another place or nowhere."
 
     def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
         if violation.keyword != "pattern" or last(violation.pointer) != "id":
             return False
         what = "1 to 128 letters, digits, hyphens and underscores"
-        report(violation.pointer, f"the id {shown(violation.value)} is not made of {what}")
+        report(violation.pointer, f"the id {shown(violation.value)} must consist of {what}")
         return True
 
     def examples(self) -> Iterator[Example]:
@@ -170,14 +170,14 @@ class WorkflowIdNotUuid(DefinitionRule):
     name = "workflow-id-not-uuid"
     severity = Severity.INFO
     origin = ENGINES
-    summary = "Ids of the definition are no UUIDs."
+    summary = "Ids of the definition are not UUIDs."
     why = "Studios give every new part a UUID; ids written by hand work, but may clash when definitions are merged."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         count = sum(1 for ident in _ids(document.value) if _UUID.fullmatch(ident) is None)
         if count:
-            are = "1 id is no UUID" if count == 1 else f"{count} ids are no UUIDs"
-            report("", f"{are}, which is what studios use")
+            are = "1 id is not a UUID" if count == 1 else f"{count} ids are not UUIDs"
+            report("", f"{are}; studios use UUIDs")
 
     def examples(self) -> Iterator[Example]:
         yield Example(workflow(node("plan")), workflow(node(uuid(1)), id=uuid(0)), path=WORKFLOW_PATH)
@@ -198,14 +198,14 @@ class NodeTypeUnknown(DefinitionRule):
     name = "node-type-unknown"
     severity = Severity.ERROR
     origin = ENGINES
-    summary = "The type of a node is none that studios know."
-    why = "No agent can be started for it, and what its block should produce is not defined."
+    summary = "The type of a node is unknown."
+    why = "No agent can be started for it, and the output of its block is not defined."
 
     def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
         if not is_node_type(violation.pointer):
             return False
         report(
-            violation.pointer, f"{written(violation.value)} is no type of node{meant(violation.value, AgentNodeType)}"
+            violation.pointer, f"unknown node type {written(violation.value)}{meant(violation.value, AgentNodeType)}"
         )
         return True
 
@@ -218,8 +218,8 @@ class LabelBlank(DefinitionRule):
     name = "label-blank"
     severity = Severity.ERROR
     origin = ENGINES
-    summary = "A label, or another text that people have to read, is blank."
-    why = "The node, group, port or gate has no name in the editor and in every log."
+    summary = "A label, or another name that people read, is blank."
+    why = "The node, group, port or gate has no name in the editor and in the logs."
 
     def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
         name = last(violation.pointer)
@@ -245,13 +245,13 @@ class WorkflowEmpty(DefinitionRule):
     name = "workflow-empty"
     severity = Severity.ERROR
     origin = ENGINES
-    summary = "The definition has no node."
+    summary = "The definition has no nodes."
     why = "There is nothing to run."
 
     def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
         if violation.pointer != "/nodes" or violation.keyword != "minItems":
             return False
-        report("/nodes", "the definition has no node")
+        report("/nodes", "the definition has no nodes")
         return True
 
     def examples(self) -> Iterator[Example]:
@@ -264,7 +264,7 @@ class WorkflowNameBlank(DefinitionRule):
     severity = Severity.WARNING
     origin = ENGINES
     summary = "The name or the version of the definition is blank."
-    why = "People choose a workflow by its name; one without can't be told from others."
+    why = "People choose a workflow by its name; without a name it can't be identified."
 
     def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
         if violation.keyword != "pattern" or violation.pointer not in ("/metadata/name", "/metadata/version"):
@@ -282,14 +282,14 @@ class ConditionTypeUnknown(DefinitionRule):
     name = "condition-type-unknown"
     severity = Severity.ERROR
     origin = ENGINES
-    summary = "The condition of a transition is of an unknown type."
-    why = "Nobody can say when the transition holds, so that what follows it never runs."
+    summary = "The condition of a transition has an unknown type."
+    why = "The engine can't decide when the transition applies, so its target never runs."
 
     def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
         if not is_condition_type(violation.pointer):
             return False
-        hint = meant(violation.value, ConditionType) or f"; they are {', '.join(members(ConditionType))}"
-        report(violation.pointer, f"{written(violation.value)} is no type of condition{hint}")
+        hint = meant(violation.value, ConditionType) or f"; expected one of {', '.join(members(ConditionType))}"
+        report(violation.pointer, f"unknown condition type {written(violation.value)}{hint}")
         return True
 
     def examples(self) -> Iterator[Example]:
@@ -306,8 +306,8 @@ class EnumUnknown(DefinitionRule):
     name = "enum-unknown"
     severity = Severity.ERROR
     origin = ENGINES
-    summary = "A value is none of the words its member knows."
-    why = "Studios refuse the definition, or silently fall back to a default that was not meant."
+    summary = "A value is not one of the values that its field allows."
+    why = "Studios refuse the definition, or silently fall back to an unintended default."
 
     def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
         pointer = violation.pointer
@@ -317,10 +317,10 @@ class EnumUnknown(DefinitionRule):
             return False
         known = violation.expected if violation.keyword == "enum" else ()
         suggestion = nearest(violation.value, known) if isinstance(violation.value, str) else None
-        hint = (
-            f"; did you mean {shown(suggestion)}?" if suggestion else f"; they are {', '.join(known)}" if known else ""
-        )
-        report(pointer, f"{written(violation.value)} is nothing {shown(last(pointer))} knows{hint}")
+        hint = f"; expected one of {', '.join(known)}" if known else ""
+        if suggestion:
+            hint = f"; did you mean {shown(suggestion)}?"
+        report(pointer, f"unknown value {written(violation.value)} for {shown(last(pointer))}{hint}")
         return True
 
     def examples(self) -> Iterator[Example]:
@@ -338,15 +338,13 @@ class LimitNotPositive(BlockRule):
     severity = Severity.ERROR
     origin = ENGINES
     summary = "A limit is zero or negative."
-    why = (
-        "A block that may take no time, no turn and no money can't do anything; a number of retries can't be negative."
-    )
+    why = "A block without time, turns or money can't do anything; a number of retries can't be negative."
     kinds = (BlockKind.WORKFLOW, BlockKind.MOUNT)
 
     def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
         if violation.keyword not in ("exclusiveMinimum", "minimum"):
             return False
-        least = "above 0" if violation.keyword == "exclusiveMinimum" else f"at least {violation.expected}"
+        least = "greater than 0" if violation.keyword == "exclusiveMinimum" else f"at least {violation.expected}"
         name = last(violation.pointer)
         report(violation.pointer, f"{shown(name)} must be {least}, not {js.number_text(violation.value)}")
         return True
@@ -370,6 +368,6 @@ def written(value: object) -> str:
 
 
 def meant(value: object, closed_set: Any) -> str:
-    """The word that was probably meant."""
+    """A similar known value, if there is one."""
     suggestion = nearest(value, members(closed_set)) if isinstance(value, str) else None
     return f"; did you mean {shown(suggestion)}?" if suggestion else ""

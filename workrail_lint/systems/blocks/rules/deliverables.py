@@ -1,4 +1,4 @@
-"""BC2: what an output says it produced."""
+"""BC201 to BC209: the deliverables of an output."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from workrail_lint.systems.blocks.vocabulary import (
     is_member,
     kinds_of_profile,
 )
-from workrail_lint.systems.blocks.wording import json_type, shown, shown_list, type_in_words
+from workrail_lint.systems.blocks.wording import field_at, json_type, shown, shown_list, type_in_words
 
 if TYPE_CHECKING:
     from workrail_lint.documents.structure import Violation
@@ -60,8 +60,8 @@ class DeliverablesKindMissing(OutputRule):
     severity = Severity.ERROR
     origin = CONTRACT
     summary = "The deliverables do not name their kind."
-    why = "The kind decides which members are read; without it the whole file is malformed."
-    fix = "Name the kind that blocks of this type hand in."
+    why = "The kind decides which fields are read; without it the whole file is malformed."
+    fix = "Add the kind that blocks of this type deliver."
     fix_safety = "unsafe"
 
     def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
@@ -71,8 +71,8 @@ class DeliverablesKindMissing(OutputRule):
         fix = None
         if is_member(BlockType, written):
             expected = EXPECTED_KIND[BlockType(written)].value
-            fix = unsafe(f"name the kind {expected}", Insert("/deliverables", "blockType", None, expected))
-        report("/deliverables/blockType", "the deliverables have no 'blockType', which names their kind", fix=fix)
+            fix = unsafe(f"add the kind {expected}", Insert("/deliverables", "blockType", None, expected))
+        report("/deliverables/blockType", "'blockType' is missing from the deliverables; it names their kind", fix=fix)
         return True
 
     def examples(self) -> Iterator[Example]:
@@ -85,9 +85,9 @@ class DeliverablesKindUnknown(OutputRule):
     name = "deliverables-kind-unknown"
     severity = Severity.ERROR
     origin = CONTRACT
-    summary = "The kind of the deliverables is none that the profile knows."
-    why = "Nothing in deliverables of an unknown kind can be read, and the file is malformed."
-    fix = "Write `code` for `dev`."
+    summary = "The profile does not know the kind of the deliverables."
+    why = "Deliverables of an unknown kind can't be read, so the file is malformed."
+    fix = "Replace `dev` with `code`."
     fix_safety = "unsafe"
 
     def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
@@ -97,10 +97,12 @@ class DeliverablesKindUnknown(OutputRule):
         known = ", ".join(kind.value for kind in kinds_of_profile(extended))
         hint = ""
         if is_member(DeliverableKind, value):
-            hint = "; the extended profile knows it"
-        fix = unsafe("name it code", Replace(violation.pointer, "code")) if value == "dev" else None
+            hint = "; the extended profile allows it"
+        fix = unsafe("replace with code", Replace(violation.pointer, "code")) if value == "dev" else None
         written = shown(value) if isinstance(value, str) else json_type(value)
-        report(violation.pointer, f"{written} is no kind of deliverables; they are {known}{hint}", fix=fix)
+        report(
+            violation.pointer, f"the kind of deliverables can't be {written}; expected one of {known}{hint}", fix=fix
+        )
         return True
 
     def examples(self) -> Iterator[Example]:
@@ -115,11 +117,11 @@ class DeliverablesKindUnexpected(OutputRule):
     name = "deliverables-kind-unexpected"
     severity = Severity.WARNING
     origin = CONTRACT
-    summary = "The deliverables are of another kind than blocks of this type hand in."
-    why = "Viewers and later blocks look for the members of the expected kind and find nothing."
+    summary = "The deliverables are not of the kind that blocks of this type deliver."
+    why = "Viewers and later blocks look for the fields of the expected kind and find nothing."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        # In an output folder the definition has the last word about a block's type; see check_unit.
+        # In an output folder the definition decides the type of a block; see check_unit.
         if split_path(document.path)[1] != OUTPUT_FOLDER:
             message = _unexpected(document.value, None, document.options.extended)
             if message is not None:
@@ -149,7 +151,7 @@ class DeliverablesKindUnexpected(OutputRule):
 
 
 def _unexpected(value: dict[str, Any], expected: BlockType | None, extended: bool) -> str | None:
-    """What is odd about the kind, judged by the type the block should have, else by the one it names."""
+    """What is wrong with the kind, for the type that the block should have, else for the type that it names."""
     written, kind = value.get("blockType"), _kind(value.get("deliverables"))
     block_type = expected or (BlockType(written) if is_member(BlockType, written) else None)
     if kind is None or block_type is None or kind not in kinds_of_profile(extended):
@@ -159,7 +161,7 @@ def _unexpected(value: dict[str, Any], expected: BlockType | None, extended: boo
     if kind in accepted or failed:
         return None
     names = " or ".join(shown(one.value) for one in accepted)
-    return f"the deliverables are of the kind {shown(kind.value)}; a {block_type.value} block hands in {names}"
+    return f"the deliverables have the kind {shown(kind.value)}, but a {block_type.value} block delivers {names}"
 
 
 class DeliverablesFieldType(OutputRule):
@@ -167,9 +169,9 @@ class DeliverablesFieldType(OutputRule):
     name = "deliverables-field-type"
     severity = Severity.ERROR
     origin = CONTRACT
-    summary = "A member of the deliverables is of the wrong type."
-    why = "The file does not fit the contract's schema, so the harness marks the block as failed."
-    fix = "Put a single text into a list."
+    summary = "A field of the deliverables has the wrong type."
+    why = "The file does not match the schema of the contract, so the harness marks the block as failed."
+    fix = "Wrap a single string in a list."
     fix_safety = "safe"
 
     def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
@@ -179,14 +181,14 @@ class DeliverablesFieldType(OutputRule):
             return False
         pointer, value = violation.pointer, violation.value
         if violation.keyword == "required":
-            report(child(pointer, violation.expected), f"{shown(violation.expected)} is missing here")
+            report(child(pointer, violation.expected), f"{shown(violation.expected)} is missing")
             return True
         wanted = violation.expected[0] if isinstance(violation.expected, tuple) else violation.expected
         name = pointer.split("/")[2]
         fix = None
         if pointer == f"/deliverables/{name}" and name in _LISTS and isinstance(value, str):
-            fix = safe("put it into a list", Replace(pointer, [value]))
-        report(pointer, f"{shown(name)} must hold {type_in_words(wanted)} here, not {json_type(value)}", fix=fix)
+            fix = safe("wrap it in a list", Replace(pointer, [value]))
+        report(pointer, f"{field_at(pointer)} must be {type_in_words(wanted)}, not {json_type(value)}", fix=fix)
         return True
 
     def examples(self) -> Iterator[Example]:
@@ -200,8 +202,8 @@ class DeliverablesFieldForeign(OutputRule):
     name = "deliverables-field-foreign"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "The deliverables have a member of another kind."
-    why = "Only the members of the named kind are read, so that this one is lost, or the kind is the wrong one."
+    summary = "The deliverables have a field of another kind."
+    why = "Only the fields of the named kind are read: this one is lost, or the kind is wrong."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         deliverables = _deliverables(document)
@@ -226,25 +228,23 @@ class CodeFilesDisagree(OutputRule):
     severity = Severity.WARNING
     origin = DECIDED
     summary = "The files in code deliverables are not those that the output lists as modified and created."
-    why = (
-        "Merging goes by the output's own lists and people by the deliverables: one of the two is told something wrong."
-    )
+    why = "Merging uses the lists of the output and people read the deliverables, so one of the two is misled."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         deliverables = _deliverables(document)
         changed = deliverables.get("filesChanged")
         if _kind(deliverables) is not DeliverableKind.CODE or not isinstance(changed, list):
             return
-        told = {normalized(path) for _, path in texts_of(changed)}
+        delivered = {normalized(path) for _, path in texts_of(changed)}
         lists = ("filesModified", "filesCreated")
         have = {normalized(path) for name in lists for _, path in texts_of(document.value.get(name))}
         parts = []
-        if have - told:
-            parts.append(f"{shown_list(sorted(have - told))} missing in 'filesChanged'")
-        if told - have:
-            parts.append(f"{shown_list(sorted(told - have))} only in 'filesChanged'")
+        if have - delivered:
+            parts.append(f"{shown_list(sorted(have - delivered))} missing from 'filesChanged'")
+        if delivered - have:
+            parts.append(f"{shown_list(sorted(delivered - have))} only in 'filesChanged'")
         if parts:
-            report("/deliverables/filesChanged", f"the lists of files disagree: {', '.join(parts)}")
+            report("/deliverables/filesChanged", f"the file lists disagree: {', '.join(parts)}")
 
     def examples(self) -> Iterator[Example]:
         code = {"blockType": "code", "filesChanged": ["a"]}
@@ -261,7 +261,7 @@ class PlanEmpty(OutputRule):
     severity = Severity.WARNING
     origin = DECIDED
     summary = "A completed plan has neither a document nor a task list."
-    why = "The next block reads the plan from this file and finds nothing to go by."
+    why = "The next block reads the plan from this file and finds nothing to work from."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         deliverables = _deliverables(document)
@@ -281,7 +281,7 @@ class GenericWithoutSummary(OutputRule):
     severity = Severity.WARNING
     origin = DECIDED
     summary = "Generic deliverables have no summary."
-    why = "A summary is all that this kind can hold; without it there is nothing to show."
+    why = "A summary is the only content of this kind; without it there is nothing to show."
     fix = "Copy the summary of the output."
     fix_safety = "safe"
 
@@ -290,7 +290,7 @@ class GenericWithoutSummary(OutputRule):
         if _kind(deliverables) is not DeliverableKind.GENERIC or text_of(deliverables.get("summary")) is not None:
             return
         if "summary" in deliverables and not isinstance(deliverables["summary"], str):
-            return  # its type is told elsewhere
+            return  # BC204 reports its type
         fix, summary = None, text_of(document.value.get("summary"))
         if summary is not None:
             change = (
@@ -311,14 +311,14 @@ class TestResultsShape(OutputRule):
     name = "test-results-shape"
     severity = Severity.ERROR
     origin = ENGINES
-    summary = "A count of test results is no integer, or is negative (extended profile)."
-    why = "The numbers are added up and shown; what is no count can't be."
+    summary = "A count of test results is not an integer, or is negative (extended profile)."
+    why = "The counts are added up and shown; other values can't be."
 
     def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
         if not violation.pointer.startswith("/deliverables/testResults/"):
             return False
         name = violation.pointer.rpartition("/")[2]
-        report(violation.pointer, f"{shown(name)} must be an integer that is not negative")
+        report(violation.pointer, f"{shown(name)} must be a non-negative integer")
         return True
 
     def examples(self) -> Iterator[Example]:

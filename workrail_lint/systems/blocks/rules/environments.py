@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _FILE = env_path()
 _WANTED = {
-    "STEP_INDEX": "a decimal number without sign",
+    "STEP_INDEX": "a decimal number without a sign",
     "TELEMETRY_ENABLED": "'0' or '1'",
     "TELEMETRY_URL": "an http or https address",
     "OUTPUT_DIR": "'/workspace/.output'",
@@ -47,7 +47,7 @@ class EnvironmentRule(BlockRule):
 
 
 def patterns_in(text: object) -> list[str] | None:
-    """The patterns a variable holds; None when it is no JSON array of strings."""
+    """The patterns of a variable; None if it is not a JSON array of strings."""
     from workrail_lint.documents.json_reader import read_json
 
     if not isinstance(text, str):
@@ -65,13 +65,13 @@ class EnvMissing(EnvironmentRule):
     name = "env-missing"
     severity = Severity.ERROR
     origin = CONTRACT
-    summary = "One of the nine variables is missing."
-    why = "Blocks know nothing but their files, prompt and environment: what is not set does not exist for them."
+    summary = "One of the nine environment variables is missing."
+    why = "A block knows only its files, prompt and environment; an unset variable does not exist for it."
 
     def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
         if violation.keyword != "required":
             return False
-        report(child("", violation.expected), f"the environment has no {shown(violation.expected)}")
+        report(child("", violation.expected), f"{shown(violation.expected)} is missing from the environment")
         return True
 
     def examples(self) -> Iterator[Example]:
@@ -83,9 +83,9 @@ class EnvNotString(EnvironmentRule):
     name = "env-not-string"
     severity = Severity.ERROR
     origin = CONTRACT
-    summary = "The value of a variable is no string."
-    why = "An environment holds nothing but strings; a record of anything else is no record of what the block saw."
-    fix = "Put the value into quotes."
+    summary = "The value of an environment variable is not a string."
+    why = "An environment holds only strings; a record with other types does not show what the block saw."
+    fix = "Put the value in quotes."
     fix_safety = "safe"
 
     def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
@@ -94,9 +94,9 @@ class EnvNotString(EnvironmentRule):
             return False
         fix = None
         if isinstance(value, str | int | float | bool):
-            fix = safe("put it into quotes", Replace(violation.pointer, js.text(value)))
+            fix = safe("put it in quotes", Replace(violation.pointer, js.text(value)))
         name = violation.pointer[1:]
-        report(violation.pointer, f"the value of {shown(name)} is {json_type(value)}, not a string", fix=fix)
+        report(violation.pointer, f"{shown(name)} must be a string, not {json_type(value)}", fix=fix)
         return True
 
     def examples(self) -> Iterator[Example]:
@@ -108,8 +108,8 @@ class EnvValue(EnvironmentRule):
     name = "env-value"
     severity = Severity.ERROR
     origin = CONTRACT
-    summary = "A variable holds something that it can't mean."
-    why = "Agents take the values literally: a folder elsewhere or a flag like `true` leads them astray."
+    summary = "An environment variable has an invalid value."
+    why = "Agents take the values literally: another folder, or a flag like `true`, misleads them."
 
     def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
         name = violation.pointer[1:]
@@ -134,7 +134,7 @@ class EnvRunMismatch(EnvironmentRule):
     name = "env-run-mismatch"
     severity = Severity.ERROR
     origin = CONTRACT
-    summary = "A variable that is the same for a whole run differs between blocks, or names another definition."
+    summary = "A variable that applies to a whole run differs between blocks, or names another definition."
     why = "Blocks of one run would work for different runs, restrictions or definitions."
 
     def check_unit(self, unit: Unit, report: Report) -> None:
@@ -143,12 +143,12 @@ class EnvRunMismatch(EnvironmentRule):
             for name, value in _strings(file.value).items():
                 if name == "WORKFLOW_ID" and unit.definition is not None and unit.definition.id:
                     if value != unit.definition.id:
-                        text = f"WORKFLOW_ID is {shown(value)}, the definition is {shown(unit.definition.id)}"
+                        text = f"WORKFLOW_ID is {shown(value)}, but the definition is {shown(unit.definition.id)}"
                         report(f"/{name}", text, path=file.path)
                 elif name in RUN_SCOPE:
                     path, expected = first.setdefault(name, (file.path, value))
                     if value != expected:
-                        text = f"{name} is {shown(value)} here and {shown(expected)} in {shown(path)}"
+                        text = f"{name} is {shown(value)} here, but {shown(expected)} in {shown(path)}"
                         report(f"/{name}", text, path=file.path)
 
     def examples(self) -> Iterator[Example]:
@@ -163,8 +163,8 @@ class EnvStepIndex(EnvironmentRule):
     name = "env-step-index"
     severity = Severity.ERROR
     origin = CONTRACT
-    summary = "The step index is not the node's number in the plan."
-    why = "Numbers are fixed before a run starts; another one means that blocks ran in an order nobody planned."
+    summary = "`STEP_INDEX` is not the number of the node in the plan."
+    why = "Numbers are fixed before a run starts; another number means that blocks ran in an unplanned order."
 
     def check_unit(self, unit: Unit, report: Report) -> None:
         for node, file in unit.environments.items():
@@ -172,7 +172,9 @@ class EnvStepIndex(EnvironmentRule):
             expected = None if unit.plan is None else unit.plan.step_index.get(node)
             if found is not None and expected is not None and found != str(expected):
                 report(
-                    "/STEP_INDEX", f"found {shown(found)}, expected {shown(expected)} for {shown(node)}", path=file.path
+                    "/STEP_INDEX",
+                    f"STEP_INDEX of {shown(node)} must be {shown(expected)}, not {shown(found)}",
+                    path=file.path,
                 )
 
     def examples(self) -> Iterator[Example]:
@@ -185,8 +187,8 @@ class EnvPreviousBlock(EnvironmentRule):
     name = "env-previous-block"
     severity = Severity.ERROR
     origin = CONTRACT
-    summary = "The previous block is not the one that the plan puts before."
-    why = "An agent reads the output of the wrong block, or of none."
+    summary = "`PREVIOUS_BLOCK_ID` is not the block that comes before in the plan."
+    why = "The agent reads the output of the wrong block, or of none."
 
     def check_unit(self, unit: Unit, report: Report) -> None:
         definition, plan = unit.definition, unit.plan
@@ -198,9 +200,11 @@ class EnvPreviousBlock(EnvironmentRule):
                 continue
             expected = previous_block(definition, plan, node, unit.ran)
             if found != expected:
-                wanted = shown(expected) if expected else "an empty one"
+                wanted = shown(expected) if expected else "empty"
                 report(
-                    "/PREVIOUS_BLOCK_ID", f"found {shown(found)}, expected {wanted} for {shown(node)}", path=file.path
+                    "/PREVIOUS_BLOCK_ID",
+                    f"PREVIOUS_BLOCK_ID of {shown(node)} must be {wanted}, not {shown(found)}",
+                    path=file.path,
                 )
 
     def examples(self) -> Iterator[Example]:
@@ -214,7 +218,7 @@ class EnvRestrictions(EnvironmentRule):
     severity = Severity.ERROR
     origin = CONTRACT
     summary = "The restrictions in the environment are not those of the mount."
-    why = "Hooks go by the variable: what the mount forbids is allowed, or the other way round."
+    why = "Hooks enforce the variable, so they allow what the mount forbids, or the other way round."
 
     def check_unit(self, unit: Unit, report: Report) -> None:
         if unit.restrictions is None:
@@ -223,7 +227,11 @@ class EnvRestrictions(EnvironmentRule):
             found = patterns_in(_strings(file.value).get("FILE_RESTRICTIONS"))
             if found is not None and found != unit.restrictions:
                 there, here = restrictions_text(unit.restrictions), restrictions_text(found)
-                report("/FILE_RESTRICTIONS", f"found {shown(here)}, the mount has {shown(there)}", path=file.path)
+                report(
+                    "/FILE_RESTRICTIONS",
+                    f"FILE_RESTRICTIONS is {shown(here)}, but the mount has {shown(there)}",
+                    path=file.path,
+                )
 
     def examples(self) -> Iterator[Example]:
         files: dict[str, Any] = {MOUNT_PATH: mount(fileRestrictions=["src/**"])}
@@ -235,13 +243,13 @@ class EnvNodeMismatch(EnvironmentRule):
     name = "env-node-mismatch"
     severity = Severity.ERROR
     origin = DECIDED
-    summary = "The node in the environment is not the one in the file name."
-    why = "The record was made for another block, or the block was given another block's environment."
+    summary = "`NODE_ID` is not the node in the file name."
+    why = "The record was made for another block, or the block received the environment of another block."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         named, ident = id_in_name(document.path, BlockKind.ENVIRONMENT), document.value.get("NODE_ID")
         if named is not None and isinstance(ident, str) and ident != named:
-            report("/NODE_ID", f"the file name says {shown(named)}, NODE_ID {shown(ident)}")
+            report("/NODE_ID", f"the file name says {shown(named)}, but NODE_ID is {shown(ident)}")
 
     def examples(self) -> Iterator[Example]:
         yield Example(environment("b"), environment("a"), path=env_path("a"))
@@ -252,13 +260,13 @@ class EnvExtra(EnvironmentRule):
     name = "env-extra"
     severity = Severity.INFO
     origin = DECIDED
-    summary = "The environment has a variable besides the nine."
+    summary = "The environment has a variable other than the nine."
     why = "A block that relies on it does not run the same everywhere; records should hold what the contract promises."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         for name in document.value:
             if name not in NAMES:
-                report(child("", name), f"{shown(name)} is none of the nine variables", on_name=True)
+                report(child("", name), f"{shown(name)} is not one of the nine variables", on_name=True)
 
     def examples(self) -> Iterator[Example]:
         yield Example(environment(HOME="home"), environment(), path=_FILE)

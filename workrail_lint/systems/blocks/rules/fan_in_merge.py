@@ -1,4 +1,4 @@
-"""BC503 to BC509: whether a fan-in result tells its conflicts the way the contract defines them."""
+"""BC503 to BC509: whether a fan-in result reports conflicts as the contract defines them."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Result:
 
     @cached_property
     def order(self) -> list[str]:
-        """The lanes in completion order; in lane order where the timestamps do not tell."""
+        """The lanes in completion order; in lane order if the timestamps do not show it."""
         if not self.knows_order:
             return list(self.outputs)
         return completion_order((lane, instant or _NEVER) for lane, instant in self.finished)
@@ -94,19 +94,19 @@ class ConflictMissed(FanInRule):
     name = "conflict-missed"
     severity = Severity.ERROR
     origin = CONTRACT
-    summary = "Two lanes modified one file, and the result does not say so."
-    why = "One lane's edits of that file are gone, and nobody is told."
+    summary = "Two lanes modified the same file, but the result does not report a conflict."
+    why = "One lane's edits of that file are lost without notice."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         result = _result(document)
         if result.strategy == _CONCATENATE:
             return
-        told = {path: (pointer, names) for pointer, _, path, names in result.conflicts}
+        reported_at = {path: (pointer, names) for pointer, _, path, names in result.conflicts}
         for clash in result.path_conflicts:
-            pointer, names = told.get(clash.path, ("/conflicts", []))
+            pointer, names = reported_at.get(clash.path, ("/conflicts", []))
             missing = [name for name in clash.lanes if name not in names]
             if missing:
-                text = f"{shown(clash.path)} was modified by {shown_list(clash.lanes)}, but the conflicts do not name "
+                text = f"{shown(clash.path)} was modified by {shown_list(clash.lanes)}, but 'conflicts' does not name "
                 report(pointer, text + (shown_list(missing) if names else "it"))
 
     def examples(self) -> Iterator[Example]:
@@ -121,7 +121,7 @@ class ConflictInvented(FanInRule):
     severity = Severity.ERROR
     origin = CONTRACT
     summary = "A conflict names a file that its lanes did not both modify."
-    why = "People are sent after a conflict that there is none of; created files and failed lanes make no conflict."
+    why = "People look for a conflict that does not exist; created files and failed lanes cause no conflict."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         result = _result(document)
@@ -130,11 +130,11 @@ class ConflictInvented(FanInRule):
             absent = [n for n in names if n not in counting or path not in modified(result.outputs[n])]
             if absent:
                 why = (
-                    "nothing is applied"
+                    "'concatenate' applies no files"
                     if result.strategy == _CONCATENATE
                     else f"{shown_list(absent)} did not modify it"
                 )
-                report(pointer, f"{shown(path)} is in no conflict: {why}")
+                report(pointer, f"{shown(path)} is not in conflict: {why}")
 
     def examples(self) -> Iterator[Example]:
         both = (lane("a", 5, "p.py", "q.py"), lane("b", 3, "p.py"))
@@ -148,8 +148,8 @@ class ConflictLaneOrder(FanInRule):
     name = "conflict-lane-order"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "The lanes of a conflict are not in the order in which they finished."
-    why = "The first lane of the list is the one that won; in another order the record names the wrong one."
+    summary = "The lanes of a conflict are not in completion order."
+    why = "The first lane of the list is the winner; in another order the record names the wrong one."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         result = _result(document)
@@ -158,7 +158,9 @@ class ConflictLaneOrder(FanInRule):
             known = [name for name in names if name in place]
             wanted = sorted(known, key=place.__getitem__)
             if known != wanted:
-                report(f"{pointer}/lanes", f"the lanes of {shown(path)} finished in the order {shown_list(wanted)}")
+                report(
+                    f"{pointer}/lanes", f"the lanes of {shown(path)} must be in completion order: {shown_list(wanted)}"
+                )
 
     def examples(self) -> Iterator[Example]:
         both = (lane("a", 5, "p.py"), lane("b", 3, "p.py"))
@@ -174,27 +176,29 @@ class ConflictAppliedFrom(FanInRule):
     name = "conflict-applied-from"
     severity = Severity.ERROR
     origin = CONTRACT
-    summary = "A conflict says that a version was applied which can't have won."
+    summary = "A conflict applied a version that can't have won."
     why = "The first lane to finish wins, or the one a person chose; any other version in the workspace is a mistake."
 
     def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
-        return violation.keyword == "required" and violation.expected == "appliedFrom"  # told below
+        return violation.keyword == "required" and violation.expected == "appliedFrom"  # reported below
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         for pointer, item, path, names in _result(document).conflicts:
             applied, first = item.get("appliedFrom"), names[0] if names else None
             if first is None or (applied is not None and not isinstance(applied, str)):
-                continue  # the shape is told elsewhere
+                continue  # BC501 reports the shape
             place = f"{pointer}/appliedFrom"
             if item.get("resolution") == Resolution.FIRST_COMPLETE_WINS.value and applied != first:
                 found = "nothing" if applied is None else shown(applied)
-                report(place, f"{shown(path)}: the first lane, {shown(first)}, wins, not {found}")
+                report(
+                    place, f"{shown(path)} must come from {shown(first)}, the first lane to finish, not from {found}"
+                )
             elif (
                 item.get("resolution") == Resolution.USER_RESOLVED.value
                 and applied is not None
                 and applied not in names
             ):
-                report(place, f"{shown(path)}: {shown(applied)} is none of the lanes {shown_list(names)}")
+                report(place, f"{shown(path)}: {shown(applied)} is not one of the lanes {shown_list(names)}")
 
     def examples(self) -> Iterator[Example]:
         both = (lane("a", 5, "p.py"), lane("b", 3, "p.py"))
@@ -208,8 +212,8 @@ class ConflictResolution(FanInRule):
     name = "conflict-resolution"
     severity = Severity.ERROR
     origin = CONTRACT
-    summary = "A conflict was resolved in a way that the strategy does not know."
-    why = "Under `workspace` nobody is asked, and under `fail-on-conflict` nothing is decided without a person."
+    summary = "A conflict has a resolution that the merge strategy does not allow."
+    why = "`workspace` asks no person, and `fail-on-conflict` decides nothing without a person."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         result = _result(document)
@@ -220,7 +224,10 @@ class ConflictResolution(FanInRule):
         for pointer, item, _, _ in result.conflicts:
             found = item.get("resolution")
             if isinstance(result.strategy, str) and found == wrong.get(result.strategy, ...):
-                report(f"{pointer}/resolution", f"{shown(found)} does not go with {shown(result.strategy)}")
+                report(
+                    f"{pointer}/resolution",
+                    f"the resolution {shown(found)} is not allowed with {shown(result.strategy)}",
+                )
 
     def examples(self) -> Iterator[Example]:
         both = (lane("a", 5, "p.py"), lane("b", 3, "p.py"))
@@ -237,8 +244,8 @@ class LaneCreatedCollision(FanInRule):
     name = "lane-created-collision"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "A lane created a file that another lane created or modified too."
-    why = "It is no conflict by the contract, so that the later version disappears without a word."
+    summary = "A lane created a file that another lane also created or modified."
+    why = "The contract does not treat this as a conflict, so the later version silently disappears."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         result = _result(document)
@@ -263,8 +270,8 @@ class ConcatenateDropsEdits(FanInRule):
     name = "concatenate-drops-edits"
     severity = Severity.WARNING
     origin = CONTRACT
-    summary = "A lane reports files, though its group is only concatenated."
-    why = "No file of a concatenated lane reaches the main workspace: the edits are lost with the lane."
+    summary = "A lane reports files, but its group uses `concatenate`."
+    why = "No file of a concatenated lane reaches the main workspace, so the edits are lost with the lane."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         result = _result(document)

@@ -44,33 +44,38 @@ class FanInShape(FanInRule):
     name = "fan-in-shape"
     severity = Severity.ERROR
     origin = CONTRACT
-    summary = "A fan-in result does not have the shape that the contract gives it."
-    why = "Whoever shows or checks the merge can't read it."
+    summary = "A fan-in result does not have the shape that the contract defines."
+    why = "Tools that show or check the merge can't read it."
 
     def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
         pointer, value = violation.pointer, violation.value
         if violation.keyword == "required":
             if violation.expected == "appliedFrom":
                 return False
-            report(child(pointer, violation.expected), f"{shown(violation.expected)} is missing here")
+            report(child(pointer, violation.expected), f"{shown(violation.expected)} is missing")
             return True
         if violation.keyword == "pattern" and _is_path(pointer) and is_rel_path(normalized(value)):
-            return True  # a path that only carries the mount point: told with the output itself, or below
-        report(pointer, f"{_shown_value(value)} {_FAULTS.get(violation.keyword, 'does not fit')}{_wanted(violation)}")
+            return True  # a path that only has the mount point as prefix: reported with the output, or below
+        report(
+            pointer,
+            f"{_shown_value(value)} {_FAULTS.get(violation.keyword, 'does not match the schema')}{_wanted(violation)}",
+        )
         return True
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         conflicts = document.value.get("conflicts")
         for at, item in enumerate(conflicts if isinstance(conflicts, list) else ()):
             path = item.get("conflictingFile") if isinstance(item, dict) else None
-            # What leads out of the workspace the schema tells; here it is the one spelling that paths have.
+            # The schema reports paths that leave the workspace; this is about the one spelling of a path.
             if isinstance(path, str) and not is_rel_path(path) and is_rel_path(normalized(path)):
-                report(f"/conflicts/{at}/conflictingFile", f"{shown(path)} is not written as {shown(normalized(path))}")
+                report(
+                    f"/conflicts/{at}/conflictingFile", f"{shown(path)} must be written as {shown(normalized(path))}"
+                )
             if isinstance(item, dict) and not is_member(Resolution, item.get("resolution")):
                 self._unresolved(item, at, document, report)
 
     def _unresolved(self, item: dict[str, Any], at: int, document: BlockDocument, report: Report) -> None:
-        """The other members of a conflict, which are the same for every resolution."""
+        """The other fields of a conflict, which are the same for every resolution."""
         whole = {**item, "resolution": Resolution.USER_RESOLVED.value}
         alone = {**document.value, "blockOutputs": [], "conflicts": [whole]}
         for violation in validator(BlockKind.FAN_IN, document.options.extended).violations(alone):
@@ -89,17 +94,17 @@ _FIRST = "/conflicts/0"
 
 
 def _is_path(pointer: str) -> bool:
-    """Whether what stands at a pointer is meant to be a path."""
+    """Whether the value at a pointer should be a path."""
     return any(name in pointer for name in ("/filesModified/", "/filesCreated/", "/conflictingFile"))
 
 
 _FAULTS = {
-    "type": "is of the wrong type",
-    "enum": "is none of the known words",
-    "const": "is none of the known words",
-    "minItems": "has too few elements",
-    "uniqueItems": "stands there twice",
-    "pattern": "is not in the right format",
+    "type": "has the wrong type",
+    "enum": "is not an allowed value",
+    "const": "is not an allowed value",
+    "minItems": "has too few items",
+    "uniqueItems": "is listed twice",
+    "pattern": "has the wrong format",
     "minimum": "is too small",
 }
 
@@ -111,7 +116,7 @@ def _shown_value(value: object) -> str:
 def _wanted(violation: Violation) -> str:
     if violation.keyword in ("type", "enum") and isinstance(violation.expected, tuple):
         return f" (expected {', '.join(map(str, violation.expected))})"
-    return f" (at least {violation.expected})" if violation.keyword == "minItems" else ""
+    return f" (expected at least {violation.expected})" if violation.keyword == "minItems" else ""
 
 
 def results(unit: Unit) -> Iterator[tuple[UnitFile, Group]]:
@@ -134,8 +139,8 @@ class FanInStrategy(FanInRule):
     name = "fan-in-strategy"
     severity = Severity.ERROR
     origin = CONTRACT
-    summary = "The lanes were merged by another strategy than the configured one."
-    why = "Edits are dropped that should be kept, or applied that a person should have decided about."
+    summary = "The lanes were not merged with the configured strategy."
+    why = "Edits that should be kept are dropped, or edits that a person should decide about are applied."
 
     def check_unit(self, unit: Unit, report: Report) -> None:
         for file, group in results(unit):
@@ -143,7 +148,7 @@ class FanInStrategy(FanInRule):
             assert unit.definition is not None
             expected = unit.definition.strategy_of(group).value
             if is_member(MergeStrategy, found) and found != expected:
-                text = f"merged by {shown(found)}, but the group {shown(group.id)} is to be merged by {shown(expected)}"
+                text = f"merged with {shown(found)}, but the group {shown(group.id)} requires {shown(expected)}"
                 report("/mergeStrategy", text, path=file.path)
 
     def examples(self) -> Iterator[Example]:
@@ -162,15 +167,15 @@ class LaneOutputMissing(FanInRule):
     name = "lane-output-missing"
     severity = Severity.ERROR
     origin = CONTRACT
-    summary = "A lane that ran is missing in the result of its group."
-    why = "The outputs of all lanes are kept, the failed ones too; what is missing was lost in the merge."
+    summary = "A lane that ran is missing from the result of its group."
+    why = "The outputs of all lanes are kept, even of failed ones; a missing output was lost in the merge."
 
     def check_unit(self, unit: Unit, report: Report) -> None:
         for file, group in results(unit):
             have = lane_ids(file.value)
             for ident in group.lanes if isinstance(file.value.get("blockOutputs"), list) else ():
                 if ident in unit.ran and ident not in have:
-                    report("/blockOutputs", f"the lane {shown(ident)} ran, but its output is not here", path=file.path)
+                    report("/blockOutputs", f"the lane {shown(ident)} ran, but its output is missing", path=file.path)
 
     def examples(self) -> Iterator[Example]:
         both = (lane("a", 1, "a.py"), lane("b", 2, "b.py"))
@@ -188,9 +193,9 @@ class FanInOrder(FanInRule):
     name = "fan-in-order"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "The outputs in a result are not in the order of the lanes."
-    why = "Results of equal runs should be equal; the order in which lanes finish is told elsewhere."
-    fix = "Put the outputs into the order of the lanes."
+    summary = "The outputs in a result are not in lane order."
+    why = "Results of equal runs should be equal; the completion order is recorded elsewhere."
+    fix = "Sort the outputs by lane order."
     fix_safety = "safe"
 
     def check_unit(self, unit: Unit, report: Report) -> None:
@@ -202,7 +207,7 @@ class FanInOrder(FanInRule):
             if known != wanted:
                 report(
                     "/blockOutputs",
-                    f"the outputs are in the order {shown_list(known)}; the lanes are {shown_list(group.lanes)}",
+                    f"the outputs are in the order {shown_list(known)}, but the lanes are {shown_list(group.lanes)}",
                     path=file.path,
                     fix=_reordered(file, place) if len(known) == len(file.value["blockOutputs"]) else None,
                 )
@@ -216,4 +221,4 @@ class FanInOrder(FanInRule):
 
 def _reordered(file: UnitFile, place: dict[str, int]) -> Fix:
     ordered = sorted(file.value["blockOutputs"], key=lambda item: place[item["blockId"]])
-    return safe("put them into the order of the lanes", Replace("/blockOutputs", ordered))
+    return safe("sort them by lane order", Replace("/blockOutputs", ordered))

@@ -1,4 +1,4 @@
-"""BC601 to BC604, BC607 and BC611: which files an output folder holds, and which it should."""
+"""BC601 to BC604, BC607 and BC611: which files an output folder contains, and which it should."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ class FolderForeignFile(FolderRule):
     name = "folder-foreign-file"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "The output folder holds something that is no output."
-    why = "Only outputs are collected from lanes and read by later blocks; anything else is lost or in the way."
+    summary = "The output folder contains something that is not an output."
+    why = "Only outputs are collected from lanes and read by later blocks; other files are lost or in the way."
 
     def check_unit(self, unit: Unit, report: Report) -> None:
         for path in unit.folder.foreign:
             report(
                 "",
-                f"{shown(os.path.basename(path))} is no output; the folder is for 'block-<id>.json' alone",
+                f"{shown(os.path.basename(path))} is not an output; the folder may contain only 'block-<id>.json'",
                 path=path,
             )
 
@@ -87,7 +87,7 @@ class OutputUnknownNode(FolderRule):
     severity = Severity.ERROR
     origin = CONTRACT
     summary = "An output belongs to no agent node of the definition."
-    why = "It is left over from another run or written under a wrong id; the block it was meant for counts as missing."
+    why = "It is left over from another run or has a wrong id; the block that it was meant for counts as missing."
 
     def check_unit(self, unit: Unit, report: Report) -> None:
         if unit.definition is None or unit.hides_blocks:
@@ -95,7 +95,9 @@ class OutputUnknownNode(FolderRule):
         for ident, file in unit.outputs.items():
             found = unit.definition.by_id.get(ident)
             if found is None or found.is_control:
-                what = "is a control node, which has no output" if found is not None else "is no node of the definition"
+                what = (
+                    "is a control node, which has no output" if found is not None else "is not a node of the definition"
+                )
                 report("/blockId", f"{shown(ident)} {what}", path=file.path)
 
     def examples(self) -> Iterator[Example]:
@@ -113,10 +115,8 @@ class OutputGap(FolderRule):
     name = "output-gap"
     severity = Severity.ERROR
     origin = CONTRACT
-    summary = "A block must have run, later ones did, and its output is missing."
-    why = (
-        "Every block leaves a file, a failed one too; a gap means that a run went on without knowing how a block ended."
-    )
+    summary = "The output of a block that must have run is missing, although later blocks ran."
+    why = "Every block leaves a file, even a failed one; a gap means that the run continued without a result."
 
     def check_unit(self, unit: Unit, report: Report) -> None:
         plan = unit.plan
@@ -127,7 +127,7 @@ class OutputGap(FolderRule):
             if plan.position[ident] < latest:
                 report(
                     "",
-                    f"the block {shown(ident)} must have run, but there is no {output_name(ident)}",
+                    f"the block {shown(ident)} must have run, but {output_name(ident)} is missing",
                     path=unit.folder.path,
                 )
 
@@ -169,7 +169,7 @@ class PreviousOutputMissing(FolderRule):
 
     @staticmethod
     def _has_folder(unit: Unit) -> bool:
-        """A record alone says nothing about files that were never looked for."""
+        """Whether outputs were looked for; a record alone does not show that."""
         return bool(unit.folder.path)
 
     def examples(self) -> Iterator[Example]:
@@ -182,7 +182,7 @@ class PreviousOutputMissing(FolderRule):
 
 
 def _missing(ident: str, previous: str) -> str:
-    return f"{shown(ident)} follows {shown(previous)}, but there is no {output_name(previous)}"
+    return f"{shown(ident)} follows {shown(previous)}, but {output_name(previous)} is missing"
 
 
 class BlockIdRepeated(FolderRule):
@@ -190,7 +190,7 @@ class BlockIdRepeated(FolderRule):
     name = "block-id-repeated"
     severity = Severity.ERROR
     origin = DECIDED
-    summary = "Two outputs say that they are of the same block."
+    summary = "Two outputs claim to be of the same block."
     why = "One of them hides the result of another block, which counts as missing."
 
     def check_unit(self, unit: Unit, report: Report) -> None:
@@ -218,13 +218,13 @@ class RejectedPresent(FolderRule):
     name = "rejected-present"
     severity = Severity.INFO
     origin = DECIDED
-    summary = "The output folder holds a file that was set aside as unusable."
-    why = "The block that wrote it counts as failed; the file shows what was wrong with it."
+    summary = "The output folder contains a file that was rejected as unusable."
+    why = "The block that wrote it counts as failed; the file shows what was wrong."
 
     def check_unit(self, unit: Unit, report: Report) -> None:
         for path in unit.folder.rejected:
             ident = os.path.basename(path)[len("block-") : -len(f".json{REJECTED_SUFFIX}")]
-            report("", f"the output of {shown(ident)} was set aside as unusable", path=path)
+            report("", f"the output of {shown(ident)} was rejected as unusable", path=path)
 
     def examples(self) -> Iterator[Example]:
         yield Example(

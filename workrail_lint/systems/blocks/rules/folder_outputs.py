@@ -30,7 +30,7 @@ from workrail_lint.systems.blocks.wording import shown
 
 
 def member(unit: Unit, ident: str, name: str) -> Any:
-    """A member of a node's output; None when there is none."""
+    """A field of a node's output; None if it is missing."""
     file = unit.outputs.get(ident)
     return file.value.get(name) if file is not None and isinstance(file.value, dict) else None
 
@@ -44,8 +44,8 @@ class OutputTimeOrder(FolderRule):
     name = "output-time-order"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "A block ended before the one that ran ahead of it."
-    why = "Blocks in a row wait for each other; a file older than its predecessor's is left over from another run."
+    summary = "A block ended before the block that ran before it."
+    why = "Sequential blocks wait for each other; a file older than its predecessor's is left over from another run."
 
     def check_unit(self, unit: Unit, report: Report) -> None:
         plan = unit.plan
@@ -67,7 +67,7 @@ class OutputTimeOrder(FolderRule):
 
 
 def _predecessor(unit: Unit, ident: str) -> str | None:
-    """The node of the nearest earlier entry with a file; None when that entry is a group, which BC606 is about."""
+    """The node of the nearest earlier entry with a file; None if that entry is a group, which BC606 checks."""
     assert unit.plan is not None
     for entry in reversed(unit.plan.entries[: unit.plan.position[ident]]):
         there = [found for found in nodes_of(entry) if found in unit.outputs]
@@ -95,7 +95,7 @@ class LaneAfterSuccessor(FolderRule):
     severity = Severity.WARNING
     origin = DECIDED
     summary = "A lane ended after a block that follows its group."
-    why = "The fan-in waits for every lane, so that nothing behind the group can end before one of them."
+    why = "The fan-in waits for every lane, so no block after the group can end before one of them."
 
     def check_unit(self, unit: Unit, report: Report) -> None:
         for at, entry in enumerate(unit.plan.entries if unit.plan is not None else ()):
@@ -113,7 +113,7 @@ class LaneAfterSuccessor(FolderRule):
 
 
 def _earlier_end(unit: Unit, ident: str, at: int) -> str | None:
-    """The first block behind an entry that ended before one of its lanes."""
+    """The first block after an entry that ended before one of its lanes."""
     assert unit.plan is not None
     mine = _finished(unit, ident)
     for entry in unit.plan.entries[at + 1 :] if mine is not None else ():
@@ -129,9 +129,9 @@ class BlockTypeUnexpected(FolderRule):
     name = "block-type-unexpected"
     severity = Severity.ERROR
     origin = CONTRACT
-    summary = "An output names another block type than its node stands for."
+    summary = "The block type of an output does not match its node."
     why = "Viewers and later blocks look for what the node should have produced and find something else."
-    fix = "Name the type of the node."
+    fix = "Replace it with the type of the node."
     fix_safety = "unsafe"
 
     def check_unit(self, unit: Unit, report: Report) -> None:
@@ -140,8 +140,10 @@ class BlockTypeUnexpected(FolderRule):
             expected = known[ident].block_type if ident in known else None
             found = member(unit, ident, "blockType")
             if expected is not None and is_member(BlockType, found) and found != expected.value:
-                text = f"the block type is {shown(found)}; a {known[ident].type} node gives {shown(expected.value)}"
-                fix = unsafe(f"name it {expected.value}", Replace("/blockType", expected.value))
+                text = (
+                    f"the block type is {shown(found)}, but a {known[ident].type} node produces {shown(expected.value)}"
+                )
+                fix = unsafe(f"replace with {expected.value}", Replace("/blockType", expected.value))
                 report("/blockType", text, path=file.path, fix=fix)
 
     def examples(self) -> Iterator[Example]:
@@ -154,7 +156,7 @@ class RanDespiteCondition(FolderRule):
     name = "ran-despite-condition"
     severity = Severity.WARNING
     origin = ENGINES
-    summary = "A block ran although no transition to it can have held."
+    summary = "A block ran although no transition to it can have applied."
     why = "The run did not follow the definition, or the file is left over from another run."
 
     def check_unit(self, unit: Unit, report: Report) -> None:
@@ -165,7 +167,7 @@ class RanDespiteCondition(FolderRule):
             ways = definition.incoming.get(ident, [])
             if ways and ident not in definition.body_of and not any(_can_hold(unit, found) for found in ways):
                 sources = ", ".join(f"{shown(found.source)} {_ended(unit, found.source)}" for found in ways[:5])
-                report("", f"no transition leads to {shown(ident)}: {sources}", path=file.path)
+                report("", f"no transition to {shown(ident)} can have applied: {sources}", path=file.path)
 
     def examples(self) -> Iterator[Example]:
         nodes = (node("a"), node("b", "coding", "Build it."), node("c", "debugger", "Mend it."))
@@ -177,7 +179,7 @@ class RanDespiteCondition(FolderRule):
 
 
 def _can_hold(unit: Unit, found: Transition) -> bool:
-    """Whether a transition may have held, judged by what its source left behind."""
+    """Whether a transition may have held, judged by the output of its source."""
     assert unit.definition is not None
     source = unit.definition.by_id[found.source]
     open_question = source.is_control or found.source in unit.definition.body_of or unit.plan is None

@@ -22,7 +22,7 @@ from workrail_lint.systems.blocks.units import Unit, UnitFile
 from workrail_lint.systems.blocks.wording import shown, shown_list
 
 _LISTS = ("filesModified", "filesCreated")
-# Paths times patterns: no project comes near, and a file made to keep us busy gets no further.
+# Paths times patterns: far above any project, and a limit for files made to keep the linter busy.
 _MOST_LOOKS = 500_000
 _B = output_path("b")
 
@@ -41,7 +41,7 @@ class RestrictedPath(FolderRule):
     severity = Severity.ERROR
     origin = CONTRACT
     summary = "A block edited a file that no restriction allows."
-    why = "Restrictions say what a run may touch; an edit elsewhere is one that nobody agreed to."
+    why = "Restrictions say what a run may change; an edit elsewhere was never agreed to."
 
     def check_unit(self, unit: Unit, report: Report) -> None:
         known: dict[str, list[str] | None] = {}
@@ -80,7 +80,7 @@ class ReadOnlyPath(FolderRule):
     severity = Severity.ERROR
     origin = ENGINES
     summary = "A block edited a file of a read-only mount."
-    why = "Nothing of what it reports can be there: the write was refused, or the mount was not what it should be."
+    why = "The reported edits can't exist: the write was refused, or the mount was not what it should be."
 
     def check_unit(self, unit: Unit, report: Report) -> None:
         for _, file, pointer, path in listed_files(unit) if unit.is_read_only else ():
@@ -98,8 +98,8 @@ class CreatedTwice(FolderRule):
     name = "created-twice"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "Two blocks in a row both say that they created one file."
-    why = "The later one overwrote what was there, or one of the two reports is wrong."
+    summary = "Two sequential blocks both report that they created the same file."
+    why = "The later block overwrote the file, or one of the two reports is wrong."
 
     def check_unit(self, unit: Unit, report: Report) -> None:
         definition, plan = unit.definition, unit.plan
@@ -115,7 +115,7 @@ class CreatedTwice(FolderRule):
             for path in created(value):
                 before = [maker for maker in makers.get(path, ()) if ways.lead(maker, ident)]
                 if before:
-                    text = f"{shown(path)} is created by {shown(ident)}, and was already by {shown(before[-1])}"
+                    text = f"{shown(path)} is created by {shown(ident)}, but {shown(before[-1])} already created it"
                     report(f"/filesCreated/{places[path]}", text, path=unit.outputs[ident].path)
                 makers.setdefault(path, []).append(ident)
 
@@ -153,7 +153,7 @@ class SequentialOverlapWithLane(FolderRule):
     severity = Severity.INFO
     origin = DECIDED
     summary = "The block right after a group edits a file that a lane edited too."
-    why = "That may be its task; but where a merge went wrong, this is the block that repairs it unseen."
+    why = "That may be its task, but it can also hide the result of a faulty merge."
 
     def check_unit(self, unit: Unit, report: Report) -> None:
         plan = unit.plan
@@ -186,8 +186,8 @@ class ListedFileAbsent(FolderRule):
     name = "listed-file-absent"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "A listed file is not in the workspace, or only behind a link that leads out of it (workspace known)."
-    why = "The report is not accurate, the file was lost in a merge, or the edit went to a file of somebody else."
+    summary = "A listed file is not in the workspace, or only through a link that leaves it (workspace known)."
+    why = "The report is wrong, the file was lost in a merge, or the edit changed a file outside the workspace."
 
     def check_unit(self, unit: Unit, report: Report) -> None:
         for _, file, pointer, path in listed_files(unit) if unit.tree is not None else ():
@@ -195,9 +195,7 @@ class ListedFileAbsent(FolderRule):
                 continue
             link = unit.tree.way_out(path)
             if link is not None:
-                report(
-                    pointer, f"{shown(path)} leads out of the workspace through the link {shown(link)}", path=file.path
-                )
+                report(pointer, f"{shown(path)} leaves the workspace through the link {shown(link)}", path=file.path)
             elif not unit.tree.holds(path):
                 report(pointer, f"{shown(path)} is not in the workspace", path=file.path)
 
@@ -214,8 +212,8 @@ class ReportedNotDetected(BlockRule):
     name = "reported-not-detected"
     severity = Severity.WARNING
     origin = CONTRACT
-    summary = "The files a block reports are not those that were seen to change (known from the trace of a run)."
-    why = "Merging and review go by the report: what is left out of it is lost with the lane or passes unseen."
+    summary = "The files that a block reports are not those that changed (known from the trace of a run)."
+    why = "Merging and review use the report: an unreported file is lost with the lane, or passes unseen."
     kinds = (BlockKind.TRACE,)
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
@@ -227,8 +225,8 @@ class ReportedNotDetected(BlockRule):
                 continue
             found = discrepancy(output_value, [path for _, path in texts_of(detected)])
             if found is not None:
-                parts = [f"{shown_list(found.unreported)} changed unreported"] if found.unreported else []
-                parts += [f"{shown_list(found.unchanged)} did not change"] if found.unchanged else []
+                parts = [f"{shown_list(found.unreported)} changed without being reported"] if found.unreported else []
+                parts += [f"{shown_list(found.unchanged)} reported without having changed"] if found.unchanged else []
                 report(f"/steps/{at}/detected", f"{shown(step.get('node'))}: {', '.join(parts)}")
 
     def examples(self) -> Iterator[Example]:

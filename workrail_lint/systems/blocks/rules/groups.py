@@ -13,7 +13,7 @@ from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.blocks.definition import Definition, Group
 from workrail_lint.systems.blocks.plan import Cycle, cycles_through_groups
 from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, ENGINES, BlockDocument
-from workrail_lint.systems.blocks.rules.definition_graph import MOST_CIRCLES, unknown_node, way
+from workrail_lint.systems.blocks.rules.definition_graph import MOST_CYCLES, unknown_node, way
 from workrail_lint.systems.blocks.rules.definition_shape import DefinitionRule, meant, written
 from workrail_lint.systems.blocks.rules.samples import WORKFLOW_PATH, control, edge, group, lanes, node, workflow
 from workrail_lint.systems.blocks.vocabulary import MergeStrategy, members
@@ -28,8 +28,8 @@ class GroupTooSmall(DefinitionRule):
     name = "group-too-small"
     severity = Severity.ERROR
     origin = DECIDED
-    summary = "A parallel group has fewer than two lanes (with exactly one: a warning)."
-    why = "There is nothing to run in parallel; a single lane only pays for a workspace of its own and a merge."
+    summary = "A parallel group has fewer than two lanes (one lane: a warning)."
+    why = "Nothing runs in parallel; a single lane only costs a separate workspace and a merge."
 
     def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
         if violation.keyword != "minItems" or not violation.pointer.endswith("/laneNodeIds"):
@@ -37,7 +37,7 @@ class GroupTooSmall(DefinitionRule):
         found = document.definition.groups
         ident = next((item.id for item in found if violation.pointer.startswith(f"{item.pointer}/")), "")
         one = len(violation.value) == 1
-        text = f"the group {shown(ident)} has {'only one lane' if one else 'no lane'}"
+        text = f"the group {shown(ident)} has {'only one lane' if one else 'no lanes'}"
         report(violation.pointer, text, severity=Severity.WARNING if one else None)
         return True
 
@@ -53,8 +53,8 @@ class GroupLaneUnknown(DefinitionRule):
     name = "group-lane-unknown"
     severity = Severity.ERROR
     origin = ENGINES
-    summary = "A lane is no node."
-    why = "The lane can't run, and the fan-in waits for something that never comes."
+    summary = "A lane names an unknown node."
+    why = "The lane can't run, and the fan-in waits forever."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         definition = document.definition
@@ -62,7 +62,7 @@ class GroupLaneUnknown(DefinitionRule):
             for at, ident in item.written_lanes:
                 if ident not in definition.by_id:
                     what = unknown_node(ident, definition)
-                    report(f"{item.pointer}/laneNodeIds/{at}", f"the group {shown(item.id)}: {what}")
+                    report(f"{item.pointer}/laneNodeIds/{at}", f"group {shown(item.id)}: {what}")
 
     def examples(self) -> Iterator[Example]:
         two = (node("a"), node("b"))
@@ -78,15 +78,15 @@ class GroupLaneDuplicate(DefinitionRule):
     name = "group-lane-duplicate"
     severity = Severity.ERROR
     origin = DECIDED
-    summary = "A node stands twice in one group."
-    why = "A node has one output file, so that it can't be two lanes."
+    summary = "A group lists a node twice."
+    why = "A node has one output file, so it can't be two lanes."
     fix = "Keep the first."
     fix_safety = "safe"
 
     def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
         if violation.keyword != "uniqueItems":
             return False
-        fix = safe("remove the repetition", Remove(violation.pointer))
+        fix = safe("remove the duplicate", Remove(violation.pointer))
         report(violation.pointer, f"{shown(violation.value)} is already a lane of this group", fix=fix)
         return True
 
@@ -102,7 +102,7 @@ class GroupOverlap(DefinitionRule):
     severity = Severity.ERROR
     origin = DECIDED
     summary = "A node is a lane of two groups."
-    why = "It can run only once, in one workspace, with one output file."
+    why = "The node can run only once, in one workspace, with one output file."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         owner: dict[str, Group] = {}
@@ -110,7 +110,7 @@ class GroupOverlap(DefinitionRule):
             for at, ident in item.written_lanes:
                 first = owner.setdefault(ident, item)
                 if first is not item:
-                    text = f"{shown(ident)} is a lane of {shown(first.id)} and of {shown(item.id)}"
+                    text = f"{shown(ident)} is a lane of both {shown(first.id)} and {shown(item.id)}"
                     report(f"{item.pointer}/laneNodeIds/{at}", text)
 
     def examples(self) -> Iterator[Example]:
@@ -128,14 +128,14 @@ class GroupInternalPath(DefinitionRule):
     severity = Severity.ERROR
     origin = DECIDED
     summary = "A transition leads from one lane of a group to another."
-    why = "Lanes run at once and see nothing of each other, so that none can follow another."
+    why = "Lanes run at the same time and can't see each other, so none can follow another."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         definition = document.definition
         for item in definition.edges:
             owner = definition.group_of.get(item.source)
             if owner is not None and item.source != item.target and definition.group_of.get(item.target) is owner:
-                text = f"{shown(item.source)} leads to {shown(item.target)}, both lanes of {shown(owner.id)}"
+                text = f"{shown(item.source)} leads to {shown(item.target)}, but both are lanes of {shown(owner.id)}"
                 report(item.pointer, text)
 
     def examples(self) -> Iterator[Example]:
@@ -153,18 +153,16 @@ class GroupCycle(DefinitionRule):
     name = "group-cycle"
     severity = Severity.ERROR
     origin = DECIDED
-    summary = "Transitions lead in a circle once the lanes of a group are taken as one."
-    why = "A group starts and ends as a whole, so that what lies between its lanes could never run."
+    summary = "Transitions form a cycle when the lanes of a group count as one step."
+    why = "A group starts and ends as a whole, so a node between its lanes could never run."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        for cycle in islice(cycles_through_groups(document.definition), MOST_CIRCLES):
+        for cycle in islice(cycles_through_groups(document.definition), MOST_CYCLES):
             involved = [item for item in document.definition.groups if item.id in cycle.ids]
             pointer = involved[0].pointer if involved else "/parallelGroups"
-            circle = f"{way((*cycle.ids, cycle.ids[0]))} ({_steps(document.definition, cycle)})"
-            report(
-                pointer,
-                f"with the lanes of {shown_list(item.id for item in involved)} as one there is a circle: {circle}",
-            )
+            path = f"{way((*cycle.ids, cycle.ids[0]))} ({_steps(document.definition, cycle)})"
+            names = shown_list(item.id for item in involved)
+            report(pointer, f"with the lanes of {names} as one step, the transitions form a cycle: {path}")
 
     def examples(self) -> Iterator[Example]:
         three = (node("a"), node("b"), node("c"))
@@ -177,7 +175,7 @@ class GroupCycle(DefinitionRule):
 
 
 def _steps(definition: Definition, cycle: Cycle) -> str:
-    """The transitions that a circle of nodes and groups consists of, told by the nodes they lead from and to."""
+    """The transitions of a cycle of nodes and groups, shown by the nodes that they connect."""
     between = {(_vertex(definition, item.source), _vertex(definition, item.target)): item for item in definition.edges}
     ways: list[list[str]] = []
     for pair in zip(cycle.ids, (*cycle.ids[1:], cycle.ids[0]), strict=True):
@@ -199,14 +197,14 @@ class MergeStrategyUnknown(DefinitionRule):
     name = "merge-strategy-unknown"
     severity = Severity.ERROR
     origin = CONTRACT
-    summary = "The merge strategy of a group is none of the three."
-    why = "Nobody knows how to bring the lanes together; `custom` was never defined."
+    summary = "The merge strategy of a group is not one of the three known values."
+    why = "The engine can't merge the lanes; `custom` was never defined."
 
     def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
         if not violation.pointer.endswith("/mergeStrategy"):
             return False
-        hint = meant(violation.value, MergeStrategy) or f"; they are {', '.join(members(MergeStrategy))}"
-        report(violation.pointer, f"{written(violation.value)} is no merge strategy{hint}")
+        hint = meant(violation.value, MergeStrategy) or f"; expected one of {', '.join(members(MergeStrategy))}"
+        report(violation.pointer, f"unknown merge strategy {written(violation.value)}{hint}")
         return True
 
     def examples(self) -> Iterator[Example]:
@@ -219,8 +217,8 @@ class ConcatenateWithEditors(DefinitionRule):
     name = "concatenate-with-editors"
     severity = Severity.WARNING
     origin = CONTRACT
-    summary = "Lanes that edit files are only concatenated."
-    why = "Concatenating keeps the outputs and throws every edit of the lanes away."
+    summary = "Lanes that edit files are merged with `concatenate`."
+    why = "`concatenate` keeps the outputs and discards every edit of the lanes."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         definition = document.definition
@@ -229,9 +227,8 @@ class ConcatenateWithEditors(DefinitionRule):
                 continue
             for at, found in definition.editing_lanes(item):
                 assert found.block_type is not None
-                text = (
-                    f"the group {shown(item.id)} drops what the {found.block_type.value} lane {shown(found.id)} edits"
-                )
+                lane = f"{found.block_type.value} lane {shown(found.id)}"
+                text = f"the group {shown(item.id)} discards the edits of the {lane}"
                 report(f"{item.pointer}/laneNodeIds/{at}", text)
 
     def examples(self) -> Iterator[Example]:
@@ -245,7 +242,7 @@ class GroupHasControl(DefinitionRule):
     severity = Severity.ERROR
     origin = DECIDED
     summary = "A lane is a control node."
-    why = "Control nodes steer the run and leave no output; there is nothing to isolate and nothing to merge."
+    why = "Control nodes steer the run and leave no output, so there is nothing to isolate or merge."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         definition = document.definition
@@ -271,8 +268,8 @@ class LaneGateIgnored(DefinitionRule):
     name = "lane-gate-ignored"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "A lane has a gate, though nobody is asked inside a group."
-    why = "Lanes run side by side without stopping, so that work goes on which somebody wanted to approve first."
+    summary = "A lane has a gate, but gates inside a group are never asked."
+    why = "Lanes run side by side without stopping, so work continues that someone wanted to approve first."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         definition = document.definition

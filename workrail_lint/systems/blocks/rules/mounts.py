@@ -36,28 +36,34 @@ class MountSource(MountRule):
     name = "mount-source"
     severity = Severity.ERROR
     origin = ENGINES
-    summary = "The source of a mount is unknown, has no path or address, or an address that is not https."
-    why = "There is no repository to mount, so that no block can start."
+    summary = "The source of a mount is unknown, has no path or address, or its address is not https."
+    why = "There is no repository to mount, so no block can start."
 
     def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
         source = shown(document.value.get("source"))
         if violation.keyword == "required":
             name = str(violation.expected)
-            report(child("", name), f"a mount needs {shown(name)}" + (f" for {source}" if name != "source" else ""))
+            report(
+                child("", name), f"{shown(name)} is missing" + (f"; {source} requires it" if name != "source" else "")
+            )
             return True
         name = violation.pointer[1:]
         if name not in _SOURCE_MEMBERS:
             return False
-        known = f"; they are {', '.join(members(RepoSource))}" if name == "source" else ""
-        wanted = {"source": "is no source", "localPath": "is no path"}.get(name, "is no https address")
-        needed = f", which {source} needs" if name != "source" else ""
-        report(violation.pointer, f"{written(violation.value)} {wanted}{needed}{known}")
+        found = written(violation.value)
+        if name == "source":
+            message = f"unknown source {found}; expected one of {', '.join(members(RepoSource))}"
+        else:
+            message = (
+                f"{found} is not {'a path' if name == 'localPath' else 'an https address'}, which {source} requires"
+            )
+        report(violation.pointer, message)
         return True
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         path = document.value.get("localPath")
         if document.value.get("source") == RepoSource.LOCAL.value and isinstance(path, str) and js.is_blank(path):
-            report("/localPath", f"{shown(path)} is no path, which {shown(RepoSource.LOCAL.value)} needs")
+            report("/localPath", f"{shown(path)} is not a path, which {shown(RepoSource.LOCAL.value)} requires")
 
     def examples(self) -> Iterator[Example]:
         yield Example(mount(localPath=...), mount(), path=MOUNT_PATH)
@@ -72,7 +78,7 @@ class RestrictionInvalid(MountRule):
     severity = Severity.ERROR
     origin = DECIDED
     summary = f"A restriction is blank, contains `..`, or has more than {RESTRICTION_CHARACTERS} characters."
-    why = "Patterns are matched against paths below the workspace, which never climb; such a pattern protects nothing."
+    why = "Patterns match paths inside the workspace, which never contain `..`; such a pattern protects nothing."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         for at, pattern in texts_of(document.value.get("fileRestrictions")):
@@ -80,9 +86,9 @@ class RestrictionInvalid(MountRule):
             if js.is_blank(pattern):
                 fault = "is blank"
             elif ".." in pattern:
-                fault = "contains '..'; no path below the workspace does"
+                fault = "contains '..', which no path in the workspace does"
             elif len(pattern) > RESTRICTION_CHARACTERS:
-                fault = f"has {len(pattern):,} characters; engines take {RESTRICTION_CHARACTERS}"
+                fault = f"has {len(pattern):,} characters; engines accept {RESTRICTION_CHARACTERS}"
             if fault is not None:
                 report(f"/fileRestrictions/{at}", f"the restriction {shown(pattern)} {fault}")
 
@@ -95,8 +101,8 @@ class RestrictionDead(MountRule):
     name = "restriction-dead"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "A restriction matches no file of the workspace (looked at only when the workspace is known)."
-    why = "Usually a folder is misspelt, and blocks may edit nothing of what was meant."
+    summary = "A restriction matches no file in the workspace (checked only if the workspace is known)."
+    why = "Usually a folder name is misspelled, so blocks may edit none of the intended files."
 
     def check_unit(self, unit: Unit, report: Report) -> None:
         if unit.tree is None or unit.mount is None or unit.restrictions is None:
@@ -107,7 +113,7 @@ class RestrictionDead(MountRule):
             if pattern in dead:
                 report(
                     f"/fileRestrictions/{at}",
-                    f"{shown(pattern)} matches no file of the workspace",
+                    f"{shown(pattern)} matches no file in the workspace",
                     path=unit.mount.path,
                 )
 
@@ -126,7 +132,7 @@ class ReadOnlyWithEditors(MountRule):
     name = "read-only-with-editors"
     severity = Severity.WARNING
     origin = ENGINES
-    summary = "The mount is read-only, though the definition has nodes whose work is to edit files."
+    summary = "The mount is read-only, but the definition has nodes that edit files."
     why = "Every dev and devops block of the run will fail or leave its work undone."
 
     def check_unit(self, unit: Unit, report: Report) -> None:
@@ -135,7 +141,7 @@ class ReadOnlyWithEditors(MountRule):
         for node in unit.definition.nodes:
             if node.block_type in (BlockType.DEV, BlockType.DEVOPS):
                 assert node.block_type is not None
-                text = f"nothing may be edited, which is what the {node.block_type.value} node {shown(node.id)} is for"
+                text = f"the mount is read-only, but the {node.block_type.value} node {shown(node.id)} edits files"
                 report("/readOnly", text, path=unit.mount.path)
 
     def examples(self) -> Iterator[Example]:

@@ -1,4 +1,4 @@
-"""BC340 and BC342 to BC347: how nodes are configured, and the texts that become their prompts."""
+"""BC340 and BC342 to BC347: how nodes are configured, and the strings that become their prompts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from workrail_lint.systems.blocks.wording import shown
 
 
 class Field(NamedTuple):
-    """A text that becomes part of a prompt."""
+    """A string that becomes part of a prompt."""
 
     text: str
     pointer: str
@@ -30,7 +30,7 @@ class Field(NamedTuple):
 
 
 def prompt_fields(definition: Definition) -> Iterator[Field]:
-    """Every text of a definition that can get into a prompt."""
+    """Every string of a definition that can become part of a prompt."""
     for at, rule in definition.rules:
         yield Field(rule, f"/rules/{at}", True)
     for found in definition.nodes:
@@ -52,14 +52,14 @@ class BlockTypeContradiction(DefinitionRule):
     name = "block-type-contradiction"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "The block type in a node's configuration is not the one its type stands for."
-    why = "The configuration wins, so that an agent in one role is expected to hand in what another role produces."
+    summary = "The block type in a node's configuration contradicts the type of the node."
+    why = "The configuration wins, so an agent in one role is expected to deliver what another role produces."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         for found in document.definition.nodes:
             written, mapped = found.config.get("blockType"), found.mapped_type
             if is_member(BlockType, written) and mapped is not None and written != mapped.value:
-                text = f"{shown(found.id)} is a {found.type} node, which stands for {mapped.value}, not for {written}"
+                text = f"{shown(found.id)} is a {found.type} node, which produces {mapped.value}, not {written}"
                 report(f"{found.pointer}/config/blockType", text)
 
     def examples(self) -> Iterator[Example]:
@@ -75,15 +75,13 @@ class BackendUnsupported(DefinitionRule):
     name = "backend-unsupported"
     severity = Severity.WARNING
     origin = ENGINES
-    summary = "A node asks for a backend that engines know but can't run."
-    why = "The block is not started, or another program is started in its place."
+    summary = "A node uses a backend that engines know but can't run."
+    why = "The block does not start, or another program starts in its place."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         for found in document.definition.nodes:
             if found.config.get("backend") == Backend.CODEX.value:
-                report(
-                    f"{found.pointer}/config/backend", f"the backend of {shown(found.id)}, 'codex', is not supported"
-                )
+                report(f"{found.pointer}/config/backend", f"the backend 'codex' of {shown(found.id)} is not supported")
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -99,12 +97,12 @@ class TaskInstructionMissing(DefinitionRule):
     severity = Severity.ERROR
     origin = DECIDED
     summary = "An agent node has neither a system prompt nor a description."
-    why = "The task is missing from its prompt, and an agent without a task does something, at somebody's cost."
+    why = "The prompt contains no task, and an agent without a task still costs money."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         for found in document.definition.nodes:
             if not found.is_control and task_of(found) is None:
-                text = f"{shown(found.id)} has no task: neither 'config.systemPrompt' nor 'description' says anything"
+                text = f"{shown(found.id)} has no task; set 'config.systemPrompt' or 'description'"
                 report(found.pointer, text)
 
     def examples(self) -> Iterator[Example]:
@@ -116,15 +114,15 @@ class TaskInstructionAmbiguous(DefinitionRule):
     name = "task-instruction-ambiguous"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "A node has a system prompt and a description that say different things."
-    why = "Only the system prompt reaches the agent; whoever reads the description believes something else."
+    summary = "The system prompt and the description of a node say different things."
+    why = "Only the system prompt reaches the agent; people who read the description are misled."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         for found in document.definition.nodes:
             prompt, description = text_of(found.config.get("systemPrompt")), text_of(found.value.get("description"))
             if found.is_control or prompt is None or description is None or clean(prompt) == clean(description):
                 continue
-            text = f"{shown(found.id)} has a system prompt and another description; the agent gets the system prompt"
+            text = f"{shown(found.id)} has a different description; the agent only sees the system prompt"
             report(f"{found.pointer}/description", text)
 
     def examples(self) -> Iterator[Example]:
@@ -141,7 +139,7 @@ class ListItemBlank(DefinitionRule):
     severity = Severity.WARNING
     origin = DECIDED
     summary = "A rule or an item of a checklist is blank."
-    why = "It is left out of the prompt, so that the list is shorter than whoever wrote it believes."
+    why = "It is left out of the prompt, so the list is shorter than its author expects."
     fix = "Remove it."
     fix_safety = "safe"
 
@@ -161,13 +159,13 @@ class PromptFieldLong(DefinitionRule):
     name = "prompt-field-long"
     severity = Severity.WARNING
     origin = ENGINES
-    summary = f"A text of the prompt has more than {PROMPT_FIELD_CHARACTERS} characters."
-    why = "Engines cut longer texts without a word, and the end of the instruction is lost."
+    summary = f"A part of the prompt has more than {PROMPT_FIELD_CHARACTERS} characters."
+    why = "Engines silently cut longer parts, and the end of the instruction is lost."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         for field in prompt_fields(document.definition):
             if len(field.text) > PROMPT_FIELD_CHARACTERS:
-                text = f"the text has {len(field.text):,} characters; engines keep {PROMPT_FIELD_CHARACTERS:,}"
+                text = f"this prompt part has {len(field.text):,} characters; engines keep {PROMPT_FIELD_CHARACTERS:,}"
                 report(field.pointer, text)
 
     def examples(self) -> Iterator[Example]:
@@ -179,8 +177,8 @@ class NulCharacter(BlockRule):
     name = "nul-character"
     severity = Severity.ERROR
     origin = ENGINES
-    summary = "A text of the prompt holds a NUL character."
-    why = "Arguments and environment variables end at a NUL, so that the agent is given half a prompt or not started."
+    summary = "A part of the prompt contains a NUL character."
+    why = "Arguments and environment variables end at a NUL, so the agent gets half a prompt or does not start."
     fix = "Remove it."
     fix_safety = "safe"
     kinds = (BlockKind.WORKFLOW, BlockKind.MOUNT)
@@ -193,7 +191,7 @@ class NulCharacter(BlockRule):
         for field in fields:
             if "\0" in field.text:
                 fix = safe("remove it", ReplaceText(field.pointer, "\0", ""))
-                report(field.pointer, "the text holds a NUL character", fix=fix)
+                report(field.pointer, "this prompt part contains a NUL character", fix=fix)
 
     def examples(self) -> Iterator[Example]:
         good = workflow(rules=["Keep it small."])

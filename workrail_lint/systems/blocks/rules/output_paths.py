@@ -24,7 +24,7 @@ _FILE = output_path()
 
 
 class ListedPath(NamedTuple):
-    """A path as written, as it is compared, and where it stands."""
+    """A path as written, as it is compared, and its pointer."""
 
     written: str
     path: str
@@ -43,14 +43,15 @@ class OutputPathNotRelative(OutputRule):
     origin = CONTRACT
     summary = "A listed path is not relative to the workspace."
     why = (
-        "Paths are compared as text to find conflicts between lanes, and joined to the workspace when files are "
-        "merged: one that is absolute or climbs out of it would be missed, or would touch files it must not."
+        "Paths are compared as strings to find conflicts between lanes, and joined to the workspace when files "
+        "are merged: a path that is absolute or leaves the workspace is missed, or touches files that it must "
+        "not."
     )
-    fix = "Drop the mount point or the leading `./`."
+    fix = "Remove the mount point or the leading `./`."
     fix_safety = "safe"
 
     def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
-        # Every path is looked at below, the untidy ones too; here it is enough to know whose it is.
+        # Every path is checked below; here the rule only takes the violation.
         return violation.keyword == "pattern" and violation.pointer.split("/")[1] in _LISTS
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
@@ -70,21 +71,21 @@ class OutputPathNotRelative(OutputRule):
 def _tidied(entry: ListedPath) -> Fix | None:
     if not is_rel_path(entry.path):
         return None
-    return safe(f"write {entry.path}", Replace(entry.pointer, entry.path))
+    return safe(f"replace with {entry.path}", Replace(entry.pointer, entry.path))
 
 
 def _fault(path: str) -> str:
     if "\\" in path:
-        return "has a backslash; paths are written with '/'"
+        return "contains a backslash; write paths with '/'"
     if path.startswith("/"):
-        return "is absolute; paths are relative to the workspace"
+        return "is absolute; write it relative to the workspace"
     if ".." in path.split("/"):
-        return "climbs with '..'; paths stay below the workspace"
+        return "contains '..'; paths must stay in the workspace"
     if path.startswith("./"):
-        return "starts with './'; a path has one spelling"
+        return "starts with './'; remove the prefix"
     if path[1:2] == ":":
-        return "names a drive; paths are relative to the workspace"
-    return "is no path below the workspace"
+        return "names a drive; write it relative to the workspace"
+    return "is not a path in the workspace"
 
 
 class OutputPathDuplicate(OutputRule):
@@ -92,8 +93,8 @@ class OutputPathDuplicate(OutputRule):
     name = "output-path-duplicate"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "A path stands twice in one list."
-    why = "Whoever counts changed files counts it twice; often the second entry was meant to be another file."
+    summary = "A path is listed twice in one list."
+    why = "Tools count the file twice; often the second entry was meant to be another file."
     fix = "Keep the first."
     fix_safety = "safe"
 
@@ -102,7 +103,7 @@ class OutputPathDuplicate(OutputRule):
             seen: set[str] = set()
             for entry in listed_paths(document.value, member):
                 if entry.path in seen:
-                    fix = safe("remove the repetition", Remove(entry.pointer))
+                    fix = safe("remove the duplicate", Remove(entry.pointer))
                     report(entry.pointer, f"{shown(entry.path)} is listed twice in {member}", fix=fix)
                 seen.add(entry.path)
 
@@ -116,8 +117,8 @@ class OutputCreatedAndModified(OutputRule):
     name = "output-created-and-modified"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "A path is listed as modified and as created."
-    why = "A file that is new can't have been there before; as modified it would count as a conflict between lanes."
+    summary = "A path is listed both as modified and as created."
+    why = "A new file can't have existed before; listed as modified, it would count as a conflict between lanes."
     fix = "Keep it as created."
     fix_safety = "safe"
 
@@ -126,7 +127,7 @@ class OutputCreatedAndModified(OutputRule):
         for entry in listed_paths(document.value, "filesModified"):
             if entry.path in new:
                 fix = safe("keep it as created", Remove(entry.pointer))
-                report(entry.pointer, f"{shown(entry.path)} is listed as modified and as created", fix=fix)
+                report(entry.pointer, f"{shown(entry.path)} is listed both as modified and as created", fix=fix)
 
     def examples(self) -> Iterator[Example]:
         good = output(filesModified=[], filesCreated=["a.py"])
@@ -139,9 +140,7 @@ class OutputListsOutputFolder(OutputRule):
     severity = Severity.WARNING
     origin = DECIDED
     summary = "A file of the output folder is listed as changed."
-    why = (
-        "Outputs are collected by the harness, not merged like other files; listing them makes lanes look in conflict."
-    )
+    why = "The harness collects outputs and does not merge them; a listed output makes lanes appear to be in conflict."
     fix = "Remove the entry."
     fix_safety = "safe"
 
@@ -150,7 +149,8 @@ class OutputListsOutputFolder(OutputRule):
             for entry in listed_paths(document.value, member):
                 if is_below_output(entry.path):
                     fix = safe("remove it", Remove(entry.pointer))
-                    report(entry.pointer, f"{shown(entry.path)} belongs to the output folder, not to the work", fix=fix)
+                    message = f"{shown(entry.path)} is in the output folder, which is not part of the work"
+                    report(entry.pointer, message, fix=fix)
 
     def examples(self) -> Iterator[Example]:
         good = output(filesCreated=["b.py"])

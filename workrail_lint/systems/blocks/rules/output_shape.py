@@ -20,7 +20,7 @@ from workrail_lint.systems.blocks.rules.base import CONTRACT, DECIDED, ENGINES, 
 from workrail_lint.systems.blocks.rules.samples import output, output_path
 from workrail_lint.systems.blocks.timestamps import parse_timestamp
 from workrail_lint.systems.blocks.vocabulary import BlockType, OutputStatus, members
-from workrail_lint.systems.blocks.wording import json_type, shown, type_in_words
+from workrail_lint.systems.blocks.wording import field_at, json_type, shown, type_in_words
 
 if TYPE_CHECKING:
     from workrail_lint.documents.structure import Violation
@@ -38,10 +38,10 @@ OUTPUT_MEMBERS = (
 _ARRAYS = ("filesModified", "filesCreated")
 _LEGACY_KEYS = {
     "nodeId": "use 'blockId'",
-    "outputPath": "the file stands where the contract says",
+    "outputPath": "remove it, because the contract fixes the path",
     "error": "use 'summary' with the status 'failed'",
 }
-_LEGACY_STATUS = {"success": "completed", "skipped": "no output at all"}
+_LEGACY_STATUS = {"success": "use 'completed'", "skipped": "write no output at all"}
 _FILE = output_path()
 
 
@@ -56,17 +56,17 @@ class OutputFieldMissing(OutputRule):
     name = "block-output-field-missing"
     severity = Severity.ERROR
     origin = CONTRACT
-    summary = "An output lacks one of its eight members."
-    why = "The harness takes an incomplete file for a malformed one and marks the block as failed."
-    fix = "Add an empty list, where the missing member is one."
+    summary = "An output lacks one of its eight fields."
+    why = "The harness treats an incomplete file as malformed and marks the block as failed."
+    fix = "Add an empty list, if the missing field is a list."
     fix_safety = "safe"
 
     def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
         if violation.keyword != "required" or violation.pointer:
             return False
         name = violation.expected
-        fix = safe(f"add an empty {name}", Insert("", name, None, [])) if name in _ARRAYS else None
-        report(child("", name), f"the output has no {shown(name)}", fix=fix)
+        fix = safe(f"add {name} as an empty list", Insert("", name, None, [])) if name in _ARRAYS else None
+        report(child("", name), f"{shown(name)} is missing from the output", fix=fix)
         return True
 
     def examples(self) -> Iterator[Example]:
@@ -81,9 +81,9 @@ class OutputFieldType(OutputRule):
     name = "output-field-type"
     severity = Severity.ERROR
     origin = CONTRACT
-    summary = "A member of an output is of the wrong type."
-    why = "The file does not fit the contract's schema, so the harness marks the block as failed."
-    fix = "Put a single path into a list."
+    summary = "A field of an output has the wrong type."
+    why = "The file does not match the schema of the contract, so the harness marks the block as failed."
+    fix = "Wrap a single path in a list."
     fix_safety = "safe"
 
     def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
@@ -95,9 +95,9 @@ class OutputFieldType(OutputRule):
         value, name = violation.value, tokens[0]
         fix = None
         if len(tokens) == 1 and name in _ARRAYS and isinstance(value, str):
-            fix = safe("put it into a list", Replace(violation.pointer, [value]))
+            fix = safe("wrap it in a list", Replace(violation.pointer, [value]))
         wanted = type_in_words(violation.expected[0])
-        report(violation.pointer, f"{shown(name)} must hold {wanted} here, not {json_type(value)}", fix=fix)
+        report(violation.pointer, f"{field_at(violation.pointer)} must be {wanted}, not {json_type(value)}", fix=fix)
         return True
 
     def examples(self) -> Iterator[Example]:
@@ -112,17 +112,21 @@ class OutputBlockTypeUnknown(OutputRule):
     name = "output-block-type-unknown"
     severity = Severity.ERROR
     origin = CONTRACT
-    summary = "The block type of an output is none of the five."
-    why = "Whoever reads the file can't tell what the block was for; `code` is a kind of deliverables, not of blocks."
-    fix = "Write `dev` for `code`."
+    summary = "The block type of an output is not one of the five known types."
+    why = "Readers can't tell what the block was for; `code` is a kind of deliverables, not of blocks."
+    fix = "Replace `code` with `dev`."
     fix_safety = "unsafe"
 
     def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
         if violation.pointer != "/blockType":
             return False
         value = violation.value
-        fix = unsafe("name it dev", Replace("/blockType", "dev")) if value == "code" else None
-        report("/blockType", f"{_written(value)} is no block type; they are {', '.join(members(BlockType))}", fix=fix)
+        fix = unsafe("replace with dev", Replace("/blockType", "dev")) if value == "code" else None
+        report(
+            "/blockType",
+            f"unknown block type {_written(value)}; expected one of {', '.join(members(BlockType))}",
+            fix=fix,
+        )
         return True
 
     def examples(self) -> Iterator[Example]:
@@ -134,14 +138,14 @@ class OutputStatusUnknown(OutputRule):
     name = "block-output-status-unknown"
     severity = Severity.ERROR
     origin = CONTRACT
-    summary = "The status of an output is none of the three."
-    why = "Transitions and gates follow from the status, and one that nobody knows makes the block fail."
+    summary = "The status of an output is not one of the three known values."
+    why = "Transitions and gates depend on the status, and an unknown status makes the block fail."
 
     def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
         if violation.pointer != "/status":
             return False
         known = ", ".join(members(OutputStatus))
-        report("/status", f"{_written(violation.value)} is no status; they are {known}")
+        report("/status", f"unknown status {_written(violation.value)}; expected one of {known}")
         return True
 
     def examples(self) -> Iterator[Example]:
@@ -153,9 +157,9 @@ class OutputLegacyShape(OutputRule):
     name = "output-legacy-shape"
     severity = Severity.WARNING
     origin = ENGINES
-    summary = "The output has members or a status that older engines wrote."
-    why = "Old members are not read any more: what they say is lost, and what replaces them is missing."
-    fix = "Rename `nodeId` to `blockId`, and write `completed` for `success`."
+    summary = "The output has fields or a status that older engines wrote."
+    why = "Old fields are no longer read: their content is lost, and the fields that replace them are missing."
+    fix = "Rename `nodeId` to `blockId`, and replace `success` with `completed`."
     fix_safety = "unsafe"
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
@@ -165,11 +169,11 @@ class OutputLegacyShape(OutputRule):
                 fix = None
                 if key == "nodeId" and "blockId" not in value:
                     fix = unsafe("rename it to blockId", Rename("/nodeId", "blockId"))
-                report(f"/{key}", f"{shown(key)} is an old member; {instead}", fix=fix, on_name=True)
+                report(f"/{key}", f"{shown(key)} is a field of older engines; {instead}", fix=fix, on_name=True)
         status = value.get("status")
         if isinstance(status, str) and status in _LEGACY_STATUS:
-            fix = unsafe("write completed", Replace("/status", "completed")) if status == "success" else None
-            report("/status", f"the status {shown(status)} is an old one; use {_LEGACY_STATUS[status]}", fix=fix)
+            fix = unsafe("replace with completed", Replace("/status", "completed")) if status == "success" else None
+            report("/status", f"the status {shown(status)} is from older engines; {_LEGACY_STATUS[status]}", fix=fix)
 
     def examples(self) -> Iterator[Example]:
         whole = output()
@@ -183,13 +187,15 @@ class OutputTimestampFormat(OutputRule):
     name = "output-timestamp-format"
     severity = Severity.ERROR
     origin = CONTRACT
-    summary = "The timestamp is no ISO-8601 date and time."
-    why = "The order of blocks and lanes is told by their timestamps, which only one format makes comparable."
+    summary = "The timestamp is not an ISO 8601 date and time."
+    why = "Timestamps decide the order of blocks and lanes, and only one format is comparable."
 
     def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
         if violation.pointer != "/timestamp":
             return False
-        report("/timestamp", f"{_written(violation.value)} is no ISO-8601 date and time like 2026-03-01T10:00:00Z")
+        report(
+            "/timestamp", f"{_written(violation.value)} is not an ISO 8601 date and time such as 2026-03-01T10:00:00Z"
+        )
         return True
 
     def examples(self) -> Iterator[Example]:
@@ -204,8 +210,8 @@ class OutputTimestampNaive(OutputRule):
     name = "output-timestamp-naive"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "The timestamp names no time zone."
-    why = "Blocks may run on machines with different clock settings; without a zone nobody can tell which was first."
+    summary = "The timestamp has no time zone."
+    why = "Blocks may run on machines with different clock settings; without a time zone their order is unknown."
     fix = "Append `Z`."
     fix_safety = "unsafe"
 
@@ -213,8 +219,8 @@ class OutputTimestampNaive(OutputRule):
         value = document.value.get("timestamp")
         parsed = parse_timestamp(value)
         if parsed is not None and not parsed.has_zone:
-            fix = unsafe("take it for UTC", Replace("/timestamp", f"{value}Z"))
-            report("/timestamp", f"the timestamp {shown(value)} names no time zone", fix=fix)
+            fix = unsafe("treat it as UTC", Replace("/timestamp", f"{value}Z"))
+            report("/timestamp", f"the timestamp {shown(value)} has no time zone", fix=fix)
 
     def examples(self) -> Iterator[Example]:
         yield Example(output(timestamp="2026-03-01T10:00:00"), output(), output(), path=_FILE)
@@ -225,13 +231,17 @@ class OutputSummaryLength(OutputRule):
     name = "block-output-summary-length"
     severity = Severity.WARNING
     origin = CONTRACT
-    summary = "The summary has more than three sentences, or (an error) none."
-    why = "A person reads it at the gate as the answer to what the block produced; a blank one makes the file unusable."
+    summary = "The summary has more than three sentences or (an error) is blank."
+    why = "A person reads it at the gate to see what the block produced; a blank summary makes the file unusable."
 
     def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
         if violation.pointer != "/summary":
             return False
-        report("/summary", "the summary is blank; say in one to three sentences what was done", severity=Severity.ERROR)
+        report(
+            "/summary",
+            "the summary is blank; describe in one to three sentences what was done",
+            severity=Severity.ERROR,
+        )
         return True
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
@@ -239,7 +249,7 @@ class OutputSummaryLength(OutputRule):
         count = sentences(summary) if isinstance(summary, str) else 0
         if count > SUMMARY_SENTENCES:
             report(
-                "/summary", f"the summary has {count} sentences; a person at a gate reads {SUMMARY_SENTENCES} at most"
+                "/summary", f"the summary has {count} sentences; a person at a gate reads at most {SUMMARY_SENTENCES}"
             )
 
     def examples(self) -> Iterator[Example]:
@@ -248,14 +258,14 @@ class OutputSummaryLength(OutputRule):
         yield Example(output(summary=" "), output(), path=_FILE)
 
 
-# A sentence ends before white space; what follows an abbreviation or a list number goes on.
+# A sentence ends before white space, but not after an abbreviation or a list number.
 _SENTENCE_END = Pattern(r"[.!?]+[\"')\]]*(?=\s|$)|[。！？]+")
 _NO_END = Pattern(r"(?:^|[\s(])(?:e\.g|i\.e|etc|vs|cf|approx|no|fig|[A-Za-z]|\d+)$", re.IGNORECASE)
 _WORD = Pattern(r"\w")
 
 
 def sentences(text: str) -> int:
-    """How many sentences a text has."""
+    """How many sentences a string has."""
     count = start = 0
     for match in _SENTENCE_END.finditer(text):
         before = text[start : match.start()]
@@ -272,15 +282,17 @@ class OutputPartialEmpty(OutputRule):
     name = "output-partial-empty"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "A partial output has nothing to show: no files, and deliverables that only name their kind."
-    why = "Partial counts as completed, so the next block starts from work that is not there. Such a block has failed."
+    summary = "A partial output lists no files, and its deliverables only name their kind."
+    why = (
+        "Partial counts as completed, so the next block starts from work that does not exist. Such a block has failed."
+    )
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         value = document.value
         deliverables = value.get("deliverables")
         bare = isinstance(deliverables, dict) and not deliverables.keys() - {"blockType"}
         if value.get("status") == OutputStatus.PARTIAL.value and bare and _lists_nothing(value):
-            report("/status", "the status is 'partial', but no file and no deliverable shows a part")
+            report("/status", "the status is 'partial', but the output has no files and no deliverables")
 
     def examples(self) -> Iterator[Example]:
         bad = output(status="partial", filesModified=[], deliverables={"blockType": "code"})
@@ -292,8 +304,8 @@ class OutputCompletedEmpty(OutputRule):
     name = "output-completed-empty"
     severity = Severity.WARNING
     origin = DECIDED
-    summary = "A dev or devops block is completed without having touched a file."
-    why = "Editing files is what such a block is for; either the lists are not accurate or the work was not done."
+    summary = "A dev or devops block is completed without touching a file."
+    why = "Such a block is there to edit files; either the lists are wrong or the work was not done."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         value = document.value
@@ -302,9 +314,8 @@ class OutputCompletedEmpty(OutputRule):
             and value.get("blockType") in (BlockType.DEV.value, BlockType.DEVOPS.value)
             and _lists_nothing(value)
         ):
-            report(
-                "/filesModified", f"the {value['blockType']} block {shown(value.get('blockId'))} lists no file at all"
-            )
+            block = f"{value['blockType']} block {shown(value.get('blockId'))}"
+            report("/filesModified", f"the {block} is completed, but lists no files")
 
     def examples(self) -> Iterator[Example]:
         yield Example(output(filesModified=[]), output(filesModified=[], filesCreated=["src/a.py"]), path=_FILE)
@@ -315,13 +326,13 @@ class OutputExtraKey(OutputRule):
     name = "output-extra-key"
     severity = Severity.INFO
     origin = DECIDED
-    summary = "The output has a member besides the eight."
-    why = "Nobody reads it: the harness keeps the member, but no later block or person is told about it."
+    summary = "The output has a field other than the eight."
+    why = "The harness keeps the field, but no later block or person reads it."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         for key in document.value:
             if key not in OUTPUT_MEMBERS and key not in _LEGACY_KEYS:
-                report(child("", key), f"{shown(key)} is none of the eight members of an output", on_name=True)
+                report(child("", key), f"{shown(key)} is not one of the eight fields of an output", on_name=True)
 
     def examples(self) -> Iterator[Example]:
         yield Example(output(cost=1), output(), path=_FILE)
@@ -332,14 +343,14 @@ class OutputIdUnsafe(OutputRule):
     name = "output-id-unsafe"
     severity = Severity.ERROR
     origin = ENGINES
-    summary = "The block id could not be part of a file name."
-    why = "The id is put into paths; one with slashes or dots would lead somewhere else."
+    summary = "The block id can't be part of a file name."
+    why = "The id becomes part of paths; slashes or dots would lead to another place."
 
     def check_violation(self, violation: Violation, document: BlockDocument, report: Report) -> bool:
         if violation.pointer != "/blockId" or violation.keyword != "pattern":
             return False
         what = "1 to 128 letters, digits, hyphens and underscores"
-        report("/blockId", f"the block id {shown(violation.value)} is not made of {what}")
+        report("/blockId", f"the block id {shown(violation.value)} must consist of {what}")
         return True
 
     def examples(self) -> Iterator[Example]:
@@ -351,16 +362,14 @@ class OutputFileName(OutputRule):
     name = "output-file-name"
     severity = Severity.ERROR
     origin = CONTRACT
-    summary = "The name of an output is not `block-<id>.json`."
-    why = (
-        "The next block and the harness look for the file under exactly this name; under another it counts as missing."
-    )
+    summary = "An output is not named `block-<id>.json`."
+    why = "The next block and the harness look for exactly this name; under another name the output counts as missing."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         if id_in_name(document.path, BlockKind.OUTPUT) is None:
             name = split_path(document.path)[2]
             ident = document.value.get("blockId")
-            hint = f"; it should be {shown(f'block-{ident}.json')}" if is_safe_id(ident) else ""
+            hint = f"; rename it to {shown(f'block-{ident}.json')}" if is_safe_id(ident) else ""
             report("", f"{shown(name)} is not the name of an output{hint}")
 
     def examples(self) -> Iterator[Example]:
@@ -374,13 +383,13 @@ class OutputIdMismatch(OutputRule):
     name = "output-id-mismatch"
     severity = Severity.ERROR
     origin = CONTRACT
-    summary = "The block id is not the one in the file name."
-    why = "The harness rejects a file that names another block than the one that ran."
+    summary = "The block id is not the id in the file name."
+    why = "The harness rejects a file that names a block other than the one that ran."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         named, ident = id_in_name(document.path, BlockKind.OUTPUT), document.value.get("blockId")
         if named is not None and isinstance(ident, str) and ident != named:
-            report("/blockId", f"the file name says {shown(named)}, the block id {shown(ident)}")
+            report("/blockId", f"the file name says {shown(named)}, but the block id is {shown(ident)}")
 
     def examples(self) -> Iterator[Example]:
         yield Example(output("b"), output("a"), path=output_path("a"))

@@ -28,7 +28,7 @@ from workrail_lint.systems.blocks.units import Unit
 from workrail_lint.systems.blocks.wording import shown
 
 _FILE = ".run/prompt-plan.txt"
-# A shorter text may stand in any prompt by chance.
+# A shorter string may be in any prompt by chance.
 _SHORTEST_QUOTE = 8
 
 
@@ -39,7 +39,7 @@ class PromptRule(BlockRule):
 
 
 def expected_sections(unit: Unit, node_id: str) -> list[Section] | None:
-    """What a node's prompt has to consist of; None when something that decides it is not known."""
+    """The expected sections of a node's prompt; None if something that decides them is unknown."""
     definition = unit.definition
     restrictions = unit.restrictions
     if restrictions is None and node_id in unit.environments:
@@ -55,8 +55,8 @@ class PromptDiffers(PromptRule):
     name = "prompt-differs"
     severity = Severity.ERROR
     origin = CONTRACT
-    summary = "A recorded prompt is not the one that the definition and the mount give."
-    why = "The agent was told something else than its authors wrote: a section moved, went missing, or was added."
+    summary = "A recorded prompt is not the one that the definition and the mount produce."
+    why = "The agent read something other than its authors wrote: a section moved, is missing, or was added."
     fix = "Write the assembled prompt into the record."
     fix_safety = "safe"
 
@@ -68,7 +68,7 @@ class PromptDiffers(PromptRule):
             found = difference(expected, file.value)
             if found is not None:
                 where = "the prompt" if found.part is None else f"the section {shown(found.part.value)}"
-                what = _SAID[found.how].format(where)
+                what = _PROBLEMS[found.how].format(where)
                 feedback = file.value[len(without_revision(file.value)) :]
                 fix = safe("write the assembled prompt", Respell(0, len(file.value), joined(expected) + feedback))
                 report("", f"{found.how}: {what}", path=file.path, fix=fix)
@@ -82,12 +82,12 @@ class PromptDiffers(PromptRule):
         yield Example(f"{task}\n\n\n{checklist}", good, good, path=_FILE, files=files)
 
 
-_SAID = {
-    "order": "{} does not stand where it should",
-    "separator": "{} is not set apart by exactly one blank line",
+_PROBLEMS = {
+    "order": "{} is in the wrong place",
+    "separator": "{} must be separated by exactly one blank line",
     "missing": "{} is missing",
-    "extra": "{} has text around it that belongs to no section",
-    "text": "{} has another wording",
+    "extra": "{} is surrounded by text that belongs to no section",
+    "text": "{} has a different wording",
 }
 
 
@@ -97,13 +97,13 @@ class PromptInlinesOutput(PromptRule):
     severity = Severity.ERROR
     origin = CONTRACT
     summary = "A prompt quotes the output of an earlier block."
-    why = "Agents read earlier outputs from the output folder; pasted into prompts they bloat every following one."
+    why = "Agents read earlier outputs from the output folder; quoted in prompts they bloat every later prompt."
 
     def check_unit(self, unit: Unit, report: Report) -> None:
         for ident, file in unit.prompts.items():
             if isinstance(file.value, str):
                 for earlier in _quoted(unit, ident, without_revision(file.value)):
-                    report("", f"the prompt holds what the block {shown(earlier)} put into its output", path=file.path)
+                    report("", f"the prompt quotes the output of the block {shown(earlier)}", path=file.path)
 
     def examples(self) -> Iterator[Example]:
         flow = workflow(node("plan"), node("dev", "coding", "Build it."), edges=[edge("plan", "dev")])
@@ -114,7 +114,7 @@ class PromptInlinesOutput(PromptRule):
 
 
 def _quoted(unit: Unit, ident: str, prompt: str) -> Iterator[str]:
-    """The earlier blocks whose words stand in a prompt without being the author's own."""
+    """The earlier blocks that a prompt quotes, unless its author wrote the same words."""
     own = "" if unit.definition is None else _authored(unit.definition, ident)
     for earlier, file in unit.outputs.items():
         if earlier == ident or not isinstance(file.value, dict) or not _is_before(unit, earlier, ident):

@@ -15,10 +15,10 @@ class UnreadableDocument(BlockRule):
     name = "block-unreadable-document"
     severity = Severity.ERROR
     origin = CONTRACT
-    summary = "The file is no UTF-8, no JSON, larger than any such file can be, or only a link to one."
+    summary = "The file is not UTF-8, is not JSON, is larger than the limit, or is a symlink."
     why = (
-        "The harness can't use it: an output like this is set aside, a failed one is written in its place, and "
-        "whatever the block did goes unreported."
+        "The harness rejects such an output and writes a failed one in its place, so the work of the block goes "
+        "unreported."
     )
 
     def examples(self) -> Iterator[Example]:
@@ -33,7 +33,7 @@ class DuplicateKey(BlockRule):
     name = "block-duplicate-key"
     severity = Severity.ERROR
     origin = DECIDED
-    summary = "A member stands twice in one object."
+    summary = "An object has the same key twice."
     why = "Readers disagree about which of the two counts: one sees a failed block where another sees a completed one."
 
     def examples(self) -> Iterator[Example]:
@@ -48,7 +48,7 @@ class ByteOrderMark(BlockRule):
     severity = Severity.WARNING
     origin = DECIDED
     summary = "The file starts with a byte order mark."
-    why = "JSON must not start with one, and many parsers refuse the file for a character that no editor shows."
+    why = "JSON must not start with one, and many parsers reject the file because of this invisible character."
     fix = "Remove the mark."
     fix_safety = "safe"
 
@@ -62,8 +62,8 @@ class WrongRootType(BlockRule):
     name = "block-wrong-root-type"
     severity = Severity.ERROR
     origin = CONTRACT
-    summary = "The document is no object."
-    why = "Every document of the contract is an object with named members; nothing in another value can be found."
+    summary = "The root of the document is not an object."
+    why = "Every document of the contract is an object; in any other value no field can be found."
 
     def examples(self) -> Iterator[Example]:
         yield Example("[]\n", samples.output(), path=samples.output_path())

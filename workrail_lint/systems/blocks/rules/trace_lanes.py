@@ -29,7 +29,10 @@ class LaneNotIsolated(TraceRule):
     name = "lane-not-isolated"
     origin = CONTRACT
     summary = "A lane touched the main workspace, or that of another lane, before the fan-in."
-    why = "Lanes that see each other's edits give another result each time, and a merge can't undo what it did not do."
+    why = (
+        "Lanes that see each other's edits give a different result each time, and a merge can't undo edits it did "
+        "not make."
+    )
     problems = traces.lane_not_isolated
 
     def examples(self) -> Iterator[Example]:
@@ -47,7 +50,7 @@ class FanInEarly(TraceRule):
     name = "fan-in-early"
     origin = CONTRACT
     summary = "The merge began before every lane had settled."
-    why = "What the slow lane does afterwards is lost, or overwrites what was merged."
+    why = "Later work of the slow lane is lost, or overwrites the merged files."
     problems = traces.fan_in_early
 
     def examples(self) -> Iterator[Example]:
@@ -59,8 +62,8 @@ class ConflictEvent(TraceRule):
     code = "BC707"
     name = "conflict-event"
     origin = CONTRACT
-    summary = "The events about conflicts are not those that the merge gives."
-    why = "The event is how a person learns that one lane's version of a file was dropped."
+    summary = "The conflict events do not match the merge."
+    why = "The event informs a person that one lane's version of a file was dropped."
     problems = traces.conflict_event
 
     def examples(self) -> Iterator[Example]:
@@ -72,8 +75,8 @@ class MergeWinner(TraceRule):
     code = "BC708"
     name = "merge-winner"
     origin = CONTRACT
-    summary = "A file of the main workspace is not the version of the lane that won."
-    why = "The first lane to finish wins; copying lanes one after the other leaves the last one's version instead."
+    summary = "A file in the main workspace is not the version of the lane that won."
+    why = "The first lane to finish wins; copying lanes one after another leaves the version of the last lane instead."
     problems = traces.merge_winner
 
     def examples(self) -> Iterator[Example]:
@@ -91,8 +94,8 @@ class ConflictNotPaused(TraceRule):
     code = "BC709"
     name = "conflict-not-paused"
     origin = CONTRACT
-    summary = "Under fail-on-conflict a file was applied before a person had chosen."
-    why = "The choice comes too late: whoever looks at the workspace already sees one of the versions."
+    summary = "With `fail-on-conflict`, a file was applied before a person had chosen."
+    why = "The choice comes too late: the workspace already shows one of the versions."
     problems = traces.conflict_not_paused
 
     def examples(self) -> Iterator[Example]:
@@ -109,8 +112,10 @@ class LaneIdentity(TraceRule):
     code = "BC713"
     name = "lane-identity"
     origin = CONTRACT
-    summary = "Lanes of one group are not of one run, or can't be told apart."
-    why = "Lanes share the ids of the workflow and the run, and differ in node and step; else outputs get mixed up."
+    summary = "Lanes of one group belong to different runs, or can't be told apart."
+    why = (
+        "Lanes share the ids of the workflow and the run, and differ in node and step; otherwise outputs get mixed up."
+    )
     problems = traces.lane_identity
 
     def examples(self) -> Iterator[Example]:
@@ -125,8 +130,11 @@ class OrderDependence(TraceRule):
     code = "BC714"
     name = "order-dependence"
     origin = DECIDED
-    summary = "More than the contract allows depends on the order in which lanes finish."
-    why = "Given outputs and order a merge is fixed; a file that only one lane touches must not change with the order."
+    summary = "The order in which lanes finish affects more than the contract allows."
+    why = (
+        "For given outputs and order a merge is fixed; a file that only one lane touches must not change with the "
+        "order."
+    )
     problems = comparison.order_dependence
 
     def examples(self) -> Iterator[Example]:

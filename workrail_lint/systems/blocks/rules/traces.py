@@ -45,7 +45,7 @@ class OutputFolderLate(TraceRule):
     name = "output-folder-late"
     origin = CONTRACT
     summary = "The first block started before the output folder existed."
-    why = "A block that is done early has nowhere to put its output, and counts as failed."
+    why = "A block that finishes early has nowhere to write its output, and counts as failed."
     problems = traces.output_folder_late
 
     def examples(self) -> Iterator[Example]:
@@ -60,8 +60,8 @@ class StartedEarly(TraceRule):
     code = "BC702"
     name = "started-early"
     origin = CONTRACT
-    summary = "A block started before the one ahead of it had been validated."
-    why = "It reads an output that is not there yet, or one that will be rejected."
+    summary = "A block started before the previous block was validated."
+    why = "It reads an output that does not exist yet, or one that will be rejected."
     problems = traces.started_early
 
     def examples(self) -> Iterator[Example]:
@@ -74,7 +74,7 @@ class SyntheticMissing(TraceRule):
     name = "synthetic-missing"
     origin = CONTRACT
     summary = "A block left no usable output, and none was written in its place."
-    why = "Whoever comes next looks for the file; a missing one can't say that the block failed."
+    why = "The next block looks for the file; a missing file can't report that the block failed."
     problems = traces.synthetic_missing
 
     def examples(self) -> Iterator[Example]:
@@ -86,8 +86,8 @@ class EnvStale(TraceRule):
     code = "BC704"
     name = "env-stale"
     origin = DECIDED
-    summary = "A block saw a variable of an earlier block."
-    why = "A container that is kept warm must not show a block whose turn it was before: it would do that block's work."
+    summary = "A block received a variable of an earlier block."
+    why = "A warm container must not show the values of an earlier block: the agent would do that block's work."
     problems = traces.env_stale
 
     def examples(self) -> Iterator[Example]:
@@ -101,8 +101,8 @@ class MemoryDependence(TraceRule):
     code = "BC710"
     name = "memory-dependence"
     origin = CONTRACT
-    summary = "A run with warm containers gives another result than one with cold ones."
-    why = "A block relies on something it remembers, which is gone as soon as an engine starts it afresh."
+    summary = "A run with warm containers gives a different result than one with cold containers."
+    why = "A block relies on something it remembers, which is gone when an engine starts it afresh."
     problems = comparison.memory_dependence
 
     def examples(self) -> Iterator[Example]:
@@ -117,7 +117,7 @@ class RevisionLimit(TraceRule):
     name = "revision-limit"
     origin = ENGINES
     summary = "A block was revised more than ten times."
-    why = "Revising costs time and money each time; the eleventh is refused so that a person thinks again."
+    why = "Every revision costs time and money; the eleventh is refused so that a person thinks again."
     problems = traces.revision_limit
 
     def examples(self) -> Iterator[Example]:
@@ -129,8 +129,8 @@ class RetryLimit(TraceRule):
     code = "BC712"
     name = "retry-limit"
     origin = ENGINES
-    summary = "A block ran again more often than its retries allow."
-    why = "The limit is what keeps a broken block from running for ever."
+    summary = "A block ran more often than its retries allow."
+    why = "The limit keeps a broken block from running forever."
     problems = traces.retry_limit
 
     def examples(self) -> Iterator[Example]:
@@ -148,7 +148,7 @@ class GateOnFailure(TraceRule):
     name = "gate-on-failure"
     origin = CONTRACT
     summary = "A gate was opened for a block that failed."
-    why = "There is nothing to go on with: a failed block shows its error, not a choice."
+    why = "The run can't continue from a failed block, which shows its error instead of a choice."
     problems = traces.gate_on_failure
 
     def examples(self) -> Iterator[Example]:

@@ -71,8 +71,8 @@ class WorkflowMissing(ScenarioRule):
     code = "SN001"
     name = "scenario-workflow-missing"
     severity = Severity.ERROR
-    summary = "The workflow, the catalog or the routines that a scenario names can't be read."
-    why = "The scenario can't be run, so whatever it was meant to show is not tested."
+    summary = "The workflow, the catalog or the routines of a scenario can't be read."
+    why = "The scenario can't run, so it tests nothing."
 
     def examples(self) -> Iterable[Example]:
         yield Example(_scenario(workflow="../workflows/exmaple.json"), _scenario(), path=_PATH, files=_FILES)
@@ -83,8 +83,8 @@ class WorkflowInvalid(ScenarioRule):
     code = "SN002"
     name = "scenario-workflow-invalid"
     severity = Severity.ERROR
-    summary = "The workflow that a scenario names does not compile, or not with the catalog or the routines it names."
-    why = "Only a compiled workflow can be run; the findings of the workflow file say what is wrong with it."
+    summary = "The workflow of a scenario does not compile with the catalog and routines that it names."
+    why = "Only a compiled workflow can run; the findings of the workflow file say what is wrong with it."
 
     def examples(self) -> Iterable[Example]:
         files: dict[str, Any] = {**_FILES, "workflows/broken.json": _workflow({**_STEP, "id": "a"})}
@@ -95,8 +95,8 @@ class StepUnknown(ScenarioRule):
     code = "SN003"
     name = "scenario-step-unknown"
     severity = Severity.ERROR
-    summary = "A scenario names a step that its workflow does not have."
-    why = "The turn is never played and the expectation never met: the scenario fails whenever it is run."
+    summary = "A scenario names a step that does not exist in its workflow."
+    why = "The turn is never played and the expectation is never met, so the scenario always fails."
 
     def examples(self) -> Iterable[Example]:
         good = _agent({"step": "first-step", "does": "missing_notes"})
@@ -113,8 +113,8 @@ class ChoiceMismatch(ScenarioRule):
     code = "SN004"
     name = "scenario-choice-mismatch"
     severity = Severity.ERROR
-    summary = "A choice, an answer or a code is none that can be given there, or a need does not say which."
-    why = "A run knows a closed set of them; what is none of it answers nothing and never comes up."
+    summary = "A choice, an answer or a code is not possible at this point, or a need does not name one."
+    why = "A run knows a closed set of values; any other value answers nothing and never occurs."
 
     def examples(self) -> Iterable[Example]:
         def declared(**members: str) -> dict[str, Any]:
@@ -139,8 +139,8 @@ class DeclaresUnheard(ScenarioRule):
     code = "SN005"
     name = "scenario-declares-unheard"
     severity = Severity.ERROR
-    summary = "A scenario declares something that its run profile does not look at."
-    why = "Under profile reference nothing but the workflow stands against a step, so the declaration has no effect."
+    summary = "A scenario declares something that its run profile ignores."
+    why = "Under the profile `reference` only the workflow can block a step, so the declaration has no effect."
 
     def examples(self) -> Iterable[Example]:
         declares = [{"reason": "missing_context_key", "step": "first-step", "key": "branch"}]
@@ -153,8 +153,8 @@ class TurnShadowed(ScenarioRule):
     code = "SN006"
     name = "scenario-turn-shadowed"
     severity = Severity.ERROR
-    summary = "A turn stands behind one that repeats, for the same step and visit."
-    why = "A turn that repeats is never used up. The one behind it stays unused, which fails the scenario."
+    summary = "A turn comes after a repeating turn for the same step and visit."
+    why = "A repeating turn is never used up, so the later turn stays unused and the scenario fails."
 
     def examples(self) -> Iterable[Example]:
         first, second = {"step": "first-step", "does": "right"}, {"step": "first-step", "does": "missing_notes"}
@@ -170,8 +170,8 @@ class ChecksLittle(ScenarioRule):
     code = "SN007"
     name = "scenario-checks-little"
     severity = Severity.WARNING
-    summary = "A scenario has neither a golden nor any expectation, or asks for a comparison that compares nothing."
-    why = "It passes as long as the run comes to its end; prompts, steps and outputs may change unnoticed."
+    summary = "A scenario has neither a golden nor an expectation, or asks for a comparison that compares nothing."
+    why = "It passes if the run ends; prompts, steps and outputs may change unnoticed."
 
     def examples(self) -> Iterable[Example]:
         yield Example(
@@ -186,8 +186,8 @@ class MemberIgnored(ScenarioRule):
     code = "SN008"
     name = "scenario-member-ignored"
     severity = Severity.ERROR
-    summary = "A scenario has a member, an answer or a variable that nothing in its run looks at."
-    why = "Whoever wrote it expects something to happen that never does."
+    summary = "A scenario has a field, an answer or a variable that its run never reads."
+    why = "Its author expects an effect that never happens."
 
     def examples(self) -> Iterable[Example]:
         def turn(**members: Any) -> dict[str, Any]:
@@ -213,10 +213,10 @@ class PathOutside(ScenarioRule):
     code = "SN009"
     name = "scenario-path-outside"
     severity = Severity.ERROR
-    summary = "A scenario of blocks names a file that can't be in the workspace."
+    summary = "A block scenario names a file that can't be in the workspace."
     why = (
-        "Blocks write into a temporary workspace and nowhere else. A path that is absolute, climbs out with `..` or "
-        "belongs to git or to the record of the run is refused, so the scenario can't show what it says."
+        "Blocks write only into a temporary workspace. A path that is absolute, leaves it with `..`, or belongs "
+        "to git or to the record of the run is refused, so the scenario can't show what it describes."
     )
 
     def examples(self) -> Iterable[Example]:
