@@ -1,0 +1,104 @@
+"""The texts of rules are plain English: summaries, explanations, fixes, and the messages that examples give."""
+
+from __future__ import annotations
+
+import pytest
+
+from tools import wording
+from workrail_lint.report.rule_docs import rules
+from workrail_lint.rules.base import Rule
+from workrail_lint.systems.builtin import known_systems
+
+CHECKED = wording.checked_rules()
+SHOWN = [rule for rule in CHECKED if rule in rules()]
+each_rule = pytest.mark.parametrize("rule", CHECKED, ids=lambda rule: rule.code)
+
+
+@each_rule
+def test_a_rule_reads_well(rule: Rule) -> None:
+    assert wording.text_problems(rule) == []
+
+
+@pytest.mark.parametrize("rule", SHOWN, ids=lambda rule: rule.code)
+def test_its_messages_read_well(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORKRAIL_LINT_DEBUG", "1")
+    assert wording.example_problems(rule) == []
+
+
+def test_every_rule_shows_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A check that sees no message finds nothing wrong with it; one rule of each module is enough to know."""
+    monkeypatch.setenv("WORKRAIL_LINT_DEBUG", "1")
+    by_module = {type(rule).__module__: rule for rule in SHOWN}
+    assert [rule.code for rule in by_module.values() if not wording.example_messages(rule)] == []
+
+
+def test_only_known_systems_are_left_out() -> None:
+    assert {system.name for system in known_systems()} >= wording.NOT_YET
+    assert {wording.system_of(rule) for rule in CHECKED} == {s.name for s in known_systems()} - wording.NOT_YET
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("A lane is no node.", "has 'is no'"),
+        ("What is wrong is told with its place.", "has 'is told'"),
+        ("Nobody reads it.", "has 'Nobody'"),
+        ("The work was done by somebody else.", "has 'somebody'"),
+        ("It stands at the end of its body.", "has 'stands'"),
+        ("The step must hand in a summary.", "has 'hand in'"),
+        ("The text is cut without a word.", "has 'without a word'"),
+        ("The value must be a text.", "has 'a text'"),
+        ("The run goes on.", "has 'goes on'"),
+        ("The transitions lead in a circle.", "has 'in a circle'"),
+        ("The file has  two blanks.", "has blanks or characters"),
+        ("a lane names an unknown node.", "does not start with a capital"),
+        ("A lane names an unknown node", "does not end with a full stop"),
+        ("A long sentence " + "that never ends " * 10 + "ends.", "more than 105"),
+        ("The field known_issues is missing.", "names known_issues without backticks"),
+        ("The file status.json is missing.", "names status.json without backticks"),
+        ("The status is not 'done'.", "in single quotes; use backticks"),
+    ],
+)
+def test_a_sentence_that_does_not_read_well(text: str, problem: str) -> None:
+    assert any(problem in found for found in wording.sentence_problems(text, wording.LONGEST_SUMMARY))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "`status.json` lacks a field that its state requires.",
+        "There is no repository to mount, so no block can start.",
+        "These fields are no longer read, and the two can't be told apart.",
+        "The answer is neither `yes` nor `no`.",
+    ],
+)
+def test_a_sentence_that_reads_well(text: str) -> None:
+    assert wording.sentence_problems(text, wording.LONGEST_SUMMARY) == []
+
+
+@pytest.mark.parametrize(
+    ("message", "problem"),
+    [
+        ("The id is missing", "starts with The"),
+        ("the id is missing.", "ends with a full stop"),
+        ('unknown state "x"', "in double quotes; use single quotes"),
+        ("'x' is no state", "has 'is no'"),
+        ("x" * (wording.LONGEST_MESSAGE + 1), f"more than {wording.LONGEST_MESSAGE}"),
+    ],
+)
+def test_a_message_that_does_not_read_well(message: str, problem: str) -> None:
+    assert any(problem in found for found in wording.message_problems(message))
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "unknown state 'x'; did you mean 'y'?",
+        "'nobody stands in a circle' is too long",
+        "Reviewer can't report NEEDS_INFO; only Researcher can",
+        "UD-1 is pending, but answer is set",
+        'wrap them in `{"and": [...]}` to show them up front',
+    ],
+)
+def test_a_message_that_reads_well(message: str) -> None:
+    assert wording.message_problems(message) == []

@@ -1,0 +1,249 @@
+"""Checks the wording of rules: `python -m tools.wording [CODE or FAMILY]...`.
+
+It looks at summaries, explanations and fixes, and at every message and fix title that the examples of a rule give.
+Without arguments it checks every system except those in `NOT_YET`. A signal word is not forbidden English; it usually
+marks a sentence that was translated word by word.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from tools.broken_files import broken_files, broken_stem
+from workrail_lint.cli import main as workrail_lint
+from workrail_lint.report.rule_docs import rules, undocumented
+from workrail_lint.rules.base import Example, Rule
+from workrail_lint.rules.example_files import arguments, found_at
+from workrail_lint.systems.builtin import known_systems
+from workrail_lint.systems.team.vocabulary import AgentName
+
+# Systems whose texts were not rewritten yet. Remove a name to have the system checked.
+NOT_YET = frozenset({"workrail"})
+# Rules that belong to no system (about the configuration itself) go with the workflows.
+_NO_SYSTEM = "workrail"
+
+# Rules whose messages quote the readers of `workrail_lint.documents`, which were not rewritten yet.
+READER_RULES = frozenset({"BC001", "BC002", "TC001", "TC002", "TC005", "TC601"})
+
+# Measured on the longest texts that could not be said in fewer words.
+LONGEST_SUMMARY = 105
+LONGEST_WHY = 230
+LONGEST_MESSAGE = 300
+
+
+class Signal(NamedTuple):
+    """A pattern that marks a translated sentence, and what to write."""
+
+    pattern: re.Pattern[str]
+    instead: str
+
+
+def _signal(pattern: str, instead: str) -> Signal:
+    return Signal(re.compile(pattern, re.IGNORECASE), instead)
+
+
+SIGNALS = (
+    _signal(r"\b(?:is|are|was|were|be|been) told\b(?! apart)", "say who says what, or 'is reported', 'is inferred'"),
+    _signal(r"\btells? more\b", "'see ... for details'"),
+    _signal(r"(?<!there )\b(?:is|are|was|were) no (?!longer\b)", "'is not a', 'must be', or 'unknown ...'"),
+    _signal(r"\b(?:is|are) (?:none|nothing) (?:of|that|the)\b", "'is not one of', or 'unknown ...'"),
+    _signal(r"\bneither\b(?!.*\bnor\b)", "'not even', or 'neither ... nor'"),
+    _signal(r"\b(?:some|any|every)body\b", "'someone', or name the reader: the agent, the engine, the user"),
+    _signal(r"\bnobody\b", "name what does not happen: 'is never read', 'the user is not asked'"),
+    _signal(r"\bwhoever\b|\bwhatever (?:is|was|else)\b", "name the reader: the agent, the engine, the user"),
+    _signal(r"\ba look\b", "'check', 'read'"),
+    _signal(r"\b(?:stands?|stood)\b", "'is', 'comes', 'appears'"),
+    _signal(r"\b(?:lies?|lay) (?!down)", "'is'"),
+    _signal(r"\bhand(?:s|ed|ing)? (?:in|on|back|over)\b", "'submit', 'set', 'deliver', 'pass on'"),
+    _signal(r"\bis (?:handed|given) ", "'receives'"),
+    _signal(r"\bworded by\b", "'written by'"),
+    _signal(r"\bby (?:it|them)sel(?:f|ves)\b", "'alone', 'automatically'"),
+    _signal(r"\bfurther\b", "'other', 'more', 'later'"),
+    _signal(r"\bwithout a word\b", "'silently'"),
+    _signal(r"\bof (?:its|their) own\b", "'separate', 'its own ...'"),
+    _signal(r"\b(?:a|another|one|two|as) texts?\b|\btexts\b", "'a string'"),
+    _signal(r"\b(?:goes|go|went|going) on\b", "'continues'"),
+    _signal(r"\bway on\b", "'cannot continue'"),
+    _signal(r"\b(?:in|round) a? ?circles?\b|\bcircles?\b", "'cycle', 'circular'"),
+    _signal(r"\bbehind\b(?! a (?:sym)?link)", "'after', 'past the end of'"),
+    _signal(r"\bin front\b", "'prefix', 'before'"),
+    _signal(r"\bfor want of\b", "'because ... is missing', 'for lack of'"),
+    _signal(r"\bfor ever\b", "'forever'"),
+    _signal(r"\btake[sn]? (?:it|them|the \w+) for\b", "'treat as'"),
+    _signal(r"\bso that (?:no|none|nobody|nothing)\b", "'so no ...'"),
+    _signal(r"\b(?:has|have) to be\b", "'must be'"),
+    _signal(r"\bmisspelt\b", "'misspelled'"),
+    _signal(r"\bslips?\b", "'problem', 'mistake'"),
+    _signal(r"\belse than\b", "'other than'"),
+    _signal(r"\bdoes not go with\b|\bgoes ill\b", "'contradicts', 'is not allowed with'"),
+    _signal(r"\btoken-based\b|\bdesign form\b", "'the engine'"),
+)
+# What names code: a field or variable, a file, a name in camel case.
+_CODE = re.compile(r"\b[A-Za-z0-9]+_\w+|\b[\w-]+\.(?:jsonl?|ya?ml|md|toml|txt)\b|\b[a-z]+[A-Z]\w*")
+_IN_BACKTICKS = re.compile(r"`[^`]*`")
+_IN_QUOTES = re.compile(r"(?<!\w)'[^']*'(?!\w)")
+_DOUBLE_QUOTED = re.compile(r"(?<![{\[:,] )(?<![{\[])\"[\w .-]+\"|[“”‘’«»]")
+_NAMES = frozenset(agent.value for agent in AgentName)
+
+
+def system_of(rule: Rule) -> str:
+    """The name of the system that a rule belongs to."""
+    for system in known_systems():
+        if any(info.code == rule.code for info in system.rules()):
+            return system.name
+    return _NO_SYSTEM
+
+
+def checked_rules() -> list[Rule]:
+    """The rules of all systems whose texts are checked, by code."""
+    every = sorted((*rules(), *undocumented()), key=lambda rule: rule.code)
+    return [rule for rule in every if system_of(rule) not in NOT_YET]
+
+
+# ------------------------------------------------------------------------------------------------------------ texts
+
+
+def sentence_problems(text: str, longest: int) -> list[str]:
+    """What is wrong with a summary, an explanation or the description of a fix."""
+    plain = _IN_BACKTICKS.sub("x", text)
+    found = _plain_problems(text, plain)
+    if not (text[:1].isupper() or text[:1] == "`"):
+        found.append("does not start with a capital")
+    if not text.endswith("."):
+        found.append("does not end with a full stop")
+    if len(text) > longest:
+        found.append(f"has {len(text)} characters, more than {longest}")
+    code = _CODE.search(plain)
+    if code is not None:
+        found.append(f"names {code[0]} without backticks")
+    if _IN_QUOTES.search(plain):
+        found.append("puts a value in single quotes; use backticks")
+    return found
+
+
+def message_problems(message: str, longest: int = LONGEST_MESSAGE) -> list[str]:
+    """What is wrong with a message, or with the title of a fix."""
+    plain = _IN_BACKTICKS.sub("x", _IN_QUOTES.sub("''", message))
+    found = _plain_problems(message, plain)
+    word = re.match(r"[A-Z][a-z]+\b", message)
+    if word is not None and word[0] not in _NAMES:
+        found.append(f"starts with {word[0]}, which is not a name")
+    if message.endswith("."):
+        found.append("ends with a full stop")
+    if len(message) > longest:
+        found.append(f"has {len(message)} characters, more than {longest}")
+    if _DOUBLE_QUOTED.search(_IN_QUOTES.sub("''", message)):
+        found.append("puts a value in double quotes; use single quotes")
+    return found
+
+
+def _plain_problems(text: str, plain: str) -> list[str]:
+    found = [
+        f"has '{match[0].strip()}'; write {signal.instead}"
+        for signal in SIGNALS
+        if (match := signal.pattern.search(plain)) is not None
+    ]
+    if "  " in plain or plain != plain.strip() or not text.isprintable():
+        found.append("has blanks or characters that do not belong into a sentence")
+    return found
+
+
+def text_problems(rule: Rule) -> list[str]:
+    """What is wrong with the texts of a rule, one line each."""
+    limits = {"summary": LONGEST_SUMMARY, "why": LONGEST_WHY, "fix": LONGEST_SUMMARY}
+    return [
+        f"{rule.code} {name} {problem}: {text}"
+        for name, longest in limits.items()
+        if (text := getattr(rule, name))
+        for problem in sentence_problems(text, longest)
+    ]
+
+
+# --------------------------------------------------------------------------------------------------------- messages
+
+
+def example_messages(rule: Rule, without: frozenset[str] = frozenset()) -> list[tuple[str, str]]:
+    """The messages that the examples of a rule give, and the titles of their fixes (or nothing).
+
+    Messages that come from the systems in `without` are left out.
+    """
+    found: list[tuple[str, str]] = []
+    for number, example in enumerate(rule.examples(), 1):
+        if _author(rule, example) in without:
+            continue
+        files = {path: data for path, data in broken_files(rule).items() if _is_of(path, broken_stem(rule, number))}
+        if files:
+            found += _messages_of(rule, example, files, broken_stem(rule, number))
+    return found
+
+
+def _author(rule: Rule, example: Example) -> str:
+    """The system that words the message: for a scenario, the one whose documents the scenario is about."""
+    if system_of(rule) != "scenario":
+        return system_of(rule)
+    members = example.bad if isinstance(example.bad, dict) else {}
+    kinds = {system.name: system.scenario for system in known_systems()}
+    return next((name for name, kind in kinds.items() if kind is not None and kind.member in members), _NO_SYSTEM)
+
+
+def _is_of(path: str, stem: str) -> bool:
+    return path == f"{stem}.json" or path.startswith(f"{stem}/")
+
+
+def _messages_of(rule: Rule, example: Example, files: dict[str, bytes], stem: str) -> Iterator[tuple[str, str]]:
+    with tempfile.TemporaryDirectory() as folder:
+        for path, data in files.items():
+            target = Path(folder, path)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(data)
+        inner = Path(folder, stem) if os.path.isdir(Path(folder, stem)) else Path(folder)
+        asked = ["."] if example.files or inner != Path(folder) else [f"{stem}.json"]
+        config = [] if Path(inner, "workrail-lint.toml").exists() else ["--isolated"]
+        output = io.StringIO()
+        with contextlib.chdir(inner), contextlib.redirect_stdout(output):
+            workrail_lint(
+                [
+                    *("check", "--no-cache", "--jobs", "1", "--output-format", "json", "--select", rule.code),
+                    *(*config, *arguments(example), *asked),
+                ]
+            )
+    where = found_at(example) if inner != Path(folder) else f"{stem}.json"
+    for finding in json.loads(output.getvalue())["findings"]:
+        if finding["code"] == rule.code and finding["path"] == where:
+            yield finding["message"], (finding["fix"] or {}).get("title", "")
+
+
+def example_problems(rule: Rule) -> list[str]:
+    """What is wrong with the messages of a rule, one line each."""
+    found: list[str] = []
+    if rule.code in READER_RULES:
+        return found
+    for message, title in example_messages(rule, NOT_YET):
+        found += [f"{rule.code} message {problem}: {message}" for problem in message_problems(message)]
+        if title:
+            found += [f"{rule.code} fix title {problem}: {title}" for problem in message_problems(title)]
+    return found
+
+
+def main(asked: list[str]) -> int:
+    """Print every problem; 1 if there is one."""
+    every = (*rules(), *undocumented()) if asked else checked_rules()
+    chosen = [rule for rule in every if not asked or rule.code in asked or rule.family in asked]
+    problems = [problem for rule in chosen for problem in text_problems(rule)]
+    shown = set(map(id, rules()))
+    problems += [problem for rule in chosen if id(rule) in shown for problem in example_problems(rule)]
+    sys.stdout.write("".join(f"{problem}\n" for problem in dict.fromkeys(problems)))
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
