@@ -1,1 +1,1 @@
-"""The stateless block contract: studio definitions, what a block is given, and what it has to leave behind."""
+"""The stateless block contract: studio definitions, the inputs of a block, and the output that it must write."""

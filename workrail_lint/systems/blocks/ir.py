@@ -33,7 +33,7 @@ _INNER = {"nodes": ("inputs", "outputs"), "gates": ("options",)}
 def compile_definition(
     value: dict[str, Any], restrictions: Iterable[str] = (), options: BlockOptions | None = None
 ) -> Ok[dict[str, Any]] | Err[list[Finding]]:
-    """The IR of a definition, or the errors that stand in its way."""
+    """The IR of a definition, or the errors that prevent it."""
     document = JsonDocument("")
     document.readable, document.value = True, value
     found = check_document(

@@ -29,7 +29,7 @@ class Rejection(NamedTuple):
 
 
 def validate_output(data: bytes | None, node_id: str, *, extended: bool = False) -> Ok[dict[str, Any]] | Err[Rejection]:
-    """What a block left behind (None: nothing), with paths as they are compared, or why it is unusable."""
+    """The output of a block (None: no file), with paths as they are compared, or why it is unusable."""
     if data is None:
         return Err(Rejection(Synthetic.MISSING))
     document = read_json(data)

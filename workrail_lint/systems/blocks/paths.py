@@ -31,7 +31,7 @@ def is_safe_id(value: object) -> bool:
 
 
 def output_name(node_id: str) -> str:
-    """The name of the file a block leaves behind."""
+    """The name of the output file of a block."""
     return f"block-{node_id}.json"
 
 

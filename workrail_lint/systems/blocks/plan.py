@@ -62,7 +62,7 @@ class Plan:
 
 
 def _outermost(node: str, bodies: Mapping[str, str]) -> str:
-    """The loop of a plan that a node of a body runs in, however deep the loops stand in each other."""
+    """The loop of a plan that a body node runs in, however deep loops are nested."""
     seen: set[str] = set()
     while node in bodies and node not in seen:
         seen.add(node)
@@ -117,7 +117,7 @@ def bodies_in_themselves(definition: Definition) -> frozenset[str]:
 
 
 def cycles_through_groups(definition: Definition) -> Iterator[Cycle]:
-    """Circles that are only there because the lanes of a group count as one; no two share a node or a group."""
+    """Cycles that exist only because the lanes of a group count as one; no two share a node or a group."""
     number = {ident: at for at, ident in enumerate(definition.by_id)}
     plain = {(number[edge.source], number[edge.target]): edge for edge in definition.edges}
     around = _on_cycles(len(number), plain)

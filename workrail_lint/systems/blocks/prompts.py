@@ -71,7 +71,7 @@ def clean(text: str) -> str:
 
 
 def joined(parts: Iterable[Section]) -> str:
-    """The prompt as one text: one blank line between two sections, none at the end."""
+    """The whole prompt: one blank line between two sections, none at the end."""
     return SEPARATOR.join(section.text for section in parts)
 
 

@@ -72,7 +72,7 @@ class EventType(str, Enum):
 
 
 class BlockerCode(str, Enum):
-    """Everything that can stand in the way of a run."""
+    """Everything that can block a run."""
 
     OUTPUT_MISSING = "BLOCK_OUTPUT_MISSING"
     OUTPUT_INVALID = "BLOCK_OUTPUT_INVALID"

@@ -13,7 +13,7 @@ _SETTLED = (NodeStatus.COMPLETED, NodeStatus.FAILED, NodeStatus.SKIPPED)
 
 
 def transition_holds(transition: Transition, statuses: Mapping[str, NodeStatus], variables: Mapping[str, Json]) -> bool:
-    """Whether a transition holds, given how nodes stand and what variables hold."""
+    """Whether a transition applies, given the status of nodes and the values of variables."""
     status = statuses.get(transition.source, NodeStatus.PENDING)
     match transition.kind:
         case ConditionType.ALWAYS.value:

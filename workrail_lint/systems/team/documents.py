@@ -1,4 +1,4 @@
-"""Which files belong to the team contract, of which kind, and in which session folder they stand.
+"""Which files belong to the team contract, of which kind, and in which session folder they are.
 
 Every file of a repository is offered to these functions, so they look at names first, then at a few bytes, and
 parse only what has all signs of being ours.
@@ -120,7 +120,7 @@ def kind_by_name(path: str) -> TeamKind | None:
 
 
 def is_artifact_name(path: str) -> bool:
-    """Whether a path without a session in front names something that lives in a session folder."""
+    """Whether a path without a session prefix names a file of a session folder."""
     head, _, rest = path.removeprefix("./").partition("/")
     return head in SIDE_FOLDERS if rest else head in ARTIFACTS
 

@@ -67,7 +67,7 @@ def finding(name: str, message: str, pointer: str = "", profile: Profile = Profi
 
 
 def reading_findings(kind: TeamKind, document: Any, profile: Profile) -> list[Finding]:
-    """What is wrong with a text, or with a root that is not an object."""
+    """Problems of the text, and of a root that is not an object."""
     found = [
         _of_problem(problem, 0, kind, document, profile)
         for problem in document.problems

@@ -1,4 +1,4 @@
-"""What each agent of a team is given, hands back and may write, as one table."""
+"""What each agent of a team reads, delivers and may write, as one table."""
 
 from __future__ import annotations
 

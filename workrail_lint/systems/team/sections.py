@@ -21,7 +21,7 @@ _TABLE_RULE = Pattern(r"[|\s:-]+")
 
 
 class Section(NamedTuple):
-    """A section by its name; an alias in slashes is looked for as a whole word, another has to be the title."""
+    """A section by its name; an alias in slashes matches as a whole word, any other alias must be the title."""
 
     name: str
     aliases: tuple[str, ...]

@@ -1,7 +1,7 @@
 """The state machine of a team session: states, transitions, guards, gates and limits as plain data.
 
 The rules and the simulated orchestrator read the same tables, so that what the linter calls legal is what the
-simulation does. Functions here look at values as they stand in the documents and never at files.
+simulation does. Functions here read values of documents, never files.
 """
 
 from __future__ import annotations
@@ -220,7 +220,7 @@ def may_follow(state: WorkflowState, target: WorkflowState, mode: Mode) -> bool:
 
 
 class CorrectionStep(NamedTuple):
-    """What may happen to a requested change of the design, and what has to be stored before it does."""
+    """What may happen to a requested change of the design, and what must be stored first."""
 
     status: CorrectionStatus
     event: str

@@ -1,10 +1,10 @@
 """The recorded events of a run, as the rules about traces see them.
 
-A trace document is an object: `mode`, `trace` (the events), and what the events alone do not tell: `session`,
+A trace document is an object: `mode`, `trace` (the events), and what the events do not show: `session`,
 `strategy`, `resumed` (true when the run continued a session), `pending` (decisions that were pending on disk when
 it began) and `required` (task to the agents whose OK it needs besides the Reviewer's).
 
-Every event has `event` and `state`. Further members, by event:
+Every event has `event` and `state`. Other fields, by event:
 
 | event | members |
 | --- | --- |

@@ -323,7 +323,7 @@ def is_check(value: object) -> TypeGuard[str]:
 
 
 def is_bare_command(value: object) -> TypeGuard[str]:
-    """A text that lacks nothing but the prefix of a check; one that misspells the prefix lacks something else."""
+    """A string that only lacks the prefix of a check; a misspelled prefix does not count."""
     return is_text(value) and not value.strip().casefold().startswith(tuple(p.rstrip() for p in CHECK_PREFIXES))
 
 
@@ -414,7 +414,7 @@ def session_parts(path: str) -> tuple[str, str] | None:
 
 
 def decision_number(value: object) -> int | None:
-    """The number of a sequential decision id; None for a well-known id, another text, or a number beyond reason."""
+    """The number of a sequential decision id; None for a well-known id, another string, or a huge number."""
     if not is_decision_id(value) or not value[3:].isdigit() or len(value) > 18:
         return None
     return int(value[3:])

@@ -55,7 +55,7 @@ class BlockRule(Rule):
         return False
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        """Once per document whose root is an object, whatever else is wrong with it."""
+        """Once per document whose root is an object, even if the document has other problems."""
 
     def check_unit(self, unit: Unit, report: Report) -> None:
         """Once per unit."""

@@ -48,7 +48,7 @@ def uuid(number: int) -> str:
 def node(
     ident: str, role: str = "planner", prompt: str | None = "Plan the login page.", **members: Any
 ) -> dict[str, Any]:
-    """An agent node; further configuration goes into `config`."""
+    """An agent node; other configuration goes into `config`."""
     config = {"systemPrompt": prompt} if prompt is not None else {}
     made = {
         "id": ident,
@@ -174,5 +174,5 @@ def fan_in(*outputs: dict[str, Any], strategy: str = "workspace", conflicts: lis
 
 
 def text(value: Any) -> str:
-    """A document as it would stand on disk."""
+    """A document as it is written to disk."""
     return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
