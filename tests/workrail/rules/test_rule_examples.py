@@ -70,7 +70,6 @@ def findings(
 
 @pytest.mark.parametrize(("rule", "example"), EXAMPLES)
 def test_bad_triggers_and_good_does_not(rule: WorkflowRule, example: Example, tmp_path: Path) -> None:
-    select = None if rule.default_on else [rule.code]
     if example.options.get("missing"):
         found = check([tmp_path / "missing.json"]).findings
     else:

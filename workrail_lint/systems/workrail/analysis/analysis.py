@@ -89,6 +89,14 @@ class Analysis:
         return build_texts(self.definition, self.flow, self._catalog, self._texts_of)
 
     @cached_property
+    def texts_of_step(self) -> dict[int, list[Text]]:
+        found: dict[int, list[Text]] = {}
+        for text in self.texts:
+            if text.step is not None:
+                found.setdefault(text.step, []).append(text)
+        return found
+
+    @cached_property
     def decisions(self) -> list[Decision]:
         return build_decisions(self.flow)
 

@@ -8,6 +8,9 @@ from typing import NamedTuple
 from workrail_lint.base.suggest import edit_distance
 
 _LONG = 200
+# Beyond these, only names that differ in case, hyphens and underscores are suggested.
+_MANY_NAMES = 1000
+_MANY_QUESTIONS = 100
 _SHORT_PART = 5
 
 
@@ -45,6 +48,24 @@ def nearest_name(name: str, known: Iterable[str]) -> Near | None:
     if best is not None:
         return Near(best[1], True)
     return Near(partial[1], False) if partial is not None else None
+
+
+class KnownNames:
+    """Names to suggest from, asked about many unknown ones."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = sorted(names)
+        self._questions = 0
+        self._folded: dict[str, list[str]] = {}
+        for name in self._names:
+            self._folded.setdefault(fold(name), []).append(name)
+
+    def near(self, name: str) -> list[str]:
+        """All that are near the name."""
+        self._questions += 1
+        if len(self._names) > _MANY_NAMES or self._questions > _MANY_QUESTIONS:
+            return self._folded.get(fold(name), [])
+        return [other for other in self._names if nearest_name(name, (other,)) is not None]
 
 
 def fold(name: str) -> str:

@@ -23,8 +23,10 @@ from workrail_lint.systems.workrail.analysis.records import (
 from workrail_lint.systems.workrail.analysis.texts import CALLER_FIELDS
 
 IDENTIFIER = Pattern(r"[A-Za-z_$][A-Za-z0-9_$-]*")
-# Cheaper than one alternation over the names, which would have to be compiled anew for every workflow.
 _BREAK = "\n\0\n"
+# A search for each name is cheaper than an index of all words as long as the names are few.
+_FEW_NAMES = 60
+_WORD = Pattern(r"[\w$]+")
 _CANDIDATE = Pattern(r"`(?:context\.)?([A-Za-z_][A-Za-z0-9_]*)`|\b([a-z][a-z0-9]*(?:[A-Z][A-Za-z0-9]*)+)\b(?!\()")
 _KEY = Pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -52,6 +54,7 @@ class Scanner:
         for text in texts:
             self._starts.append(start)
             start += len(text.text) + len(_BREAK)
+        self._searches = 0
 
     def candidates(self) -> set[str]:
         """Every name in backticks, every word in camel case, and the keys of `outputRequired`."""
@@ -95,15 +98,35 @@ class Scanner:
     def _hits(self, name: str) -> Iterator[tuple[int, int]]:
         """Where the name is a word of its own, as (text, offset)."""
         whole, size = self.whole, len(name)
-        at = whole.find(name)
-        while at >= 0:
-            end = at + size
-            before, after = whole[at - 1 : at], whole[end : end + 1]
-            is_word = not _in_name(before) and not _in_name(after)
-            if is_word and (before != "." or whole.endswith("context.", 0, at)):
+        self._searches += 1
+        for at in self._places(name):
+            if whole[at - 1 : at] != "." or whole.endswith("context.", 0, at):
+                if _in_name(whole[at + size : at + size + 1]):
+                    continue
                 index = bisect_right(self._starts, at) - 1
                 yield index, at - self._starts[index]
-            at = whole.find(name, end)
+
+    def _places(self, name: str) -> Iterator[int]:
+        """Where a word begins that begins with the name."""
+        whole = self.whole
+        if self._searches > _FEW_NAMES:
+            first = _WORD.match(name)
+            for at in self._words.get(first[0], ()) if first else ():
+                if whole.startswith(name, at):
+                    yield at
+            return
+        at = whole.find(name)
+        while at >= 0:
+            if not _in_name(whole[at - 1 : at]):
+                yield at
+            at = whole.find(name, at + len(name))
+
+    @cached_property
+    def _words(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for match in _WORD.finditer(self.whole):
+            found.setdefault(match[0], []).append(match.start())
+        return found
 
     def _add_key(self, name: str, text: Text, found: Findings) -> None:
         found.definitions.setdefault(name, []).append(

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Remove, Replace
 from workrail_lint.findings.fix import Fix, unsafe
+from workrail_lint.systems.workrail.analysis.logic import exclusive
 from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL, condition_source
 from workrail_lint.systems.workrail.compiler.nodes import Node, step_name
-from workrail_lint.systems.workrail.analysis.logic import exclusive
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.catalog.routine import Routine

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from workrail_lint.base import js
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
@@ -18,6 +18,7 @@ from workrail_lint.systems.workrail.rules.prose import excerpt, label, listing, 
 _LONG = 60
 _OFTEN = 3
 _ALIKE = 0.8
+_COMPARED = 50  # steps with a common line; more are not looked at
 # What two variants of one step may differ in.
 _VARIABLE = frozenset(("id", "title", "prompt", "promptBlocks", "runCondition", "promptFragments"))
 
@@ -147,28 +148,38 @@ def _is_variant(step: Step) -> bool:
 
 def _variants(steps: list[Step]) -> Iterator[tuple[Step, Step]]:
     """Each later step with the first earlier one it nearly repeats."""
-    lines: dict[str, set[str]] = {}  # of the prompts that are compared
-    for index, step in enumerate(steps):
-        for before in steps[:index]:
-            if _same_otherwise(before.step, step.step) and _alike(_lines(before, lines), _lines(step, lines)):
-                yield before, step
+    groups: dict[str, list[Step]] = {}
+    for step in steps:
+        rest = {name: value for name, value in step.step.items() if name not in _VARIABLE}
+        groups.setdefault(json.dumps(rest, sort_keys=True), []).append(step)
+    for group in groups.values():
+        if len(group) > 1:
+            yield from _alike(group)
+
+
+def _alike(steps: list[Step]) -> Iterator[tuple[Step, Step]]:
+    """Each step with the first earlier one that has most of its lines under another condition.
+
+    Two that share most lines share one of the rarest of each, so only steps with such a line are compared.
+    """
+    lines = [set(step.prompt.split("\n")) - {""} for step in steps]
+    spread = Counter(line for own in lines for line in own)
+    conditions = [json.dumps(step.step["runCondition"], sort_keys=True) for step in steps]
+    having: dict[str, list[int]] = {}  # the earlier steps with a line
+    seen: set[tuple[str, frozenset[str]]] = set()
+    for index, own in enumerate(lines):
+        rarest = sorted(own, key=lambda line: (spread[line], line))[: len(own) - int(_ALIKE * len(own))]
+        nearby = sorted({other for line in rarest for other in having.get(line, ())[:_COMPARED]})
+        for other in nearby:
+            if conditions[other] != conditions[index] and _mostly_same(lines[other], own):
+                yield steps[other], steps[index]
                 break
+        kind = conditions[index], frozenset(own)
+        if kind not in seen:
+            seen.add(kind)
+            for line in own:
+                having.setdefault(line, []).append(index)
 
 
-def _lines(step: Step, known: dict[str, set[str]]) -> set[str]:
-    lines = known.get(step.pointer)
-    if lines is None:
-        lines = known[step.pointer] = set(step.prompt.split("\n")) - {""}
-    return lines
-
-
-def _alike(first: set[str], second: set[str]) -> bool:
+def _mostly_same(first: set[str], second: set[str]) -> bool:
     return len(first & second) > _ALIKE * max(len(first), len(second))
-
-
-def _same_otherwise(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    if not (one.keys() ^ other.keys()) <= _VARIABLE:
-        return False
-    return not js.deep_equal(one["runCondition"], other["runCondition"]) and all(
-        js.deep_equal(one[name], other[name]) for name in one if name not in _VARIABLE
-    )

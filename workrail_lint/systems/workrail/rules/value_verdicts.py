@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint.base import js
@@ -29,6 +31,7 @@ OUTSIDE, SPELLED, TYPE, BRANCH = (
 )
 _BOOLEAN_WORDS = frozenset(("yes", "no", "true", "false", "1", "0"))
 _SHORTEST = 4  # letters that a value needs to be compared with other words
+_MANY_VALUES = 50  # of one variable; more are not searched for in prompts
 _MARKED_WORD = Pattern(
     r"`([A-Za-z][\w-]{2,59})`|'([A-Za-z][\w-]{2,59})'|\"([A-Za-z][\w-]{2,59})\"|\b([A-Z][\w-]{2,59})\b"
     r"|\b([a-z]+(?:-[a-z]+)+)\b"
@@ -79,6 +82,7 @@ class _Values:
         self.domain: KnownDomain | None = self.analysis.domain(name)
         self.literals = [literal for use in leaves for literal in literals_of(use)]
         self.done: set[str] = set()
+        self.known: dict[tuple[type, Any], bool] = {}  # values that were judged, and whether one was wrong
 
     def judge(self) -> None:
         for use in self.own:
@@ -89,10 +93,14 @@ class _Values:
                 self._bound(use, bound)
                 continue
             for literal in literals_of(use):
-                if literal.value is None:
-                    continue
-                if self._type(literal) or self._outside(literal) or self._spelling(literal):
+                if literal.value is not None and self._is_wrong(literal):
                     self.judge_.judged.add(use.pointer)
+
+    def _is_wrong(self, literal: Literal) -> bool:
+        key = type(literal.value), literal.value
+        if key not in self.known:
+            self.known[key] = self._type(literal) or self._outside(literal) or self._spelling(literal)
+        return self.known[key]
 
     def _report(self, rule: str, severity: Severity, pointer: str, message: str, key: str) -> bool:
         """One finding for each cause; the other places are the same mistake."""
@@ -135,13 +143,12 @@ class _Values:
                     return False
                 message = f"{name} is true or false, never {shown(value)}"
                 return self._report(TYPE, Severity.WARNING, literal.pointer, message, f"text {value}")
-            others = [item.value for item in self.literals if item.value is True or item.value is False]
             # A value that some sentence gives the variable is one that it can have.
             stated = any(lenient_equal(value, item) for statement in self.statements for item in statement.values)
-            texts = {normal_text(item.value) for item in self.literals if _is_text(item.value)}
-            if others and not stated and len(texts) == 1 and LIST not in self.kinds:
+            other = self._boolean
+            if other is not None and not stated and len(self._texts) == 1 and LIST not in self.kinds:
                 message = (
-                    f"other conditions compare {name} with {shown(others[0])}, this one with {shown(value)}; "
+                    f"other conditions compare {name} with {shown(other)}, this one with {shown(value)}; "
                     "a variable that is true or false never equals other text"
                 )
                 return self._report(TYPE, Severity.WARNING, literal.pointer, message, f"text {value}")
@@ -149,6 +156,16 @@ class _Values:
             message = f"{name} holds a list, which never equals {shown(value)}; let a step set the value to compare"
             return self._report(TYPE, Severity.WARNING, literal.pointer, message, "list")
         return False
+
+    @cached_property
+    def _boolean(self) -> bool | None:
+        """A boolean that a condition compares the variable with."""
+        return next((item.value for item in self.literals if isinstance(item.value, bool)), None)
+
+    @cached_property
+    def _texts(self) -> set[str]:
+        """The texts that conditions compare the variable with."""
+        return {normal_text(item.value) for item in self.literals if _is_text(item.value)}
 
     def _outside(self, literal: Literal) -> bool:
         domain, value = self.domain, literal.value
@@ -171,7 +188,7 @@ class _Values:
     def _is_never(self, use: Use) -> bool:
         if use.kind != "runCondition":
             return False
-        decision = next((item for item in self.analysis.decisions if item.pointer == use.root), None)
+        decision = self.judge_.decisions.get(use.root)
         if decision is None:
             return False
         return self.analysis.satisfy((decision.condition,), within_domains=True).verdict == IMPOSSIBLE
@@ -187,7 +204,7 @@ class _Values:
         if usual is not None:
             message = f"other conditions on {quoted(self.name)} say {shown(usual)}, this one {shown(value)}"
             return self._report(SPELLED, Severity.WARNING, literal.pointer, f"{message}; spell them alike", key)
-        if not setters or scanner.occurs(value):
+        if not setters or len(self._texts) > _MANY_VALUES or scanner.occurs(value):
             return False
         for other in respelled(value):
             if scanner.occurs(other):
@@ -198,10 +215,9 @@ class _Values:
                     f"no prompt says {shown(value)}; {self._where(other)} says {shown(other)}",
                     key,
                 )
-        siblings = {item.value for item in self.literals if isinstance(item.value, str) and scanner.occurs(item.value)}
-        near = nearest_name(value, sorted(siblings))
+        near = nearest_name(value, self._said_values)
         if near is None or not near.close:
-            near = nearest_name(value, sorted(self._marked_words()))
+            near = nearest_name(value, self._marked_words)
         if near is None or not near.close or len(near.name) < _SHORTEST or _differs_by_number(value, near.name):
             return False
         return self._report(
@@ -214,27 +230,38 @@ class _Values:
 
     def _usual_spelling(self, value: str) -> str | None:
         """How more of the conditions join the same words; the engine takes both for different values."""
-        spellings: dict[str, int] = {}
-        for item in self.literals:
-            if isinstance(item.value, str) and fold(item.value) == fold(value):
-                spelling = normal_text(item.value)
-                spellings[spelling] = spellings.get(spelling, 0) + 1
-        own = normal_text(value)
-        usual = max(spellings, key=lambda spelling: spellings[spelling], default=own)
-        if usual == own:
+        written = self._spellings[fold(value)]
+        counts = Counter(map(normal_text, written))
+        usual = max(counts, key=lambda spelling: counts[spelling])
+        if usual == normal_text(value):
             return None
-        written = (item.value for item in self.literals if isinstance(item.value, str))
         return next(item for item in written if normal_text(item) == usual)
 
-    def _marked_words(self) -> set[str]:
+    @cached_property
+    def _spellings(self) -> dict[str, list[str]]:
+        """What conditions compare with, by the words it is made of."""
+        found: dict[str, list[str]] = {}
+        for item in self.literals:
+            if isinstance(item.value, str):
+                found.setdefault(fold(item.value), []).append(item.value)
+        return found
+
+    @cached_property
+    def _said_values(self) -> list[str]:
+        """The compared values that a prompt says."""
+        values = {item.value for item in self.literals if isinstance(item.value, str)}
+        return sorted(filter(self.analysis.scanner.occurs, values))
+
+    @cached_property
+    def _marked_words(self) -> list[str]:
         """The quoted, capitalised or hyphenated words of the steps that set the variable."""
-        steps = {made.step for made in self.analysis.setters(self.name)}
+        steps = {made.step for made in self.analysis.setters(self.name) if made.step is not None}
         found: set[str] = set()
-        for text in self.analysis.texts:
-            if text.step in steps and text.step is not None and text.delivered:
-                for match in _MARKED_WORD.finditer(text.text):
+        for step in steps:
+            for text in self.analysis.texts_of_step.get(step, ()):
+                for match in _MARKED_WORD.finditer(text.text) if text.delivered else ():
                     found.add(next(group for group in match.groups() if group is not None))
-        return {word for word in found if word not in self.analysis.by_name and word != self.name}
+        return sorted(word for word in found if word not in self.analysis.by_name and word != self.name)
 
     def _where(self, word: str) -> str:
         """The step whose text has the word, in words."""

@@ -140,7 +140,7 @@ class VariableNeverRead(AnalysisRule):
 
 
 class LoopVariableOutsideLoop(AnalysisRule):
-    code = "LP045"
+    code = "LP048"
     name = "loop-variable-outside-loop"
     severity = Severity.WARNING
     origin = "runtime"
@@ -158,7 +158,7 @@ class LoopVariableOutsideLoop(AnalysisRule):
 
 
 class ItemMemberUnknown(AnalysisRule):
-    code = "LP046"
+    code = "LP049"
     name = "item-member-unknown"
     severity = Severity.WARNING
     origin = "runtime"
@@ -178,7 +178,7 @@ class ItemMemberUnknown(AnalysisRule):
 
 
 class LoopNeverEntered(AnalysisRule):
-    code = "LP047"
+    code = "LP050"
     name = "loop-never-entered"
     severity = Severity.WARNING
     origin = "runtime"

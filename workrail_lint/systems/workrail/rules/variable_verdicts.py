@@ -18,7 +18,7 @@ from workrail_lint.systems.workrail.rules.verdicts import Judge, consequence, in
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.analysis.analysis import Analysis
     from workrail_lint.systems.workrail.analysis.logic import Answer
-    from workrail_lint.systems.workrail.analysis.records import Decision, Definition, Use
+    from workrail_lint.systems.workrail.analysis.records import Definition, Use
 
 NEVER_SET, TOO_LATE, SAME_STEP = "variable-never-set", "variable-set-too-late", "variable-set-by-same-step"
 MAYBE_UNSET, OUTSIDE_LOOP, MEMBER = "variable-maybe-unset", "loop-variable-outside-loop", "item-member-unknown"
@@ -31,22 +31,20 @@ OLD_LOOP_NAMES = frozenset(("_iteration", "iteration", "_item", "item", "_index"
 
 def judge_variables(judge: Judge) -> None:
     """Every variable that is read, in the order of names."""
-    decisions = {decision.pointer: decision for decision in judge.analysis.decisions}
     for name, uses in judge.analysis.by_name.items():
         relevant = [use for use in uses if not judge.is_dead(use) and not (use.leaf is not None and is_odd(use.leaf))]
         if relevant:
-            _Variable(judge, name, relevant, decisions).judge()
+            _Variable(judge, name, relevant).judge()
 
 
 class _Variable:
     """One variable and all that reads it."""
 
-    def __init__(self, judge: Judge, name: str, uses: list[Use], decisions: dict[str, Decision]) -> None:
+    def __init__(self, judge: Judge, name: str, uses: list[Use]) -> None:
         self.judge_ = judge
         self.analysis: Analysis = judge.analysis
         self.name = name
         self.uses = uses
-        self.decisions = decisions
         self.definitions = self.analysis.definitions(name)
         self.setters = [made for made in self.definitions if made.confidence in SET and made.confidence != CERTAIN]
         self.mentions = self.analysis.mentions(name)
@@ -123,7 +121,7 @@ class _Variable:
             case "mapping":
                 return ", so the delegated workflow gets no value"
             case kind:
-                decision = self.decisions.get(use.root)
+                decision = self.judge_.decisions.get(use.root)
                 holds = None if decision is None else self.judge_.verdict_when_unset(decision, self.name)
                 return "" if holds is None else f", so {consequence(self.judge_, kind, use.step, holds)}"
 
@@ -140,9 +138,8 @@ class _Variable:
         facts = self.analysis.loops.get(loop) if loop is not None else None
         if facts is not None and use.kind not in _STOPS:
             yield from facts.variables
-        for name in sorted(self.analysis.all_names):
-            near = nearest_name(self.name, (name,))
-            if near is not None and any(may_precede(self.analysis, made, use) for made in self.analysis.setters(name)):
+        for name in self.judge_.known_names.near(self.name):
+            if any(may_precede(self.analysis, made, use) for made in self.analysis.setters(name)):
                 yield name
 
     def _outside_loop(self, use: Use, loops: list[Definition]) -> None:
@@ -212,7 +209,7 @@ class _Variable:
         name = quoted(self.name)
         match use.kind:
             case "fragment":
-                decision = self.decisions.get(use.root)
+                decision = self.judge_.decisions.get(use.root)
                 holds = None if decision is None else self.judge_.verdict_when_unset(decision, self.name)
                 effect = (
                     "this fragment is decided too early"
@@ -235,7 +232,7 @@ class _Variable:
         message = f"{quoted(self.name)} is first set by step {setter}, which runs later"
         here = self.analysis.steps[use.step]
         if use.kind == "runCondition" and here.loop is None:
-            decision = self.decisions.get(use.root)
+            decision = self.judge_.decisions.get(use.root)
             holds = None if decision is None else self.judge_.verdict_when_unset(decision, self.name)
             if holds is False:
                 message += f", so this step runs out of order, after {setter}; move the step or the use"
@@ -311,13 +308,12 @@ class _Variable:
 
 def judge_gates(judge: Judge) -> None:
     """One finding for each confirmation that looks at what its own step sets."""
-    decisions = {decision.pointer: decision for decision in judge.analysis.decisions}
     for root, uses in judge.gate_names.items():
         first = uses[0]
         names = listed(dict.fromkeys(quoted(use.name) for use in uses))
         pronoun = names
         unset = {use.name: ONLY_UNSET for use in uses}
-        never = satisfy([judge.analysis.node(decisions[root].condition)], (), unset).verdict == IMPOSSIBLE
+        never = satisfy([judge.analysis.node(judge.decisions[root].condition)], (), unset).verdict == IMPOSSIBLE
         if judge.analysis.steps[first.step].loop is not None:
             effect = "sees the value of the round before"
         elif never:

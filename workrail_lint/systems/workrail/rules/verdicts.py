@@ -6,12 +6,13 @@ out of its domain or never true. So the judgements are made in order, and each l
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.analysis.logic import BOUNDS, IMPOSSIBLE, ONLY_UNSET, satisfy
+from workrail_lint.systems.workrail.analysis.nearness import KnownNames
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.analysis.analysis import Analysis
@@ -39,6 +40,15 @@ class Judge:
         self.unset: set[str] = set()  # variables that nothing sets
         self.dead: set[int] = set()  # steps that never run
         self.gate_names: dict[str, list[Use]] = {}  # by confirmation, what only its own step sets
+
+    @cached_property
+    def known_names(self) -> KnownNames:
+        return KnownNames(self.analysis.all_names)
+
+    @cached_property
+    def decisions(self) -> dict[str, Decision]:
+        """Every condition by its pointer."""
+        return {decision.pointer: decision for decision in self.analysis.decisions}
 
     def report(self, rule: str, severity: Severity, pointer: str, message: str) -> None:
         self.found.setdefault(rule, []).append(Verdict(rule, severity, pointer, message))
