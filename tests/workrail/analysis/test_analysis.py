@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from effort import lines_run
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +15,7 @@ from workrail_lint.systems.workrail.analysis.nearness import nearest_name
 from workrail_lint.systems.workrail.analysis.order import covered, exclusive, may_precede, must_precede
 from workrail_lint.systems.workrail.analysis.output import analysis_data
 from workrail_lint.systems.workrail.analysis.records import Definition, Use
+from workrail_lint.systems.workrail.analysis.scan import Findings
 from workrail_lint.systems.workrail.catalog.catalog import load_core
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, loop, parallel, step, workflow
 
@@ -262,6 +264,43 @@ def test_twice_the_text_is_twice_the_work() -> None:
         return lines_run(run)
 
     assert work(80) < 3 * work(40)
+
+
+def test_many_names_are_looked_up_in_one_pass() -> None:
+    def work(count: int) -> int:
+        steps = [
+            step(f"s{i}", f"Set `value{i}` to one of: `a`, `b`.", runCondition={"var": f"value{i}"})
+            for i in range(count)
+        ]
+        definition = workflow(*steps)
+
+        def run() -> None:
+            found = analyse(definition, load_core())
+            assert all(found.setters(name) for name in found.by_name)
+
+        run()
+        return lines_run(run)
+
+    assert work(400) < 3 * work(200)
+
+
+@pytest.mark.parametrize("name", ["", "a b", "{{", "1x"])
+def test_a_variable_that_can_have_no_such_name_is_not_searched_for(name: str) -> None:
+    found = of(step("a", "Set `x`."), step("b", "y", runCondition={"var": name, "equals": "no"}))
+    assert found.domain(name) is None
+    assert found.definitions(name) == []
+
+
+def test_few_and_many_names_are_found_alike() -> None:
+    texts = [step("a", "Set `alpha-x`, alpha, context.beta and x.beta; alphas, $alpha, _alpha and `alpha`.")]
+    names = ["alpha", "beta", "alpha-x", "gamma"]
+    few, many = of(*texts), of(*texts)
+    many.scanner.scan([f"other{i}" for i in range(100)], Findings())
+    for name in names:
+        assert few.definitions(name) == many.definitions(name)
+        assert few.mentions(name) == many.mentions(name)
+    assert few.setters("alpha")
+    assert few.setters("beta")
 
 
 def test_one_long_line_is_cut_into_clauses() -> None:

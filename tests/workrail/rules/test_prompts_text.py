@@ -172,24 +172,22 @@ def test_an_assessment_is_a_rubric() -> None:
 
 
 @pytest.mark.parametrize(
-    ("prompt", "open_ends"),
+    ("prompt", "is_open"),
     [
-        ("Spawn 3 executors.", "the mechanism and whether they run in parallel"),
-        ("Spawn at most 12 targeted subagents with the task tool.", "whether they run in parallel"),
-        ("Launch several helpers at once.", "the mechanism"),
-        ("Delegate work to two agents.", "the mechanism and whether they run in parallel"),
-        ("Spawn TWO or THREE WorkRail Executors SIMULTANEOUSLY.", ""),
-        ("Spawn a WorkRail Executor.", ""),
-        ("Spawn 1 executor.", ""),
-        ("Respawn 3 executors.", ""),
-        ("Launch three rockets.", ""),
+        ("Spawn 3 executors.", True),
+        ("Launch several helpers at once.", True),
+        ("Delegate work to two agents.", True),
+        ("Spawn at most 12 targeted subagents with the task tool.", False),
+        ("Spawn TWO or THREE WorkRail Executors SIMULTANEOUSLY.", False),
+        ("Spawn a WorkRail Executor.", False),
+        ("Spawn 1 executor.", False),
+        ("Respawn 3 executors.", False),
+        ("Launch three rockets.", False),
     ],
 )
-def test_several_helpers_need_a_mechanism_and_an_order(prompt: str, open_ends: str) -> None:
+def test_several_subagents_need_a_mechanism(prompt: str, is_open: bool) -> None:
     found = lint(prompt_wording.PromptDelegationAmbiguous, workflow(step(prompt=prompt)))
-    assert [finding.message.partition("leaves open ")[2].partition(";")[0] for finding in found] == (
-        [open_ends] if open_ends else []
-    )
+    assert bool(found) is is_open
 
 
 @pytest.mark.parametrize(

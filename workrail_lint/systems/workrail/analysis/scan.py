@@ -74,6 +74,8 @@ class Scanner:
             if name in found.names:
                 continue
             found.names.add(name)
+            if not IDENTIFIER.fullmatch(name):
+                continue  # no prompt can ask for it by such a name
             for text in keys.get(name, ()):
                 self._add_key(name, text, found)
             for index, start in self._hits(name):

@@ -389,6 +389,7 @@ class BindingHardcoded(_SlotRule):
     name = "binding-hardcoded"
     severity = Severity.INFO
     origin = "spec"
+    default_on = False
     summary = "A prompt names the default of a slot instead of using the slot's token."
     why = "A project that binds something else to the slot is not heard in this place."
     fix = "Use the token."

@@ -67,6 +67,7 @@ class BindingsFlatFormat(WorkflowRule):
     name = "bindings-flat-format"
     severity = Severity.INFO
     origin = "product"
+    default_on = False
     summary = "The bindings file has no sections, so its slots are set for every workflow."
     why = "A workflow that happens to have a slot of the same name is changed too."
 

@@ -200,6 +200,7 @@ class CriteriaMessageBlank(CriteriaRule):
     name = "criteria-message-blank"
     severity = Severity.INFO
     origin = "product"
+    default_on = False
     summary = "A rule has a blank message."
     why = "The message is what the agent reads when the check fails; without one it gets a stock phrase or nothing."
 

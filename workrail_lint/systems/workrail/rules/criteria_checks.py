@@ -7,8 +7,10 @@ from typing import Any
 
 from workrail_lint.base import js
 from workrail_lint.base.wording import quoted
+from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.rules.base import Step
 from workrail_lint.systems.workrail.rules.criteria import CriteriaRule, checked
 from workrail_lint.systems.workrail.rules.criteria_facts import Criteria, demanded, never_holds
 from workrail_lint.systems.workrail.rules.prose import excerpt, label
@@ -88,7 +90,7 @@ class CriteriaRegexBacktracking(CriteriaRule):
     name = "criteria-regex-backtracking"
     severity = Severity.WARNING
     origin = "product"
-    summary = "The pattern of a regex rule can take very long on some answers."
+    summary = "A pattern of a validation rule can take very long on some answers."
     why = (
         "When such a pattern does not match, the engine tries every way to split the answer between its parts. A "
         "few dozen characters can keep it busy for longer than the step may take, and then the step is blocked."
@@ -97,17 +99,49 @@ class CriteriaRegexBacktracking(CriteriaRule):
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
         for pattern, flags, pointer in _patterns(criteria):
-            from workrail_lint.base.regex_analysis import why_invalid, why_slow
+            self._check(pattern, flags, f"{pointer}/pattern", criteria.step, report)
+        for rule, pointer in criteria.rules:
+            if rule["type"] == "schema":
+                for pattern, place, is_name in _schema_patterns(rule.get("schema"), f"{pointer}/schema"):
+                    self._check(pattern, "", place, criteria.step, report, is_name)
 
-            reason = why_slow(pattern, flags)
-            if reason is not None and why_invalid(pattern, flags) is None:
-                report(
-                    f"{pointer}/pattern",
-                    f"{label(criteria.step)}: the pattern {excerpt(pattern)} can take very long: {reason}",
-                )
+    @staticmethod
+    def _check(pattern: str, flags: str, pointer: str, step: Step, report: Report, is_name: bool = False) -> None:
+        from workrail_lint.base.regex_analysis import why_invalid, why_slow
+
+        reason = why_slow(pattern, flags)
+        if reason is not None and why_invalid(pattern, flags) is None:
+            report(
+                pointer,
+                f"{label(step)}: the pattern {excerpt(pattern)} can take very long: {reason}",
+                on_name=is_name,
+            )
 
     def examples(self) -> Iterable[Example]:
         yield Example(_regex("(a+)+$"), _regex("a+$"))
+
+        def matching(pattern: str) -> dict[str, Any]:
+            schema = {"type": "object", "properties": {"id": {"type": "string", "pattern": pattern}}}
+            return checked({"type": "schema", "schema": schema})
+
+        yield Example(matching("(x+x+)+y"), matching("x{2,}y"))
+
+
+def _schema_patterns(schema: object, pointer: str) -> Iterator[tuple[str, str, bool]]:
+    """The patterns of a JSON Schema, with their places and whether they are the names of members."""
+    stack: list[tuple[object, str]] = [(schema, pointer)]
+    while stack:
+        value, place = stack.pop()
+        if isinstance(value, list):
+            stack.extend((item, f"{place}/{index}") for index, item in enumerate(value))
+        elif isinstance(value, dict):
+            for name, item in value.items():
+                at = child(place, name)
+                if name == "pattern" and isinstance(item, str):
+                    yield item, at, False
+                elif name == "patternProperties" and isinstance(item, dict):
+                    yield from ((pattern, child(at, pattern), True) for pattern in item)
+                stack.append((item, at))
 
 
 class CriteriaRegexUntranslatable(CriteriaRule):
@@ -115,6 +149,7 @@ class CriteriaRegexUntranslatable(CriteriaRule):
     name = "criteria-regex-untranslatable"
     severity = Severity.INFO
     origin = "product"
+    default_on = False
     summary = "The pattern of a regex rule is valid in JavaScript but not in Python."
     why = (
         "Whoever tries the pattern out with Python's `re`, or checks answers with it, gets an error or another result."

@@ -269,6 +269,7 @@ class FeatureDuplicatedText(WorkflowRule):
     name = "feature-duplicated-text"
     severity = Severity.INFO
     origin = "spec"
+    default_on = False
     summary = "A step or metaGuidance repeats a line that a declared feature injects anyway."
     why = "The agent reads it twice, and the copy stays behind when the catalog's wording improves."
 

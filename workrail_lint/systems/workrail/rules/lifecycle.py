@@ -96,6 +96,7 @@ class FileExtension(WorkflowRule):
     name = "file-extension"
     severity = Severity.INFO
     origin = "doc"
+    default_on = False
     summary = "A workflow stands in a file that does not end in `.json`."
     why = "Discovery only looks at files that do."
 

@@ -247,6 +247,9 @@ class LoopSourceLoopIdMismatch(LoopRule):
             bad=workflow(controlled_loop(step("inner-step"), told, conditionSource={**named, "loopId": "other"})),
             good=good,
             fixed=workflow(body),
+            options={"target": "ir"},
         )
         unnamed = {member: value for member, value in named.items() if member != "loopId"}
-        yield Example(bad=workflow(controlled_loop(conditionSource=unnamed)), good=good, fixed=good)
+        yield Example(
+            bad=workflow(controlled_loop(conditionSource=unnamed)), good=good, fixed=good, options={"target": "ir"}
+        )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,6 @@ from workrail_lint.rules.base import Example
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
 from workrail_lint.systems.workrail.rules.loop_facts import label, settings
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
-from workrail_lint.systems.workrail.rules.variables import expressions
 
 if TYPE_CHECKING:
     from workrail_lint.rules.base import Report
@@ -22,8 +21,6 @@ if TYPE_CHECKING:
 
 # UTF-16 code units, as the engine counts them.
 _LONG = 1500
-_VERY_LONG = 2000
-_FIELDS = ("prompt", "title", "agentRole")
 
 
 @lru_cache(maxsize=32)
@@ -40,14 +37,6 @@ def _body_text(step: Step) -> tuple[str, str]:
         items = blocks.get(section)
         values += items if isinstance(items, list) else []
     return "\n".join(value for value in values if isinstance(value, str)), step.at("promptBlocks")
-
-
-def _fields(step: Step) -> Iterator[tuple[str, str]]:
-    """The single texts that may hold an expression, with the member they stand in."""
-    for field in _FIELDS:
-        value = step.step.get(field)
-        if isinstance(value, str) and "{{" in value:
-            yield value, field
 
 
 def _measured(step: Step) -> tuple[int, str]:
@@ -69,7 +58,7 @@ class LoopPromptLong(WorkflowRule):
     def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
         for inner in loop.body:
             length, pointer = _measured(inner)
-            if _LONG < length <= _VERY_LONG:
+            if length > _LONG:
                 report(
                     pointer,
                     f"{label(inner)}: repeats {length} characters in every round; keep it under {_LONG}, in several "
@@ -81,141 +70,6 @@ class LoopPromptLong(WorkflowRule):
             return loop(step("inner-step", "Compare the two reports line by line. " * times))
 
         yield Example(bad=workflow(told(45)), good=workflow(told(30)))
-
-
-class LoopPromptVeryLong(WorkflowRule):
-    code = "LP033"
-    name = "loop-prompt-very-long"
-    severity = Severity.INFO
-    origin = "engine-warn"
-    summary = "The prompt of a body step is over 2000 characters."
-    why = (
-        "The agent gets it again in every round; after a few of them the instructions are most of what it has in mind. "
-        "Split the step, or say the fixed part once before the loop."
-    )
-
-    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
-        for inner in loop.body:
-            length, pointer = _measured(inner)
-            if length > _VERY_LONG:
-                report(
-                    pointer,
-                    f"{label(inner)}: repeats {length} characters in every round; split the step, or say the fixed "
-                    "part once before the loop",
-                )
-
-    def examples(self) -> Iterable[Example]:
-        def told(times: int) -> dict[str, Any]:
-            return loop(step("inner-step", "Compare the two reports line by line. " * times))
-
-        yield Example(bad=workflow(told(60)), good=workflow(told(30)))
-
-
-@cache
-def _literals() -> re.Pattern[str]:
-    return re.compile("'[^']*'|\"[^\"]*\"")
-
-
-class LoopConditionalContent(WorkflowRule):
-    code = "LP034"
-    name = "loop-conditional-content"
-    severity = Severity.WARNING
-    origin = "engine-warn"
-    summary = "The texts inside `{{… ? …}}` of a body prompt add up to over 2000 characters."
-    why = (
-        "Such expressions are not evaluated: the agent reads every branch in every round. Fragments with a `when`, or "
-        "steps with a `runCondition`, show one branch."
-    )
-
-    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
-        for inner in loop.body:
-            prompt = inner.step.get("prompt")
-            if not isinstance(prompt, str) or len(prompt) <= _VERY_LONG // 2 or "{{" not in prompt:
-                continue
-            found = (literal for e in expressions(prompt) if "?" in e for literal in _literals().findall(e))
-            total = sum(js.u16_length(literal) - 2 for literal in found)
-            if total > _VERY_LONG:
-                report(
-                    inner.at("prompt"),
-                    f"{label(inner)}: the branches inside {{{{… ? …}}}} add up to {total} characters, and the agent "
-                    "reads them all; use promptFragments with when, or steps with runCondition",
-                )
-
-    def examples(self) -> Iterable[Example]:
-        branches = f"{{{{round ? '{'Look at the tests. ' * 60}' : '{'Look at the code. ' * 60}'}}}}"
-        yield Example(
-            bad=workflow(loop(step("inner-step", branches))),
-            good=workflow(loop(step("inner-step", "Look at the tests, then at the code."))),
-        )
-
-
-def _is_nested(expression: str) -> bool:
-    """Two question marks, and two colons behind them."""
-    place = -1
-    for mark in "??::":
-        place = expression.find(mark, place + 1)
-        if place < 0:
-            return False
-    return True
-
-
-def _is_ternary(expression: str) -> bool:
-    question = expression.find("?")
-    return question >= 0 and ":" in expression[question:]
-
-
-class LoopTernaryNested(WorkflowRule):
-    code = "LP035"
-    name = "loop-ternary-nested"
-    severity = Severity.WARNING
-    origin = "engine-warn"
-    summary = "A body step has a conditional expression inside another."
-    why = "Nothing evaluates it: only plain names are put in, so the agent reads the expression as it stands."
-
-    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
-        for inner in loop.body:
-            for text, field in _fields(inner):
-                if any(map(_is_nested, expressions(text))):
-                    report(
-                        inner.at(field),
-                        f"{label(inner)}: the nested conditional in its {field} is shown as it stands; write steps "
-                        "with a runCondition each",
-                    )
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(
-            bad=workflow(loop(step("inner-step", "Look at {{first ? fresh ? 'all' : 'some' : 'none'}} of the files."))),
-            good=workflow(loop(step("inner-step", "Look at the files that round {{currentIteration}} is about."))),
-        )
-
-
-class LoopTernaryComplex(WorkflowRule):
-    code = "LP036"
-    name = "loop-ternary-complex"
-    severity = Severity.WARNING
-    origin = "engine-warn"
-    summary = "A body step has a conditional expression in a text with two or more question marks."
-    why = "Nothing evaluates it: only plain names are put in, so the agent reads the expression as it stands."
-
-    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
-        for inner in loop.body:
-            for text, field in _fields(inner):
-                count = text.count("?")
-                found = list(expressions(text)) if count >= 2 else []
-                if any(map(_is_ternary, found)) and not any(map(_is_nested, found)):
-                    report(
-                        inner.at(field),
-                        f"{label(inner)}: its {field} holds conditional text with {count} question marks, which is "
-                        "shown as it stands; write steps with a runCondition each",
-                    )
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(
-            bad=workflow(
-                loop(step("inner-step", "Look at {{first ? 'all' : second ? 'some' : 'none'}} of the files."))
-            ),
-            good=workflow(loop(step("inner-step", "Which files are left? Look at one of them."))),
-        )
 
 
 class LoopPatternProgressive(WorkflowRule):
@@ -252,33 +106,6 @@ class LoopPatternProgressive(WorkflowRule):
         yield Example(
             bad=workflow(loop(step("inner-step", "Take the analysis one level deeper."))),
             good=workflow(loop(step("inner-step", "Rerun the tests and note the failures."))),
-        )
-
-
-class LoopPatternMultiConditional(WorkflowRule):
-    code = "LP040"
-    name = "loop-pattern-multi-conditional"
-    severity = Severity.INFO
-    origin = "engine-warn"
-    summary = "The text of a body step holds both `===` and `?`, as code that branches does."
-    why = (
-        "Prompts are not evaluated, so branches written as code are left to the agent. A `runCondition` really decides."
-    )
-
-    def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
-        for inner in loop.body:
-            text, pointer = _body_text(inner)
-            if "===" in text and "?" in text:
-                report(
-                    pointer,
-                    f"{label(inner)}: seems to branch in its text; use a step with a runCondition for each branch",
-                )
-                return
-
-    def examples(self) -> Iterable[Example]:
-        yield Example(
-            bad=workflow(loop(step("inner-step", "Is mode === 'deep'? Then read every file."))),
-            good=workflow(loop(step("inner-step", "Read every file."), step("deep", runCondition={"var": "deep"}))),
         )
 
 

@@ -74,6 +74,7 @@ class MetricsKeyPartial(WorkflowRule):
     name = "metrics-key-partial"
     severity = Severity.INFO
     origin = "spec"
+    default_on = False
     summary = f"A text asks for `{_SHAS}` and does not say that the whole list is wanted."
     why = "The value replaces the one before it. An agent that reports only its newest commits loses the earlier ones."
 
@@ -109,6 +110,7 @@ class MetricsOutcomeEarly(WorkflowRule):
     name = "metrics-outcome-early"
     severity = Severity.INFO
     origin = "spec"
+    default_on = False
     summary = f"`{_OUTCOME}` is asked for in a step that others always follow."
     why = "The outcome is known at the end. Reported earlier, it says what the agent hopes for."
 

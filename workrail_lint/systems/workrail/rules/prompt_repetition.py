@@ -112,6 +112,7 @@ class PromptVariantDuplication(WorkflowRule):
     name = "prompt-variant-duplication"
     severity = Severity.INFO
     origin = "spec"
+    default_on = False
     summary = "Two steps have nearly the same prompt and differ only in when they run."
     why = "The shared part has to be kept in step by hand. One step with conditional fragments has it once."
 

@@ -201,6 +201,7 @@ class PromptNearLimit(WorkflowRule):
     name = "prompt-near-limit"
     severity = Severity.INFO
     origin = "product"
+    default_on = False
     summary = f"An authored prompt uses more than 90 percent of its {MAX_PROMPT} characters."
     why = "The next small addition makes the document invalid; splitting the step now is cheaper."
 

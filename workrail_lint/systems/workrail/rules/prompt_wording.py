@@ -185,28 +185,15 @@ _SPAWN = Search(
     r"(?:\s+or\s+\w+)?(?:\s+[\w-]+){0,4}?\s+(?:executors|sub-?agents|agents|helpers|workers|delegates|assistants)\b",
 )
 _MECHANISM = ("workrail executor", "tool", "spawn_agent", "mcp", "routine-", "workflowid")
-_PARALLELISM = (
-    "parallel",
-    "simultaneous",
-    "concurrent",
-    "sequential",
-    "at once",
-    "at the same time",
-    "in turn",
-    "one after",
-    "one at a time",
-    "one by one",
-    "side by side",
-)
 
 
 class PromptDelegationAmbiguous(WorkflowRule):
     code = "PR025"
     name = "prompt-delegation-ambiguous"
-    severity = Severity.INFO
+    severity = Severity.WARNING
     origin = "lock"
-    summary = "A prompt asks for several helpers but does not say with what, or whether at the same time."
-    why = "Left open, one run starts them side by side, the next one after another, and a third only pretends to."
+    summary = "A prompt asks for several subagents but does not say how to start them."
+    why = "Without a tool or an executor to call, some agents only pretend to have delegated the work."
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         seen: set[str] = set()
@@ -216,14 +203,10 @@ class PromptDelegationAmbiguous(WorkflowRule):
                 continue
             seen.add(text.pointer)
             prompt = step.prompt.lower()
-            missing = [
-                what
-                for what, words in (("the mechanism", _MECHANISM), ("whether they run in parallel", _PARALLELISM))
-                if not any(word in prompt for word in words)
-            ]
-            if missing:
+            if not any(word in prompt for word in _MECHANISM):
                 report(
-                    text.pointer, f"{label(step)}: {excerpt(hit.phrase)} leaves open {' and '.join(missing)}; name it"
+                    text.pointer,
+                    f"{label(step)}: {excerpt(hit.phrase)} doesn't say how; name the tool or executor that runs them",
                 )
 
     def examples(self) -> Iterable[Example]:

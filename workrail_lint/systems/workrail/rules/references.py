@@ -182,10 +182,10 @@ class ReferencePackageScope(WorkflowRule):
     name = "reference-package-scope"
     severity = Severity.WARNING
     origin = "doc"
-    summary = "A reference is resolved from the engine's package, where the file is not or is not the project's."
+    summary = "A reference is resolved from the engine's package, and the file is not there."
     why = (
-        "`resolveFrom: package` looks inside the installed engine, which only its own workflows can know. In one of "
-        "those, a file that the package lacks, or that its `files` leave out, is missing for everyone who installs it."
+        "`resolveFrom: package` looks inside the installed engine, not in the workspace. In one of the engine's own "
+        "workflows, a file that `files` in package.json leaves out is missing for everyone who installs the engine."
     )
     fix = "Remove `resolveFrom`, so that the workspace is meant."
     fix_safety = "unsafe"
@@ -201,12 +201,13 @@ class ReferencePackageScope(WorkflowRule):
             if reference.get("resolveFrom") != "package" or not isinstance(source, str):
                 continue
             if not bundled:
-                report(
-                    f"{pointer}/resolveFrom",
-                    f"the reference {quoted(source)} is looked up in the engine's package, not in the workspace; "
-                    "only bundled workflows can rely on that",
-                    fix=unsafe("remove resolveFrom", Remove(f"{pointer}/resolveFrom")),
-                )
+                if not _is_of_engine(source, workflow):
+                    report(
+                        f"{pointer}/resolveFrom",
+                        f"the engine looks for {quoted(source)} in its own package, not in the workspace; "
+                        "remove `resolveFrom`",
+                        fix=unsafe("remove resolveFrom", Remove(f"{pointer}/resolveFrom")),
+                    )
             elif package is not None:
                 problem = package.problem_with(source)
                 if problem is not None:
@@ -220,6 +221,18 @@ class ReferencePackageScope(WorkflowRule):
             good,
             files={"docs/api.md": "The interface.\n"},
         )
+
+
+# What the public engine's package holds beside its code.
+_ENGINE_FOLDERS = ("docs", "spec", "workflows")
+
+
+def _is_of_engine(source: str, workflow: Workflow) -> bool:
+    """Whether a file may well be one of the engine's: its folder has such files, and the workspace has not this one."""
+    if posixpath.normpath(source).partition("/")[0] not in _ENGINE_FOLDERS:
+        return False
+    path = inside(workflow.workspace, source) if workflow.workspace is not None else None
+    return path is None or not os.path.isfile(path)
 
 
 # npm publishes these whatever `files` says.

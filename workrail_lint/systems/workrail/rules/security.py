@@ -7,12 +7,10 @@ from typing import Any
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.wording import quoted
-from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.compiler.builtin_uses import builtin_uses
 from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
-from workrail_lint.systems.workrail.rules.criteria_facts import all_criteria
 from workrail_lint.systems.workrail.rules.prose import excerpt, label
 from workrail_lint.systems.workrail.rules.samples import parallel, step, workflow
 
@@ -59,62 +57,6 @@ def _looked_up(workflow: Workflow) -> Iterator[tuple[str, str]]:
             if isinstance(item, dict):
                 found.append((item.get("workflowId"), owner.at("parallelDelegations", index, "workflowId")))
     return ((ident, pointer) for ident, pointer in found if isinstance(ident, str))
-
-
-class RegexDos(WorkflowRule):
-    code = "SE007"
-    name = "regex-dos"
-    severity = Severity.WARNING
-    origin = "product"
-    summary = "A pattern in the schema of a validation rule can take very long on some texts."
-    why = (
-        "When such a pattern does not match, the engine tries every way to split the text between its parts; a few "
-        "dozen characters are enough to keep it busy for hours. Patterns of regex rules have a finding of their own."
-    )
-
-    def applies(self, workflow: Workflow) -> bool:
-        return any(rule["type"] == "schema" for criteria in all_criteria(workflow) for rule, _ in criteria.rules)
-
-    def check_workflow(self, workflow: Workflow, report: Report) -> None:
-        for criteria in all_criteria(workflow):
-            for rule, pointer in criteria.rules:
-                if rule["type"] == "schema":
-                    for pattern, place, is_name in _schema_patterns(rule.get("schema"), f"{pointer}/schema"):
-                        _report_slow(pattern, place, criteria.step, report, is_name)
-
-    def examples(self) -> Iterable[Example]:
-        def matching(pattern: str) -> dict[str, Any]:
-            schema = {"type": "object", "properties": {"id": {"type": "string", "pattern": pattern}}}
-            rule = {"type": "schema", "schema": schema, "message": "Hand in an object."}
-            return workflow(step(validationCriteria=[rule]))
-
-        yield Example(matching("(x+x+)+y"), matching("x{2,}y"))
-
-
-def _report_slow(pattern: str, pointer: str, step: Step, report: Report, is_name: bool = False) -> None:
-    from workrail_lint.base.regex_analysis import why_slow
-
-    reason = why_slow(pattern)
-    if reason is not None:
-        message = f"{label(step)}: the pattern {excerpt(pattern)} can take very long: {reason}"
-        report(pointer, message, on_name=is_name)
-
-
-def _schema_patterns(schema: object, pointer: str) -> Iterator[tuple[str, str, bool]]:
-    """The patterns of a JSON Schema, with their places and whether they are the names of members."""
-    stack: list[tuple[object, str]] = [(schema, pointer)]
-    while stack:
-        value, place = stack.pop()
-        if isinstance(value, list):
-            stack.extend((item, f"{place}/{index}") for index, item in enumerate(value))
-        elif isinstance(value, dict):
-            for name, item in value.items():
-                at = child(place, name)
-                if name == "pattern" and isinstance(item, str):
-                    yield item, at, False
-                elif name == "patternProperties" and isinstance(item, dict):
-                    yield from ((pattern, child(at, pattern), True) for pattern in item)
-                stack.append((item, at))
 
 
 # ---------------------------------------------------------------------------------------------- commands
