@@ -61,6 +61,7 @@ schemas: $(STAMP) ## regenerate what is made from models, catalog sources and ru
 	$(BIN)/python -m pytest_workrail.locks.registry
 	$(BIN)/python -m tools.rule_tables
 	$(BIN)/python -m tools.rule_pages
+	$(BIN)/python -m tools.precision
 
 clean: ## remove what the targets made
 	rm -rf $(VENV) .venv-* .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from workrail_lint.findings import Finding, Fix, Phase, Severity
@@ -131,18 +132,20 @@ class RuleSet(Generic[R]):
 
     def __init__(self, rules: Iterable[R], base: type[R], most: int | None = None) -> None:
         self.collector = Collector(most)
-        hooks = [name for name in vars(base) if name.startswith("check_")]
-        self._reporters = [
-            (rule, Reporter(rule, self.collector))
-            for rule in rules
-            if any(overrides(rule, base, hook) for hook in hooks)
-        ]
-        self._hooks = {
-            hook: [(getattr(rule, hook), report) for rule, report in self._reporters if overrides(rule, base, hook)]
-            for hook in hooks
+        self._hooks: dict[str, list[tuple[Callable[..., object], Reporter]]] = {
+            name: [] for name in vars(base) if name.startswith("check_")
         }
         # Only rules that can answer no are asked whether they apply.
-        self._asked = [(rule, report) for rule, report in self._reporters if overrides(rule, base, "applies")]
+        self._asked: list[tuple[R, Reporter]] = []
+        for rule in rules:
+            own = _overridden(type(rule), base)
+            hooks = own & self._hooks.keys()
+            if hooks:
+                report = Reporter(rule, self.collector)
+                for hook in hooks:
+                    self._hooks[hook].append((getattr(rule, hook), report))
+                if "applies" in own:
+                    self._asked.append((rule, report))
 
     def ask(self, applies: Callable[[R], bool]) -> None:
         """Leave out, until asked again, the rules that do not apply to the document at hand."""
@@ -156,7 +159,13 @@ class RuleSet(Generic[R]):
 
 def overrides(rule: Rule, base: type[Rule], member: str) -> bool:
     """Whether a rule has a method of its own where its base has an empty one."""
-    return getattr(type(rule), member, None) is not getattr(base, member, None)
+    return member in _overridden(type(rule), base)
+
+
+@cache
+def _overridden(rule: type[Rule], base: type[Rule]) -> frozenset[str]:
+    """The members of a base that a rule has of its own."""
+    return frozenset(name for name in dir(base) if getattr(rule, name, None) is not getattr(base, name, None))
 
 
 class LazyRules(Generic[R]):

@@ -87,6 +87,7 @@ class RuleTable(Generic[R]):
         self.package = package
         self.path = os.path.join(folder, TABLE_FILE)
         self._modules: dict[str, tuple[R, ...]] = {}
+        self._rules: dict[str, R] = {}
 
     @cached_property
     def infos(self) -> tuple[RuleInfo, ...]:
@@ -107,7 +108,9 @@ class RuleTable(Generic[R]):
 
     def rule(self, name: str) -> R:
         """The rule of a name."""
-        return next(rule for rule in self.rules_in(self.by_name[name].module) if rule.name == name)
+        if name not in self._rules:
+            self._rules |= {rule.name: rule for rule in self.rules_in(self.by_name[name].module)}
+        return self._rules[name]
 
     def rules(self, infos: Iterable[RuleInfo] | None = None) -> tuple[R, ...]:
         """The rules of some rows, or all of them, in their order."""

@@ -10,7 +10,7 @@ import json
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -188,6 +188,14 @@ def read_manifest(folder: str) -> Manifest:
     return Manifest(folder, **data)
 
 
+@cache
+def _table_of(implementation: str, folder: str) -> RuleTable[Rule]:
+    """The rules of a system; every run has its own systems, but what is known about their rules never changes."""
+    from workrail_lint.rules.table import RuleTable
+
+    return RuleTable(f"{implementation.rpartition('.')[0]}.rules", os.path.join(folder, "rules"))
+
+
 class LazySystem(System):
     """Stands for a system until one of its files comes along.
 
@@ -211,12 +219,9 @@ class LazySystem(System):
         system.choice, system.extra_rules, system.peers = self.choice, self.extra_rules, self.peers
         return system
 
-    @cached_property
+    @property
     def _table(self) -> RuleTable[Rule]:
-        from workrail_lint.rules.table import RuleTable
-
-        package = f"{self.manifest.implementation.rpartition('.')[0]}.rules"
-        return RuleTable(package, os.path.join(self.manifest.folder, "rules"))
+        return _table_of(self.manifest.implementation, self.manifest.folder)
 
     def rules(self) -> Sequence[RuleInfo]:
         return self._table.infos

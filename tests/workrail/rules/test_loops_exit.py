@@ -116,6 +116,7 @@ def test_one_sided_decisions(prompt: str) -> None:
         'Continue or stop: {"decision": "continue" or "stop"}',
         'Continue or stop: {"decision": "continue"} while work is left, {"decision": "stop"} when not.',
         "Continue if it says decision: continue, else stop.",
+        '```json\n{"decision": "continue"}\n```\nor stop when no finding is left.',
         "Continue as {{wr.bindings.exit_rule}} says.",
     ],
 )

@@ -27,21 +27,16 @@ def body(prompt: str | None, **members: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("text", "reported"),
+    ("text", "is_long"),
     [
-        ("x" * 1500, None),
-        ("x" * 1501, "LP032"),
-        ("x" * 2000, "LP032"),
-        ("x" * 2001, "LP033"),
-        ("\U0001f600" * 750, None),
-        ("\U0001f600" * 751, "LP032"),
-        ("\U0001f600" * 1001, "LP033"),
+        ("x" * 1500, False),
+        ("x" * 1501, True),
+        ("\U0001f600" * 750, False),
+        ("\U0001f600" * 751, True),
     ],
 )
-def test_lengths_count_utf16_units(text: str, reported: str | None) -> None:
-    rules = (loop_text.LoopPromptLong, loop_text.LoopPromptVeryLong)
-    found = [finding.code for rule in rules for finding in lint(rule, workflow(body(text)))]
-    assert found == ([reported] if reported else [])
+def test_lengths_count_utf16_units(text: str, is_long: bool) -> None:
+    assert bool(lint(loop_text.LoopPromptLong, workflow(body(text)))) is is_long
 
 
 def test_the_texts_of_blocks_are_joined_by_newlines() -> None:
@@ -53,49 +48,20 @@ def test_the_texts_of_blocks_are_joined_by_newlines() -> None:
 
 
 def test_a_step_outside_loops_may_be_long() -> None:
-    assert names(loop_text.LoopPromptVeryLong, step(prompt="x" * 3000)) == []
-    assert names(loop_text.LoopPromptVeryLong, {**loop(), "body": "first-step"}, step(prompt="x" * 3000)) == []
-
-
-@pytest.mark.parametrize(
-    ("prompt", "count"),
-    [
-        ("{{a ? '" + "x" * 2000 + "' : 'y'}}", 1),
-        ("{{a ? '" + "x" * 2000 + "' : ''}}", 0),
-        ("{{a ? '" + "x" * 1000 + "' : \"" + "y" * 1000 + "\"}} {{b ? 'z' : c}}", 1),
-        ("{{a + '" + "x" * 2100 + "'}}", 0),
-        ("a ? '" + "x" * 2100 + "' : b", 0),
-    ],
-)
-def test_conditional_texts_are_added_up_without_their_quotes(prompt: str, count: int) -> None:
-    assert len(names(loop_text.LoopConditionalContent, body(prompt))) == count
-
-
-TERNARY = re.compile(r"\{\{[^}]*\?[^}]*:[^}]*\}\}")
-NESTED = re.compile(r"\{\{[^}]*\?[^}]*\?[^}]*:[^}]*:[^}]*\}\}")
+    assert names(loop_text.LoopPromptLong, step(prompt="x" * 3000)) == []
+    assert names(loop_text.LoopPromptLong, {**loop(), "body": "first-step"}, step(prompt="x" * 3000)) == []
 
 
 @settings(max_examples=300)
 @given(st.text(alphabet="{}?:a ", max_size=24))
-def test_expressions_are_judged_like_the_engines_patterns(text: str) -> None:
+def test_expressions_are_found_as_the_engine_finds_them(text: str) -> None:
     assert list(expressions(text)) == re.findall(r"\{\{([^}]*)\}\}", text)
-    made = workflow(body(text or "x"))
-    nested, ternary = NESTED.search(text), TERNARY.search(text)
-    assert bool(lint(loop_text.LoopTernaryNested, made)) is bool(nested)
-    complex_one = bool(ternary and not nested and text.count("?") >= 2)
-    assert bool(lint(loop_text.LoopTernaryComplex, made)) is complex_one
-
-
-def test_title_and_role_are_looked_at_too() -> None:
-    members = {"title": "{{a?b?c:d:e}}", "agentRole": "{{a?'x':b?'y':'z'}}"}
-    assert names(loop_text.LoopTernaryNested, body("x", **members)) == ["/steps/0/body/0/title"]
-    assert names(loop_text.LoopTernaryComplex, body("x", **members)) == ["/steps/0/body/0/agentRole"]
 
 
 def test_open_braces_cost_no_time() -> None:
     hostile = "{{" * 200_000 + "?" * 200_000 + ":" * 200_000
     with patience():
-        assert names(loop_text.LoopTernaryNested, body(hostile)) == []
+        assert list(expressions(hostile)) == []
         assert names(variable_use.VariableNeverSet, body(hostile)) == []
 
 
@@ -148,6 +114,7 @@ def test_rounds_by_hand(prompt: str) -> None:
         "Do not repeat yourself.",
         "Step 2 offers more.",
         "Avoid repeated findings; iterate.",
+        "If the two read alike, iterate until they differ.",
     ],
 )
 def test_everyday_words_are_no_rounds(prompt: str) -> None:

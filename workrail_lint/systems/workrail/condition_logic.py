@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from workrail_lint.base import js
@@ -29,6 +30,7 @@ def lenient_equal(a: object, b: object) -> bool:
     return js.strict_equal(a, b)
 
 
+@lru_cache(maxsize=2048)
 def normal_text(text: str) -> str:
     """What is left of a text when a condition compares it: case and surrounding space do not count."""
     return js.lower(js.trim(text))

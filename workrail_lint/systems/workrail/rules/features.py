@@ -153,6 +153,7 @@ class _MissingFeature(WorkflowRule):
     """A text or a step that calls for a feature which is not declared."""
 
     feature: str
+    default_on = False  # in real workflows the mention is rarely a reason to declare the feature
     severity = Severity.INFO
     origin = "spec"
     fix = "Add the feature, when there are prompt blocks for it to reach."

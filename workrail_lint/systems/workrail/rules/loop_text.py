@@ -116,7 +116,8 @@ _SPACE = f"[{js.WHITESPACE_CLASS}]+"
 _ROUNDS = (
     rf"tep{_SPACE}[0-9]+{_SPACE}of{_SPACE}[0-9]+",
     r"epeat\b[^.\n]{0,40}?\b(?:steps?|phases?|until|process|times)\b",
-    r"terat(?:e|ing)\b[^.\n]{0,40}?\b(?:steps?|phases?|until|process|times|over|through|each|every)\b",
+    r"terat(?:e|ing)\b[^.\n]{0,40}?\b(?:steps?|phases?|process|times|over|through|each|every)\b",
+    r"terating until\b",
 )
 
 

@@ -63,9 +63,9 @@ class LoopDecisionOneSided(LoopTextRule):
                 place.pointer, f"{label(step)}: speaks of {said[0]} but never of {missing}; say when to choose which"
             )
             return
-        shown = [match.groups() for match in _example().finditer(lowered)]
-        sides = {side for side, _ in shown}
-        if len(sides) == 1 and not any(alternative for _, alternative in shown):
+        shown = list(_example().finditer(lowered))
+        sides = {match[1] for match in shown}
+        if len(sides) == 1 and not any(match[2] or _offered_after(match) for match in shown):
             # Found in one piece, an example may still be spread over two texts.
             places = (text.pointer for text in texts if _example().search(text.text.lower()))
             report(
@@ -81,6 +81,11 @@ class LoopDecisionOneSided(LoopTextRule):
         both = 'Continue while findings are open, else stop: {"kind":"wr.loop_control","decision":"continue | stop"}'
         yield Example(bad=decided("Hand in a wr.loop_control artifact with decision continue."), good=decided(both))
         yield Example(bad=decided(both.replace(" | stop", "")), good=decided(both))
+
+
+def _offered_after(example: re.Match[str]) -> bool:
+    """Whether the words right after an example offer the other decision: "or stop when nothing is open"."""
+    return re.search(r"\bor\W{1,4}(?:continue|stop)\b", example.string[example.end() : example.end() + 60]) is not None
 
 
 def _decision_texts(step: Step) -> list[Text]:

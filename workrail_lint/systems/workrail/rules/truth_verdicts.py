@@ -41,6 +41,8 @@ def find_dead_steps(judge: Judge) -> None:
 def _is_contradiction(judge: Judge, decision: Decision) -> bool:
     if "var" in decision.condition or _is_malformed(judge, decision):
         return False  # a single comparison can always come out either way
+    if _is_free(judge, decision.condition):
+        return False
     return judge.analysis.satisfy((decision.condition,)).verdict == IMPOSSIBLE
 
 
@@ -51,6 +53,14 @@ def _is_malformed(judge: Judge, decision: Decision) -> bool:
         return True
     uses = judge.analysis.uses_of_decision.get(decision.pointer, ())
     return any(use.leaf is not None and (is_odd(use.leaf) or "." in use.name) for use in uses)
+
+
+def _is_free(judge: Judge, condition: Condition) -> bool:
+    """Whether every variable is compared once: then the condition may hold and may fail, and so may its parts."""
+    node = judge.analysis.node(condition)
+    if node is None or any(leaf.operator == "contains" for leaf in node.leaves):
+        return False
+    return len({leaf.variable for leaf in node.leaves}) == len(node.leaves)
 
 
 def _has_empty(node: Node) -> bool:
@@ -131,7 +141,8 @@ def _runs_when(judge: Judge, decision: Decision, cause: Condition) -> str:
 
 def _always(judge: Judge, decision: Decision) -> bool:
     analysis, condition = judge.analysis, decision.condition
-    if "var" not in condition and analysis.satisfy((), (condition,)).verdict == IMPOSSIBLE:
+    is_open = "var" in condition or _is_free(judge, condition)
+    if not is_open and analysis.satisfy((), (condition,)).verdict == IMPOSSIBLE:
         judge.report(ALWAYS, Severity.WARNING, decision.pointer, "this condition is always true; remove it")
         return True
     enclosing = _enclosing(judge, decision)
@@ -149,7 +160,7 @@ def _always(judge: Judge, decision: Decision) -> bool:
 
 def _parts(judge: Judge, decision: Decision) -> None:
     """A part that never holds, or always does, in a condition that as a whole decides something."""
-    if "var" in decision.condition:
+    if "var" in decision.condition or _is_free(judge, decision.condition):
         return
     pending = _compound_parts(decision.condition, decision.pointer)
     while pending:

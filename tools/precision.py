@@ -1,0 +1,95 @@
+"""`docs/precision.md`, made from the labels beside it: `python -m tools.precision`.
+
+A label is one finding on a public workflow that a person has read: rule, file, place, severity, and one of `LABELS`.
+`tests/conformance/test_precision.py` compares the labels with what the rules say about those workflows today.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import NamedTuple
+
+from workrail_lint.rules.table import RuleInfo
+from workrail_lint.systems.workrail.rules import RULES
+
+ROOT = Path(__file__).parent.parent
+DATA = ROOT / "docs" / "precision.jsonl"
+PAGE = ROOT / "docs" / "precision.md"
+LABELS = {
+    "useful": "true, and the author would want to change the workflow",
+    "minor": "true, but rarely worth a change",
+    "arguable": "a matter of taste, or the reader needs to know more than the file says",
+    "false": "wrong about the workflow",
+}
+_ABOUT = """\
+Every finding of `workrail-lint check --severity info` on the public workflows was read beside its workflow and
+labelled: {findings} findings in {files} files. The labels are in [precision.jsonl](precision.jsonl); the workflows are
+not part of this repository."""
+_REST = "The other {rules} rules about workflows have no finding here; {off} of them are off by default."
+_SEVERITIES = ("error", "warning", "info")
+
+
+class Label(NamedTuple):
+    """A finding that was read, and what it was worth."""
+
+    rule: str
+    file: str
+    place: str
+    severity: str
+    label: str
+
+
+def labels() -> list[Label]:
+    return [Label(**json.loads(line)) for line in DATA.read_text(encoding="utf-8").splitlines()]
+
+
+def page(found: list[Label]) -> str:
+    files = len({label.file for label in found})
+    by_rule = {info.code: info for info in RULES.infos}
+    spoken = sorted({label.rule for label in found})
+    parts = [
+        "# How often findings are right",
+        _ABOUT.format(findings=len(found), files=files),
+        _table(("label", "meaning"), [(f"`{name}`", meaning) for name, meaning in LABELS.items()]),
+        "## By severity",
+        _table(("", *_SEVERITIES, "all"), [_severity_row(name, found) for name in LABELS]),
+        "## By rule",
+        "A rule whose findings are useful less often than nine times in ten is `info` or off by default.",
+        _table(
+            ("rule", "name", "findings", *LABELS),
+            [_rule_row(by_rule[code], [label for label in found if label.rule == code]) for code in spoken],
+        ),
+        _REST.format(rules=len(by_rule) - len(spoken), off=sum(not info.default_on for info in RULES.infos)),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _severity_row(name: str, found: list[Label]) -> tuple[str, ...]:
+    own = [label for label in found if label.label == name]
+    counts = Counter(label.severity for label in own)
+    return (f"`{name}`", *(str(counts[severity]) for severity in _SEVERITIES), f"{len(own)} ({_share(own, found)})")
+
+
+def _rule_row(rule: RuleInfo, found: list[Label]) -> tuple[str, ...]:
+    counts = Counter(label.label for label in found)
+    return (
+        f"[{rule.code}](rules/{rule.family}.md)",
+        f"`{rule.name}`",
+        str(len(found)),
+        *(str(counts[name] or "") for name in LABELS),
+    )
+
+
+def _share(part: list[Label], whole: list[Label]) -> str:
+    return f"{100 * len(part) / len(whole):.1f} %" if whole else "0 %"
+
+
+def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = [head, ("---",) * len(head), *rows]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(labels()), encoding="utf-8")
