@@ -40,7 +40,7 @@ WALKS = {
         "check",
         "--no-cache",
         "--isolated",
-        "fixtures/broken/LP002-loop-max-iterations-missing.json",
+        "fixtures/broken/CD023-variable-never-set.json",
     ],
     "From `compile` to a hash": ["compile", "--isolated", "--emit", "hash", "fixtures/workflows/code-review.json"],
     "From a scenario to its golden": ["pytest", "fixtures/scenarios/code-review.scenario.json"],

@@ -267,6 +267,27 @@ def test_a_project_below_a_folder_named_routines_has_workflows(run: Run, write: 
     assert "other.json" not in ran.out
 
 
+def test_a_variable_that_a_scenario_or_a_delegating_workflow_gives_is_set(run: Run, write: Any) -> None:
+    from workrail_lint.systems.workrail.rules.samples import parallel
+
+    reader = workflow(step("first", "Look at {{ticketKey}} and {{reviewDepth}}."), id="demo.reader")
+    write("workflows/reader.json", reader)
+
+    def unset() -> list[str]:
+        found = json.loads(run("check", "--output-format", "json").out)["findings"]
+        return [finding["message"] for finding in found if finding["name"] == "variable-never-set"]
+
+    assert len(unset()) == 2
+    given = {"workflow": "../workflows/reader.json", "context": {"ticketKey": "K-1"}, "agent": {"kind": "auto"}}
+    write("tests/reader.scenario.json", given)
+    (left,) = unset()
+    assert "reviewDepth" in left
+    mapped = {"workflowId": "demo.reader", "contextMapping": {"depth": "reviewDepth"}}
+    caller = workflow(step("ask", "Set `depth` to 1 or 2."), parallel(parallelDelegations=[mapped]), id="demo.caller")
+    write("workflows/caller.json", caller)
+    assert unset() == []
+
+
 def test_cross_file_findings(run: Run, write: Any) -> None:
     from workrail_lint.systems.workrail.rules.samples import parallel
 
@@ -418,7 +439,7 @@ def test_under_parity_nothing_makes_an_error_of_what_the_engine_accepts(
     write("workflows/example.json", WARNED)
     assert run("check", "--output-format", "concise").out.count(": error ") == 2
     ran = run("check", "--engine-parity", "--output-format", "concise")
-    assert (ran.code, ran.out.count(": error "), ran.out.count(": warning ")) == (0, 0, 2)
+    assert (ran.code, ran.out.count(": error "), ran.out.count(": warning ")) == (0, 0, 3)
     write("workflows/example.json", {**WARNED, "steps": WARNED["steps"] * 2})
     assert run("check", "--engine-parity").code == 1, "what the engine rejects stays an error"
 

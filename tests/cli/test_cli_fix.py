@@ -204,7 +204,7 @@ def test_a_rename_never_takes_the_id_of_another_workflow(run: Run, write: Any, t
     difference = run("check", *rules, "--diff", "--unsafe-fixes").out
     for path, ident in new.items():
         if path != "workflows/my_flow.json":
-            assert f"{path}:2:9: warning ID005" in shown
+            assert f"{path}:2:9: info ID005" in shown
             assert f"rename it to '{ident}'" in shown
             assert f'+  "id": "{ident}",' in difference
     assert run("check", *rules, "--fix", "--unsafe-fixes").code == 0

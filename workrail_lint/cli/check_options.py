@@ -28,7 +28,7 @@ SWITCHES = {
 }
 SEVERITIES = ("error", "warning", "info")
 _DEFAULTS: dict[str, Any] = {
-    "severity": "warning",
+    "severity": None,
     "output_format": "text",
     "output_file": None,
     "baseline": None,
@@ -83,8 +83,7 @@ def parser() -> Parser:
     made.add_argument(
         "--severity",
         choices=SEVERITIES,
-        default=_DEFAULTS["severity"],
-        help="the least severity that is shown (default: warning); json and jsonl always hold all",
+        help="the least severity shown (default: warning, or info with --select); json and jsonl always hold all",
     )
     made.add_argument("--output-format", choices=FORMATS, default="text", help="how to report")
     made.add_argument("--output-file", metavar="FILE", help="write the report there instead of stdout")

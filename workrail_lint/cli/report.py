@@ -56,7 +56,8 @@ def report_data(args: argparse.Namespace, outcome: Outcome, checked: list[Checke
         colour=terminal.colour,
         link=terminal.link,
         width=terminal.width,
-        least=Severity(args.severity),
+        # Whoever asks for some rules wants to see what they say.
+        least=Severity(args.severity or ("info" if args.select else "warning")),
     )
 
 

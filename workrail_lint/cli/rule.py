@@ -14,7 +14,7 @@ from workrail_lint.cli import OK, UsageError
 from workrail_lint.cli.parser import Parser
 from workrail_lint.findings import Severity
 from workrail_lint.project.selection import KnownRules
-from workrail_lint.rules.base import Rule, Status
+from workrail_lint.rules.base import Rule
 from workrail_lint.rules.table import RuleInfo
 from workrail_lint.systems.builtin import known_systems
 
@@ -102,7 +102,6 @@ def rule_object(rule: RuleInfo, families: Mapping[str, str]) -> dict[str, Any]:
         "why": rule.why,
         "fix": {"text": rule.fix, "safety": rule.fix_safety} if rule.fix_safety else None,
         "default": rule.default_on,
-        "status": rule.status.value,
     }
 
 
@@ -121,8 +120,7 @@ def _table(shown: list[RuleInfo], titles: dict[str, str], style: Style) -> str:
             family = rule.family
             lines += ["", style(f"{family}  {titles.get(family, family)}", "bold")]
         level = style(rule.severity.value.ljust(7), _COLOURS[rule.severity])
-        last = rule.fix_safety or ("-" if rule.status is Status.CHECKED else rule.status.value)
-        lines.append(f"{rule.code}  {rule.name.ljust(width)}  {level}  {last}")
+        lines.append(f"{rule.code}  {rule.name.ljust(width)}  {level}  {rule.fix_safety or '-'}")
     lines += [
         "",
         f"{len(shown)} rules; the last column is the safety of the fix. Run workrail-lint rule CODE for details.",
@@ -131,11 +129,11 @@ def _table(shown: list[RuleInfo], titles: dict[str, str], style: Style) -> str:
 
 
 def _explained(rule: Rule, titles: dict[str, str], style: Style) -> str:
-    from workrail_lint.report.rule_docs import fix_line, origin_line, state
+    from workrail_lint.report.rule_docs import OFF, fix_line, origin_line
     from workrail_lint.rules.example_files import as_shown, essentials, has_file, remarks, shown_files
 
     level = style(rule.severity.value, _COLOURS[rule.severity], "bold")
-    off = "" if rule.default_on else f", {state(rule)}"
+    off = "" if rule.default_on else f", {OFF}"
     lines = [
         f"{style(f'{rule.code} {rule.name}', 'bold')} ({level}{off})",
         f"Family: {titles.get(rule.family, rule.family)}",
@@ -146,8 +144,6 @@ def _explained(rule: Rule, titles: dict[str, str], style: Style) -> str:
         ("Fix", fix_line(rule).replace("`", "")),
         ("Origin", origin_line(rule).replace("`", "")),
     ]
-    if rule.status is not Status.CHECKED:
-        sections[:3] = [("What it asks for", rule.summary), ("Why", rule.why)]
     for heading, text in sections:
         lines += ["", style(heading, "bold"), *_wrapped(text)]
     first = next(iter(rule.examples()), None)

@@ -70,9 +70,8 @@ def run(discovery: Discovery, plan: Plan) -> Outcome:
     found += [_unreadable(path, f"{path} {reason}", plan) for path, reason in discovery.problems]
     for number, system in enumerate(plan.systems):
         records = {o.path: o.result.record for o in ours if o.system == number and o.result.record is not None}
-        if len(records) > 1:
-            found = system.reconsider(found, records)
         if records:
+            found = system.reconsider(found, records)
             found += system.cross_check(records, plan.settings, plan.complete)
     plan.cache.save()
     return reported_outcome(found, [outcome.path for outcome in ours], plan)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from typing import assert_never
 
 from workrail_lint.base.terminal import printable
 from workrail_lint.base.wording import counted
 from workrail_lint.project.selection import KnownRules
 from workrail_lint.rules import CONFIGURATION_FAMILIES
-from workrail_lint.rules.base import Example, Rule, Status
+from workrail_lint.rules.base import Example, Rule
 from workrail_lint.rules.example_files import as_shown, essentials, has_file, remarks, shown_files
 from workrail_lint.rules.table import RuleInfo
 from workrail_lint.systems.builtin import known_systems
 
+OFF = "off unless it is selected by name"
 _LANGUAGES = {
     ".json": "json",
     ".jsonl": "json",
@@ -43,12 +43,12 @@ def rules() -> tuple[Rule, ...]:
 
 
 def undocumented() -> tuple[Rule, ...]:
-    """What no document can show: rules about the configuration, and those that no program can check."""
+    """What no document can show: rules about the configuration."""
     return tuple(shipped().rule(info) for info in shipped()() if not _is_shown(info))
 
 
 def _is_shown(info: RuleInfo) -> bool:
-    return info.status is Status.CHECKED and info.family not in CONFIGURATION_FAMILIES
+    return info.family not in CONFIGURATION_FAMILIES
 
 
 def families() -> dict[str, str]:
@@ -91,34 +91,19 @@ def anchor(rule: AnyRule) -> str:
 
 
 def _facts(rule: AnyRule) -> list[str]:
-    return [f"Severity **{rule.severity.value}**", f"fix {fix_word(rule)}", *([] if rule.default_on else [state(rule)])]
+    return [f"Severity **{rule.severity.value}**", f"fix {fix_word(rule)}", *([] if rule.default_on else [OFF])]
 
 
 def _sections(rule: Rule, examples: list[Example]) -> Iterator[tuple[str, str]]:
     """Headings and what is below them; only a rule that no document shows has no example."""
-    checked = rule.status is Status.CHECKED
-    yield "What it finds" if checked else "What it asks for", rule.summary
-    yield "Why it is bad" if checked else "Why", rule.why
+    yield "What it finds", rule.summary
+    yield "Why it is bad", rule.why
     short = list(map(essentials, examples))
     if short:
         yield "Example", "\n\n".join(map(_shown_bad, short))
         yield "Use instead", "\n\n".join(dict.fromkeys(map(_shown_good, short)))
-    if checked:
-        yield "Fix", "\n\n".join([fix_line(rule), *dict.fromkeys(filter(None, map(_shown_fixed, short)))])
+    yield "Fix", "\n\n".join([fix_line(rule), *dict.fromkeys(filter(None, map(_shown_fixed, short)))])
     yield "Origin", origin_line(rule)
-
-
-def state(rule: AnyRule) -> str:
-    """Why a rule is off."""
-    match rule.status:
-        case Status.CHECKED:
-            return "off unless it is selected by name"
-        case Status.DOCUMENTATION:
-            return "advice that no program can check"
-        case Status.PLANNED:
-            return "planned"
-        case _:  # pragma: no cover - the enum is closed
-            assert_never(rule.status)
 
 
 def fix_word(rule: AnyRule) -> str:
@@ -233,7 +218,6 @@ def index(shown: Iterable[AnyRule], code: Callable[[AnyRule], str] = lambda rule
 
 
 def _row(rule: AnyRule, code: str) -> str:
-    off = "off" if rule.status is Status.CHECKED else rule.status.value
-    level = rule.severity.value + ("" if rule.default_on else f" ({off})")
+    level = rule.severity.value + ("" if rule.default_on else " (off)")
     origin, summary = (printable(text).replace("|", "\\|") for text in (rule.origin, rule.summary))
     return f"| {code} | `{rule.name}` | {level} | {origin} | {rule.fix_safety or '-'} | {summary} |"

@@ -7,7 +7,6 @@ result, does not load in the tests.
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol
 
 from workrail_lint.findings import Fix, Severity
@@ -48,19 +47,13 @@ class Report(Protocol):
         original: bool = False,
         at: tuple[int, int] | None = None,
         path: str | None = None,
+        details: dict[str, object] | None = None,
     ) -> None:
         """`original`: pointer and fix speak of the document as written, not of its normalized form.
 
-        `at` are the offsets of a place that no pointer names; `path` is another file than the one looked at.
+        `at` are the offsets of a place that no pointer names; `path` is another file than the one looked at; `details`
+        are for those who judge the finding again beside other files.
         """
-
-
-class Status(str, Enum):
-    """Whether a rule is looked for."""
-
-    CHECKED = "checked"
-    DOCUMENTATION = "documentation"  # advice that no program can check
-    PLANNED = "planned"
 
 
 class Rule:
@@ -79,7 +72,6 @@ class Rule:
     fix: ClassVar[str] = ""  # what the fix does, "" when there is none
     fix_safety: ClassVar[str] = ""  # "safe", "unsafe" or ""
     default_on: ClassVar[bool] = True
-    status: ClassVar[Status] = Status.CHECKED
     # The members of which a document must have one for the rule to have anything to say; None: any document will do.
     needs: ClassVar[frozenset[str] | None] = None
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import cache
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
 from workrail_lint.findings import Finding, Fix, Phase, Severity
@@ -114,6 +113,7 @@ class Reporter:
         original: bool = False,
         at: tuple[int, int] | None = None,
         path: str | None = None,
+        details: dict[str, object] | None = None,
     ) -> None:
         collector = self.collector
         finding = collector.add(
@@ -121,6 +121,8 @@ class Reporter:
         )
         if finding is None:
             return
+        if details:
+            finding.details.update(details)
         if original:
             finding.details["original"] = True
         if at is not None and collector.source is not None:
@@ -162,10 +164,15 @@ def overrides(rule: Rule, base: type[Rule], member: str) -> bool:
     return member in _overridden(type(rule), base)
 
 
-@cache
+_KNOWN: dict[tuple[type, type], frozenset[str]] = {}
+
+
 def _overridden(rule: type[Rule], base: type[Rule]) -> frozenset[str]:
-    """The members of a base that a rule has of its own."""
-    return frozenset(name for name in dir(base) if getattr(rule, name, None) is not getattr(base, name, None))
+    """The members of a base that a rule has of its own; every run asks for the same classes."""
+    if (rule, base) not in _KNOWN:
+        names = (name for name in dir(base) if getattr(rule, name, None) is not getattr(base, name, None))
+        _KNOWN[rule, base] = frozenset(names)
+    return _KNOWN[rule, base]
 
 
 class LazyRules(Generic[R]):

@@ -12,7 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 
 from workrail_lint.findings import Severity
-from workrail_lint.rules.base import Rule, Status
+from workrail_lint.rules.base import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,7 +34,6 @@ class RuleInfo(NamedTuple):
     fix: str
     fix_safety: str
     default_on: bool
-    status: Status
     needs: frozenset[str] | None
     module: str  # where its class is, below the package of the table
     runs: bool  # it has hooks; others are detected by an earlier phase
@@ -58,7 +57,6 @@ def info_of(rule: Rule, module: str = "", runs: bool = True, mends: bool = False
         rule.fix,
         rule.fix_safety,
         rule.default_on,
-        rule.status,
         rule.needs,
         module,
         runs,
@@ -69,14 +67,14 @@ def info_of(rule: Rule, module: str = "", runs: bool = True, mends: bool = False
 def row_of(info: RuleInfo) -> list[object]:
     """A row of the table."""
     row: list[object] = list(info)
-    row[2], row[9] = info.severity.value, info.status.value
-    row[10] = None if info.needs is None else sorted(info.needs)
+    row[2] = info.severity.value
+    row[9] = None if info.needs is None else sorted(info.needs)
     return row
 
 
 def _info(row: list[Any]) -> RuleInfo:
-    row[2], row[9] = Severity(row[2]), Status(row[9])
-    row[10] = None if row[10] is None else frozenset(row[10])
+    row[2] = Severity(row[2])
+    row[9] = None if row[9] is None else frozenset(row[9])
     return RuleInfo(*row)
 
 

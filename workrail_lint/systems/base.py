@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache, cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -176,6 +176,14 @@ class Manifest(NamedTuple):
     config_keys: Mapping[str, Setting] = {}
     scenario: ScenarioKind | None = None
     compiled_kinds: Mapping[str, str] = {}
+
+
+UNSET_VARIABLE = "unsetVariable"
+
+
+def is_set_by_caller(finding: Finding, given: Mapping[str, Collection[str]]) -> bool:
+    """Whether a finding is about a variable of which nothing in its file sets it, and another file does; by path."""
+    return finding.path in given and finding.details.get(UNSET_VARIABLE) in given[finding.path]
 
 
 def read_manifest(folder: str) -> Manifest:

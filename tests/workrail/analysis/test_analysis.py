@@ -292,15 +292,15 @@ def test_a_variable_that_can_have_no_such_name_is_not_searched_for(name: str) ->
 
 
 def test_few_and_many_names_are_found_alike() -> None:
-    texts = [step("a", "Set `alpha-x`, alpha, context.beta and x.beta; alphas, $alpha, _alpha and `alpha`.")]
-    names = ["alpha", "beta", "alpha-x", "gamma"]
+    texts = [step("a", "Set `alpha-x`, alphaOne, context.betaTwo, x.betaTwo, alphaOnes, $alphaOne and `alphaOne`.")]
+    names = ["alphaOne", "betaTwo", "alpha-x", "gamma"]
     few, many = of(*texts), of(*texts)
     many.scanner.scan([f"other{i}" for i in range(100)], Findings())
     for name in names:
         assert few.definitions(name) == many.definitions(name)
         assert few.mentions(name) == many.mentions(name)
-    assert few.setters("alpha")
-    assert few.setters("beta")
+    assert few.setters("alphaOne")
+    assert few.setters("betaTwo")
 
 
 def test_one_long_line_is_cut_into_clauses() -> None:

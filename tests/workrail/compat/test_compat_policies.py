@@ -65,7 +65,7 @@ def test_reject_reports_every_construct_and_judges_none() -> None:
         assert error.severity is Severity.ERROR
         assert error.phase is Phase.SCHEMA
         assert error.name == error.code
-        assert "design form" in error.message
+        assert "engine" in error.message
         assert "; " in error.message
         assert "\n" not in error.message
 

@@ -37,7 +37,6 @@ def test_severities_and_defaults() -> None:
         "reference-authoring-only": Severity.WARNING,
         "workflow-id-legacy": Severity.INFO,
         "loop-prompt-long": Severity.INFO,
-        "loop-prompt-very-long": Severity.INFO,
     }
     assert {name: RULES.by_name[name].severity for name in severities} == severities
     assert not any(RULES.by_name[name].default_on for name in ("file-name-mismatch", "spec-version-missing"))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 from workrail_lint.rules.locate import locate
-from workrail_lint.systems.base import FileResult, RunSettings, System
+from workrail_lint.systems.base import FileResult, RunSettings, System, is_set_by_caller
 from workrail_lint.systems.scenario.check import ReadScenario, kind_of, read_scenario
 from workrail_lint.systems.scenario.rules import RULES
 
 if TYPE_CHECKING:
+    from workrail_lint.findings import Finding
     from workrail_lint.rules.base import Rule
     from workrail_lint.rules.table import RuleInfo
     from workrail_lint.systems.base import ScenarioKind
@@ -55,8 +56,26 @@ class ScenarioSystem(System):
                 finding.code, finding.severity = rule.code, rule.severity
         locate(found, read.document, path, value=read.document.value, fingerprints=settings.fingerprints)
         # What is found depends on the workflow, which no content key of this file can speak for.
-        return FileResult(found, cacheable=False)
+        return FileResult(found, _context_of(path, read.value), cacheable=False)
+
+    def reconsider(self, found: list[Finding], records: Mapping[str, object]) -> list[Finding]:
+        """Variables that a scenario starts its workflow with are set."""
+        given: dict[str, set[str]] = {}
+        for record in records.values():
+            workflow, names = cast("tuple[str, list[str]]", record)
+            given.setdefault(workflow, set()).update(names)
+        return [finding for finding in found if not is_set_by_caller(finding, given)]
 
     @property
     def _kinds(self) -> list[ScenarioKind]:
         return [peer.scenario for peer in self.peers if peer.scenario is not None]
+
+
+def _context_of(path: str, value: object) -> list[object] | None:
+    """The workflow of a scenario and the variables it starts with, for the check of the workflow."""
+    if not isinstance(value, dict):
+        return None
+    workflow, context = value.get("workflow"), value.get("context")
+    if not isinstance(workflow, str) or not isinstance(context, dict):
+        return None
+    return [os.path.normpath(os.path.join(os.path.dirname(path), workflow)), sorted(context)]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from workrail_lint.documents.json_reader import FEW_PROBLEMS, MANY_PROBLEMS, JsonDocument, read_json
 from workrail_lint.findings import Finding
 from workrail_lint.rules.locate import locate
-from workrail_lint.systems.base import FileResult, RunSettings, System
+from workrail_lint.systems.base import FileResult, RunSettings, System, is_set_by_caller
 from workrail_lint.systems.schemas import SCHEMA_SUFFIX
 from workrail_lint.systems.workrail.kinds import (
     Kind,
@@ -121,12 +121,15 @@ class WorkRailSystem(System):
         return [finding for findings in by_path.values() for finding in findings]
 
     def reconsider(self, found: list[Finding], records: Mapping[str, object]) -> list[Finding]:
+        if len(records) < 2:
+            return found
         from workrail_lint.systems.workrail.workflow_registry import RENAMES, with_free_ids
 
-        found = _said_once(found)
+        entries = _entries({p: r for p, r in records.items() if isinstance(r, list)})
+        found = _without_given(_said_once(found), entries)
         if not any(finding.name in RENAMES for finding in found):
             return found
-        return with_free_ids(found, _entries({p: r for p, r in records.items() if isinstance(r, list)}))
+        return with_free_ids(found, entries)
 
 
 # True of the catalog, not of the file: once is enough.
@@ -142,6 +145,16 @@ def _said_once(found: list[Finding]) -> list[Finding]:
     return [finding for finding in found if finding.name != _ABOUT_THE_RUN or finding is first]
 
 
+def _without_given(found: list[Finding], entries: list[Entry]) -> list[Finding]:
+    """The findings without those about variables that a workflow which delegates to the file sets."""
+    given: dict[str, set[str]] = {}
+    for entry in entries:
+        for delegation in entry.delegations:
+            given.setdefault(delegation.target, set()).update(delegation.gives)
+    paths = {entry.path: given[entry.id] for entry in entries if entry.id in given}
+    return [finding for finding in found if not is_set_by_caller(finding, paths)]
+
+
 def _entries(records: dict[str, Any]) -> list[Entry]:
     from workrail_lint.systems.workrail.workflow_registry import Delegation, Entry, Mention
 
@@ -150,7 +163,7 @@ def _entries(records: dict[str, Any]) -> list[Entry]:
             path,
             ident,
             kind,
-            tuple(Delegation(*item) for item in delegations),
+            tuple(Delegation(pointer, target, tuple(gives)) for pointer, target, gives in delegations),
             tuple(Mention(*item) for item in mentions),
             name,
         )

@@ -36,6 +36,7 @@ class Delegation(NamedTuple):
 
     pointer: str
     target: str
+    gives: tuple[str, ...] = ()  # the context variables it starts with
 
 
 class Mention(NamedTuple):
@@ -99,7 +100,14 @@ def _delegations(document: dict[str, Any]) -> Iterator[Delegation]:
         for index, item in enumerate(delegations if isinstance(delegations, list) else ()):
             target = item.get("workflowId") if isinstance(item, dict) else None
             if step.get("type") == "parallel" and isinstance(target, str) and target:
-                yield Delegation(f"{pointer}/parallelDelegations/{index}/workflowId", target)
+                yield Delegation(f"{pointer}/parallelDelegations/{index}/workflowId", target, tuple(_given(item)))
+
+
+def _given(delegation: dict[str, Any]) -> Iterator[str]:
+    """The variables that a delegated workflow starts with: the values of `contextMapping`, and the names of `args`."""
+    mapping, args = delegation.get("contextMapping"), delegation.get("args")
+    yield from (name for name in (mapping.values() if isinstance(mapping, dict) else ()) if isinstance(name, str))
+    yield from args if isinstance(args, dict) else ()
 
 
 def _steps(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -247,7 +255,7 @@ class _Registry:
                     yield entry.path, finding
 
     def _judged(self, entry: Entry, delegation: Delegation, circular: _Graph) -> Finding | None:
-        pointer, target = delegation
+        pointer, target, _ = delegation
         if target == entry.id:
             text = f"the workflow {quoted(entry.id)} delegates to itself"
             return self._finding("delegation-self", pointer, text)

@@ -19,7 +19,6 @@ class LineEndings(WorkflowRule):
     name = "line-endings"
     severity = Severity.INFO
     origin = "product"
-    default_on = False
     summary = "Lines end in CR LF, in CR, or some in one and some in the other."
     why = "Every line differs from its version with LF, so that a one-word change looks like a rewrite."
     fix = "End every line in LF."

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
+from workrail_lint.systems.base import UNSET_VARIABLE
 from workrail_lint.systems.workrail.rules.base import WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import has_braces, step_members
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
@@ -29,7 +30,8 @@ class AnalysisRule(WorkflowRule):
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         for verdict in verdicts(workflow).get(self.name, ()):
-            report(verdict.pointer, verdict.message, severity=verdict.severity)
+            details: dict[str, object] | None = {UNSET_VARIABLE: verdict.unset} if verdict.unset else None
+            report(verdict.pointer, verdict.message, severity=verdict.severity, details=details)
 
 
 def _then(first: str, **members: Any) -> dict[str, Any]:

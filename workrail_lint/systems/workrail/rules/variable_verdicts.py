@@ -107,7 +107,8 @@ class _Variable:
             what = f"no step is told to set {name}"
         else:
             what = f"nothing sets {name}"
-        self.judge_.report(NEVER_SET, severity, use.pointer, f"{what}{self._effect(use)}{hint}{more}")
+        message = f"{what}{self._effect(use)}{hint}{more}"
+        self.judge_.report(NEVER_SET, severity, use.pointer, message, unset=self.name)
 
     def _remedy(self) -> str:
         return "the caller must set it" if self.analysis.is_routine else "ask for it in an earlier prompt"

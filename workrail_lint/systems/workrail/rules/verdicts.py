@@ -27,6 +27,7 @@ class Verdict(NamedTuple):
     severity: Severity
     pointer: str
     message: str
+    unset: str = ""  # the variable that nothing in the file sets
 
 
 class Judge:
@@ -50,8 +51,8 @@ class Judge:
         """Every condition by its pointer."""
         return {decision.pointer: decision for decision in self.analysis.decisions}
 
-    def report(self, rule: str, severity: Severity, pointer: str, message: str) -> None:
-        self.found.setdefault(rule, []).append(Verdict(rule, severity, pointer, message))
+    def report(self, rule: str, severity: Severity, pointer: str, message: str, *, unset: str = "") -> None:
+        self.found.setdefault(rule, []).append(Verdict(rule, severity, pointer, message, unset))
 
     def is_dead(self, use: Use) -> bool:
         return use.step in self.dead
