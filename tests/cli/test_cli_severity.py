@@ -78,8 +78,12 @@ def test_what_is_hidden_is_counted(run: Run) -> None:
 
 
 def test_a_run_with_nothing_but_infos_says_so(run: Run) -> None:
-    ran = run("check", "--select", "LC016")
+    ran = run("check", "--select", "LC016", "--severity", "warning")
     assert (ran.code, ran.out) == (0, "Found 1 info in 1 file (1 info hidden; show them with --severity info).\n")
+
+
+def test_rules_that_are_asked_for_are_shown(run: Run) -> None:
+    assert run("check", "--select", "LC016").out.startswith("info[LC016 ")
 
 
 @pytest.mark.parametrize("severity", SHOWN)

@@ -223,7 +223,7 @@ def test_a_delegation_is_in_a_circle_exactly_when_its_target_leads_back(graph: l
         told = [f.pointer for f in found.get(made.path, []) if f.name == "delegation-cycle"]
         expected = [
             pointer
-            for pointer, target in made.delegations
+            for pointer, target, _ in made.delegations
             if target != made.id and target in known and made.id in reach[target]
         ]
         assert told == expected

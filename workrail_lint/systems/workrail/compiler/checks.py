@@ -44,9 +44,7 @@ def check_contracts(nodes: Nodes, catalog: Catalog) -> list[Finding]:
 
 def contract_hint(ref: str, catalog: Catalog) -> tuple[str, dict[str, object]]:
     """How a message about an unknown contract ends, and the details that suggest another one."""
-    space = ref.partition(".")[0] + "."
-    known = [ident for ident in catalog.contracts if ident.startswith(space)] if space != "wr." else []
-    known = known or list(catalog.workflow_contracts)
+    known = catalog.workflow_contracts
     found = nearest_id(ref, known)
     if found is not None:
         return f"; did you mean {quoted(found)}?", {"suggestion": found}
