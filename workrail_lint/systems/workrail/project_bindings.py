@@ -1,4 +1,4 @@
-"""The project's bindings file: which overrides it holds for one workflow, and what is wrong with it."""
+"""The project's bindings file: its overrides for one workflow, and what is wrong with them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FILE = ".workrail/bindings.json"
 
 
 class BindingProblem(NamedTuple):
-    """Something in the file that makes the engine ignore a part of it, with a warning."""
+    """A problem that makes the engine ignore a part of the file, with a warning."""
 
     name: str
     pointer: str
@@ -18,7 +18,7 @@ class BindingProblem(NamedTuple):
 
 
 class Overrides(NamedTuple):
-    """Slot to value for one workflow, and the remarks made on the way."""
+    """Slot to value for one workflow, and the problems found."""
 
     overrides: dict[str, str]
     problems: tuple[BindingProblem, ...]
@@ -28,15 +28,15 @@ _NOTHING = Overrides({}, ())
 
 
 def project_overrides(content: object, workflow_id: object) -> Overrides:
-    """The overrides a bindings file holds for a workflow.
+    """The overrides of a bindings file for a workflow.
 
-    A section named like the workflow is final: flat members are not merged into it. Without a section a file
-    whose members are all strings applies to every workflow. `content` is None when there is no file.
+    If the workflow has a section, flat members are not merged into it. Without a section, a file whose members are
+    all strings applies to every workflow. `content` is None if there is no file.
     """
     if content is None or not isinstance(workflow_id, str) or not workflow_id:
         return _NOTHING
     if not isinstance(content, dict):
-        message = "the bindings file must hold a JSON object; all of it is ignored"
+        message = "the bindings file must be a JSON object; the engine ignores the whole file"
         return Overrides({}, (BindingProblem("bindings-file-invalid", "", message),))
     if workflow_id in content:
         return _section(content[workflow_id], child("", workflow_id))
@@ -47,11 +47,13 @@ def project_overrides(content: object, workflow_id: object) -> Overrides:
 
 def _section(section: object, pointer: str) -> Overrides:
     if not isinstance(section, dict):
-        message = "the section of a workflow must be an object; it is ignored"
+        message = "the section of a workflow must be an object; the engine ignores it"
         return Overrides({}, (BindingProblem("bindings-section-invalid", pointer, message),))
     problems = tuple(
         BindingProblem(
-            "bindings-value-not-string", child(pointer, slot), f"the value of slot '{slot}' is no string; it is skipped"
+            "bindings-value-not-string",
+            child(pointer, slot),
+            f"the value of slot '{slot}' must be a string; the engine skips it",
         )
         for slot, value in section.items()
         if not isinstance(value, str)
@@ -60,7 +62,7 @@ def _section(section: object, pointer: str) -> Overrides:
 
 
 class Drift(NamedTuple):
-    """A slot whose override is not what a run pinned; `current` is None when only the default is left."""
+    """A slot whose override is not what a run pinned; `current` is None if only the default is left."""
 
     slot: str
     pinned: str
@@ -68,7 +70,7 @@ class Drift(NamedTuple):
 
 
 def drifted(pinned: dict[str, str], content: object, workflow_id: object) -> list[Drift]:
-    """Where the bindings file no longer says what a run of the workflow was started with.
+    """Where the bindings file no longer matches what a run of the workflow was started with.
 
     `pinned` holds the overrides of the run; slots that were resolved from defaults never drift.
     """

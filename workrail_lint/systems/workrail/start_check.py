@@ -1,4 +1,4 @@
-"""Whether a run could be started: the first authored step must still be there after expansion."""
+"""Whether a run can start: the first authored step must still exist after expansion."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from workrail_lint.findings import Finding, Phase, Severity
 
 
 def start_findings(definition: dict[str, Any]) -> list[Finding]:
-    """A call in the first place is the one way to lose the first step: expanded ids never equal the caller's."""
+    """Only a template call can remove the first step: expanded ids never equal the caller's."""
     steps = definition.get("steps")
     first = steps[0] if isinstance(steps, list) and steps else None
     if not isinstance(first, dict) or first.get("type") == "loop" or not js.truthy(first.get("templateCall")):
         return []
     name = "template-call-first-step"
     message = (
-        f"Step {quoted(first.get('id', ''))}: a run can't start at a template call, whose id is gone once it is "
-        "expanded; put a plain step before it"
+        f"step {quoted(first.get('id', ''))}: a run can't start at a template call, whose id does not exist after "
+        "expansion; put a plain step before it"
     )
     details: dict[str, object] = {"engine": True}
     pointer = "/steps/0/templateCall"

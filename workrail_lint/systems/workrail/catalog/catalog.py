@@ -19,8 +19,7 @@ from workrail_lint.systems.workrail.catalog.routine import Routine
 
 PromptValue = str | list[dict[str, str]]
 CORE_FILE = "core.json"
-# Contract packs of the other document systems. They are part of the core catalog, but few workflows ask for one.
-# Member order of a catalog document as it is written.
+# Member order of a catalog document in a file.
 MEMBERS = (
     "catalogFormat",
     "catalogId",
@@ -50,7 +49,7 @@ class Feature(NamedTuple):
 
 
 class Ref(NamedTuple):
-    """One text that a prompt block can take in by name."""
+    """A text that a prompt block can include by name."""
 
     id: str
     title: str
@@ -61,7 +60,7 @@ class Ref(NamedTuple):
 
 
 class Contract(NamedTuple):
-    """A contract pack: the artifact a step can be required to hand in."""
+    """A contract pack: the artifact a step can be required to submit."""
 
     id: str
     artifact_kind: str
@@ -112,15 +111,15 @@ class Catalog:
         digest: str | None = None,
         packs: Callable[[], list[dict[str, Any]]] | None = None,
     ) -> None:
-        """`digest` is the document's, when it is already known to be right.
+        """`digest` is the document's, if it is known to be right.
 
-        `packs` gives contract packs that belong to the catalog and are not in the document yet; it is called when
-        somebody asks for contracts or for the catalog as a whole.
+        `packs` returns contract packs that belong to the catalog but are not in the document; it is called when
+        contracts or the whole catalog are needed.
         """
         self._document = document
         self._digest = digest
         self._packs = packs
-        # Templates that were refused because their routine calls a template: routine id and calling step.
+        # Templates that were rejected because their routine calls a template: routine id and calling step.
         self.recursive_templates: dict[str, tuple[str, str]] = {}
         self._features: dict[str, Feature] | None = None
         self._refs: dict[str, Ref] | None = None
@@ -180,7 +179,7 @@ class Catalog:
 
     @property
     def templates(self) -> dict[str, Routine]:
-        """By template id. Of two routines with one template id the later wins."""
+        """By template id. The later of two routines with the same template id wins."""
         if self._templates is None:
             routines = [routine_of(entry) for entry in self._document["routines"]]
             self._templates = {routine.template_id: routine for routine in routines}
@@ -194,7 +193,7 @@ class Catalog:
 
     @property
     def workflow_contracts(self) -> dict[str, Contract]:
-        """Those that are made for workflows; the packs of the other document systems can be used, but fit no step."""
+        """The contracts for workflows; packs of the other document systems can be used, but fit no step."""
         if self._workflow_contracts is None:
             foreign = {entry["id"] for entry in shipped_packs()}
             self._workflow_contracts = {k: contract for k, contract in self.contracts.items() if k not in foreign}
@@ -230,12 +229,12 @@ def load_core() -> Catalog:
 
 
 def by_id(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Entries in the order of a catalog, which for ids of plain letters is that of their text."""
+    """Entries in catalog order, which for ids of plain letters is alphabetical."""
     return sorted(entries, key=lambda entry: str(entry["id"]))
 
 
 def digest_of(document: dict[str, Any]) -> str:
-    """The digest of a catalog document: over everything but the member that holds it."""
+    """The digest of a catalog document: over everything except the digest itself."""
     return canonical_hash({name: value for name, value in document.items() if name != "digest"})
 
 

@@ -1,6 +1,6 @@
-"""What must hold in a catalog document beyond its shape, and the findings that say what does not.
+"""Checks of a catalog document beyond its shape.
 
-Pure functions over plain data. The pydantic model applies the order rules too; it takes them from here.
+Pure functions over plain data. The pydantic model uses the order rules of this module too.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from workrail_lint.base import js
 from workrail_lint.base.canonical import CanonicalError
 from workrail_lint.base.js import type_name
 from workrail_lint.base.result import Err
-from workrail_lint.base.wording import counted
+from workrail_lint.base.wording import counted, quoted
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.findings import Finding
 from workrail_lint.systems.schemas import load_schema
@@ -30,7 +30,7 @@ Entry = dict[str, Any]
 
 
 def check_document(document: object) -> list[Finding]:
-    """Everything that is wrong with a catalog document. Its shape comes first; the rest relies on it."""
+    """Everything that is wrong with a catalog document. The other checks rely on its shape, which is checked first."""
     broken = [found for violation in violations(format_schema(), document) for found in _shape(violation)]
     if broken or not isinstance(document, dict):
         return broken
@@ -50,18 +50,19 @@ def format_schema() -> dict[str, Any]:
 
 
 def order_problems(document: Entry) -> Iterator[tuple[str, str, str]]:
-    """Pointer, name and message for every id that is repeated in its list or stands out of order."""
+    """Pointer, name and message for every id that is a duplicate in its list or out of order."""
     for name in LISTS:
         seen: set[str] = set()
         previous = ""
         for index, entry in enumerate(document[name]):
             entry_id, at = _id_of(name, entry, index)
             if entry_id is None:
-                continue  # a routine without an id is refused as a routine
+                continue  # a routine without an id is rejected as a routine
             if entry_id in seen:
-                yield at, "catalog-duplicate-id", f'id "{entry_id}" stands twice in "{name}"'
+                yield at, "catalog-duplicate-id", f"duplicate id {quoted(entry_id)} in '{name}'"
             elif js.u16_sorted((previous, entry_id))[0] != previous:
-                yield at, "catalog-not-sorted", f'"{name}" is not sorted: "{entry_id}" follows "{previous}"'
+                message = f"'{name}' is not sorted by id: {quoted(entry_id)} comes after {quoted(previous)}"
+                yield at, "catalog-not-sorted", message
             seen.add(entry_id)
             previous = entry_id
 
@@ -81,7 +82,9 @@ def _features(document: Entry) -> Iterator[Finding]:
                 for part_at, part in enumerate(value if isinstance(value, list) else ()):
                     if part["kind"] == "ref" and part["refId"] not in known:
                         place = f"/features/{index}/inject/{block}/{at}/{part_at}/refId"
-                        message = f'feature "{entry["id"]}" takes in "{part["refId"]}", which is not in "refs"'
+                        message = (
+                            f"feature {quoted(entry['id'])} uses ref {quoted(part['refId'])}, which is not in 'refs'"
+                        )
                         yield finding("ref-unknown", message, place)
         if entry.get("configSchema") is not None:
             yield from _subset(entry["configSchema"], f"/features/{index}/configSchema")
@@ -98,8 +101,8 @@ def _routines(entries: list[Entry]) -> Iterator[Finding]:
         routine = routine_of(entry)
         if routine.template_id in owner:
             message = (
-                f'routines "{owner[routine.template_id]}" and "{routine.routine_id}" '
-                f'both map to template "{routine.template_id}"'
+                f"routines {quoted(owner[routine.template_id])} and {quoted(routine.routine_id)} both map to template "
+                f"{quoted(routine.template_id)}; rename one"
             )
             yield finding("routine-template-collision", message, f"{at}/id")
         owner[routine.template_id] = routine.routine_id
@@ -113,10 +116,10 @@ def _contracts(entries: list[Entry]) -> Iterator[Finding]:
         if broken:
             continue
         for issue in validate_artifact(entry["schema"], entry["example"]):
-            message = f'the example of "{entry["id"]}" does not fit its schema: {issue}'
+            message = f"the example of {quoted(entry['id'])} does not match its schema: {issue}"
             yield finding("catalog-example-invalid", message, f"{at}/example")
         if entry["example"].get("kind") != entry["artifactKind"]:
-            message = f'the example of "{entry["id"]}" is not of kind "{entry["artifactKind"]}"'
+            message = f"the example of {quoted(entry['id'])} must have the kind {quoted(entry['artifactKind'])}"
             yield finding("catalog-example-invalid", message, f"{at}/example")
 
 
@@ -129,23 +132,23 @@ def _digest(document: Entry) -> Iterator[Finding]:
     try:
         actual = digest_of(document)
     except CanonicalError as error:
-        yield finding("number-not-finite", f"the catalog has no digest: {error}")
+        yield finding("number-not-finite", f"the digest of the catalog can't be computed: {error}")
         return
     declared = document.get("digest")
     if declared is not None and declared != actual:
-        yield finding("catalog-digest-mismatch", f"the content has the digest {actual}", "/digest")
+        yield finding("catalog-digest-mismatch", f"the digest does not match the content; expected {actual}", "/digest")
     core = load_core()
     is_core = (document["catalogId"], document["catalogVersion"]) == (core.catalog_id, core.version)
     if is_core and actual != core.digest:
         message = (
-            f"catalog {core.catalog_id} {core.version} is known and has the digest {core.digest}; "
-            "a changed catalog needs an id or a version of its own"
+            f"catalog {core.catalog_id} {core.version} has the digest {core.digest}; give a changed catalog another id "
+            "or version"
         )
         yield finding("catalog-digest-mismatch", message, "/catalogVersion")
 
 
 _Wording = Callable[[dict[str, Any], Any], str]
-# Every keyword that stands at a value: the name of its finding, and the sentence.
+# For every keyword about a value: the name of its finding, and the message.
 _SHAPES: dict[str, tuple[str, _Wording]] = {
     "const": ("schema-enum", lambda schema, _: f"must be {json.dumps(schema['const'])}"),
     "enum": ("schema-enum", lambda schema, _: f"must be one of {', '.join(map(str, schema['enum']))}"),
@@ -168,7 +171,7 @@ _SHAPES: dict[str, tuple[str, _Wording]] = {
 
 
 def _alternatives(schema: Entry) -> str:
-    return " or ".join(str(alternative.get("type", "another form")) for alternative in schema["oneOf"])
+    return " or ".join(str(alternative.get("type", "of another form")) for alternative in schema["oneOf"])
 
 
 def _shape(violation: Violation) -> Iterator[Finding]:
@@ -176,10 +179,10 @@ def _shape(violation: Violation) -> Iterator[Finding]:
     if keyword == "additionalProperties":
         known = ", ".join(violation.schema.get("properties", ()))
         for name in violation.actual:
-            message = f'unknown member "{name}"; known here: {known}'
+            message = f"unknown field {quoted(name)}; expected one of {known}"
             yield finding("schema-unknown-member", message, pointers.encode((*path, name)), on_name=True)
     elif keyword == "required":
-        message = f'member "{path[-1]}" is missing'
+        message = f"the required field '{path[-1]}' is missing"
         yield finding("schema-missing-member", message, pointers.encode(path[:-1]))
     else:
         name, wording = _SHAPES[keyword]

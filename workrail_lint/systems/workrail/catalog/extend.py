@@ -1,4 +1,4 @@
-"""A catalog with routines of one's own: `--routines DIR`, or routines that are already loaded."""
+"""A catalog extended by custom routines: `--routines DIR`, or routines that are already loaded."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from workrail_lint.base import js
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.wording import quoted
 from workrail_lint.documents.json_reader import MAX_BYTES
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.systems.workrail.catalog.catalog import Catalog, routine_of
@@ -17,14 +18,14 @@ from workrail_lint.systems.workrail.catalog.routine import Refusal, admit, templ
 
 
 class Extended(NamedTuple):
-    """The new catalog, and what was left out of it or replaced in it."""
+    """The new catalog, and findings about routines that were skipped or replaced."""
 
     catalog: Catalog
     findings: list[Finding]
 
 
 class Routines(NamedTuple):
-    """Admitted definitions by template id, in load order, and what was said about the others."""
+    """Admitted definitions by template id, in load order, and findings about the others."""
 
     definitions: dict[str, dict[str, Any]]
     findings: list[Finding]
@@ -32,7 +33,7 @@ class Routines(NamedTuple):
 
 
 def with_routines(catalog: Catalog, routines: PathLike | Mapping[str, Any] | Iterable[object]) -> Extended:
-    """A catalog in which the given routines stand beside the ones it has, and before them on equal ids.
+    """A catalog with the given routines in addition to its own; they replace routines with the same id.
 
     `routines` is a folder (its `*.json` files, by name), a file, one definition, a list of definitions,
     or definitions by name.
@@ -53,7 +54,7 @@ def with_routines(catalog: Catalog, routines: PathLike | Mapping[str, Any] | Ite
 
 
 def collect_routines(routines: PathLike | Mapping[str, Any] | Iterable[object]) -> Routines:
-    """Read and admit routines; the later of two with one template id wins."""
+    """Read and admit routines; the later of two with the same template id wins."""
     found = Routines({}, [], {})
     for source, definition in _load(routines, found.findings):
         match admit(definition):
@@ -71,7 +72,7 @@ def collect_routines(routines: PathLike | Mapping[str, Any] | Iterable[object]) 
 
 
 def routine_entries(definitions: Mapping[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """Catalog entries for routines of one's own."""
+    """Catalog entries for custom routines."""
     phase = CatalogPhase.SHIPPED.value
     return [{"phase": phase, "definition": definition} for definition in definitions.values()]
 
@@ -85,14 +86,14 @@ def sort_entries(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def _load(
     routines: PathLike | Mapping[str, Any] | Iterable[object], findings: list[Finding]
 ) -> Iterator[tuple[str, object]]:
-    """Pairs of source name and definition, in load order; what can not be read goes to `findings`."""
+    """Pairs of source name and definition, in load order; unreadable files are reported in `findings`."""
     if isinstance(routines, str | os.PathLike):
         for path in _files(os.fspath(routines), findings):
             match read_document(path, strict=False, max_bytes=MAX_BYTES):
                 case Ok(document):
                     yield path, document.value
-                case Err(slips):
-                    findings.append(_unreadable(slips[0]))
+                case Err(errors):
+                    findings.append(_unreadable(errors[0]))
     elif not isinstance(routines, Mapping):
         yield from (("", definition) for definition in routines)
     elif "steps" in routines or "id" in routines:
@@ -108,18 +109,18 @@ def _files(path: str, findings: list[Finding]) -> list[str]:
         with os.scandir(path) as entries:
             names = [e.name for e in entries if e.name.endswith(".json") and e.is_file()]
     except (OSError, ValueError) as error:
-        message = f"can not be read: {reason(error)}"
+        message = f"can't be read: {reason(error)}"
         findings.append(finding("routines-not-readable", message, phase=Phase.READ, path=path))
         return []
     return [os.path.join(path, name) for name in sorted(names)]
 
 
-def _unreadable(slip: Finding) -> Finding:
-    message = f"skipped, because it is not readable JSON: {slip.message}"
+def _unreadable(error: Finding) -> Finding:
+    message = f"skipped, because it is not valid JSON: {error.message}"
     skipped = finding(
-        "routine-skipped", message, slip.pointer, severity=Severity.WARNING, phase=Phase.READ, path=slip.path
+        "routine-skipped", message, error.pointer, severity=Severity.WARNING, phase=Phase.READ, path=error.path
     )
-    skipped.span = slip.span
+    skipped.span = error.span
     return skipped
 
 
@@ -142,7 +143,8 @@ def _refused(refusal: Refusal, source: str) -> Finding:
 
 def _collision(template_id: str, loser: dict[str, Any], winner: dict[str, Any], source: str) -> Finding:
     message = (
-        f'routines "{loser["id"]}" and "{winner["id"]}" both map to template "{template_id}"; the later one is used'
+        f"routines {quoted(loser['id'])} and {quoted(winner['id'])} both map to template {quoted(template_id)}; "
+        "the later one is used"
     )
     return finding(
         "routine-template-collision", message, "/id", severity=Severity.WARNING, phase=Phase.REGISTRY, path=source

@@ -1,8 +1,8 @@
 """`catalog import`: the builtins of an installed engine as a catalog file.
 
-Routines are files and are read as such. The other builtins exist only as code, so they are exported by
-a helper script that runs inside the package under Node. There is no fallback: whatever can not be read from
-the engine is an error, never a text of our own.
+Routines are files and are read as such. The other builtins exist only as code, so a helper script that runs inside the
+package under Node exports them. There is no fallback: what can't be read from the engine is an error, never replaced by
+our own text.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ Errors = Err[list[Finding]]
 
 
 class Imported(NamedTuple):
-    """The catalog of an engine, and what the user should know about how it came about."""
+    """The catalog of an engine, and findings about the import."""
 
     catalog: Catalog
     findings: list[Finding]
@@ -125,9 +125,9 @@ def _versions(root: str) -> Ok[_Versions] | Errors:
         return Err([*_errors(package), *_errors(spec)])
     engine, authoring_spec = package.value.get("version"), spec.value.get("version")
     if not isinstance(engine, str) or not engine:
-        return Err([_error("package-incomplete", 'package.json has no "version"', root)])
+        return Err([_error("package-incomplete", "package.json has no 'version'", root)])
     if type(authoring_spec) is not int:
-        return Err([_error("package-incomplete", f'{_SPEC} has no integer "version"', root)])
+        return Err([_error("package-incomplete", f"{_SPEC} has no integer 'version'", root)])
     return Ok(_Versions(engine, authoring_spec))
 
 
@@ -136,9 +136,9 @@ def _object(root: str, part: str) -> Ok[dict[str, Any]] | Errors:
         case Ok(document) if isinstance(document.value, dict):
             return Ok(document.value)
         case Ok(_):
-            return Err([_error("package-incomplete", f"{part} is no JSON object", root)])
-        case Err(slips):
-            return Err(slips)
+            return Err([_error("package-incomplete", f"{part} must be a JSON object", root)])
+        case Err(errors):
+            return Err(errors)
 
 
 def _errors(result: Ok[Any] | Errors) -> list[Finding]:
@@ -164,11 +164,11 @@ def _export(root: str, node: str | None, seconds: float) -> Ok[_Exported] | Erro
     except subprocess.TimeoutExpired:
         return Err([_error("timeout", f"the package did not load within {seconds:g} seconds", root)])
     except (OSError, ValueError) as error:
-        return Err([_error("node-missing", f"{program} can not be run: {reason(error)}", root)])
+        return Err([_error("node-missing", f"{program} can't be run: {reason(error)}", root)])
     if run.returncode != 0:
-        said = run.stderr.decode(errors="replace").splitlines()
-        why = next((line.strip() for line in said if "Error" in line), "it gave no reason")
-        return Err([_error("module-failed", f"Node ended with code {run.returncode}: {why}", root)])
+        lines = run.stderr.decode(errors="replace").splitlines()
+        why = next((line.strip() for line in lines if "Error" in line), "no reason given")
+        return Err([_error("module-failed", f"Node exited with code {run.returncode}: {why}", root)])
     return _parse(run.stdout, root)
 
 
@@ -176,19 +176,19 @@ def _parse(output: bytes, root: str) -> Ok[_Exported] | Errors:
     document = read_json(output, max_bytes=None)
     answer = document.value
     if document.problems or not isinstance(answer, dict):
-        return Err([_error("bad-output", "the helper did not print one JSON object", root)])
+        return Err([_error("bad-output", "the helper did not print a JSON object", root)])
     value: dict[str, Any] = answer
     if not validate_artifact(_FAILED, value):
         failure = value["failure"]
         code = "module-failed" if failure["code"] == "module-failed" else "registry-shape"
         return Err([_error(code, f"{failure['module']}: {failure['message']}", root)])
     unexpected = validate_artifact(_EXPORTED, value) or [
-        f"feature {entry['id']} calls itself {entry['value'].get('id')}"
+        f"feature {entry['id']} has the id {entry['value'].get('id')}"
         for entry in value["features"]
         if entry["value"].get("id") != entry["id"]
     ]
     if unexpected:
-        return Err([_error("registry-shape", f"the registries hold unexpected values: {unexpected[0]}", root)])
+        return Err([_error("registry-shape", f"the registries contain unexpected values: {unexpected[0]}", root)])
     return Ok(
         _Exported(
             {entry["id"]: entry["value"] for entry in value["features"]},
@@ -230,7 +230,7 @@ def _assemble(root: str, versions: _Versions, exported: _Exported) -> Ok[Importe
 def _feature(feature_id: str, value: dict[str, Any], engine: str, notes: list[Finding], root: str) -> dict[str, Any]:
     ignored = [name for name in value if name != "id" and name not in _BLOCKS]
     if ignored:
-        message = f'feature "{feature_id}" has members this import does not know: {", ".join(ignored)}'
+        message = f"feature '{feature_id}' has unknown fields, which are ignored: {', '.join(ignored)}"
         notes.append(_warning("member-ignored", message, root))
     inject = {block: value[block] for block in _BLOCKS if value.get(block)}
     return {**_header(feature_id, engine), "inject": inject, "configSchema": None}
@@ -263,7 +263,7 @@ def _contract(ref: str, notes: list[Finding], root: str) -> dict[str, Any]:
             "schema": known.schema,
             "example": known.example,
         }
-    message = f'contract "{ref}" is unknown to this product: any object of its kind is accepted'
+    message = f"unknown contract '{ref}'; any object of its kind is accepted"
     notes.append(_warning("contract-unknown", message, root))
     kind = "wr." + ref.rpartition(".")[2]
     return {
@@ -279,7 +279,7 @@ def _contract(ref: str, notes: list[Finding], root: str) -> dict[str, Any]:
 
 
 def _verify(exported: _Exported, routines: list[dict[str, Any]], root: str) -> list[Finding]:
-    """Compare with what that version is known to hold."""
+    """Compare with the published content of that version."""
     features = {name: canonical_hash(value) for name, value in exported.features.items()}
     refs = {name: digest(text.encode("utf-8", "surrogatepass")) for name, text in exported.refs.items()}
     definitions = [entry["definition"] for entry in routines]
@@ -295,11 +295,11 @@ def _compare(kind: str, actual: Mapping[str, str], known: Mapping[str, str], roo
     notes = []
     for name in js.u16_sorted({*actual, *known}):
         if name not in known:
-            message = f'{kind} "{name}" is not part of engine {engine} as it was published'
+            message = f"{kind} '{name}' is not part of the published engine {engine}"
         elif name not in actual:
-            message = f'{kind} "{name}" of engine {engine} is missing from this package'
+            message = f"{kind} '{name}' of engine {engine} is missing from this package"
         elif actual[name] != f"sha256:{known[name]}":
-            message = f'{kind} "{name}" differs from the one of engine {engine} as it was published'
+            message = f"{kind} '{name}' differs from the published engine {engine}"
         else:
             continue
         notes.append(_warning("differs", message, root))

@@ -1,4 +1,4 @@
-"""Catalogs that users bring: read, checked to the last member, then used like the shipped one."""
+"""Catalog files of users: read, fully checked, then used like the shipped one."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def load_catalog(source: PathLike | dict[str, Any]) -> Ok[Catalog] | Err[list[Fi
     value: object = source
     if isinstance(source, str | os.PathLike):
         match read_document(source, strict=True):
-            case Err(slips):
-                return Err(slips)
+            case Err(errors):
+                return Err(errors)
             case Ok(text):
                 value = text.value
     findings = check_document(value)

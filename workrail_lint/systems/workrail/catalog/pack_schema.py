@@ -1,6 +1,6 @@
 """Whether a pack's schema stays inside the subset that `shape` understands.
 
-A keyword outside the subset would be ignored without a word, and an artifact would pass that should not.
+A keyword outside the subset would be silently ignored, and an artifact would pass that should not.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from workrail_lint.base.ecma_regex import compile_pattern
 from workrail_lint.base.js import type_name
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.wording import quoted
 from workrail_lint.systems.workrail.catalog.shape import LENGTH_UNITS, OBJECT_MODES, TYPES, Path, has_type
 
 # Checking an artifact recurses as deep as its schema does.
@@ -17,18 +18,18 @@ _MAX_DEPTH = 100
 
 
 def schema_problems(schema: object, path: Path = ()) -> Iterator[tuple[Path, str]]:
-    """Where a pack's schema leaves the subset, and how."""
+    """Where and how a pack's schema leaves the subset."""
     if not isinstance(schema, dict):
-        yield path, f"a schema is an object, not {type_name(schema)}"
+        yield path, f"a schema must be an object, not {type_name(schema)}"
         return
     if len(path) > _MAX_DEPTH:
-        yield path, "the schema nests too deeply"
+        yield path, f"the schema is nested more than {_MAX_DEPTH} levels deep"
         return
     for keyword, value in schema.items():
         at = (*path, keyword)
-        problem = _KEYWORDS[keyword](value) if keyword in _KEYWORDS else "is not part of the schema subset"
+        problem = _KEYWORDS[keyword](value) if keyword in _KEYWORDS else "is not a supported schema keyword"
         if problem:
-            yield at, f'"{keyword}" {problem}'
+            yield at, f"{quoted(keyword)} {problem}"
         elif keyword == "properties":
             for name, member in value.items():
                 yield from schema_problems(member, (*at, name))
@@ -38,17 +39,17 @@ def schema_problems(schema: object, path: Path = ()) -> Iterator[tuple[Path, str
         elif keyword == "items" or (keyword == "additionalProperties" and isinstance(value, dict)):
             yield from schema_problems(value, at)
     if schema.get("x-objectMode") == "strict" and schema.get("additionalProperties", False) is not False:
-        yield path, '"x-objectMode" strict contradicts "additionalProperties"'
+        yield path, "'x-objectMode' strict contradicts 'additionalProperties'"
     if schema.get("x-objectMode") in ("strip", "open") and schema.get("additionalProperties") is False:
-        yield path, f'"x-objectMode" {schema["x-objectMode"]} contradicts "additionalProperties"'
+        yield path, f"'x-objectMode' {schema['x-objectMode']} contradicts 'additionalProperties'"
 
 
-def _is_list_of_text(value: object) -> bool:
+def _is_string_list(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def _count(value: object) -> str | None:
-    return None if type(value) is int and value >= 0 else "must be an integer that is not negative"
+    return None if type(value) is int and value >= 0 else "must be a non-negative integer"
 
 
 def _number(value: object) -> str | None:
@@ -65,7 +66,7 @@ def _pattern(value: object) -> str | None:
         return "must be a string"
     match compile_pattern(value, "u"):
         case Err(reason):
-            return f"is no regular expression: {reason}"
+            return f"must be a regular expression: {reason}"
         case Ok(_):
             return None
 
@@ -74,13 +75,13 @@ def _that(holds: Callable[[object], bool], text: str) -> Callable[[object], str 
     return lambda value: None if holds(value) else text
 
 
-# What each keyword of the subset may hold; the message finishes the sentence that its name begins.
+# The valid values of each keyword; a message continues the sentence that starts with the keyword.
 _KEYWORDS: dict[str, Callable[[object], str | None]] = {
     "type": _one_of(*TYPES),
     "const": lambda _: None,
-    "enum": _that(lambda v: isinstance(v, list) and bool(v), "must be a list that is not empty"),
+    "enum": _that(lambda v: isinstance(v, list) and bool(v), "must be a non-empty list"),
     "properties": _that(lambda v: isinstance(v, dict), "must be an object"),
-    "required": _that(_is_list_of_text, "must be a list of member names"),
+    "required": _that(_is_string_list, "must be a list of field names"),
     "additionalProperties": _that(lambda v: isinstance(v, bool | dict), "must be true, false or a schema"),
     "items": _that(lambda v: isinstance(v, dict), "must be a schema"),
     "minItems": _count,
@@ -90,7 +91,7 @@ _KEYWORDS: dict[str, Callable[[object], str | None]] = {
     "pattern": _pattern,
     "minimum": _number,
     "maximum": _number,
-    "oneOf": _that(lambda v: isinstance(v, list) and bool(v), "must be a list of schemas"),
+    "oneOf": _that(lambda v: isinstance(v, list) and bool(v), "must be a non-empty list of schemas"),
     "x-objectMode": _one_of(*OBJECT_MODES),
     "x-lengthUnit": _one_of(*LENGTH_UNITS),
 }

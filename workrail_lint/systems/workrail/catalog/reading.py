@@ -10,29 +10,29 @@ from workrail_lint.documents.problems import Problem
 from workrail_lint.findings import Finding, Phase, Severity
 
 PathLike = str | os.PathLike[str]
-# The engine reads such a text too: the last of the repeated members counts.
+# The engine reads such a file too: the last of the duplicate members counts.
 _HARMLESS = frozenset({"json-duplicate-key"})
 
 
 def read_document(
     path: PathLike, *, strict: bool, max_bytes: int | None = None
 ) -> Ok[JsonDocument] | Err[list[Finding]]:
-    """A JSON file. Unless `strict`, a repeated member name is let through as the engine would."""
+    """A JSON file. Unless `strict`, duplicate member names are accepted, as the engine does."""
     name = os.fspath(path)
     try:
         with open(name, "rb") as file:
             data = file.read()
     except (OSError, ValueError) as error:
-        return Err([finding("file-not-readable", f"can not be read: {reason(error)}", phase=Phase.READ, path=name)])
+        return Err([finding("file-not-readable", f"can't be read: {reason(error)}", phase=Phase.READ, path=name)])
     document = read_json(data, max_bytes=max_bytes)
-    slips = [problem for problem in document.problems if strict or problem.name not in _HARMLESS]
-    if slips:
-        return Err([_slip(problem, document, name) for problem in slips])
+    problems = [problem for problem in document.problems if strict or problem.name not in _HARMLESS]
+    if problems:
+        return Err([_of_problem(problem, document, name) for problem in problems])
     return Ok(document)
 
 
 def reason(error: OSError | ValueError) -> str:
-    """Why the system refused, without the path it repeats. A ValueError is a name no file can have."""
+    """The system's reason, without the path. A ValueError means an impossible file name."""
     text = error.strerror if isinstance(error, OSError) else None
     return (text or str(error) or type(error).__name__).lower()
 
@@ -48,12 +48,12 @@ def finding(
     on_name: bool = False,
     help_text: str | None = None,
 ) -> Finding:
-    """A finding about a catalog; its code is its name until the rule registry knows better."""
+    """A finding about a catalog; its code is its name until the rule registry sets it."""
     return Finding(name, name, severity, message, pointer, phase=phase, path=path, on_name=on_name, help=help_text)
 
 
 def place(findings: list[Finding], document: JsonDocument | None, path: str) -> list[Finding]:
-    """Give findings their file and, where the text is at hand, their position."""
+    """Give findings their file and, if the text is available, their position."""
     for item in findings:
         item.path = path
         if document is not None:
@@ -61,7 +61,7 @@ def place(findings: list[Finding], document: JsonDocument | None, path: str) -> 
     return findings
 
 
-def _slip(problem: Problem, document: JsonDocument, path: str) -> Finding:
-    slip = finding(problem.name, problem.message, problem.pointer, phase=Phase.READ, path=path)
-    slip.span = document.source.span(problem.start, problem.end)
-    return slip
+def _of_problem(problem: Problem, document: JsonDocument, path: str) -> Finding:
+    found = finding(problem.name, problem.message, problem.pointer, phase=Phase.READ, path=path)
+    found.span = document.source.span(problem.start, problem.end)
+    return found

@@ -1,4 +1,4 @@
-"""Routines: the workflows a template call expands, what they ask for, and which of them are admitted."""
+"""Routines: the workflows a template call expands to, their arguments, and which of them are admitted."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.wording import quoted
 from workrail_lint.systems.workrail.catalog.phase import CatalogPhase
 
 # A name in single braces; double braces are run-time tokens and stay.
@@ -18,7 +19,7 @@ _REQUIRED_TEXT = ("id", "name", "description", "version")
 
 
 class Refusal:
-    """Why a document is not registered as a routine. `step_id` is set when it calls a template itself."""
+    """Why a document is not registered as a routine. `step_id` is set if it calls a template."""
 
     __slots__ = ("message", "pointer", "step_id")
 
@@ -33,7 +34,7 @@ class Refusal:
 
 
 class Routine:
-    """One callable template. What follows from the texts is worked out when somebody asks."""
+    """One callable template. Values derived from the texts are computed on demand."""
 
     __slots__ = ("_required_args", "arg_values", "definition", "phase", "template_id")
 
@@ -61,7 +62,7 @@ class Routine:
 
     @property
     def step_ids(self) -> tuple[str, ...]:
-        """Ids in order; a step without one counts as the empty text."""
+        """Ids in order; "" for a step without one."""
         return tuple(_text(step.get("id")) for step in self.steps)
 
     @property
@@ -94,25 +95,27 @@ def template_id_of(routine_id: str) -> str:
 
 
 def admit(definition: object) -> Ok[dict[str, Any]] | Err[Refusal]:
-    """Whether a document can be registered as a routine. Its schema is deliberately not looked at."""
+    """Whether a document can be registered as a routine. Its schema is deliberately not checked."""
     if not isinstance(definition, dict):
-        return Err(Refusal("a routine is a JSON object"))
+        return Err(Refusal("a routine must be a JSON object"))
     for member in _REQUIRED_TEXT:
         if not isinstance(definition.get(member), str):
-            return Err(Refusal(f'a routine needs the string member "{member}"', _at(definition, member)))
+            return Err(Refusal(f"a routine needs a string '{member}'", _at(definition, member)))
     steps = definition.get("steps")
     if not isinstance(steps, list) or not steps:
-        return Err(Refusal('a routine needs a non-empty list "steps"', _at(definition, "steps")))
+        return Err(Refusal("a routine needs a non-empty list 'steps'", _at(definition, "steps")))
     for index, step in enumerate(steps):
         if not isinstance(step, dict):
-            return Err(Refusal("a step of a routine is a JSON object", f"/steps/{index}"))
+            return Err(Refusal("a step of a routine must be a JSON object", f"/steps/{index}"))
     for index, step in enumerate(steps):
         if js.truthy(step.get("templateCall")):
             step_id = _text(step.get("id")) or "(missing id)"
-            message = f'routine "{definition["id"]}" calls a template in step "{step_id}"; routines can not nest'
+            message = (
+                f"routine {quoted(definition['id'])} calls a template in step {quoted(step_id)}; routines can't nest"
+            )
             return Err(Refusal(message, f"/steps/{index}/templateCall", step_id))
     if _has_infinity(definition):
-        return Err(Refusal("it holds a number too large for a double, so that it has no hash"))
+        return Err(Refusal("it contains a number too large for a double, which can't be hashed"))
     return Ok(definition)
 
 
@@ -135,5 +138,5 @@ def _at(definition: dict[str, Any], member: str) -> str:
 
 
 def _text(value: object) -> str:
-    """The member's text; anything but a string is as good as absent."""
+    """A string as it is; "" for any other value."""
     return value if isinstance(value, str) else ""

@@ -1,8 +1,7 @@
 """Checks a JSON value against the schema subset that catalogs use.
 
-One walk, plain data out: a violation says where, which keyword, what was expected and what was there.
-How to word it is up to the reader of the violations: the agent-facing issues of a contract pack and the
-findings about a catalog file are two wordings of the same thing.
+The result is plain data: a violation has the place, the keyword, the expected and the actual value. Its readers write
+the message: the issues of a contract pack, which agents read, and the findings about a catalog file differ.
 
 The subset is JSON Schema draft-07's `type const enum properties required additionalProperties items
 minItems maxItems minLength maxLength pattern minimum maximum oneOf`, plus `x-objectMode` (what unknown
@@ -31,8 +30,8 @@ TYPES = ("string", "number", "integer", "boolean", "object", "array", "null")
 class Violation(NamedTuple):
     """One broken keyword: where, which, the schema that holds it, and the value that broke it.
 
-    `required` stands at the missing member and carries that member's schema; `additionalProperties`
-    stands at the object and its `actual` is the list of unknown names.
+    `required` has the path and the schema of the missing member; `additionalProperties` has the path of the object,
+    and its `actual` is the list of unknown names.
     """
 
     path: Path
@@ -56,7 +55,7 @@ def has_type(name: str, value: object) -> bool:
 
 
 def search(pattern: str, text: str) -> bool:
-    """ECMAScript `RegExp.prototype.test`, for patterns we wrote ourselves: there is no time limit here."""
+    """ECMAScript `RegExp.prototype.test`, without a time limit, so only for our own patterns."""
     return _compiled(pattern).search(text) is not None
 
 
@@ -66,7 +65,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 
 def tag_of(alternatives: list[Schema]) -> str | None:
-    """The member whose constant tells the alternatives of a union apart, when there is one."""
+    """The member whose constant distinguishes the alternatives of a union, if there is one."""
     first = alternatives[0].get("properties") if alternatives else None
     for name in first or ():
         tags = [_tag(alternative, name) for alternative in alternatives]
@@ -82,7 +81,7 @@ def _tag(alternative: Schema, name: str) -> str | None:
 
 
 def _by_type(alternatives: list[Schema], value: object) -> Schema | None:
-    """The one alternative of the value's type, when the alternatives are told apart by type."""
+    """The one alternative of the value's type, if the alternatives differ in type."""
     types = [alternative.get("type") for alternative in alternatives]
     if None in types or len(set(types)) < len(types) or {"integer", "number"} <= set(types):
         return None
@@ -91,7 +90,7 @@ def _by_type(alternatives: list[Schema], value: object) -> Schema | None:
 
 
 def is_closed(schema: Schema) -> bool:
-    """Whether an object may hold declared members only."""
+    """Whether an object may have only declared members."""
     return schema.get("x-objectMode") == "strict" or schema.get("additionalProperties") is False
 
 
@@ -106,7 +105,7 @@ class _Walk:
 
     def check(self, schema: Schema, value: object, path: Path, u16: bool) -> None:
         u16 = u16 or schema.get("x-lengthUnit") == "u16"
-        # A value that misses its constant, set or type has one thing wrong with it, not several.
+        # A value outside its constant, set or type is one violation, not several.
         if "const" in schema and not js.deep_equal(schema["const"], value):
             self.report(path, "const", schema, value)
         elif "enum" in schema and not any(js.deep_equal(member, value) for member in schema["enum"]):

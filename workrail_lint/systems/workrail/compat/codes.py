@@ -1,4 +1,4 @@
-"""The closed set of compatibility codes, and what to tell an author about each."""
+"""The compatibility codes and their messages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Code(NamedTuple):
-    """A code, what it is about (the subject of a sentence), and what to write in the shipping form."""
+    """A code, what it is about (a noun phrase), and what to write in the form that the engine accepts."""
 
     name: str
     what: str
@@ -30,29 +30,29 @@ CONDITION_REF = Code(
 )
 CONTINUE_WHEN_STOP = Code(
     "compat-continue-when-stop",
-    'a loop that goes on when the decision is "stop"',
-    "swap the two decision words in the prompts and let it continue on `continue`",
+    "a loop that continues when the decision is `stop`",
+    "swap the two decisions in the prompts and let it continue on `continue`",
 )
 CONDITIONS = Code(
     "compat-conditions",
     "top-level `conditions`",
-    "put each loop's condition into its `loop` and remove the list",
+    "move each loop's condition into its `loop` and remove the list",
 )
 CONDITION_UNUSED = Code("compat-condition-unused", "a named condition that no loop refers to", "remove the condition")
 OUTPUT_CONTRACT = Code(
     "compat-output-contract", "`output.contractRef` on a step", "write `outputContract: {contractRef}`"
 )
-OUTPUT_HINTS = Code("compat-output-hints", "`output.hints` on a step", "write the hints as `guidance` texts")
+OUTPUT_HINTS = Code("compat-output-hints", "`output.hints` on a step", "write the hints as `guidance`")
 CAPABILITIES = Code(
     "compat-capabilities",
     "top-level `capabilities`",
-    "declare the feature `wr.features.capabilities` and remove the member",
+    "declare the feature `wr.features.capabilities` and remove `capabilities`",
 )
 FEATURE_CONFIG = Code("compat-feature-config", "a feature written as an object", "write the feature's id as a string")
 AGENT_ROLE = Code("compat-agent-role", "top-level `agentRole`", "write `agentRole` on the steps that need it")
-ID_UNDERSCORE = Code("compat-id-underscore", "an underscore in a step id", "write the id with `-` in place of `_`")
+ID_UNDERSCORE = Code("compat-id-underscore", "an underscore in a step id", "use `-` instead of `_`")
 VERSION_MISSING = Code(
-    "compat-version-missing", "a workflow without `version`", 'add a semantic version such as "0.1.0"'
+    "compat-version-missing", "a workflow without `version`", "add a semantic version such as `0.1.0`"
 )
 EXTENSION_MAP = Code(
     "compat-extension-map",
@@ -62,16 +62,16 @@ EXTENSION_MAP = Code(
 EXTENSION_CONTRACT = Code(
     "compat-extension-contract",
     "`kind` or `extensionContract` on a workflow",
-    "remove the member; the id says whether a workflow is a routine",
+    "remove it; the id says whether a workflow is a routine",
 )
 BARE_RULE = Code("compat-bare-rule", "`validationCriteria` as a single rule", "write a list with that one rule")
 RULE_MESSAGE = Code("compat-rule-message", "a validation rule without `message`", "add the `message`")
 BODY_OBJECT = Code("compat-body-object", "a loop `body` that is one step", "write a list with that one step")
 
-# How much of an author's text a message repeats.
+# How many characters of an author's text a message quotes.
 SHOWN = 80
 
-# Not compatibility codes, but what they guard is taken out of the document here, so it is checked here.
+# Not compatibility codes: the rewrite removes these constructs from the document, so they are checked here.
 FEATURE_CONFIG_NOT_ALLOWED = "feature-config-not-allowed"
 CAPABILITY_UNKNOWN = "capability-unknown"
 
@@ -97,7 +97,7 @@ FEATURE_CONFIGS: dict[str, dict[str, tuple[str, ...]]] = {
 
 
 def code_span(text: str) -> str:
-    """What an author wrote, inside a message of one line."""
+    """An author's text in a message of one line."""
     line = "".join(c if c.isprintable() else f"\\u{ord(c):04x}" for c in " ".join(text.split()))
     return f"`{line if len(line) <= SHOWN else line[:SHOWN] + '…'}`"
 

@@ -43,7 +43,7 @@ class NamedConditions:
 
     def _read(self, draft: Draft, conditions: object) -> None:
         if not isinstance(conditions, list):
-            self._refuse(draft, _ORIGIN, "`conditions` must be a list of `{id, kind}` objects")
+            self._refuse(draft, _ORIGIN, "`conditions` must be a list of objects `{id, kind}`")
             self._readable = False
             return
         for index, condition in enumerate(conditions):
@@ -59,7 +59,7 @@ class NamedConditions:
                 self._refuse(
                     draft,
                     pointers.child(pointer, "id"),
-                    f"two conditions have the id {code_span(condition['id'])}; remove or rename one",
+                    f"duplicate condition id {code_span(condition['id'])}; remove or rename one",
                 )
                 continue
             self._by_id[condition["id"]] = condition
@@ -70,7 +70,7 @@ class NamedConditions:
         self.stays = True
 
     def find(self, condition_id: str) -> dict[str, Any] | None:
-        """A sound condition by its id."""
+        """A valid condition by its id."""
         self.used.add(condition_id)
         return self._by_id.get(condition_id)
 
@@ -79,7 +79,7 @@ class NamedConditions:
         return not self._readable or condition_id in self._broken_ids
 
     def remove(self, draft: Draft) -> None:
-        """D4: the list goes once the loops have taken what they need."""
+        """D4: the list is removed after the loops have taken their conditions."""
         if not self._present or draft.rejects(CONDITIONS, _ORIGIN) or self.stays:
             return
         conditions = draft.original[MEMBER]
@@ -94,22 +94,22 @@ class NamedConditions:
 
 
 def _problem(condition: object) -> tuple[str | None, str] | None:
-    """What is wrong with an entry: the member at fault (None: the entry) and the words for it."""
+    """What is wrong with an entry: the member (None: the entry itself) and the message."""
     if not isinstance(condition, dict):
-        return None, "a condition is an object with `id` and `kind`"
+        return None, "a condition must be an object with `id` and `kind`"
     identifier, kind = condition.get("id"), condition.get("kind")
     if not isinstance(identifier, str) or not identifier:
-        return _member(condition, "id"), "a condition needs an `id` by which loops can name it"
+        return _member(condition, "id"), "a condition needs an `id` that loops can refer to"
     if kind not in CONDITION_KINDS:
         return _member(condition, "kind"), (
-            f"the kind of condition {code_span(identifier)} is not known; use one of {code_list(CONDITION_KINDS)}"
+            f"condition {code_span(identifier)} has an unknown kind; expected one of {code_list(CONDITION_KINDS)}"
         )
     known = ("id", "kind", "continueWhen") if kind == "loop_control" else ("id", "kind")
     for name in condition:
         if name not in known:
-            return name, f"a condition of kind `{kind}` has no member {code_span(name)}; remove it"
+            return name, f"a condition of kind `{kind}` has no field {code_span(name)}; remove it"
     if "continueWhen" in condition and condition["continueWhen"] not in CONTINUE_WHEN:
-        return "continueWhen", f"`continueWhen` is one of {code_list(CONTINUE_WHEN)}"
+        return "continueWhen", f"`continueWhen` must be one of {code_list(CONTINUE_WHEN)}"
     return None
 
 
@@ -118,7 +118,7 @@ def _member(condition: dict[str, Any], name: str) -> str | None:
 
 
 def condition_reference(draft: Draft, frame: Frame, conditions: NamedConditions) -> None:
-    """D3: `while` becomes the `conditionSource` or `condition` of the loop that D2 has put in place."""
+    """D3: `while` becomes the `conditionSource` or `condition` of the loop that D2 has made."""
     reference = frame.step["while"]
     origin = pointers.child(frame.origin, "while")
     if draft.rejects(CONDITION_REF, origin):
@@ -126,7 +126,7 @@ def condition_reference(draft: Draft, frame: Frame, conditions: NamedConditions)
     config = _resolve(draft, frame, conditions, reference, origin)
     loop = pointers.child(frame.pointer, "loop")
     if config is None:
-        # What the schema finds missing in the loop is missing because `while` could not be read.
+        # Whatever the schema misses in the loop is missing because `while` could not be read.
         draft.places.made(loop, origin)
         return
     if draft.allows(CONDITION_REF, origin, "while", reference, config, step=frame.pointer):
@@ -152,7 +152,7 @@ def _resolve(
         draft.refuse(
             CONDITION_REF.name,
             origin,
-            '`while` must be `{kind: "condition_ref", conditionId}`; name a condition of `conditions`',
+            '`while` must be `{kind: "condition_ref", conditionId}` with the id of an entry in `conditions`',
         )
         return None
     condition = conditions.find(condition_id)
@@ -163,7 +163,7 @@ def _resolve(
             draft.refuse(
                 CONDITION_REF.name,
                 pointers.child(origin, "conditionId"),
-                f"no condition has the id {code_span(condition_id)}; declare it in `conditions` or name a declared one",
+                f"unknown condition {code_span(condition_id)}; declare it in `conditions`",
                 keeps=origin,
             )
         return None
@@ -177,8 +177,8 @@ def _resolve(
         draft.refuse(
             CONTINUE_WHEN_STOP.name,
             origin,
-            f"condition {code_span(condition_id)} goes on when the decision is `stop`, but a loop always goes on when "
-            f"it is `continue`; {CONTINUE_WHEN_STOP.instead}",
+            f"condition {code_span(condition_id)} continues when the decision is `stop`, but a loop always continues "
+            f"on `continue`; {CONTINUE_WHEN_STOP.instead}",
         )
         return None
     source = {"kind": "artifact_contract", "contractRef": LOOP_CONTROL}

@@ -1,4 +1,4 @@
-"""A document while it is being rewritten: copied only where it changes, every change on record."""
+"""A document during its rewrite: copied only where it changes, with a record of every change."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Path = tuple[pointers.Token, ...]
 
 
 def lead_with(members: dict[str, Any], head: dict[str, Any], drop: tuple[str, ...] = ()) -> None:
-    """Put some members first, in the order people write them, and keep the others behind them."""
+    """Put some members first, in the order people write them, and keep the others after them."""
     rest = {name: value for name, value in members.items() if name not in head and name not in drop}
     members.clear()
     members.update(head)
@@ -28,7 +28,7 @@ def lead_with(members: dict[str, Any], head: dict[str, Any], drop: tuple[str, ..
 
 
 class Draft:
-    """The original, the growing result, and the one gate through which every rewrite passes."""
+    """The original, the result so far, and the policy check that every rewrite passes."""
 
     __slots__ = (
         "_errors",
@@ -56,7 +56,7 @@ class Draft:
         self._step_codes: dict[str, list[str]] = {}
 
     def own(self, path: Path = ()) -> Any:
-        """The container at a path of the result, safe to change: it and all above it are copies of ours."""
+        """The container at a path of the result, safe to change: it and its parents are our copies."""
         if id(self.document) not in self._owned:
             self.document = self.document.copy()
             self._owned.add(id(self.document))
@@ -70,7 +70,7 @@ class Draft:
         return value
 
     def rejects(self, code: Code, pointer: str) -> bool:
-        """Under the rejecting policy, report a construct; the rule has nothing more to do then."""
+        """Under the rejecting policy, report a construct; the rule is then done."""
         if self.policy is not Policy.REJECT:
             return False
         self._report(code.name, pointer, f"the engine rejects {code.what}; {code.instead}")
@@ -79,7 +79,7 @@ class Draft:
     def refuse(
         self, code: str, pointer: str, message: str, *, keeps: str | None = None, phase: Phase = Phase.SCHEMA
     ) -> None:
-        """Report an error about a place; `keeps` is the place left as written, when that is a wider one."""
+        """Report an error about a place; `keeps` is the place left as written, if that is a larger one."""
         self._report(code, pointer, message, phase)
         self.keep(pointer if keeps is None else keeps)
 
@@ -87,7 +87,7 @@ class Draft:
         self._errors.append(Finding(code, code, Severity.ERROR, message, pointer, phase=phase))
 
     def keep(self, pointer: str) -> None:
-        """Note that a place stays as written because of an error that is reported already."""
+        """Note that a place stays as written because of an error that is already reported."""
         if pointer not in self._refused:
             self._refused.append(pointer)
 
@@ -110,8 +110,8 @@ class Draft:
             self.refuse(
                 code.name,
                 pointer,
-                f"{code.what} can not be rewritten without losing what the shipping form does not hold; "
-                f"{code.instead}, or allow the loss with the policy `{Policy.NORMALIZE.value}`",
+                f"{code.what} can't be rewritten without loss; {code.instead}, or allow the loss with the policy "
+                f"`{Policy.NORMALIZE.value}`",
             )
             return False
         self._warnings.append(CompatWarning(code.name, pointer, construct, action, before, after, lossy))

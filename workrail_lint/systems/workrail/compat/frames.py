@@ -1,4 +1,4 @@
-"""The steps of a document as the rules see them: where each stood, where it stands now, what it is."""
+"""The steps of a document as the rules see them: their original place, their new place, and their shape."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from workrail_lint.systems.workrail.compat.draft import Path
 
 
 class Shape(Enum):
-    """Which rules look at a step."""
+    """Which rules apply to a step."""
 
     STANDARD = "standard"
     TEMPLATE_CALL = "template_call"
@@ -29,7 +29,7 @@ class Frame:
         self.pointer = pointers.encode(path)
         self.origin = origin
         self.shape = _shape(step)
-        # Filled in once all ids of the document are known.
+        # Set once all ids of the document are known.
         self.final_id: str | None = None
         self.clash: str | None = None
 
@@ -70,7 +70,7 @@ def _shape(step: dict[str, Any]) -> Shape:
         return Shape.STANDARD
     if step["type"] == "loop":
         return Shape.LOOP
-    # Next to a `templateCall` the type is a slip in a shipping-form step, and the schema says so.
+    # Next to a `templateCall` the type is a mistake in a shipping-form step, which the schema reports.
     if step["type"] == "template_call" and "templateCall" not in step:
         return Shape.TEMPLATE_CALL
     return Shape.OTHER

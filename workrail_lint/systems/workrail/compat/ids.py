@@ -134,13 +134,12 @@ def reject_clash(draft: Draft, frame: Frame, old: str, pointer: str) -> None:
     draft.refuse(
         ID_UNDERSCORE.name,
         pointer,
-        f"the id `{old}` would become `{dashed(old)}`, which the step `{frame.clash}` already takes; "
-        "rename one of the two",
+        f"id `{old}` would become `{dashed(old)}`, which step `{frame.clash}` already uses; rename one of them",
     )
 
 
 def _shipping_id(frame: Frame, old: str) -> str:
-    """What an id should become, itself when it needs no change or can not be helped."""
+    """The new id; the same if it needs no change or can't be fixed."""
     if "_" not in old and "id" in frame.step:
         return old
     return dashed(old) or old

@@ -1,4 +1,4 @@
-"""The one design-form word that turns up outside workflow documents: in what is handed to a run."""
+"""The one design-form word that occurs outside workflow documents: in the inputs of a run."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ VARIABLES_ALIAS = "compat-variables-alias"
 
 
 def variables_alias(inputs: object, pointer: str = "") -> Finding | None:
-    """The error for an object of run inputs that says `variables` where `context` is meant (D20)."""
+    """The error for an object of run inputs that has `variables` instead of `context` (D20)."""
     if not isinstance(inputs, dict) or "variables" not in inputs:
         return None
     remedy = "merge its members into `context` and remove it" if "context" in inputs else "rename it to `context`"
@@ -17,7 +17,7 @@ def variables_alias(inputs: object, pointer: str = "") -> Finding | None:
         VARIABLES_ALIAS,
         VARIABLES_ALIAS,
         Severity.ERROR,
-        f"`variables` is not read by a run: its values would be ignored; {remedy}",
+        f"a run ignores `variables`; {remedy}",
         pointers.child(pointer, "variables"),
         phase=Phase.LINT,
         on_name=True,

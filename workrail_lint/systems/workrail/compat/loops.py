@@ -42,7 +42,7 @@ def _loop_id(frame: Frame) -> str | None:
 
 
 def _agrees(draft: Draft, frame: Frame, loop_id: str) -> bool:
-    """Whether the `loopId` can serve as the step's id, or repeats it; reports what speaks against it."""
+    """Whether the `loopId` can be the step's id, or repeats it; reports why not."""
     pointer = pointers.child(frame.origin, "loopId")
     if "id" not in frame.step:
         if frame.clash is not None:
@@ -50,12 +50,12 @@ def _agrees(draft: Draft, frame: Frame, loop_id: str) -> bool:
         return True
     if frame.final_id is not None and frame.final_id in (loop_id, dashed(loop_id)):
         return True
-    draft.refuse(LOOP_ID.name, pointer, "the loop has an `id` and a `loopId` that differ; keep one of them, as `id`")
+    draft.refuse(LOOP_ID.name, pointer, "the loop's `id` and `loopId` differ; keep one of them, as `id`")
     return False
 
 
 def takes_condition(frame: Frame) -> bool:
-    """Whether the step's `while` is to become its `loop`."""
+    """Whether the step's `while` becomes its `loop`."""
     step = frame.step
     if frame.shape is not Shape.LOOP or "while" not in step or "loop" in step:
         return False

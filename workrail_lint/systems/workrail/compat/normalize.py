@@ -1,4 +1,4 @@
-"""The way in: a look that costs next to nothing, and the rewrite for the few documents that need it."""
+"""The entry point: a cheap test, and the rewrite for the few documents that need it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workrail_lint.systems.workrail.compat.scan import is_design_form
 def normalize(document: Any, policy: Policy | str = Policy.NORMALIZE) -> Normalized:
     """The shipping form of a document, which is never changed itself.
 
-    A document without design-form constructs comes back as the very object that was given.
+    A document without design-form constructs is returned as the same object.
     """
     policy = Policy(policy)
     if not isinstance(document, dict) or not is_design_form(document):

@@ -1,4 +1,4 @@
-"""What normalization hands back: the document, what was done to it, and what it could not hold."""
+"""The result of a normalization: the document, the changes, and what the document could not keep."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from workrail_lint.findings import Finding
 
 
 class Policy(str, Enum):
-    """How the design form is met: refused, rewritten, or rewritten only where nothing is lost."""
+    """How to treat the design form: reject it, rewrite it, or rewrite it only where nothing is lost."""
 
     REJECT = "reject"
     NORMALIZE = "normalize"
@@ -25,7 +25,7 @@ class Action(str, Enum):
 
 
 class CompatWarning(NamedTuple):
-    """One normalization. `pointer`, like `before`, is about the document as it was written."""
+    """One normalization. `pointer` and `before` refer to the document as written."""
 
     code: str
     pointer: str
@@ -51,7 +51,7 @@ class CompatWarning(NamedTuple):
 
 
 class SideModel:
-    """What the design form says and the shipping form can not hold."""
+    """What the design form says and the shipping form has no place for."""
 
     __slots__ = (
         "agent_role",
@@ -75,10 +75,10 @@ class SideModel:
 
 
 class PointerMap:
-    """From a place in the normalized document to the place in the original it came from.
+    """From a place in the normalized document to its place in the original.
 
-    A place `moved` takes everything below it along; below a place that was `made` nothing corresponds,
-    so all of it goes back to the one place it was made from.
+    Everything below a `moved` place moves with it; everything below a `made` place maps to the one place it was made
+    from.
     """
 
     __slots__ = ("_made", "_moved")
@@ -105,12 +105,11 @@ class PointerMap:
 
 
 class Normalized:
-    """A document in shipping form, or as written where that was all right or could not be helped.
+    """A document in shipping form, or as written where it was valid or could not be rewritten.
 
-    `refused` lists the places left as written because of an error: what the schema has to say there
-    repeats that error. It is empty under the rejecting policy, where the schema judges the document as it
-    stands. `step_codes` gives, for each step of the normalized document that is not as
-    authored, the codes of the rewrites in the order they were applied.
+    `refused` lists the places left as written because of an error: a schema finding there would repeat that error. It
+    is empty under the rejecting policy, where the schema checks the document as written. `step_codes` holds, for each
+    step of the normalized document that is not as authored, the codes of the rewrites in order.
     """
 
     __slots__ = ("document", "errors", "pointer_map", "refused", "side", "step_codes", "warnings")

@@ -1,7 +1,6 @@
-"""Is there anything of the design form in a document? Runs for every workflow, so it only looks.
+"""A cheap test whether a document has design-form constructs, because it runs for every workflow.
 
-It may say yes to a document in which the rules then find nothing; it never says no to one in which a
-rule would find something.
+It may be true for a document in which the rules find nothing; it is never false if a rule would find something.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ STEP_MEMBERS = frozenset({"loopId", "output", "while"})
 
 
 def is_design_form(document: dict[str, Any]) -> bool:
-    """Whether a rewrite could have something to do."""
+    """Whether a rewrite may change something."""
     if "version" not in document or not TOP_LEVEL_MEMBERS.isdisjoint(document):
         return True
     if isinstance(document.get("extensionPoints"), dict):

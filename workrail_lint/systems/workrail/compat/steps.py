@@ -1,4 +1,4 @@
-"""Standard steps: template calls with a type of their own, and the `output` object."""
+"""Standard steps: template calls of type `template_call`, and the `output` object."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def output_contract(draft: Draft, frame: Frame) -> None:
         draft.refuse(
             OUTPUT_CONTRACT.name,
             origin,
-            "`output.contractRef` and `outputContract` name different contracts; keep `outputContract` only",
+            "`output.contractRef` and `outputContract` name different contracts; keep only `outputContract`",
         )
         return
     before = {"contractRef": reference}
@@ -80,10 +80,10 @@ def output_hints(draft: Draft, frame: Frame) -> None:
     hints = output["hints"]
     guidance = frame.step.get("guidance", [])
     if not isinstance(hints, dict) or not all(_is_scalar(hint) for hint in hints.values()):
-        _refuse_hints(draft, origin, "`output.hints` must be an object of plain texts to become `guidance`")
+        _refuse_hints(draft, origin, "`output.hints` must be an object of plain values to become `guidance`")
         return
     if not isinstance(guidance, list):
-        _refuse_hints(draft, origin, "`output.hints` can not be added to a `guidance` that is not a list")
+        _refuse_hints(draft, origin, "`output.hints` can't be added to `guidance`, which is not a list")
         return
     names = js.keys(hints)
     lines = [f"{name}: {js.text(hints[name])}" for name in names]
@@ -109,7 +109,7 @@ def _refuse_hints(draft: Draft, origin: str, problem: str) -> None:
 
 
 def _take_output(draft: Draft, frame: Frame, name: str) -> None:
-    """Remove a member that found its place; whatever the design form does not know stays for the schema."""
+    """Remove a member that was moved; members unknown to the design form stay for the schema to report."""
     output = draft.own((*frame.path, "output"))
     del output[name]
     if not output:

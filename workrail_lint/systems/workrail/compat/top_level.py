@@ -75,7 +75,7 @@ def extension_map(draft: Draft) -> None:
 
 
 def _is_slot(slot: object) -> bool:
-    """An entry of the map; one that carries its own `slotId` is a list element gone astray."""
+    """Whether this is an entry of the map; one with a `slotId` is a misplaced list element."""
     return isinstance(slot, dict) and "slotId" not in slot
 
 
@@ -90,7 +90,7 @@ def _extension_point(name: str, slot: dict[str, Any]) -> dict[str, Any]:
 
 
 def extension_contract(draft: Draft) -> None:
-    """D13: what a child says about itself goes to the side model."""
+    """D13: what a child declares about itself goes to the side model."""
     _document_kind(draft)
     if "extensionContract" not in draft.original:
         return
@@ -98,7 +98,7 @@ def extension_contract(draft: Draft) -> None:
     if draft.rejects(EXTENSION_CONTRACT, origin):
         return
     if not isinstance(contract, dict):
-        draft.refuse(EXTENSION_CONTRACT.name, origin, "`extensionContract` must be an object; correct or remove it")
+        draft.refuse(EXTENSION_CONTRACT.name, origin, "`extensionContract` must be an object; fix or remove it")
     elif _drops(draft, origin, "extensionContract", contract):
         draft.side.extension_contract = contract
 
@@ -111,7 +111,7 @@ def _document_kind(draft: Draft) -> None:
         return
     if kind not in DOCUMENT_KINDS:
         draft.refuse(
-            EXTENSION_CONTRACT.name, origin, f"`kind` is one of {code_list(DOCUMENT_KINDS)}; correct or remove it"
+            EXTENSION_CONTRACT.name, origin, f"`kind` must be one of {code_list(DOCUMENT_KINDS)}; fix or remove it"
         )
     elif _drops(draft, origin, "kind", kind):
         draft.side.kind = kind
@@ -125,7 +125,7 @@ def _drops(draft: Draft, origin: str, member: str, value: Any) -> bool:
 
 
 def capabilities(draft: Draft) -> None:
-    """D7: capabilities go to the side model; the features that speak for them are declared."""
+    """D7: capabilities go to the side model; the features that they imply are declared."""
     if "capabilities" not in draft.original:
         return
     wanted, origin = draft.original["capabilities"], "/capabilities"
@@ -136,7 +136,7 @@ def capabilities(draft: Draft) -> None:
         draft.refuse(
             CAPABILITIES.name,
             origin,
-            "`capabilities` add to `features`, which must be a list; correct `features` first",
+            "`capabilities` adds to `features`, which must be a list; fix `features` first",
         )
         return
     added = _missing_features(wanted, features)
@@ -160,15 +160,16 @@ def _are_capabilities(draft: Draft, wanted: object, origin: str) -> bool:
         draft.refuse(
             CAPABILITIES.name,
             origin,
-            f"`capabilities` must be an object of {code_list(CAPABILITY_NAMES)} to {code_list(CAPABILITY_LEVELS)}",
+            f"`capabilities` must be an object that maps {code_list(CAPABILITY_NAMES)} to one of "
+            f"{code_list(CAPABILITY_LEVELS)}",
         )
         return False
     sound = True
     for name, level in wanted.items():
         if name not in CAPABILITY_NAMES:
-            problem = f"the capability {code_span(name)} is not known; use {code_list(CAPABILITY_NAMES)}"
+            problem = f"unknown capability {code_span(name)}; expected one of {code_list(CAPABILITY_NAMES)}"
         elif level not in CAPABILITY_LEVELS:
-            problem = f"the level of the capability `{name}` is one of {code_list(CAPABILITY_LEVELS)}"
+            problem = f"the level of capability `{name}` must be one of {code_list(CAPABILITY_LEVELS)}"
         else:
             continue
         sound = False
@@ -177,7 +178,7 @@ def _are_capabilities(draft: Draft, wanted: object, origin: str) -> bool:
 
 
 def _missing_features(wanted: dict[str, str], features: list[Any]) -> list[str]:
-    """The features that requested capabilities imply and nobody declared, as an id or as an object."""
+    """The features that requested capabilities imply and that are not declared, as an id or as an object."""
     requested = [name for name, level in wanted.items() if level != "disabled"]
     implied = [FEATURE_CAPABILITIES] if requested else []
     if "delegation" in requested:
@@ -212,7 +213,7 @@ def _is_config(draft: Draft, feature: str, config: object, origin: str) -> bool:
     place = f"{origin}/config"
     problems: list[tuple[str, str]] = []
     if feature not in FEATURE_CONFIGS:
-        problems.append((place, f"the feature {code_span(feature)} takes no configuration; write its id as a string"))
+        problems.append((place, f"feature {code_span(feature)} takes no configuration; write its id as a string"))
     elif not isinstance(config, dict):
         problems.append((place, f"the configuration of `{feature}` must be an object"))
     else:
@@ -221,11 +222,11 @@ def _is_config(draft: Draft, feature: str, config: object, origin: str) -> bool:
             if name not in members:
                 known = code_list(tuple(members)) or "none"
                 problems.append(
-                    (pointers.child(place, name), f"`{feature}` has no setting {code_span(name)}; it has {known}")
+                    (pointers.child(place, name), f"`{feature}` has no setting {code_span(name)} (settings: {known})")
                 )
             elif value not in members[name]:
                 problems.append(
-                    (pointers.child(place, name), f"`{name}` of `{feature}` is one of {code_list(members[name])}")
+                    (pointers.child(place, name), f"`{name}` of `{feature}` must be one of {code_list(members[name])}")
                 )
     for pointer, message in problems:
         draft.refuse(FEATURE_CONFIG_NOT_ALLOWED, pointer, message, keeps=origin, phase=Phase.LINT)
@@ -233,7 +234,7 @@ def _is_config(draft: Draft, feature: str, config: object, origin: str) -> bool:
 
 
 def agent_role(draft: Draft, frames: list[Frame]) -> None:
-    """D9: the role of the workflow is written to every standard step that has none of its own."""
+    """D9: the role of the workflow is written to every standard step that has none."""
     if "agentRole" not in draft.original:
         return
     role, origin = draft.original["agentRole"], "/agentRole"
@@ -243,7 +244,7 @@ def agent_role(draft: Draft, frames: list[Frame]) -> None:
         draft.refuse(
             AGENT_ROLE.name,
             origin,
-            f"`agentRole` must be a text of {MIN_ROLE} to {MAX_ROLE:,} characters to be written to the steps",
+            f"`agentRole` must be a string of {MIN_ROLE} to {MAX_ROLE:,} characters",
         )
         return
     takers = [frame for frame in frames if _takes_role(frame)]

@@ -6,15 +6,16 @@ from typing import Any, NamedTuple
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
-from workrail_lint.base.wording import name_list, quoted
+from workrail_lint.base.suggest import nearest_id
+from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.nodes import (
     Node,
     Nodes,
     Step,
     compile_error,
-    did_you_mean,
     map_steps,
+    name_hint,
     step_label,
 )
 
@@ -24,7 +25,7 @@ RESERVED_KEY = "__proto__"
 
 
 class Bound(NamedTuple):
-    """What the pass found: the slots that were used, and those of them the project set."""
+    """What the pass found: the slots that were used, and those that the project overrides."""
 
     resolved: dict[str, str]
     overrides: dict[str, str]
@@ -39,7 +40,7 @@ class _UnknownSlot(Exception):  # noqa: N818 - control flow inside this module
 def resolve_bindings(
     nodes: Nodes, extension_points: object, overrides: dict[str, str]
 ) -> tuple[Nodes, Bound, list[Finding]]:
-    """Replace the tokens on the surfaces that allow them."""
+    """Replace the tokens in the fields that allow them."""
     defaults = declared_slots(extension_points)
     bound = Bound({}, {})
     errors: list[Finding] = []
@@ -60,7 +61,7 @@ def resolve_bindings(
             return text
         current = text
         for match in TOKEN.finditer(text):
-            # Every occurrence in the current text, so a default that holds a token may resolve too.
+            # Every occurrence in the current text, so a token inside a default may be resolved too.
             current = current.replace(match[0], lookup(match[1], part))
         return current
 
@@ -88,7 +89,7 @@ def declared_slots(extension_points: object) -> dict[str, str]:
 
 
 def uses_bindings(step: Step) -> bool:
-    """A quick look for what this pass would change: most steps have nothing of the kind."""
+    """A quick test whether this pass would change a step: most steps have no bindings."""
     prompt = step.get("prompt")
     if isinstance(prompt, str) and PREFIX in prompt:
         return True
@@ -138,7 +139,7 @@ def _resolve_blocks(blocks: Step, resolve: Any) -> Step:
             name: resolve(value, f"promptBlocks/outputRequired/{name}") if isinstance(value, str) else value
             for name, value in output.items()
         }
-        # The engine rebuilds this object by assignment, where this name sets a prototype and is gone.
+        # The engine rebuilds this object by assignment, which sets the prototype and drops this name.
         values.pop(RESERVED_KEY, None)
         if len(values) != len(output) or any(values[name] is not output[name] for name in values):
             changes["outputRequired"] = values
@@ -147,15 +148,15 @@ def _resolve_blocks(blocks: Step, resolve: Any) -> Step:
 
 def _unknown(node: Node, unknown: _UnknownSlot, declared: dict[str, str]) -> Finding:
     slot = unknown.slot
-    hint, details = did_you_mean(slot, declared)
-    known = f"Declared slots: {name_list(declared)}" if declared else "The workflow declares no extension points"
+    found = nearest_id(slot, declared)
+    details: dict[str, object] = {} if found is None else {"suggestion": found}
     from_template = node.origin is not None and node.origin.source == "template"
     return compile_error(
         "UNKNOWN_BINDING_SLOT",
         "binding-slot-undeclared",
         "C2",
         node,
-        f"{step_label(node)}: unknown binding slot {quoted(slot)}.{hint} {known}",
+        f"{step_label(node)}: unknown binding slot {quoted(slot)}{name_hint(found, 'declared slots', declared)}",
         node.place if from_template else f"{node.pointer}/{unknown.part}",
         details={"slot": slot, **details},
     )

@@ -1,4 +1,4 @@
-"""Which builtins a definition names, and where: one walk that several parts of the product share."""
+"""Which builtins a definition names, and where: one walk that several modules share."""
 
 from __future__ import annotations
 
@@ -84,8 +84,7 @@ def design_only_errors(definition: dict[str, Any], catalog: Catalog) -> list[Fin
             "catalog-id-design-only",
             "C1" if use.kind == "template" else "C3",
             None,
-            f"The {use.kind} {quoted(use.id)} is designed but not available in any engine; "
-            "it works with the ir target only",
+            f"no engine has the {use.kind} {quoted(use.id)}; it works with the ir target only",
             use.pointer,
         )
         for use in design_only_uses(definition, catalog)

@@ -17,7 +17,7 @@ def insert_probes(
 ) -> tuple[Nodes, list[Finding]]:
     """Put the probe step of each required capability, in ascending order, right before the first step.
 
-    A workflow that begins with its own call of the probe template has probed that capability already.
+    A workflow that begins with its own call of the probe template already probes that capability.
     """
     done = _probed_first(authored)
     required = [name for name in sorted(capabilities) if capabilities[name] == "required" and name not in done]
@@ -41,7 +41,7 @@ def _probed_first(authored: Nodes) -> set[str]:
 
 
 def _with_template(catalog: Catalog) -> Catalog:
-    """An imported engine catalog has no probe; the product's own text serves there too."""
+    """An imported engine catalog has no probe template; then the one of the core catalog is used."""
     if PROBE_TEMPLATE in catalog.templates:
         return catalog
     from workrail_lint.systems.workrail.catalog.catalog import load_core

@@ -1,22 +1,29 @@
-"""C8 to C10: contracts and assessments name things that exist."""
+"""C8 to C10: contracts and assessments refer to things that exist."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint.base import js
-from workrail_lint.base.suggest import edit_distance, nearest_id
+from workrail_lint.base.suggest import nearest_id
 from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.findings import Finding
-from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, compile_error, did_you_mean, step_label, walk
+from workrail_lint.systems.workrail.compiler.nodes import (
+    Node,
+    Nodes,
+    catalog_hint,
+    compile_error,
+    did_you_mean,
+    name_hint,
+    step_label,
+    walk,
+)
 
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.catalog.catalog import Catalog
 
 FOLLOWUP = "require_followup"
-# Ids are at most this long; what is longer resembles none.
-_LONGEST = 64
 
 
 def check_contracts(nodes: Nodes, catalog: Catalog) -> list[Finding]:
@@ -27,7 +34,7 @@ def check_contracts(nodes: Nodes, catalog: Catalog) -> list[Finding]:
         ref = contract.get("contractRef") if isinstance(contract, dict) else None
         if not isinstance(ref, str) or ref in catalog.contracts:
             continue
-        hint, details = contract_hint(ref, catalog)
+        hint, details = catalog_hint(ref, catalog.workflow_contracts)
         errors.append(
             compile_error(
                 "UNKNOWN_CONTRACT_REF",
@@ -42,17 +49,6 @@ def check_contracts(nodes: Nodes, catalog: Catalog) -> list[Finding]:
     return errors
 
 
-def contract_hint(ref: str, catalog: Catalog) -> tuple[str, dict[str, object]]:
-    """How a message about an unknown contract ends, and the details that suggest another one."""
-    known = catalog.workflow_contracts
-    found = nearest_id(ref, known)
-    if found is not None:
-        return f"; did you mean {quoted(found)}?", {"suggestion": found}
-    near = sorted(known, key=lambda ident: (edit_distance(ref[:_LONGEST], ident, _LONGEST), ident))[:3]
-    more = len(known) - len(near)
-    return f"; known are {', '.join(near)} and {more} more (`workrail-lint catalog list`)", {}
-
-
 def _contract_pointer(node: Node) -> str:
     if node.origin is None:
         return f"{node.pointer}/outputContract/contractRef"
@@ -62,7 +58,7 @@ def _contract_pointer(node: Node) -> str:
 
 
 class AssessmentProblem(NamedTuple):
-    """One broken rule about a step's assessments: which, what to say, and the member it is about."""
+    """A problem of a step's assessments: its code and name, the message, and the member it is about."""
 
     code: str
     name: str
@@ -92,8 +88,8 @@ def _levels_of(assessment: dict[str, Any]) -> Iterator[str]:
 def check_assessments(nodes: Nodes, declared: object) -> list[Finding]:
     """C10, for body steps too: the first problem of each step.
 
-    The engine looks only at references and missing references inside a body; the rest of the rules hold
-    there all the same, since a run would fail on them.
+    Inside a body the engine checks only references and missing references; the other rules hold there too, since a
+    run would fail on them.
     """
     levels = declared_levels(declared)
     errors: list[Finding] = []
@@ -119,7 +115,7 @@ _CHECKED_IN_BODIES = ("UNKNOWN_ASSESSMENT_REF", "CONSEQUENCE_WITHOUT_REFS")
 
 
 def assessment_problems(node: Node, levels: Levels) -> Iterator[AssessmentProblem]:
-    """Everything that is wrong with a step's references and consequences, in the order it is looked at."""
+    """Everything that is wrong with a step's references and consequences, in the order of the checks."""
     step = node.step
     if "assessmentRefs" not in step and "assessmentConsequences" not in step:
         return
@@ -127,11 +123,11 @@ def assessment_problems(node: Node, levels: Levels) -> Iterator[AssessmentProble
     refs = [ref for ref in _list(step.get("assessmentRefs")) if isinstance(ref, str)]
     for index, ref in enumerate(refs):
         if ref not in levels:
-            hint, details = did_you_mean(ref, levels)
+            hint, details = _hint(ref, "declared assessments", levels)
             yield AssessmentProblem(
                 "UNKNOWN_ASSESSMENT_REF",
                 "assessment-ref-unknown" if levels else "assessment-ref-none-declared",
-                f"{label}: unknown assessment {quoted(ref)}.{hint} Declared assessments: {name_list(levels)}",
+                f"{label}: unknown assessment {quoted(ref)}{hint}",
                 f"assessmentRefs/{index}",
                 details,
             )
@@ -140,7 +136,7 @@ def assessment_problems(node: Node, levels: Levels) -> Iterator[AssessmentProble
         yield AssessmentProblem(
             "CONSEQUENCE_WITHOUT_REFS",
             "consequence-without-refs",
-            f"{label}: assessmentConsequences need assessmentRefs on the same step",
+            f"{label}: assessmentConsequences requires assessmentRefs on the same step",
             "assessmentConsequences",
             {},
         )
@@ -168,7 +164,7 @@ def _consequence_problems(
         yield AssessmentProblem(
             "CONSEQUENCE_FOR_UNKNOWN_ASSESSMENT",
             "consequence-for-unknown",
-            f"{label}: forAssessment {quoted(scope)} is not among the step's assessmentRefs ({name_list(refs)}).{hint}",
+            f"{label}: forAssessment {quoted(scope)} is not in the step's assessmentRefs ({name_list(refs)}){hint}",
             f"{part}/when/forAssessment",
             details,
         )
@@ -176,11 +172,11 @@ def _consequence_problems(
     known = sorted({name for ref in ([scope] if isinstance(scope, str) else refs) for name in levels.get(ref, ())})
     if isinstance(level, str) and level not in known:
         named = f"assessment {quoted(scope)}" if isinstance(scope, str) else "any referenced assessment"
-        hint, details = did_you_mean(level, known)
+        hint, details = _hint(level, "declared levels", known)
         yield AssessmentProblem(
             "CONSEQUENCE_UNKNOWN_LEVEL",
             "consequence-level-unknown",
-            f"{label}: level {quoted(level)} is not declared by {named}.{hint} Declared levels: {name_list(known)}",
+            f"{label}: level {quoted(level)} is not declared by {named}{hint}",
             f"{part}/when/anyEqualsLevel",
             details,
         )
@@ -199,12 +195,17 @@ def _consequence_problems(
         yield AssessmentProblem(
             "CONSEQUENCE_DUPLICATE_TRIGGER",
             "consequence-duplicate-trigger",
-            f"{label}: two consequences trigger on level {quoted(level)} {scoped}; "
-            "their events would carry identical dedupe keys",
+            f"{label}: two consequences trigger on level {quoted(level)} {scoped}, so their events would have the "
+            "same deduplication key; merge them",
             f"{part}/when",
             {},
         )
     seen.add(pair)
+
+
+def _hint(name: str, what: str, known: Collection[str]) -> tuple[str, dict[str, object]]:
+    found = nearest_id(name, known)
+    return name_hint(found, what, known), {} if found is None else {"suggestion": found}
 
 
 def _list(value: object) -> list[Any]:

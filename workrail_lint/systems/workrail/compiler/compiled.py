@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class CompiledWorkflow:
-    """A workflow that compiled. `ir` is what runs and `hash` its digest; the rest says how it came about."""
+    """A compiled workflow. `ir` is what runs and `hash` its digest; the rest shows how it was made."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class CompiledWorkflow:
         self.overrides = overrides
         self.side = side
         self.warnings = warnings
-        self.remarks = remarks  # errors that neither target refuses the workflow for
+        self.remarks = remarks  # errors for which neither target rejects the workflow
         self._judge = judge
         self._resolved = resolved
         self._executable = executable
@@ -121,22 +121,22 @@ class CompiledWorkflow:
     def engine_target(
         self, mode: HashMode = HashMode.PINNED, references: list[dict[str, Any]] | None = None
     ) -> Ok[dict[str, Any]] | Err[list[Finding]]:
-        """The snapshot the public engine would pin, or why it refuses the workflow."""
+        """The snapshot the public engine would pin, or why it rejects the workflow."""
         if self.engine_errors:
             return Err(self.engine_errors)
         return engine_snapshot(self.definition, self.catalog, self.overrides, mode, references)
 
     @cached_property
     def engine_errors(self) -> list[Finding]:
-        """Why the public engine refuses the document this was compiled from; none when it accepts it.
+        """Why the public engine rejects the document this was compiled from; empty if it accepts it.
 
-        Judged when it is asked for: whoever only runs the IR has no use for it.
+        Computed on demand, because a caller that only runs the IR does not need it.
         """
         return [] if self._judge is None else self._judge()
 
     @cached_property
     def engine_hash(self) -> str | None:
-        """The digest of the pinned snapshot; None where the public engine refuses the document."""
+        """The digest of the pinned snapshot; None if the public engine rejects the document."""
         snapshot = self.engine_target()
         return digest(canonical_bytes(snapshot.value)) if isinstance(snapshot, Ok) else None
 
@@ -189,9 +189,9 @@ def compile_definition(
 
 
 def prevents_compiling(error: Finding) -> bool:
-    """Whether an error leaves nothing to compile: all that the engine refuses, and text that would have to be cut.
+    """Whether an error prevents compiling: everything that the engine rejects, and text that would have to be cut.
 
-    What the engine does not look at (such as a fragment id used twice in a loop body) runs there as well as here.
+    What the engine does not check (such as a duplicate fragment id in a loop body) runs there as well as here.
     """
     return error.details.get("engine") is not False or error.code == BUDGET_EXCEEDED
 

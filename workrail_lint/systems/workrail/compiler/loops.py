@@ -1,4 +1,4 @@
-"""C8, C11, C12: the step index, loop bodies, and what decides whether a loop goes on."""
+"""C8, C11, C12: the step index, loop bodies, and what decides whether a loop continues."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ class LoopIndex:
         self.by_id: dict[str, Node] = {}
         self.loops: dict[str, Loop] = {}
         self.body_ids: set[str] = set()
-        self.caller_ids: set[str | None] = set()  # of template calls that are gone, since they were expanded
+        self.caller_ids: set[str | None] = set()  # of template calls that were expanded
 
     def add(self, node: Node) -> None:
-        """Take a step in, unless its id is taken: that was reported by C7 or is reported here."""
+        """Add a step, unless its id is taken: that was reported by C7 or is reported here."""
         if node.id not in self.by_id:
             self.by_id[node.id] = node
             self.caller_ids.add(_caller_id(node))
@@ -66,8 +66,8 @@ def _inline_body(node: Node, index: LoopIndex, workflow_id: str, errors: list[Fi
                     "step-id-collision",
                     "C11",
                     inner,
-                    f"Loop {quoted(node.id)}: the body step id {quoted(inner.id)} is already used in workflow "
-                    f"{quoted(workflow_id)}",
+                    f"loop {quoted(node.id)}: body step id {quoted(inner.id)} is already used in workflow "
+                    f"{quoted(workflow_id)}; step ids must be unique",
                     f"{inner.pointer}/id" if inner.origin is None else inner.place,
                 )
             )
@@ -83,8 +83,8 @@ def _referenced_body(node: Node, index: LoopIndex, errors: list[Finding]) -> Nod
     target = index.by_id.get(body_id)
     if target is None and body_id in index.caller_ids:
         message = (
-            f"Loop {quoted(node.id)}: the body names the template call {quoted(body_id)}, whose id is gone once it "
-            "is expanded; put the call inline in the loop's body"
+            f"loop {quoted(node.id)}: the body names template call {quoted(body_id)}, whose id does not exist after "
+            "expansion; move the call into the loop's body"
         )
         errors.append(compile_error("LOOP_BODY_MISSING", "loop-body-ref-template", "C11", node, message, pointer))
         return ()
@@ -96,8 +96,8 @@ def _referenced_body(node: Node, index: LoopIndex, errors: list[Finding]) -> Nod
                 "loop-body-missing-step",
                 "C11",
                 node,
-                f"Loop {quoted(node.id)}: the body names the step {quoted(body_id)}, which does not exist at the "
-                f"top level once templates are expanded.{hint}",
+                f"loop {quoted(node.id)}: the body names step {quoted(body_id)}, which does not exist at the top level "
+                f"after templates are expanded{hint}",
                 pointer,
                 details=details,
             )
@@ -123,7 +123,7 @@ def _nested(node: Node, inner_id: str, pointer: str) -> Finding:
         "loop-nested",
         "C11",
         node,
-        f"Loop {quoted(node.id)}: contains the loop {quoted(inner_id)}; loops can't be nested",
+        f"loop {quoted(node.id)}: contains loop {quoted(inner_id)}, but loops can't be nested",
         pointer,
     )
 

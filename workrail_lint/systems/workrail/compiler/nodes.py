@@ -1,19 +1,21 @@
-"""What flows between the passes: steps with the place they were written at and what became of them."""
+"""What flows between the passes: steps, with the place they were written at and what they were expanded from."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
-from workrail_lint.base.suggest import nearest_id
-from workrail_lint.base.wording import quoted
+from workrail_lint.base.suggest import edit_distance, nearest_id
+from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.findings import Finding, Phase, Severity
 
 Step = dict[str, Any]
+# Ids of a catalog are at most this long; a longer name resembles none.
+_LONGEST_ID = 64
 
 
 class Injection:
-    """A stretch of a rendered prompt that the author did not write. Offsets are code points."""
+    """A part of a rendered prompt that the author did not write. Offsets are code points."""
 
     __slots__ = ("end", "id", "kind", "start", "text")
 
@@ -26,7 +28,7 @@ class Injection:
 
 
 class Origin:
-    """Where a step that the author did not write as it stands came from."""
+    """The source of a step that is not as the author wrote it."""
 
     __slots__ = ("capability", "part", "ref", "source")
 
@@ -42,7 +44,7 @@ class Origin:
 
 
 class Node:
-    """A step on its way through the passes. Passes make new nodes, they never change one."""
+    """A step on its way through the passes. Passes make new nodes and never change one."""
 
     __slots__ = ("body", "injections", "loop_id", "origin", "pointer", "prompt_member", "step")
 
@@ -62,8 +64,8 @@ class Node:
         self.body = body  # of a loop with an inline body
         self.origin = origin
         self.injections = injections
-        self.loop_id = loop_id  # of the loop whose inline body this step stands in
-        self.prompt_member = prompt_member  # where the author wrote the prompt's text
+        self.loop_id = loop_id  # of the loop whose inline body holds this step
+        self.prompt_member = prompt_member  # where the author wrote the prompt
 
     @property
     def id(self) -> str:
@@ -157,12 +159,27 @@ def rendered_steps(nodes: Nodes) -> list[Step]:
     ]
 
 
+def name_hint(suggestion: str | None, what: str, known: Collection[object]) -> str:
+    """How a message about an unknown name ends: with the name that was probably meant, or else with all names."""
+    if suggestion is not None:
+        return f"; did you mean {quoted(suggestion)}?"
+    return f" ({what}: {name_list(known)})" if known else f" (there are no {what})"
+
+
 def did_you_mean(name: str, known: Iterable[object]) -> tuple[str, dict[str, object]]:
-    """The sentence and the details that suggest the nearest known id."""
+    """How a message about an unknown name ends if a known id is similar, and the details that suggest it."""
     found = nearest_id(name, map(str, known))
-    if found is None:
-        return "", {}
-    return f" Did you mean {quoted(found)}?", {"suggestion": found}
+    return (f"; did you mean {quoted(found)}?", {"suggestion": found}) if found is not None else ("", {})
+
+
+def catalog_hint(name: str, known: Collection[str]) -> tuple[str, dict[str, object]]:
+    """The same for a name that should be in a catalog, which may be a long list."""
+    hint, details = did_you_mean(name, known)
+    if hint:
+        return hint, details
+    closest = sorted(known, key=lambda ident: (edit_distance(name[:_LONGEST_ID], ident, _LONGEST_ID), ident))[:3]
+    more = f" and {len(known) - 3} more (`workrail-lint catalog list`)" if len(known) > 3 else ""
+    return f"; expected one of {', '.join(closest)}{more}", {}
 
 
 def compile_error(
@@ -176,7 +193,7 @@ def compile_error(
     engine: bool = True,
     details: dict[str, object] | None = None,
 ) -> Finding:
-    """An error of a pass. `engine` is false where the reference engine would not look."""
+    """An error of a pass. `engine` is false where the reference engine does not check."""
     facts: dict[str, object] = {"pass": pass_name, "engine": engine}
     if node is not None:
         facts["stepId"] = node.id
@@ -188,11 +205,11 @@ def compile_error(
 
 
 def step_label(node: Node) -> str:
-    """How a message starts: the step, and the loop when it stands in one."""
+    """How a message starts: the step, and the loop it is in, if any."""
     inside = f" (in loop {quoted(node.loop_id)})" if node.loop_id else ""
-    return f"Step {step_name(node.id, node.pointer)}{inside}"
+    return f"step {step_name(node.id, node.pointer)}{inside}"
 
 
 def step_name(ident: str, pointer: str) -> str:
-    """A step by its id, or by its number when it has none."""
+    """A step by its id, or by its number if it has none."""
     return quoted(ident) if ident else f"number {int(pointer.rpartition('/')[2]) + 1}"

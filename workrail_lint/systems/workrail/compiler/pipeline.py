@@ -51,7 +51,7 @@ def resolve(
     nodes, found = resolve_refs(nodes, catalog, budgeted=sort_features)
     errors += found
     nodes, found = render_blocks(nodes)
-    # Blocks that are empty may be so only because a feature is not known; then that is what is to be mended.
+    # Blocks may be empty only because a feature is unknown, and then the feature is the problem to fix.
     errors += [error for error in found if not (unknown_features and error.code == "EMPTY_BLOCKS")]
     errors += scan_tokens(nodes, definition, overrides)
     return Resolved(nodes, bound), errors
@@ -68,7 +68,7 @@ def index_steps(definition: dict[str, Any], resolved: Resolved, catalog: Catalog
 
 
 def distinct(errors: list[Finding]) -> list[Finding]:
-    """One error for each (name, place): several passes notice a repeated id, the first one tells."""
+    """One error for each (name, place): several passes detect a duplicate id, the first one reports it."""
     seen: set[tuple[str, str]] = set()
     result: list[Finding] = []
     for error in errors:

@@ -1,7 +1,7 @@
 """C3 to C5: features are appended to prompt blocks, refs become text, blocks become the prompt.
 
-The three passes share one shape: a step's `promptBlocks`. Features and refs are marked as they are put
-in, so that the rendered prompt knows which of its stretches nobody wrote.
+The three passes share one shape: a step's `promptBlocks`. Features and refs are marked when they are inserted, so
+that the rendered prompt knows which parts the author did not write.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base import js
-from workrail_lint.base.wording import name_list, quoted
+from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.nodes import (
     Injection,
     Node,
     Nodes,
     Step,
+    catalog_hint,
     compile_error,
-    did_you_mean,
     map_steps,
     step_label,
 )
@@ -32,7 +32,7 @@ BUDGET_EXCEEDED = "INJECTED_TEXT_BUDGET_EXCEEDED"
 
 
 class Rich:
-    """A prompt value whose text is settled, with the stretches in it that the author did not write."""
+    """A prompt value whose text is final, with the parts of it that the author did not write."""
 
     __slots__ = ("injected_bytes", "injections", "largest_ref", "text")
 
@@ -62,8 +62,8 @@ def apply_features(
 ) -> tuple[Nodes, list[Finding]]:
     """C3: append each feature's texts, in the given order, to the steps that have prompt blocks.
 
-    `authored` is the list as it was written, when that is not the order in which the texts go in; it may hold what is
-    no id.
+    `authored` is the list as written, if the texts are inserted in another order; it may contain values that are not
+    ids.
     """
     errors = [
         _unknown_feature(ident, index, catalog)
@@ -99,14 +99,14 @@ def apply_features(
 
 
 def _of_feature(feature: str, value: Any, catalog: Catalog) -> Rich:
-    """A feature's value, the same for every step it goes into."""
+    """A feature's value, the same for every step."""
     inner = _resolved(value, catalog) if isinstance(value, list) else Rich(js.text(value), ())
     whole = Injection("feature", feature, inner.text, 0, len(inner.text))
     return Rich(inner.text, (whole, *inner.injections))
 
 
 def _resolved(parts: list[Any], catalog: Catalog) -> Rich:
-    """A list of parts as one text, refs replaced by theirs."""
+    """A list of parts as one string, with refs replaced by their text."""
     text = ""
     injections: list[Injection] = []
     for position, part in enumerate(parts):
@@ -169,15 +169,17 @@ def _over_budget(node: Node, blocks: Step) -> Finding | None:
         return None
     size, ref = max((value.largest_ref for value in rich), default=(0, ""))
     if size > MAX_REF_BYTES:
-        return _budget_error(node, f"ref {quoted(ref)} has {size} bytes, over {MAX_REF_BYTES}")
+        return _budget_error(node, f"ref {quoted(ref)} has {size} bytes; at most {MAX_REF_BYTES} are allowed")
     total = sum(value.injected_bytes for value in rich)
     if total > MAX_INJECTED_BYTES:
-        return _budget_error(node, f"{total} bytes of feature and ref text are injected, over {MAX_INJECTED_BYTES}")
+        return _budget_error(
+            node, f"features and refs inject {total} bytes of text; at most {MAX_INJECTED_BYTES} are allowed"
+        )
     return None
 
 
 def render_blocks(nodes: Nodes) -> tuple[Nodes, list[Finding]]:
-    """C5: prompt blocks become the prompt, and the injected stretches are noted."""
+    """C5: prompt blocks become the prompt, and the injected parts are recorded."""
     errors: list[Finding] = []
 
     def change(node: Node) -> Node:
@@ -190,7 +192,7 @@ def render_blocks(nodes: Nodes) -> tuple[Nodes, list[Finding]]:
         writer = _PromptWriter()
         writer.blocks(blocks)
         if writer.unresolved:
-            return node  # C4 said which ref it was
+            return node  # C4 reported the ref
         if not writer.sections:
             errors.append(_empty_blocks(node))
             return node
@@ -202,7 +204,7 @@ def render_blocks(nodes: Nodes) -> tuple[Nodes, list[Finding]]:
 
 
 class _PromptWriter:
-    """Writes the sections in their fixed order and keeps track of where injected text stands."""
+    """Writes the sections in their fixed order and keeps track of the injected text."""
 
     def __init__(self) -> None:
         self._pieces: list[str] = []
@@ -261,26 +263,26 @@ class _PromptWriter:
 
 
 def _unknown_feature(ident: str, index: int, catalog: Catalog) -> Finding:
-    hint, details = did_you_mean(ident, catalog.features)
+    hint, details = catalog_hint(ident, catalog.features)
     return compile_error(
         "UNKNOWN_FEATURE",
         "feature-unknown",
         "C3",
         None,
-        f"Unknown feature {quoted(ident)}.{hint} Known features: {name_list(catalog.features)}",
+        f"unknown feature {quoted(ident)}{hint}",
         f"/features/{index}",
         details=details,
     )
 
 
 def _unknown_ref(node: Node, place: str, ref: object, catalog: Catalog) -> Finding:
-    hint, details = did_you_mean(str(ref), catalog.refs)
+    hint, details = catalog_hint(str(ref), catalog.refs)
     return compile_error(
         "UNKNOWN_REF",
         "ref-unknown",
         "C4",
         node,
-        f"{step_label(node)}: unknown ref {quoted(ref)}.{hint} Known refs: {name_list(catalog.refs)}",
+        f"{step_label(node)}: unknown ref {quoted(ref)}{hint}",
         f"{node.pointer}/promptBlocks/{place}/refId",
         details=details,
     )
@@ -292,7 +294,7 @@ def _broken_feature(unknown: _UnknownRef, catalog: Catalog) -> Finding:
         "ref-unknown",
         "C4",
         None,
-        f"A feature of catalog {quoted(catalog.catalog_id)} uses the unknown ref {quoted(unknown.ref)}",
+        f"a feature of catalog {quoted(catalog.catalog_id)} uses unknown ref {quoted(unknown.ref)}",
         "/features",
     )
 
@@ -303,7 +305,7 @@ def _budget_error(node: Node, what: str) -> Finding:
         "prompt-refs-budget",
         "C4",
         node,
-        f"{step_label(node)}: {what}; injected text is never cut",
+        f"{step_label(node)}: {what}, and injected text is never cut",
         f"{node.pointer}/promptBlocks",
         engine=False,
     )
@@ -315,7 +317,7 @@ def _both_set(node: Node) -> Finding:
         "prompt-source-multiple",
         "C5",
         node,
-        f"{step_label(node)}: has both prompt and promptBlocks; keep one",
+        f"{step_label(node)}: the step has both prompt and promptBlocks; keep one",
         f"{node.pointer}/promptBlocks",
     )
 
@@ -326,6 +328,6 @@ def _empty_blocks(node: Node) -> Finding:
         "prompt-blocks-empty",
         "C5",
         node,
-        f"{step_label(node)}: promptBlocks render to nothing; give a goal or at least one item",
+        f"{step_label(node)}: promptBlocks is empty when rendered; add a goal or at least one item",
         f"{node.pointer}/promptBlocks",
     )

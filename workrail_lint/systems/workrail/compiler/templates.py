@@ -1,4 +1,4 @@
-"""C1: every template call is replaced, in place, by the steps of its routine."""
+"""C1: the steps of its routine replace every template call in place."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from workrail_lint.systems.workrail.compiler.nodes import (
     Nodes,
     Origin,
     Step,
+    catalog_hint,
     compile_error,
-    did_you_mean,
     step_label,
     walk,
 )
@@ -30,7 +30,7 @@ _PASS = "C1"
 
 
 def expand_templates(nodes: Nodes, catalog: Catalog) -> tuple[Nodes, list[Finding]]:
-    """Expand the calls; a call that fails stays as it is, so that later passes can still speak."""
+    """Expand the calls; a call that fails stays as it is, so that later passes can still report."""
     errors: list[Finding] = []
     if not any("templateCall" in node.step for node in walk(nodes)):
         return nodes, duplicate_ids(nodes)
@@ -52,7 +52,7 @@ def _expand(node: Node, catalog: Catalog, errors: list[Finding]) -> list[Node]:
     if not js.truthy(call):
         return [node]
     if not isinstance(call, dict) or not isinstance(call.get("templateId"), str):
-        return [node]  # the schema findings say so
+        return [node]  # a schema finding
     template_id: str = call["templateId"]
     routine = catalog.templates.get(template_id)
     if routine is None:
@@ -144,15 +144,14 @@ def _duplicate(node: Node) -> Finding:
         "step-id-collision",
         _PASS,
         node,
-        f"{step_label(node)}: the step id {quoted(node.id)} is used more than once{source}; "
-        "ids must be unique over the top level, all loop bodies and the loops",
+        f"{step_label(node)}: duplicate step id {quoted(node.id)}{source}; ids must be unique across the top level "
+        "and all loop bodies",
         pointer=node.place if from_template else f"{node.pointer}/id",
         details={"templateId": from_template} if from_template else None,
     )
 
 
 def _unknown_template(node: Node, template_id: str, catalog: Catalog) -> Finding:
-    hint, details = did_you_mean(template_id, catalog.templates)
     recursive = catalog.recursive_templates.get(template_id)
     if recursive:
         return compile_error(
@@ -160,23 +159,23 @@ def _unknown_template(node: Node, template_id: str, catalog: Catalog) -> Finding
             "routine-recursive",
             _PASS,
             node,
-            f"{step_label(node)}: template {quoted(template_id)} can't be used: routine "
-            f"{quoted(recursive[0])} calls a template itself in step {quoted(recursive[1])}",
+            f"{step_label(node)}: template {quoted(template_id)} can't be used, because step {quoted(recursive[1])} of "
+            f"its routine {quoted(recursive[0])} calls a template",
             f"{node.pointer}/templateCall/templateId",
             details={"cause": "RECURSIVE_ROUTINE", "routineId": recursive[0]},
         )
-    is_routine = template_id.startswith(TEMPLATE_PREFIX) and not hint
-    own = "; routines of your own are known by --routines DIR or the setting routines" if is_routine else ""
+    hint, details = catalog_hint(template_id, catalog.templates)
     has_token = "{{" in template_id
     if has_token:
-        hint = " Its token is never resolved, because templates are expanded before bindings."
+        hint = "; a token in a template id is never resolved, because templates are expanded before bindings"
+    elif template_id.startswith(TEMPLATE_PREFIX) and not details:
+        hint += ". Load your own routines with --routines DIR or the setting routines"
     return compile_error(
         "UNKNOWN_TEMPLATE",
         "template-id-token" if has_token else "template-unknown",
         _PASS,
         node,
-        f"{step_label(node)}: unknown template {quoted(template_id)}.{hint} "
-        f"Known templates: {name_list(catalog.templates)}{own}",
+        f"{step_label(node)}: unknown template {quoted(template_id)}{hint}",
         f"{node.pointer}/templateCall/templateId",
         details=details,
     )
@@ -190,7 +189,7 @@ def _field_missing(node: Node, routine: Routine, step_id: str, field: str) -> Fi
         _PASS,
         node,
         f"{step_label(node)}: step {shown} of routine {quoted(routine.routine_id)} has no {field}; "
-        "only steps with an id, a title and a plain prompt can be injected",
+        "a routine's steps need an id, a title and a plain prompt",
         f"{node.pointer}/templateCall/templateId",
         details={"cause": "ROUTINE_FIELD_MISSING", "routineId": routine.routine_id, "field": field},
     )
@@ -205,8 +204,8 @@ def _bad_arguments(node: Node, routine: Routine, step_id: str, missing: list[str
             "template-arg-missing",
             _PASS,
             node,
-            f"{step_label(node)}: {where} needs the missing argument(s) {names}; "
-            f"the whole routine takes {name_list(routine.required_args)}",
+            f"{step_label(node)}: {where} needs {'argument' if len(missing) == 1 else 'arguments'} {names}; "
+            f"the routine takes {name_list(routine.required_args)}",
             f"{node.pointer}/templateCall",
             details={"cause": "MISSING_TEMPLATE_ARG", "routineId": routine.routine_id, "arguments": missing},
         )
@@ -216,7 +215,7 @@ def _bad_arguments(node: Node, routine: Routine, step_id: str, missing: list[str
         "template-arg-type",
         _PASS,
         node,
-        f"{step_label(node)}: {where} uses the argument(s) {names}: a string, number or boolean is needed",
+        f"{step_label(node)}: {where} needs a string, number or boolean for {names}",
         child(f"{node.pointer}/templateCall/args", wrong[0]),
         details={"cause": "INVALID_TEMPLATE_ARG_TYPE", "routineId": routine.routine_id, "arguments": wrong},
     )

@@ -1,7 +1,7 @@
 """C6: no `{{wr.` token may survive in a prompt.
 
-The engine looks at the rendered prompt and knows only the step. What an author needs is the text that holds the
-token, and why nothing resolved it there; both are found by looking at the step as it was written.
+The engine searches the rendered prompt and knows only the step. An author needs the text that contains the token, and
+the reason why it was not resolved; both are found in the step as written.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, compile_e
 
 SENTINEL = "{{wr."
 _UNTERMINATED = "{{wr.*}}"
-# What is left of this shape once the well-formed tokens are gone has white space inside.
+# A token of this shape that is not well-formed contains whitespace.
 _SPACED = Pattern(r"\{\{wr\.bindings\.[^{}]+\}\}")
 
 
 class _Cause(NamedTuple):
-    """Which finding it is, where the author finds it, and what to say about the token."""
+    """Which finding it is, its place in the source, and what to say about the token."""
 
     name: str
     pointer: str
@@ -33,7 +33,7 @@ class _Cause(NamedTuple):
 
 
 class _Authored(NamedTuple):
-    """A text that goes into the prompt; `kind` is string, part or name."""
+    """A text that becomes part of the prompt; `kind` is string, part or name."""
 
     text: str
     pointer: str
@@ -41,7 +41,7 @@ class _Authored(NamedTuple):
 
 
 def scan_tokens(nodes: Nodes, definition: dict[str, Any], overrides: dict[str, str]) -> list[Finding]:
-    """One error for each step whose prompt still holds a token."""
+    """One error for each step whose prompt still contains a token."""
     slots = _Slots(definition.get("extensionPoints"), overrides)
     return [
         _unresolved(node, prompt, definition, slots)
@@ -52,14 +52,13 @@ def scan_tokens(nodes: Nodes, definition: dict[str, Any], overrides: dict[str, s
 
 def _unresolved(node: Node, prompt: str, definition: dict[str, Any], slots: _Slots) -> Finding:
     token = _first_token(prompt) or _UNTERMINATED
-    where = "loop body step" if node.loop_id is not None else "top-level step"
     cause = _cause(node, definition, slots) or _Cause("token-unresolved", _whole(node), "is never resolved")
     finding = compile_error(
         "UNRESOLVED_TOKEN",
         cause.name,
         "C6",
         node,
-        f"{step_label(node)}: the token {quoted(token)} of this {where} {cause.reason}",
+        f"{step_label(node)}: token {quoted(token)} {cause.reason}",
         cause.pointer,
         details={"token": token, "isLoopBodyStep": node.loop_id is not None},
     )
@@ -68,7 +67,7 @@ def _unresolved(node: Node, prompt: str, definition: dict[str, Any], slots: _Slo
 
 
 def _first_token(text: str) -> str | None:
-    """The first `{{wr.` that is closed by the first brace behind it; linear, whatever the text is."""
+    """The first `{{wr.` that the next closing brace ends; linear, whatever the text is."""
     start = text.find(SENTINEL)
     while start >= 0:
         end = text.find("}", start)
@@ -89,7 +88,7 @@ def _whole(node: Node) -> str:
 
 
 def _cause(node: Node, definition: dict[str, Any], slots: _Slots) -> _Cause | None:
-    """The first authored text whose token survives; None when only a builtin can have brought it in."""
+    """The first authored text whose token survives; None if only a builtin can have added it."""
     try:
         step = pointers.resolve(definition, node.pointer)
     except KeyError:
@@ -108,24 +107,24 @@ def _cause(node: Node, definition: dict[str, Any], slots: _Slots) -> _Cause | No
 def _judge(authored: _Authored, slots: _Slots) -> _Cause | None:
     text, pointer, kind = authored
     if kind == "name":
-        return _Cause("token-unresolved", pointer, "stands in a member name, where nothing is resolved", True)
+        return _Cause("token-unresolved", pointer, "is in a field name, where tokens are not resolved", True)
     if kind == "part" and TOKEN.search(text):
-        return _Cause("token-in-part", pointer, "stands in a text part; binding tokens work in plain strings only")
-    # A well-formed binding token is C2's affair; whatever else starts like a token nobody looks at.
+        return _Cause("token-in-part", pointer, "is in a text part, but binding tokens work only in plain strings")
+    # C2 resolves well-formed binding tokens; nothing resolves other text that starts like a token.
     rest = TOKEN.sub("\0", text)
     if SENTINEL in rest:
         if _first_token(rest) is None:
             return _Cause("token-malformed", pointer, "is not closed by }}")
         if _SPACED.search(rest):
-            return _Cause("token-malformed", pointer, "holds white space, so it is taken for no binding token")
-        return _Cause("token-unresolved", pointer, "is never resolved; only {{wr.bindings.<slot>}} is")
+            return _Cause("token-malformed", pointer, "contains whitespace, so it is not read as a binding token")
+        return _Cause("token-unresolved", pointer, "is never resolved; only {{wr.bindings.<slot>}} tokens are")
     if SENTINEL not in slots.resolved(text):
         return None
-    return slots.guilty(text) or _Cause("token-unresolved", pointer, "is never resolved")
+    return slots.cause(text) or _Cause("token-unresolved", pointer, "is never resolved")
 
 
 class _Slots:
-    """What the binding tokens stand for, and where that was said."""
+    """The values of the binding tokens, and where they are declared."""
 
     def __init__(self, extension_points: object, overrides: dict[str, str]) -> None:
         self.overrides = overrides
@@ -142,7 +141,7 @@ class _Slots:
         return self.overrides.get(slot, self.defaults.get(slot))
 
     def resolved(self, text: str) -> str:
-        """As C2 does it: one token after the other, each in the text as it is by then."""
+        """As C2 does it: one token after the other, each in the result of the one before."""
         current = text
         for match in TOKEN.finditer(text):
             value = self.value(match[1])
@@ -150,7 +149,7 @@ class _Slots:
                 current = current.replace(match[0], value)
         return current
 
-    def guilty(self, text: str) -> _Cause | None:
+    def cause(self, text: str) -> _Cause | None:
         for match in TOKEN.finditer(text):
             slot = match[1]
             if SENTINEL not in (self.value(slot) or ""):
@@ -161,19 +160,18 @@ class _Slots:
                 return _Cause(
                     "binding-default-token",
                     pointer,
-                    f"comes from the project's override of slot {quoted(slot)}; what a slot holds is not resolved "
-                    "again",
+                    f"comes from the project's override of slot {quoted(slot)}, and slot values are not resolved again",
                 )
             return _Cause(
                 "binding-default-token",
                 f"{self.places[slot]}/default",
-                f"comes from the default of slot {quoted(slot)}; what a slot holds is not resolved again",
+                f"comes from the default of slot {quoted(slot)}, and slot values are not resolved again",
             )
         return None
 
 
 def _arguments(step: dict[str, Any], pointer: str) -> Iterator[_Authored]:
-    """What a calling step adds to the prompts of its routine."""
+    """The texts that a calling step adds to the prompts of its routine."""
     call = step.get("templateCall")
     args = call.get("args") if isinstance(call, dict) else None
     for name, value in args.items() if isinstance(args, dict) else ():
@@ -182,7 +180,7 @@ def _arguments(step: dict[str, Any], pointer: str) -> Iterator[_Authored]:
 
 
 def _authored(step: dict[str, Any], pointer: str) -> Iterator[_Authored]:
-    """The texts that make the prompt, in the order they are rendered in."""
+    """The texts that make up the prompt, in rendering order."""
     prompt, blocks = step.get("prompt"), step.get("promptBlocks")
     if isinstance(prompt, str) and prompt:
         yield _Authored(prompt, f"{pointer}/prompt", "string")

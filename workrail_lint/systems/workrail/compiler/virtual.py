@@ -1,4 +1,4 @@
-"""C7: verification, audit and synthesis blocks become steps of their own."""
+"""C7: verification, audit and synthesis blocks become separate steps."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, Origin, Step, compile_error, step_label
 
 _FENCE = "```"
-# The texts the reference engine shows; they are part of what an agent sees, hence literal.
+# The reference engine's texts, word for word, because agents see them.
 _VERIFY_COMMAND = (
     "Run the following verification command to assert correctness:\n\n"
     f"{_FENCE}bash\n%s\n{_FENCE}\n\nEnsure that the command succeeds and report any failures."
@@ -32,7 +32,7 @@ _SYNTHESIS = (
 
 
 def expand_virtual(nodes: Nodes, workflow_id: str) -> tuple[Nodes, list[Finding]]:
-    """Every step followed by its virtual steps; a loop's inline body is a list of its own."""
+    """Every step followed by its virtual steps; a loop's inline body is a separate list."""
     errors: list[Finding] = []
     result: list[Node] = []
     seen: dict[str, Node] = {}
@@ -96,7 +96,7 @@ def _is_virtual(node: Node) -> bool:
 
 
 def _collision(node: Node, earlier: Node, workflow_id: str) -> Finding:
-    """A repeated id; when either of the two was generated, the block that did is to blame."""
+    """A duplicate id; if one of the two was generated, the finding names the block that generated it."""
     generated = node if _is_virtual(node) else earlier
     if not _is_virtual(generated):
         return compile_error(
@@ -104,8 +104,7 @@ def _collision(node: Node, earlier: Node, workflow_id: str) -> Finding:
             "step-id-collision",
             "C7",
             node,
-            f"{step_label(node)}: the step id {quoted(node.id)} is used more than once in workflow "
-            f"{quoted(workflow_id)}",
+            f"{step_label(node)}: duplicate step id {quoted(node.id)} in workflow {quoted(workflow_id)}",
             f"{node.pointer}/id" if node.origin is None else node.place,
         )
     assert generated.origin is not None
@@ -115,7 +114,7 @@ def _collision(node: Node, earlier: Node, workflow_id: str) -> Finding:
         "virtual-id-collision",
         "C7",
         node,
-        f"{step_label(node)}: the id {quoted(node.id)}, generated for the {block} block, already exists in workflow "
+        f"{step_label(node)}: id {quoted(node.id)}, generated for the {block} block, already exists in workflow "
         f"{quoted(workflow_id)}; rename the other step",
         f"{node.pointer}/{block}"
         if node is generated

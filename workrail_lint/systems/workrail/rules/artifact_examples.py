@@ -7,17 +7,17 @@ from collections.abc import Iterator
 
 from workrail_lint.base.patterns import Pattern
 
-# An example that goes on for longer than this is not read to its end.
+# An example is read up to this length.
 _MAX_LENGTH = 4000
 _MAX_BACK = 400
 _NEAR = 80
-_LIST = 240  # as far back a list of names may begin
+_LIST = 240  # how far back a list of names may begin
 _SENTENCE_END = Pattern(r"[.!?\n]")
 # A string, a brace or bracket, or a bare name before a colon.
 _PIECE = Pattern(r'"((?:[^"\\\n]|\\.)*)"|\'([^\'\n]*)\'|([{}\[\]])|([A-Za-z_$][\w$]*)\??(?=\s*:)')
 _COLON = Pattern(r"\s*:")
-# What stands before a quoted name that the agent is told to set, as in `include a "summary"`: an order or an artifact
-# `with` something, and the names of the list that come before this one.
+# What precedes a quoted name that the agent should set, as in `include a "summary"`: an order or an artifact `with`
+# something, and the names of the list that come before this one.
 _ARTICLES = r"(?:(?:a|an|the|its|your|also|short|brief)\s+){0,2}"
 _ORDER = Pattern(
     r"(?:\b(?:include|includes|including|add|adding|provide|attach|set|fill in)"
@@ -27,12 +27,12 @@ _ORDER = Pattern(
     re.I,
 )
 _QUOTED = Pattern(r"([\"'`])([A-Za-z_]\w{1,40})\1")
-# Words that say the name is meant for another place than the artifact.
+# Words that show the name is meant for a place other than the artifact.
 _ELSEWHERE = Pattern(r"\b(?:context|notes?|metadata|variable|file|document|section|heading|report)\b", re.I)
 
 
 def example_members(text: str, kind: str) -> Iterator[list[str]]:
-    """For each object in the text that has the artifact kind as a value: the names of its members."""
+    """The member names of each object in the text that has the artifact kind as a value."""
     start = text.find(kind)
     while start >= 0:
         end = start + len(kind)
@@ -57,7 +57,7 @@ def _opening(text: str, position: int) -> int | None:
 
 
 def _members(text: str, opening: int) -> list[str]:
-    """The names in front of a colon, directly inside the object that opens here."""
+    """The names before a colon, directly inside the object that opens here."""
     example = text[opening : opening + _MAX_LENGTH]
     names: list[str] = []
     depth = 0
@@ -77,7 +77,7 @@ def _members(text: str, opening: int) -> list[str]:
 
 
 def instructed_members(text: str) -> Iterator[str]:
-    """The quoted names that a text tells the agent to put into its answer, as far as no other place is named."""
+    """The quoted names that a text tells the agent to include in its answer, unless it names another place."""
     for match in _QUOTED.finditer(text):
         before, after = text[max(0, match.start() - _LIST) : match.start()], text[match.end() : match.end() + _NEAR]
         if _ORDER.search(before) and not _ELSEWHERE.search(f"{before[-_NEAR:]} {_same_sentence(after)}"):

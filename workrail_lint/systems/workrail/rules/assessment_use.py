@@ -1,4 +1,4 @@
-"""AS: assessments that work, but not as their author thinks."""
+"""AS: assessments that are valid but do not work as intended."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class AssessmentRule(WorkflowRule):
 
 
 class _AssessmentRule(AssessmentRule):
-    """A rule that concerns only workflows which declare assessments."""
+    """A rule about workflows that declare assessments."""
 
     def applies(self, workflow: Workflow) -> bool:
         return "assessments" in workflow.definition
@@ -44,10 +44,10 @@ class AssessmentLevelCase(_AssessmentRule):
     name = "assessment-level-case"
     severity = Severity.WARNING
     origin = "product"
-    summary = "Two levels of a dimension differ only in case or surrounding space."
+    summary = "Two levels of a dimension differ only in case or surrounding whitespace."
     why = (
-        "A submitted level is compared without regard to case when it is not spelled exactly. With two levels that "
-        "look alike such a submission is ambiguous and refused."
+        "A submitted level that matches none exactly is compared without regard to case. If two levels then match, "
+        "the submission is ambiguous and rejected."
     )
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
@@ -58,8 +58,8 @@ class AssessmentLevelCase(_AssessmentRule):
                 if other != level:
                     report(
                         f"{pointer}/levels/{index}",
-                        f"Assessment {quoted(ident)}: the levels {quoted(other)} and {quoted(level)} are told "
-                        "apart by case or space only; rename one",
+                        f"assessment {quoted(ident)}: levels {quoted(other)} and {quoted(level)} differ only in case "
+                        "or whitespace; rename one",
                     )
 
     def examples(self) -> Iterable[Example]:
@@ -74,10 +74,10 @@ class ConsequenceUnscoped(_AssessmentRule):
     name = "consequence-unscoped"
     severity = Severity.WARNING
     origin = "spec"
-    summary = "A consequence does not say which of several assessments with its level it is for."
+    summary = "A consequence has a level of several assessments and does not say which one it is for."
     why = (
-        "The first assessment that has the level fires it, once, and the agent has to guess which one is meant. "
-        "Guidance that names each of them, or a dimension of each, is fine."
+        "The first assessment with the level fires the consequence, once, and the agent must guess which one is "
+        "meant. Guidance that names each assessment, or a dimension of each, is fine."
     )
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
@@ -88,11 +88,11 @@ class ConsequenceUnscoped(_AssessmentRule):
         for index, when in _triggers(step):
             level = when.get("anyEqualsLevel")
             sharing = [ref for ref in refs if level in levels.get(ref, ())]
-            if "forAssessment" not in when and len(sharing) > 1 and not _tells_apart(step, index, sharing, workflow):
+            if "forAssessment" not in when and len(sharing) > 1 and not _names_each(step, index, sharing, workflow):
                 report(
                     step.at("assessmentConsequences", index, "when"),
-                    f"{label(step)}: level {quoted(level)} belongs to {name_list(sharing)}; say which one with "
-                    "forAssessment",
+                    f"{label(step)}: level {quoted(level)} belongs to several assessments ({name_list(sharing)}); "
+                    "set forAssessment",
                 )
 
     def examples(self) -> Iterable[Example]:
@@ -104,7 +104,7 @@ class ConsequenceUnscoped(_AssessmentRule):
         yield Example(asking(consequence("low")), asking(consequence("low", "depth"), consequence("low", "breadth")))
 
 
-def _tells_apart(step: Step, index: int, refs: list[str], workflow: Workflow) -> bool:
+def _names_each(step: Step, index: int, refs: list[str], workflow: Workflow) -> bool:
     """Whether the guidance of a consequence names every one of the assessments, or a dimension of it."""
     effect = step.step["assessmentConsequences"][index].get("effect")
     guidance = effect.get("guidance") if isinstance(effect, dict) else None
@@ -123,8 +123,8 @@ class AssessmentNoConsequence(_AssessmentRule):
     name = "assessment-no-consequence"
     severity = Severity.INFO
     origin = "spec"
-    summary = "A step asks for an assessment, and nothing follows from any level of it."
-    why = "The rating is recorded and then forgotten: the run goes on the same way whatever the agent answers."
+    summary = "A step asks for an assessment that has no consequences."
+    why = "The rating is recorded but never used: the run continues the same way whatever the agent answers."
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         levels = declared_levels(workflow.definition.get("assessments"))
@@ -136,8 +136,8 @@ class AssessmentNoConsequence(_AssessmentRule):
                 if ref in levels and ref not in used:
                     report(
                         step.at("assessmentRefs", index),
-                        f"{label(step)}: asks for the assessment {quoted(ref)}, which has no consequence anywhere; "
-                        "add assessmentConsequences",
+                        f"{label(step)}: no step has consequences for assessment {quoted(ref)}, so the rating changes "
+                        "nothing; add assessmentConsequences",
                     )
 
     def examples(self) -> Iterable[Example]:
@@ -154,7 +154,7 @@ def _with_consequence(step: Step, levels: dict[str, set[str]]) -> Iterator[str]:
     for _, when in _triggers(step):
         scope, level = when.get("forAssessment"), when.get("anyEqualsLevel")
         for ref in refs:
-            # A level that no assessment has is misspelt, and a finding of its own.
+            # A level that no assessment has is a typo, which another rule reports.
             if (scope is None or scope == ref) and (level in levels.get(ref, ()) or level not in known):
                 yield ref
 
@@ -164,9 +164,9 @@ class AssessmentIdUnsafe(_AssessmentRule):
     name = "assessment-id-unsafe"
     severity = Severity.WARNING
     origin = "spec"
-    summary = "An assessment that has consequences has an id with other characters than a-z, 0-9, _ and -."
-    why = "The id becomes part of the key under which a consequence is recorded, where other characters break it up."
-    fix = "Write the id in lower case with hyphens, everywhere it is used."
+    summary = "An assessment with consequences has an id with characters other than a-z, 0-9, `_` and `-`."
+    why = "The id becomes part of the key under which a consequence is recorded; other characters break that key."
+    fix = "Rewrite the id in lower case with hyphens, everywhere it is used."
     fix_safety = "unsafe"
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
@@ -184,12 +184,12 @@ class AssessmentIdUnsafe(_AssessmentRule):
             slug = re.sub(r"[^a-z0-9_-]+", "-", ident.lower()).strip("-")
             fix = None
             if slug and slug not in taken:
-                taken.append(slug)  # two ids may come to the same
-                fix = unsafe(f"call it {slug}", *_renamed(workflow, index, ident, slug))
+                taken.append(slug)  # two ids may get the same slug
+                fix = unsafe(f"rename it to {slug}", *_renamed(workflow, index, ident, slug))
             report(
                 f"/assessments/{index}/id",
-                f"the assessment id {quoted(ident)} has characters outside a-z, 0-9, _ and -, which its "
-                "consequences can't be recorded under",
+                f"assessment id {quoted(ident)} has characters other than a-z, 0-9, _ and -, so its consequences "
+                "can't be recorded; rename it",
                 fix=fix,
             )
 
@@ -202,7 +202,7 @@ class AssessmentIdUnsafe(_AssessmentRule):
 
 
 def _renamed(workflow: Workflow, index: int, ident: str, slug: str) -> Iterator[Operation]:
-    """Put a new id in the place of another, in its declaration and everywhere it is referred to."""
+    """Replace an id in its declaration and in every reference to it."""
     yield Replace(f"/assessments/{index}/id", slug)
     for step in workflow.all_steps:
         for position, ref in enumerate(_list(step.step.get("assessmentRefs"))):
@@ -218,12 +218,10 @@ class AssessmentMirrorDimension(_AssessmentRule):
     name = "assessment-mirror-dimension"
     severity = Severity.INFO
     origin = "spec"
-    summary = (
-        "A dimension only repeats a feeling or a variable: a lone `confidence` or `score`, or a condition's variable."
-    )
+    summary = "A dimension is a lone `confidence` or `score`, or has the name of a variable that conditions test."
     why = (
-        "An assessment should make the agent look at properties of the work. A single overall score says what the "
-        "agent feels, and one that mirrors a context variable is rated to match it."
+        "An assessment should rate properties of the work. A single overall score rates how the agent feels, and a "
+        "dimension that mirrors a context variable is rated to match it."
     )
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
@@ -232,14 +230,14 @@ class AssessmentMirrorDimension(_AssessmentRule):
             for position, entry in enumerate(dimensions):
                 ident = entry.get("id")
                 if len(dimensions) == 1 and isinstance(ident, str) and ident.lower() in _MIRRORS:
-                    fault = "is one overall feeling; rate what makes the work good instead"
+                    fault = "rates one overall impression; rate specific qualities of the work instead"
                 elif ident in _condition_variables(workflow):
-                    fault = "is also a variable that conditions look at; rate something it is based on"
+                    fault = "is also a context variable that conditions test; rate what the variable is based on"
                 else:
                     continue
                 report(
                     f"/assessments/{index}/dimensions/{position}/id",
-                    f"Assessment {quoted(item.get('id'))}: the dimension {quoted(ident)} {fault}",
+                    f"assessment {quoted(item.get('id'))}: dimension {quoted(ident)} {fault}",
                 )
 
     def examples(self) -> Iterable[Example]:
@@ -264,15 +262,16 @@ class AssessmentOnLoopControl(_AssessmentRule):
     origin = "product"
     summary = "The step that decides a loop also asks for an assessment."
     why = (
-        "Next to the loop-control contract an assessment does not have to be there or be valid. Rated on a step of its "
-        "own before the decision, it can be required."
+        "Next to the loop-control contract, a missing or invalid assessment does not block the step. On a separate "
+        "step before the decision it does."
     )
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         if step.decides_loop and "assessmentRefs" in step.step and not step.calls_template:
             report(
                 step.at("assessmentRefs"),
-                f"{label(step)}: decides the loop and asks for an assessment; put the assessment on a step before it",
+                f"{label(step)}: this step decides the loop, so its assessment is not enforced; move the assessment to "
+                "an earlier step",
                 on_name=True,
             )
 
@@ -289,10 +288,10 @@ class ConsequenceInescapable(_AssessmentRule):
     name = "consequence-inescapable"
     severity = Severity.ERROR
     origin = "run time"
-    summary = "Every level of a dimension that has to be rated asks for a follow-up."
+    summary = "Every level of a required dimension triggers a follow-up."
     why = (
-        "A follow-up ends when the agent rates the step anew at a level that asks for none. Where there is no such "
-        "level the step is blocked for ever, whatever the agent does."
+        "A follow-up ends when the agent rates the step again at a level that triggers none. Without such a level the "
+        "step stays blocked forever, whatever the agent does."
     )
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
@@ -312,7 +311,7 @@ class ConsequenceInescapable(_AssessmentRule):
                 report(
                     step.at("assessmentConsequences"),
                     f"{label(step)}: every level of {quoted(ref)}.{quoted(entry.get('id'))} ({name_list(levels)}) "
-                    "asks for a follow-up, so the step can never be done; leave one level without",
+                    "triggers a follow-up, so the step can never complete; leave one level without a consequence",
                     on_name=True,
                 )
 

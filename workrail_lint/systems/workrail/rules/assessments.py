@@ -1,4 +1,4 @@
-"""AS: assessments that no engine accepts, found by the phases before the rules."""
+"""AS: assessments that the engine rejects; earlier phases detect them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class AssessmentIdDuplicate(WorkflowRule):
     severity = Severity.ERROR
     origin = "struct"
     summary = "Two assessments have the same id."
-    why = "Steps refer to an assessment by its id; of two with one id, only the first can ever be meant."
+    why = "Steps refer to an assessment by its id, so the second one can never be used."
 
     def examples(self) -> Iterable[Example]:
         yield Example(
@@ -57,7 +57,7 @@ class AssessmentDimensionDuplicate(WorkflowRule):
     severity = Severity.ERROR
     origin = "struct"
     summary = "Two dimensions of an assessment have the same id."
-    why = "A submission names each dimension once, so that the second one could never be rated."
+    why = "A submission names each dimension once, so the second one could never be rated."
 
     def examples(self) -> Iterable[Example]:
         yield Example(
@@ -72,7 +72,7 @@ class AssessmentLevelDuplicate(WorkflowRule):
     severity = Severity.ERROR
     origin = "schema"
     summary = "A dimension lists a level twice."
-    why = "Levels are a set of choices; a repeated one is mostly a slip for another level."
+    why = "Levels are a set of choices; a repeated level is usually a typo for another one."
 
     def examples(self) -> Iterable[Example]:
         yield Example(
@@ -86,8 +86,8 @@ class AssessmentRefNoneDeclared(WorkflowRule):
     name = "assessment-ref-none-declared"
     severity = Severity.ERROR
     origin = "struct"
-    summary = "A step refers to an assessment, and the workflow declares none."
-    why = "There are no dimensions and levels to rate, so no submission could be valid."
+    summary = "A step refers to an assessment, but the workflow declares none."
+    why = "Without its dimensions and levels there is nothing to rate, so no submission could be valid."
 
     def examples(self) -> Iterable[Example]:
         yield Example(workflow(rated()), workflow(rated(), assessments=[assessment()]))
@@ -99,8 +99,8 @@ class AssessmentRefUnknown(WorkflowRule):
     severity = Severity.ERROR
     origin = "struct / compile"
     summary = "A step refers to an assessment that is not declared."
-    why = "There are no dimensions and levels to rate, so no submission could be valid."
-    fix = "Refer to the declared assessment whose id is nearest."
+    why = "Without its dimensions and levels there is nothing to rate, so no submission could be valid."
+    fix = "Use the closest declared assessment id."
     fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
@@ -116,8 +116,8 @@ class ConsequenceWithoutRefs(WorkflowRule):
     name = "consequence-without-refs"
     severity = Severity.ERROR
     origin = "struct / compile"
-    summary = "A step has consequences of assessments but refers to none."
-    why = "A consequence fires on a level that was rated on the same step; here nothing is ever rated."
+    summary = "A step has `assessmentConsequences` but no `assessmentRefs`."
+    why = "A consequence fires on a level that is rated on the same step; here nothing is rated."
 
     def examples(self) -> Iterable[Example]:
         yield Example(
@@ -131,9 +131,9 @@ class ConsequenceLevelUnknown(WorkflowRule):
     name = "consequence-level-unknown"
     severity = Severity.ERROR
     origin = "struct / compile"
-    summary = "A consequence waits for a level that no assessment in its scope has."
-    why = "Levels are compared exactly, so that the consequence would never fire."
-    fix = "Use the nearest declared level."
+    summary = "A consequence is triggered by a level that no assessment in its scope has."
+    why = "Levels are compared exactly, so the consequence would never fire."
+    fix = "Use the closest declared level."
     fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
@@ -141,16 +141,16 @@ class ConsequenceLevelUnknown(WorkflowRule):
         holder, _, index = place.rpartition("/")
         consequences = value_at(workflow.definition, holder)
         if not is_own or not isinstance(consequences, list):
-            return None  # it came out of a template
+            return None  # it comes from a template
         meant = {found.pointer: found.details.get("suggestion") for found in workflow.found if found.name == self.name}
         triggers = [_trigger(item) for item in consequences]
         scope, position = triggers[int(index)][1], int(index)
-        mended = [
+        suggested = [
             (meant.get(f"{holder}/{at}/when/anyEqualsLevel"), scope)
             for at, (_, scope) in enumerate(triggers[:position])
         ]
-        # The same trigger twice would be another error.
-        if (finding.details.get("suggestion"), scope) in (*triggers, *mended):
+        # A duplicate trigger would be another error.
+        if (finding.details.get("suggestion"), scope) in (*triggers, *suggested):
             return None
         return use_suggestion(finding, workflow)
 
@@ -164,7 +164,7 @@ class ConsequenceLevelUnknown(WorkflowRule):
 
 
 def _trigger(item: object) -> tuple[object, object]:
-    """What a consequence waits for: a level, and the assessment it is for."""
+    """What triggers a consequence: a level, and the assessment it is for."""
     when = item.get("when") if isinstance(item, dict) else None
     return (when.get("anyEqualsLevel"), when.get("forAssessment")) if isinstance(when, dict) else (None, None)
 
@@ -174,8 +174,8 @@ class ConsequenceForUnknown(WorkflowRule):
     name = "consequence-for-unknown"
     severity = Severity.ERROR
     origin = "struct / compile"
-    summary = "A consequence is for an assessment that its step does not refer to."
-    why = "Only the assessments of the step itself are looked at, so that the consequence would never fire."
+    summary = "A consequence names an assessment that its step does not refer to."
+    why = "A consequence only sees the assessments of its own step, so it would never fire."
 
     def examples(self) -> Iterable[Example]:
         both = [assessment("depth"), assessment("breadth")]
@@ -195,8 +195,8 @@ class ConsequenceDuplicateTrigger(WorkflowRule):
     origin = "compile (top level), runtime (body)"
     summary = "Two consequences of a step have the same trigger."
     why = (
-        "Both would be recorded under one key. At the top level the compiler refuses that; in a loop body the run "
-        "fails when the consequence fires."
+        "Both would be recorded under the same key. At the top level the compiler rejects this; in a loop body the "
+        "run fails when the consequence fires."
     )
 
     def examples(self) -> Iterable[Example]:

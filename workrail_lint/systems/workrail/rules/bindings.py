@@ -14,6 +14,7 @@ from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.compiler.bindings import TOKEN
 from workrail_lint.systems.workrail.compiler.ir import workflow_kind
+from workrail_lint.systems.workrail.compiler.nodes import name_hint
 from workrail_lint.systems.workrail.compiler.unresolved_tokens import SENTINEL
 from workrail_lint.systems.workrail.project_bindings import FILE, project_overrides
 from workrail_lint.systems.workrail.rules import samples
@@ -32,7 +33,7 @@ _TOKEN_FIELDS = ("prompt", "goal", "constraints", "procedure", "verify", "output
 
 
 class Slot:
-    """A declared extension point and what it resolves to."""
+    """A declared extension point and its value."""
 
     __slots__ = ("id", "overridden", "point", "pointer", "value")
 
@@ -46,12 +47,12 @@ class Slot:
 
     @property
     def place(self) -> str:
-        """Where the value comes from, as near as this document gets to it."""
+        """The place in this document that is closest to the value's source."""
         return f"{self.pointer}/slotId" if self.overridden else f"{self.pointer}/default"
 
 
 def slots_of(workflow: Workflow) -> Iterator[Slot]:
-    """The extension points; of a repeated slot the first one counts."""
+    """The extension points; the first declaration of a slot counts."""
     points = workflow.definition.get("extensionPoints")
     overrides = project_overrides(workflow.bindings, workflow.id).overrides
     seen: set[str] = set()
@@ -73,7 +74,7 @@ def _using(token: str = "{{wr.bindings.checker}}", *points: dict[str, Any]) -> d
 
 
 class BindingRule(WorkflowRule):
-    """A rule about extension points and what is bound to them."""
+    """A rule about extension points and their values."""
 
     needs = frozenset({"extensionPoints", BINDINGS})
 
@@ -89,8 +90,8 @@ class BindingNoExtensionPoints(BindingRule):
     severity = Severity.ERROR
     origin = "struct"
     summary = "A binding token is used in a workflow that declares no extension points."
-    why = "There is no slot that could fill the token, so the engine refuses the workflow."
-    fix = "Declare the slots, each with a stub to be filled in."
+    why = "No slot can fill the token, so the engine rejects the workflow."
+    fix = "Declare the slots with placeholder values to fill in."
     fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
@@ -102,7 +103,7 @@ class BindingNoExtensionPoints(BindingRule):
         declared: list[Any] = [
             {
                 "slotId": slot,
-                "purpose": f"What takes the place of {slot}.",
+                "purpose": f"What to run for {slot}.",
                 "default": f"routine-{slot.replace('_', '-')}",
             }
             for slot in slots
@@ -117,7 +118,7 @@ class BindingNoExtensionPoints(BindingRule):
     def examples(self) -> Iterable[Example]:
         stub: dict[str, Any] = {
             "slotId": "checker",
-            "purpose": "What takes the place of checker.",
+            "purpose": "What to run for checker.",
             "default": "routine-checker",
         }
         bad = _using()
@@ -130,8 +131,8 @@ class BindingSlotUndeclared(BindingRule):
     severity = Severity.ERROR
     origin = "struct / compile"
     summary = "A binding token names a slot that is not declared."
-    why = "Nothing fills the token, not even an override of the project; the engine refuses the workflow."
-    fix = "Use the nearest declared slot."
+    why = "Nothing fills the token, not even a project override, so the engine rejects the workflow."
+    fix = "Use the closest declared slot."
     fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
@@ -160,7 +161,7 @@ class ExtensionSlotDuplicate(BindingRule):
     severity = Severity.ERROR
     origin = "struct"
     summary = "A slot is declared twice."
-    why = "Two defaults for one token can't both hold, so the engine refuses the workflow."
+    why = "A token can't have two defaults, so the engine rejects the workflow."
 
     def examples(self) -> Iterable[Example]:
         yield Example(
@@ -174,26 +175,26 @@ class BindingDefaultToken(_SlotRule):
     name = "binding-default-token"
     severity = Severity.ERROR
     origin = "compile when the token survives in a compiled prompt; product otherwise"
-    summary = "What a slot stands for, its default or the project's override, holds a {{wr.…}} token itself."
+    summary = "The default of a slot, or the project's override of it, contains a `{{wr.…}}` token."
     why = (
-        "A slot's value is not searched for tokens. Whether one inside it happens to be resolved depends on the order "
-        "of the tokens in the text; otherwise compiling fails."
+        "Slot values are not searched for tokens. Whether such a token happens to be resolved depends on the order of "
+        "the tokens in the prompt; if it is not, compiling fails."
     )
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         for slot in slots_of(workflow):
             default = slot.point.get("default")
-            sources = [(default, f"{slot.pointer}/default", "The default")]
+            sources = [(default, f"{slot.pointer}/default", "the default")]
             if slot.overridden:
-                sources.append((slot.value, slot.place, "The project's override"))
+                sources.append((slot.value, slot.place, "the project's override"))
             for value, pointer, what in sources:
                 if not isinstance(value, str) or SENTINEL not in value:
                     continue
                 if not is_reported(self.name, pointer, workflow):
                     report(
                         pointer,
-                        f"{what} of slot {quoted(slot.id)} holds a token, {excerpt(value)}, which is not resolved "
-                        "again; write the value itself",
+                        f"{what} of slot {quoted(slot.id)} contains a token, {excerpt(value)}, which is not resolved; "
+                        "write the value itself",
                     )
 
     def examples(self) -> Iterable[Example]:
@@ -208,9 +209,9 @@ class BindingOverrideEmpty(_SlotRule):
     name = "binding-override-empty"
     severity = Severity.WARNING
     origin = "product"
-    summary = "The project overrides a slot by an empty text."
-    why = "An empty override counts: the token disappears from the prompt and the default is not used."
-    fix = "Remove the entry from the bindings file, when that is looked at too."
+    summary = "The project overrides a slot with an empty string."
+    why = "An empty override still counts: the token disappears from the prompt, and the default is not used."
+    fix = "Remove the entry from the bindings file, if that file is checked too."
     fix_safety = "unsafe"
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
@@ -220,8 +221,8 @@ class BindingOverrideEmpty(_SlotRule):
             if slot.overridden and not slot.value:
                 report(
                     slot.place,
-                    f"The project's bindings set slot {quoted(slot.id)} to nothing; "
-                    "remove that entry to get the default back",
+                    f"the project's bindings set slot {quoted(slot.id)} to an empty string; remove the entry to use "
+                    "the default",
                 )
 
     def examples(self) -> Iterable[Example]:
@@ -239,8 +240,8 @@ class BindingOverrideUnknownSlot(BindingRule):
     severity = Severity.WARNING
     origin = "product"
     summary = "The project overrides a slot that the workflow does not declare."
-    why = "The override has no effect; most often the slot was renamed or is misspelled."
-    fix = "Remove the entry from the bindings file, when that is looked at too."
+    why = "The override has no effect; usually the slot was renamed or is misspelled."
+    fix = "Remove the entry from the bindings file, if that file is checked too."
     fix_safety = "unsafe"
 
     def applies(self, workflow: Workflow) -> bool:
@@ -254,12 +255,10 @@ class BindingOverrideUnknownSlot(BindingRule):
         place = "/extensionPoints" if "extensionPoints" in workflow.definition else ""
         for slot in project_overrides(workflow.bindings, workflow.id).overrides:
             if slot not in declared:
-                found = nearest(slot, declared)
-                hint = f" Did you mean {quoted(found)}?" if found else ""
+                hint = name_hint(nearest(slot, declared), "declared slots", declared)
                 report(
                     place,
-                    f"The project's bindings set slot {quoted(slot)}, which this workflow does not declare.{hint} "
-                    f"Declared slots: {listing(declared)}",
+                    f"the project's bindings set slot {quoted(slot)}, which this workflow does not declare{hint}",
                     on_name=bool(place),
                 )
 
@@ -290,8 +289,8 @@ class BindingKindMismatch(_SlotRule):
     name = "binding-kind-mismatch"
     severity = Severity.WARNING
     origin = "doc"
-    summary = "What is bound to a slot is of a kind that the slot does not accept."
-    why = "A prompt that says how to run a workflow does not work for a routine, and the other way round."
+    summary = "A slot is bound to a workflow or routine of a kind that it does not accept."
+    why = "A prompt that says how to run a workflow does not work for a routine, and vice versa."
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         for slot in slots_of(workflow):
@@ -302,12 +301,12 @@ class BindingKindMismatch(_SlotRule):
             if kind is not None and kind not in accepted:
                 report(
                     slot.place,
-                    f"Slot {quoted(slot.id)} accepts {listing(accepted)}, but {quoted(slot.value)} is a {kind}",
+                    f"slot {quoted(slot.id)} accepts {listing(accepted)}, but {quoted(slot.value)} is a {kind}",
                 )
 
     @staticmethod
     def _kind(slot: Slot, workflow: Workflow) -> str | None:
-        """routine or workflow, None when what is bound is not known here."""
+        """routine or workflow; None if the value is unknown here."""
         if _bound_routine(slot, workflow) is not None or workflow_kind(slot.value) == "routine":
             return "routine"
         return "workflow" if slot.value == workflow.id else None
@@ -324,8 +323,8 @@ class BindingContractMismatch(_SlotRule):
     name = "binding-contract-mismatch"
     severity = Severity.WARNING
     origin = "doc"
-    summary = "What is bound to a slot does not accept the context, or produce the artifacts, that the slot asks for."
-    why = "The step after it waits for something that never comes, or hands over values nobody reads."
+    summary = "A slot is bound to a routine that lacks context or artifacts which the slot's contract requires."
+    why = "A later step waits for an artifact that is never produced, or the routine ignores the context it receives."
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         contracts = workflow.normalized.side.extension_contracts if workflow.normalized else {}
@@ -335,7 +334,7 @@ class BindingContractMismatch(_SlotRule):
             if wanted is None or not isinstance(offered, dict):
                 continue
             for problem in contract_problems(wanted, offered):
-                report(slot.place, f"Slot {quoted(slot.id)}: {quoted(slot.value)} {problem}")
+                report(slot.place, f"slot {quoted(slot.id)}: {quoted(slot.value)} {problem}")
 
     def examples(self) -> Iterable[Example]:
         def needing(name: str) -> dict[str, Any]:
@@ -352,17 +351,17 @@ class BindingContractMismatch(_SlotRule):
 def contract_problems(slot: dict[str, Any], child: dict[str, Any]) -> list[str]:
     """Why a child does not fit a slot: `inputContract` and `outputContract` against its `extensionContract`.
 
-    The design leaves the inside of these contracts open. Every list of names under a member whose name speaks of
-    context, or of artifacts, is taken for such names; members that say "optional" are not required.
+    The content of these contracts is not specified. Every list of names under a member whose name contains "context"
+    or "artifact" counts; members whose name contains "optional" are not required.
     """
     accepted, produced = _names(child, "context"), _names(child, "artifact")
     problems = [
-        f"does not accept the context {quoted(name)}; it accepts {listing(accepted)}"
+        f"does not accept the context {quoted(name)} (accepted: {listing(accepted)})"
         for name in _names(slot.get("inputContract"), "context", required=True)
         if name not in accepted
     ]
     problems += [
-        f"does not produce the artifact {quoted(name)}; it produces {listing(produced)}"
+        f"does not produce the artifact {quoted(name)} (produced: {listing(produced)})"
         for name in _names(slot.get("outputContract"), "artifact", required=True)
         if name not in produced
     ]
@@ -391,7 +390,7 @@ class BindingHardcoded(_SlotRule):
     origin = "spec"
     default_on = False
     summary = "A prompt names the default of a slot instead of using the slot's token."
-    why = "A project that binds something else to the slot is not heard in this place."
+    why = "A project that binds something else to the slot can't change this prompt."
     fix = "Use the token."
     fix_safety = "unsafe"
 
@@ -399,7 +398,7 @@ class BindingHardcoded(_SlotRule):
         slots: dict[str, str] = {}
         for slot in slots_of(workflow):
             default = slot.point.get("default")
-            # A plain word may stand in any sentence; only an id can be told to be meant as one.
+            # A plain word may occur in any sentence; only an id surely refers to the slot.
             if isinstance(default, str) and _ID().fullmatch(default):
                 slots.setdefault(default, slot.id)
         for step in workflow.all_steps if slots else ():
@@ -417,7 +416,7 @@ class BindingHardcoded(_SlotRule):
         report(
             text.pointer,
             f"{label(step)}: {quoted(default)} is the default of slot {quoted(slot)}; "
-            f"write {quoted(_token(slot))[1:-1]} so that a project can bind something else",
+            f"write {quoted(_token(slot))[1:-1]} so that projects can bind something else",
             fix=use_token if text.text.count(default) == len(exact) else None,
         )
 

@@ -18,7 +18,7 @@ class BindingsFileInvalid(WorkflowRule):
     name = "bindings-file-invalid"
     severity = Severity.WARNING
     origin = "engine-warn"
-    summary = "The bindings file is not JSON, or holds something other than an object."
+    summary = "The bindings file is not valid JSON, or is not an object."
     why = "The engine warns once, ignores the whole file and runs every workflow with its defaults."
 
     def examples(self) -> Iterable[Example]:
@@ -31,8 +31,8 @@ class BindingsSectionInvalid(WorkflowRule):
     name = "bindings-section-invalid"
     severity = Severity.WARNING
     origin = "engine-warn"
-    summary = "The section of a workflow in the bindings file is not an object."
-    why = "The section is ignored with a warning, so the workflow runs with its defaults."
+    summary = "A workflow's section in the bindings file is not an object."
+    why = "The engine ignores the section with a warning, so the workflow runs with its defaults."
 
     def examples(self) -> Iterable[Example]:
         yield Example({"demo.example": "routine-check"}, _SECTION, path=FILE)
@@ -44,7 +44,7 @@ class BindingsValueNotString(WorkflowRule):
     severity = Severity.WARNING
     origin = "engine-warn"
     summary = "The override of a slot is not a string."
-    why = "The entry is skipped with a warning, so the slot keeps its default."
+    why = "The engine skips the entry with a warning, so the slot keeps its default."
 
     def examples(self) -> Iterable[Example]:
         yield Example({"demo.example": {"checker": 3}}, _SECTION, path=FILE)
@@ -55,8 +55,8 @@ class BindingsMixedFormat(WorkflowRule):
     name = "bindings-mixed-format"
     severity = Severity.WARNING
     origin = "product"
-    summary = "The bindings file mixes slots at the top level with sections of workflows."
-    why = "As soon as one section exists, entries outside the sections are ignored without a word."
+    summary = "The bindings file mixes top-level slots with workflow sections."
+    why = "As soon as one section exists, the engine silently ignores entries outside the sections."
 
     def examples(self) -> Iterable[Example]:
         yield Example({"checker": "routine-check", "demo.other": {}}, _SECTION, path=FILE)
@@ -68,8 +68,8 @@ class BindingsFlatFormat(WorkflowRule):
     severity = Severity.INFO
     origin = "product"
     default_on = False
-    summary = "The bindings file has no sections, so its slots are set for every workflow."
-    why = "A workflow that happens to have a slot of the same name is changed too."
+    summary = "The bindings file has no sections, so its slots apply to every workflow."
+    why = "It also changes any other workflow that happens to have a slot of the same name."
 
     def examples(self) -> Iterable[Example]:
         yield Example({"checker": "routine-check"}, _SECTION, path=FILE)
@@ -80,8 +80,8 @@ class BindingDrift(WorkflowRule):
     name = "binding-drift"
     severity = Severity.WARNING
     origin = "runtime"
-    summary = "The bindings file no longer says what a resumed run was started with."
-    why = "A run keeps what it pinned. Who edits the file expects the change to be seen, and the run will not see it."
+    summary = "The bindings file no longer matches the bindings that a resumed run was started with."
+    why = "A run keeps the bindings it was started with, so editing the file does not change it."
 
     def examples(self) -> Iterable[Example]:
         pinned: dict[str, Any] = {"pinned": {"demo.example": {"checker": "routine-check"}}}

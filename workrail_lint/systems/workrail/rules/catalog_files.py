@@ -1,4 +1,4 @@
-"""Catalog documents that users bring. The checks of the catalog detect what these rules describe."""
+"""Catalog files of users. The checks of the catalog report the findings of these rules."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PATH = "catalog.json"
 
 
 def catalog(**lists: Any) -> dict[str, Any]:
-    """A catalog document with nothing in it but the given lists."""
+    """A catalog document that is empty except for the given lists."""
     return {
         "catalogFormat": 1,
         "catalogId": "demo",
@@ -52,8 +52,8 @@ class CatalogDigestMismatch(WorkflowRule):
     name = "catalog-digest-mismatch"
     severity = Severity.ERROR
     origin = "product"
-    summary = "A catalog's content does not have the digest it declares, or the digest known for its id and version."
-    why = "Two catalogs under one name would give one workflow two hashes, and nobody could tell which one was meant."
+    summary = "A catalog's content does not match its digest, or the known digest of its id and version."
+    why = "Two different catalogs with the same name would give one workflow two hashes."
 
     def examples(self) -> Iterable[Example]:
         from workrail_lint.systems.workrail.catalog.catalog import digest_of
@@ -68,8 +68,8 @@ class CatalogDuplicateId(WorkflowRule):
     name = "catalog-duplicate-id"
     severity = Severity.ERROR
     origin = "product"
-    summary = "An id stands twice in one list of a catalog."
-    why = "A catalog is a closed set of names; which of the two entries a workflow gets would be chance."
+    summary = "A list of a catalog contains the same id twice."
+    why = "Ids in a catalog must be unique; otherwise it is undefined which entry a workflow gets."
 
     def examples(self) -> Iterable[Example]:
         one = _capability("delegation")
@@ -81,8 +81,8 @@ class CatalogNotSorted(WorkflowRule):
     name = "catalog-not-sorted"
     severity = Severity.ERROR
     origin = "product"
-    summary = "A list of a catalog is not in ascending order of its ids."
-    why = "Two exports of the same builtins must be the same bytes, so there is one order."
+    summary = "A list of a catalog is not sorted by id."
+    why = "Two exports of the same builtins must be identical byte for byte, so the order is fixed."
 
     def examples(self) -> Iterable[Example]:
         first, second = _capability("delegation"), _capability("web_browsing")
@@ -94,8 +94,8 @@ class CatalogRoutineRefused(WorkflowRule):
     name = "catalog-routine-refused"
     severity = Severity.ERROR
     origin = "product"
-    summary = "A routine of a catalog can't be registered: a member is missing, or it calls a template itself."
-    why = "Every call to it would fail as unknown, though the catalog seems to offer it."
+    summary = "A routine of a catalog can't be registered: a field is missing, or the routine calls a template."
+    why = "The catalog seems to offer the routine, but every call to it fails as unknown."
 
     def examples(self) -> Iterable[Example]:
         def offering(**members: Any) -> dict[str, Any]:
@@ -110,8 +110,8 @@ class CatalogExampleInvalid(WorkflowRule):
     name = "catalog-example-invalid"
     severity = Severity.ERROR
     origin = "product"
-    summary = "The example of a contract pack does not fit the pack's own schema."
-    why = "Agents are shown the example; one that copies it would be told that its artifact is invalid."
+    summary = "The example of a contract pack does not match the pack's schema."
+    why = "Agents see the example; an artifact copied from it would be rejected as invalid."
 
     def examples(self) -> Iterable[Example]:
         def packed(text: object) -> dict[str, Any]:
@@ -126,8 +126,8 @@ class CatalogSchemaKeyword(WorkflowRule):
     name = "catalog-schema-keyword"
     severity = Severity.ERROR
     origin = "product"
-    summary = "The schema of a contract pack or of a feature's settings uses a keyword outside the supported subset."
-    why = "A keyword nobody evaluates is a promise nobody keeps: artifacts would pass that the author meant to refuse."
+    summary = "The schema of a contract pack or of a feature's settings uses an unsupported keyword."
+    why = "An unsupported keyword is never evaluated, so artifacts would pass that the author meant to reject."
 
     def examples(self) -> Iterable[Example]:
         def packed(**keywords: Any) -> dict[str, Any]:

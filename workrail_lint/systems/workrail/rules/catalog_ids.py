@@ -1,4 +1,4 @@
-"""Closed sets and the catalog: ids that must be known, and what the active catalog means for a workflow."""
+"""Ids that must be in a closed set or in the catalog, and what the active catalog means for a workflow."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from workrail_lint.findings import Finding, Fix, Severity
 from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.compiler.builtin_uses import builtin_uses
-from workrail_lint.systems.workrail.compiler.checks import contract_hint
-from workrail_lint.systems.workrail.compiler.nodes import did_you_mean
+from workrail_lint.systems.workrail.compiler.nodes import catalog_hint, did_you_mean
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import label, step_members, use_suggestion, value_at
@@ -36,8 +35,8 @@ class FeatureUnknown(WorkflowRule):
     severity = Severity.ERROR
     origin = "compile"
     summary = "A feature id is not in the catalog."
-    why = "Features are a closed set. An id nobody knows injects nothing, so the workflow is refused instead."
-    fix = "Use the nearest known feature id."
+    why = "Features are a closed set. An unknown feature would inject nothing, so the engine rejects the workflow."
+    fix = "Use the closest known feature id."
     fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
@@ -56,9 +55,9 @@ class RefUnknown(WorkflowRule):
     name = "ref-unknown"
     severity = Severity.ERROR
     origin = "compile"
-    summary = "A ref part names a text that is not in the catalog."
-    why = "The prompt would miss the text it was built around, so compiling stops at an unknown ref."
-    fix = "Use the nearest known ref id."
+    summary = "A ref part names a ref that is not in the catalog."
+    why = "The prompt would lack the text that the ref stands for, so compiling fails."
+    fix = "Use the closest known ref id."
     fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
@@ -77,8 +76,8 @@ class TemplateUnknown(WorkflowRule):
     severity = Severity.ERROR
     origin = "compile"
     summary = "A template call names a template that is not in the catalog."
-    why = "There is no routine to put in the place of the call, so the workflow has no steps there."
-    fix = "Use the nearest known template id."
+    why = "There is no routine that the call could expand to, so compiling fails."
+    fix = "Use the closest known template id."
     fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
@@ -100,10 +99,10 @@ class ContractUnknown(WorkflowRule):
     origin = "compile"
     summary = "An output contract is not in the catalog."
     why = (
-        "Nobody knows what artifact such a contract asks for, so no output could ever satisfy it. On a step that "
-        "calls a template the engine drops the contract unseen; it is wrong there all the same."
+        "No output can ever satisfy an unknown contract. On a step that calls a template the engine drops the contract "
+        "without checking it, but it is still wrong."
     )
-    fix = "Use the nearest known contract."
+    fix = "Use the closest known contract."
     fix_safety = "unsafe"
 
     def applies(self, workflow: Workflow) -> bool:
@@ -116,7 +115,7 @@ class ContractUnknown(WorkflowRule):
         ref = step.contract
         if not step.calls_template or ref is None or ref in workflow.catalog.contracts:
             return
-        hint, details = contract_hint(ref, workflow.catalog)
+        hint, details = catalog_hint(ref, workflow.catalog.workflow_contracts)
         pointer = step.at("outputContract", "contractRef")
         suggestion = details.get("suggestion")
         report(
@@ -128,7 +127,7 @@ class ContractUnknown(WorkflowRule):
     def examples(self) -> Iterable[Example]:
         def contract(ref: str) -> dict[str, Any]:
             return samples.workflow(
-                samples.step(prompt="Hand in a wr.review_verdict artifact.", outputContract={"contractRef": ref})
+                samples.step(prompt="Submit a wr.review_verdict artifact.", outputContract={"contractRef": ref})
             )
 
         good = contract("wr.contracts.review_verdict")
@@ -140,8 +139,8 @@ class CatalogIdDesignOnly(WorkflowRule):
     name = "catalog-id-design-only"
     severity = Severity.ERROR
     origin = "compile"
-    summary = "A builtin that only the design knows is used where the public engine decides."
-    why = "The id works with our own compiled form; the public engine has never heard of it and refuses the workflow."
+    summary = "A workflow for the public engine uses a builtin that the engine does not have."
+    why = 'The builtin works with `target = "ir"` only; the public engine does not know it and rejects the workflow.'
 
     def examples(self) -> Iterable[Example]:
         yield Example(
@@ -156,10 +155,10 @@ class CatalogHashNotEngine(WorkflowRule):
     name = "catalog-hash-not-engine"
     severity = Severity.INFO
     origin = "product"
-    summary = "The workflow uses builtin texts that the active catalog words differently than the engine."
+    summary = "The workflow uses builtin texts of a catalog that was not imported from an engine."
     why = (
-        "Features, refs and templates put text into prompts, and the text is part of the hash. Only a catalog imported "
-        "from an installed engine gives the engine's own hash; with any other the workflow runs, but hashes differ."
+        "Features, refs and templates add text to prompts, and that text is part of the hash. The workflow runs with "
+        "any catalog, but only one imported from an installed engine gives the engine's hash."
     )
 
     def applies(self, workflow: Workflow) -> bool:
@@ -170,13 +169,13 @@ class CatalogHashNotEngine(WorkflowRule):
         has_blocks = "promptBlocks" in step_members(workflow)
         for use in builtin_uses(workflow.definition):
             if use.kind == "contract" or (use.kind == "feature" and not has_blocks):
-                continue  # brings no text into any prompt
+                continue  # adds no text to any prompt
             if use.kind == "template" and not _is_catalog_template(use.id, workflow.catalog):
                 continue
             report(
                 use.pointer,
-                f"The {use.kind} {quoted(use.id)} is worded by catalog {quoted(workflow.catalog.catalog_id)}, "
-                "so the hash differs from the engine's; import the engine's catalog to get the same one",
+                f"the text of {use.kind} {quoted(use.id)} comes from catalog {quoted(workflow.catalog.catalog_id)}, "
+                "so the hash differs from the engine's; import the engine's catalog to get the same hash",
             )
             return
 
@@ -185,7 +184,7 @@ class CatalogHashNotEngine(WorkflowRule):
 
 
 def _is_catalog_template(template_id: str, catalog: Catalog) -> bool:
-    """Whether a template is one of ours; routines that the project brings are the engine's text as well."""
+    """Whether a template comes from the catalog; the engine uses the text of the project's routines too."""
     from workrail_lint.systems.workrail.catalog.catalog import load_core
 
     used, shipped = catalog.templates.get(template_id), load_core().templates.get(template_id)
@@ -201,13 +200,13 @@ class FeatureConfigNotAllowed(WorkflowRule):
     name = "feature-config-not-allowed"
     severity = Severity.ERROR
     origin = "lock"
-    summary = "A feature is configured that takes no configuration, or with a setting it does not have."
-    why = "What can be configured is a closed list; a setting outside it would be believed in and never be obeyed."
-    fix = "Drop the configuration, or the setting that is not known."
+    summary = "A feature that takes no configuration has one, or a configuration has an unknown setting."
+    why = "Settings are a closed set; an unknown one never takes effect."
+    fix = "Remove the configuration, or the unknown setting."
     fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
-        return unsafe("drop it", Remove(finding.pointer))
+        return unsafe("remove it", Remove(finding.pointer))
 
     def examples(self) -> Iterable[Example]:
         def configured(*features: Any) -> dict[str, Any]:
@@ -226,14 +225,14 @@ class CapabilityUnknown(WorkflowRule):
     name = "capability-unknown"
     severity = Severity.ERROR
     origin = "lock"
-    summary = "A capability, the level it is wanted at, or when it is probed is outside the closed set."
-    why = "A capability nobody can probe can never be observed, so a step that needs it could never be unlocked."
+    summary = "A capability, its level, or the time to probe it is unknown."
+    why = "An unknown capability can't be probed, so a step that needs it could never be unlocked."
 
     def applies(self, workflow: Workflow) -> bool:
         return "templateCall" in step_members(workflow)
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
-        """A call that names a capability by hand; top-level capabilities are judged while reading the document."""
+        """A call that names a capability itself; top-level capabilities are checked while reading the document."""
         call = step.step.get("templateCall")
         args = call.get("args") if isinstance(call, dict) else None
         if not isinstance(call, dict) or not isinstance(args, dict):
@@ -242,13 +241,12 @@ class CapabilityUnknown(WorkflowRule):
         for name, allowed in routine.arg_values.items() if routine else ():
             value = args.get(name)
             if value is None or isinstance(value, list | dict) or value in allowed:
-                continue  # missing, of a wrong type (which compiling reports), or fine
+                continue  # missing or of a wrong type (which compiling reports), or valid
             given = js.text(value)
             hint, _ = did_you_mean(given, allowed)
             report(
                 child(step.at("templateCall", "args"), name),
-                f"{label(step)}: the argument {quoted(name)} takes one of {name_list(allowed)}, "
-                f"not {quoted(given)}.{hint}",
+                f"{label(step)}: {quoted(name)} must be one of {name_list(allowed)}, not {quoted(given)}{hint}",
             )
 
     def examples(self) -> Iterable[Example]:
@@ -270,9 +268,9 @@ class GateKindUnknown(WorkflowRule):
     name = "gate-kind-unknown"
     severity = Severity.ERROR
     origin = "schema"
-    summary = "A confirmation names a gate that does not exist."
-    why = "A gate decides who may let a run go on; with an unknown one nobody could."
-    fix = "Use the nearest gate kind."
+    summary = "A confirmation has an unknown gate kind."
+    why = "The gate kind decides who may let a run continue; with an unknown kind no one can."
+    fix = "Use the closest gate kind."
     fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
@@ -296,7 +294,7 @@ class PromptPartKindUnknown(WorkflowRule):
     severity = Severity.ERROR
     origin = "schema"
     summary = "A prompt part is neither text nor a ref."
-    why = "Only these two kinds have a meaning; anything else would be missing from the prompt."
+    why = "Only these two kinds are rendered; any other part would be missing from the prompt."
 
     def examples(self) -> Iterable[Example]:
         def part(kind: str) -> dict[str, Any]:

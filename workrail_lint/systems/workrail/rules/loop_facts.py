@@ -1,4 +1,4 @@
-"""What several rules ask about a loop: its settings, what decides it, and which of its steps do."""
+"""Facts about a loop that several rules need: its settings, what decides it, and which of its steps do."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 
 class Decision(NamedTuple):
-    """A place in a loop body that hands in the loop's decision."""
+    """A place in a loop body that submits the loop's decision."""
 
     step: Step
-    contract: str  # pointer of the contract; of the template call where a template brings it
+    contract: str  # pointer of the contract, or of the template call that adds it
 
 
 class LoopVariables:
-    """The names under which a body finds the state of its loop; item and index only in a forEach."""
+    """The names of the loop's variables in its body; item and index only in a forEach."""
 
     __slots__ = ("index", "item", "iteration")
 
@@ -45,7 +45,7 @@ def settings(loop: Step) -> dict[str, Any]:
 
 
 def number(loop: Step, member: str) -> int | float | None:
-    """A setting when it is a number."""
+    """A setting if it is a number."""
     value = settings(loop).get(member)
     return value if type(value) is int or type(value) is float else None
 
@@ -60,7 +60,7 @@ def variables(loop: Step) -> LoopVariables:
 
 @lru_cache(maxsize=8)
 def decisions(loop: Step, workflow: Workflow) -> tuple[Decision, ...]:
-    """Where the body hands in a decision, in the order of its steps."""
+    """Where the body submits a decision, in the order of its steps."""
     found: list[Decision] = []
     for step in workflow.body_of(loop):
         if step.calls_template:
@@ -69,14 +69,14 @@ def decisions(loop: Step, workflow: Workflow) -> tuple[Decision, ...]:
                 found.append(Decision(step, step.at("templateCall")))
         elif step.decides_loop:
             found.append(Decision(step, step.at("outputContract")))
-        # A referenced body leaves its synthesis behind at the top level.
+        # The synthesis of a referenced body stays at the top level.
         elif step.loop is not None and synthesis_contract(step) == LOOP_CONTROL:
             found.append(Decision(step, step.at("synthesis", "outputContract")))
     return tuple(found)
 
 
 def synthesis_contract(step: Step) -> object:
-    """The contract of the step that will be made from a parallel step's synthesis."""
+    """The contract of the step that a parallel step's synthesis becomes."""
     synthesis = step.step.get("synthesis")
     contract = synthesis.get("outputContract") if isinstance(synthesis, dict) else None
     return contract.get("contractRef") if isinstance(contract, dict) else None
@@ -88,7 +88,7 @@ def _decides(step: dict[str, Any]) -> bool:
 
 
 def called_routine(step: Step, workflow: Workflow) -> Routine | None:
-    """The routine that a template call puts in the step's place."""
+    """The routine that a template call expands to."""
     call = step.step.get("templateCall")
     template_id = call.get("templateId") if isinstance(call, dict) else None
     return workflow.catalog.templates.get(template_id) if isinstance(template_id, str) else None
@@ -114,10 +114,10 @@ def is_artifact_decided(loop: Step, workflow: Workflow) -> bool:
 
 
 def may_come_next(top: Step, workflow: Workflow) -> Iterator[Step]:
-    """The top-level steps that the engine may select right after one: all up to the first that surely runs.
+    """The top-level steps that the engine may select right after one: all up to the first that certainly runs.
 
-    A step that is the body of a loop is never selected by itself, and one whose condition follows from that of the
-    step before it runs whenever that one did.
+    A step that is the body of a loop is never selected alone, and a step whose condition follows from that of `top`
+    runs whenever `top` did.
     """
     condition = top.step.get("runCondition")
     for following in workflow.steps:
@@ -131,7 +131,7 @@ def may_come_next(top: Step, workflow: Workflow) -> Iterator[Step]:
 
 
 def from_named_condition(loop: Step, workflow: Workflow) -> bool:
-    """Whether the loop's condition was made from a named one of the design form."""
+    """Whether the loop's condition was a named one of the design form."""
     if workflow.normalized is None or not workflow.normalized.step_codes:
         return False
     from workrail_lint.systems.workrail.compat.codes import CONDITION_REF
@@ -141,13 +141,13 @@ def from_named_condition(loop: Step, workflow: Workflow) -> bool:
 
 
 def only_user(loop: Step, workflow: Workflow) -> bool:
-    """Whether no other loop runs the step that this one's body names."""
+    """Whether no other loop names the same step as its body."""
     body = loop.step.get("body")
     return [step.step.get("body") for step in workflow.steps if step.kind == "loop"].count(body) == 1
 
 
 def move_inline(loop: Step, workflow: Workflow) -> Fix | None:
-    """Put the step that a body names into that body; None when something else needs it where it is."""
+    """Move the step that a body names into that body; None if something else needs it where it is."""
     body = loop.step.get("body")
     named = [step for step in workflow.all_steps if step.id == body]
     if not isinstance(body, str) or len(named) != 1 or named[0].kind == "loop" or not only_user(loop, workflow):
@@ -160,6 +160,6 @@ def move_inline(loop: Step, workflow: Workflow) -> Fix | None:
 
 
 def label(step: Step) -> str:
-    """How a message starts: the step, and the loop when it stands in one."""
+    """How a message starts: the step, and the loop it is in, if any."""
     inside = f" (in loop {quoted(step.loop.id)})" if step.loop else ""
-    return f"{'Loop' if step.kind == 'loop' else 'Step'} {step_name(step.id, step.pointer)}{inside}"
+    return f"{'loop' if step.kind == 'loop' else 'step'} {step_name(step.id, step.pointer)}{inside}"

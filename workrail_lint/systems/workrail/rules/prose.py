@@ -223,7 +223,7 @@ def listing(names: Iterable[object]) -> str:
 def label(step: Step) -> str:
     """How a message about a step starts."""
     inside = f" (in loop {quoted(step.loop.id)})" if step.loop is not None else ""
-    return f"Step {step_name(step.id, step.pointer)}{inside}"
+    return f"step {step_name(step.id, step.pointer)}{inside}"
 
 
 def is_reported(name: str, pointer: str, workflow: Workflow) -> bool:

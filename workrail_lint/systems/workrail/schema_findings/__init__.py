@@ -1,7 +1,7 @@
-"""What breaks the schema, messages in the author's words.
+"""Schema violations as findings.
 
-The validator reports keywords; an author wants to know which member of which step, what would be right, and
-what was probably meant. Every violation becomes a finding under the most specific name there is for it.
+The validator reports keywords; an author needs to know which field of which step is wrong, what is allowed there, and
+what was probably meant. Every violation becomes a finding with the most specific name.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 __all__ = ["schema_findings"]
 
 
-# Nobody reads more than this; what is left shows once these are mended.
+# No one reads more than this; the rest shows once these are fixed.
 MAX_FINDINGS = 200
 
 
 def schema_findings(
     violations: Iterable[Violation], definition: dict[str, Any], most: int = MAX_FINDINGS
 ) -> list[Finding]:
-    """The findings for the violations of a definition, in their order, as many as anybody would read."""
+    """The findings for the violations of a definition, in order, up to a limit."""
     found = list(islice(violations, most))
     if not found:
         return []
-    # Only a document with errors pays for the words.
+    # Imported here, so that only a document with errors pays for it.
     from workrail_lint.systems.workrail.schema_findings.specific import findings_of
 
     return findings_of(found, definition)

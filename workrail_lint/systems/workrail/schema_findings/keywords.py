@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from workrail_lint.base import js
 from workrail_lint.base.wording import counted, quoted
+from workrail_lint.documents import pointer as pointers
 from workrail_lint.systems.workrail.schema_findings.members import elsewhere, nearest_member
 from workrail_lint.systems.workrail.schema_findings.places import Place, shown, typed
 
 if TYPE_CHECKING:
     from workrail_lint.documents.structure import Violation
 
-# A list of names longer than this helps nobody.
+# A longer list of names is not shown.
 _LISTED = 12
 
 
 class Message(NamedTuple):
-    """A violation under its name and in words."""
+    """A violation's name and message."""
 
     name: str
     text: str
@@ -28,28 +29,26 @@ class Message(NamedTuple):
 
 
 def did_you_mean(suggestion: str | None) -> str:
-    return f". Did you mean {quoted(suggestion)}?" if suggestion else ""
+    return f"; did you mean {quoted(suggestion)}?" if suggestion else ""
 
 
 def wrong_type(violation: Violation, place: Place) -> Message:
     wanted, value = typed(violation.expected), violation.value
     if isinstance(value, float) and math.isinf(value):
-        return Message(
-            "schema-type", f"{place.subject} must be a number that a double can hold, not one that overflows"
-        )
-    hint = "; leave the member out when there is no value" if value is None and not place.member.isdigit() else ""
+        return Message("schema-type", f"{place.subject} is too large for a double; write a smaller number")
+    hint = "; omit the field if there is no value" if value is None and not place.member.isdigit() else ""
     return Message("schema-type", f"{place.subject} must be {wanted}, not {shown(value)}{hint}")
 
 
 def missing(violation: Violation, place: Place) -> Message:
     inside = f" in {place.path}" if place.path else ""
-    return Message("schema-missing-member", f"the required member {quoted(violation.expected)} is missing{inside}")
+    return Message("schema-missing-member", f"the required field {quoted(violation.expected)} is missing{inside}")
 
 
 def unknown(violation: Violation, place: Place) -> Message:
-    """A member that the object does not know, with what was probably meant."""
+    """An unknown member, with the name that was probably meant."""
     name, present = place.member, place.parent or {}
-    text = f"unknown member {shown(name)}{place.inside}"
+    text = f"unknown field {shown(name)}{place.inside}"
     home = elsewhere(name, violation.shape)
     suggestion = (
         nearest_member(name, [known for known in violation.expected if known not in present]) if not home else None
@@ -59,9 +58,9 @@ def unknown(violation: Violation, place: Place) -> Message:
     elif suggestion is not None:
         text += did_you_mean(suggestion)
     elif (there := nearest_member(name, violation.expected)) is not None:
-        text += f". Did you mean {quoted(there)}, which is there already?"
+        text += f"; did you mean {quoted(there)}, which is already set?"
     elif len(violation.expected) <= _LISTED:
-        text += f"; known members are {', '.join(violation.expected)}"
+        text += f"; expected one of {', '.join(violation.expected)}"
     return Message("schema-unknown-member", text, suggestion, on_name=True)
 
 
@@ -103,8 +102,8 @@ def too_many(violation: Violation, place: Place) -> Message:
 
 
 def repeated(violation: Violation, place: Place) -> Message:
-    text = f"{place.subject} repeats item {violation.expected + 1} of the list; every item may stand there once"
-    return Message("schema-not-unique", text)
+    first = Place(pointers.encode([*place.tokens[:-1], violation.expected]), place.definition)
+    return Message("schema-not-unique", f"{place.subject} duplicates {first.subject}; items must be unique")
 
 
 def below(violation: Violation, place: Place) -> Message:

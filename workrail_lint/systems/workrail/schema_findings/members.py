@@ -1,4 +1,4 @@
-"""The members of every shape, read from the shipped schema, and what authors write in their place."""
+"""The members of every shape, read from the shipped schema, and common misspellings of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from workrail_lint.systems.schemas import load_schema
 
 STEP_SHAPES = {"StandardStep": "a standard step", "LoopStep": "a loop step", "ParallelStep": "a parallel step"}
 EVALUATOR_ONLY = frozenset({"startsWith", "endsWith", "matches"})
-# Members by which people hand a contract's schema to a step, where only a catalog contract can stand.
+# Members with which people give a step its own schema, where only a catalog contract is allowed.
 INLINE_SCHEMA = frozenset(
     {
         "inlineSchema",
@@ -22,7 +22,7 @@ INLINE_SCHEMA = frozenset(
         "schemaRef",
     }
 )
-# Operators of other condition languages, and what ours are called.
+# Operators of other condition languages, by the name they have here.
 _OPERATOR_ALIASES = {
     "var": "variable name key field path context_var contextvar",
     "equals": "eq equal equalto is value ==",
@@ -47,25 +47,25 @@ def _shapes() -> dict[str, tuple[str, ...]]:
 
 
 def members(shape: str) -> tuple[str, ...]:
-    """The members a shape knows, in the order of the documentation."""
+    """The members of a shape, in the order of the documentation."""
     return _shapes().get(shape, ())
 
 
 def other_step_shapes(name: str, shape: str) -> list[str]:
-    """The kinds of steps that do have a member which this kind has not."""
+    """The other kinds of steps that have a member."""
     if shape not in STEP_SHAPES:
         return []
     return [label for other, label in STEP_SHAPES.items() if other != shape and name in members(other)]
 
 
 def elsewhere(name: str, shape: str) -> str | None:
-    """Where a member belongs that stands in the wrong object of the right document."""
+    """Where a member belongs that is in the wrong object."""
     if shape in STEP_SHAPES and name in members("LoopConfig"):
         return "inside `loop` of a loop step"
     if shape in STEP_SHAPES and name in members("Workflow"):
         return "at the top level of the workflow"
     if shape == "LoopStep" and name == "loopId":
-        return "to the design form; the shipping form writes `id`"
+        return "to the design form, which the engine rejects; write `id`"
     if shape == "LoopConfig" and name in members("LoopStep"):
         return "on the loop step itself, next to `loop`"
     if shape == "Workflow":
@@ -75,7 +75,7 @@ def elsewhere(name: str, shape: str) -> str | None:
 
 
 def nearest_member(name: str, known: Collection[str]) -> str | None:
-    """The one known member a name was meant to be: another spelling of it, or a slip of one or two keys."""
+    """The one known member a name was meant to be: another spelling of it, or a typo of one or two letters."""
     squashed = _squashed(name)
     same = [member for member in known if _squashed(member) == squashed]
     if len(same) == 1:

@@ -1,4 +1,4 @@
-"""Places and values in words: which step a pointer is in, what the member there is called, what it holds."""
+"""Places and values in messages: which step a pointer is in, the path of the member there, and its value."""
 
 from __future__ import annotations
 
@@ -48,17 +48,17 @@ class Place:
 
     @property
     def member(self) -> str:
-        """The last token, which is a member's name or an index."""
+        """The last token: a member's name or an index."""
         return self.tokens[-1] if self.tokens else ""
 
     @property
     def parent(self) -> Any:
-        """The container the place stands in; None for the root."""
+        """The container of the place; None for the root."""
         return self._value(self.tokens[:-1]) if self.tokens else None
 
     @property
     def label(self) -> str:
-        """How a message starts: `Step 'plan'`, and the loop when it stands in one; "" outside of steps."""
+        """How a message starts: `step 'plan'`, and the loop it is in, if any; "" outside of steps."""
         if not self._step_length:
             return ""
         label = self._step_label(self.tokens[: self._step_length])
@@ -71,7 +71,7 @@ class Place:
     def _step_label(self, tokens: list[str]) -> str:
         step = self._value(tokens)
         ident = step.get("id") if isinstance(step, dict) else None
-        kind = "Loop" if isinstance(step, dict) and step.get("type") == "loop" else "Step"
+        kind = "loop" if isinstance(step, dict) and step.get("type") == "loop" else "step"
         return f"{kind} {shown(ident)}" if isinstance(ident, str) else f"{kind} number {int(tokens[-1]) + 1}"
 
     @property
@@ -88,24 +88,24 @@ class Place:
         return path
 
     def say(self, text: str) -> str:
-        """A message: the step it concerns when there is one, then the text."""
+        """A message: the step, if there is one, then the text."""
         label = self.label
         return f"{label}: {text}" if label else text
 
     @property
     def subject(self) -> str:
-        """What a sentence is about: the member, or the object when the place is a step or the whole."""
+        """The subject of a sentence: the path, or a noun if the place is a step or the whole document."""
         return self.path or ("the step" if self._step_length else "the workflow")
 
     @property
     def inside(self) -> str:
-        """The object the place stands in, as a phrase that follows a noun; "" for a step or the whole."""
+        """The object that contains the place, as a phrase after a noun; "" for a step or the whole document."""
         outer = Place(pointers.encode(self.tokens[:-1]), self.definition).path
         return f" in {outer}" if outer else ""
 
 
 def typed(types: tuple[str, ...]) -> str:
-    """The types that would do, as part of a sentence."""
+    """The allowed types, as part of a sentence."""
     return " or ".join(_TYPES[name] for name in types)
 
 

@@ -1,4 +1,4 @@
-"""The specific findings: what a violation of one particular shape is called and says."""
+"""The specific findings: names and messages for violations of particular shapes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from workrail_lint.base.wording import quoted
+from workrail_lint.base.wording import listed, quoted
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.systems.workrail import identity
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 _STEP_ID = "step-id-pattern"
 _Triple = tuple["Violation", Place, Message]
-_Teller = Callable[["Violation", Place], "Message | None"]
+_Writer = Callable[["Violation", Place], "Message | None"]
 
 _CONNECTIVES = ("and", "or", "not")
 _SOURCE_FORMS = 'write {kind: "artifact_contract", contractRef, loopId} or {kind: "context_variable", condition}'
 
 
 def findings_of(violations: list[Violation], definition: dict[str, Any]) -> list[Finding]:
-    """One finding for each violation, but none for what another finding already covers."""
+    """One finding for each violation that no other finding covers."""
     messages: list[_Triple] = []
     for violation in violations:
         place = Place(violation.pointer, definition)
@@ -46,7 +46,7 @@ def findings_of(violations: list[Violation], definition: dict[str, Any]) -> list
     compositions = {pointers.parent(v.pointer) for v, place, _ in messages if _is_listed_composition(v, place)}
     found: list[Finding] = []
     for violation, place, words in messages:
-        # A misspelt member is missing under its right name, and a composition lacks what only rules have.
+        # A misspelled member is missing under its right name, and a composition lacks members that only rules have.
         is_covered = (violation.pointer, violation.expected) in covered or violation.pointer in compositions
         if violation.keyword == "required" and is_covered:
             continue
@@ -69,7 +69,7 @@ def findings_of(violations: list[Violation], definition: dict[str, Any]) -> list
 
 
 def _with_free_ids(messages: list[_Triple], definition: dict[str, Any]) -> list[_Triple]:
-    """Without suggestions of step ids that another step has, or was suggested before."""
+    """Remove suggestions of step ids that another step has, or that were suggested before."""
     if not any(words.name == _STEP_ID for _, _, words in messages):
         return messages
     taken = set(_step_ids(definition))
@@ -94,7 +94,7 @@ def _step_ids(definition: dict[str, Any]) -> Iterator[str]:
 
 
 def _untyped_steps(messages: list[_Triple]) -> list[_Triple]:
-    """What says "this is a loop" or "this is parallel" on a step without a type is one slip of the step."""
+    """A step without a type that has the members of a loop or a parallel step is one finding about the step."""
     marks = {"loop": ("loop", "body"), "parallel": ("parallelDelegations",)}
     unknown: dict[str, set[str]] = {}
     for violation, place, _ in messages:
@@ -113,16 +113,17 @@ def _untyped_steps(messages: list[_Triple]) -> list[_Triple]:
         if place.member not in names:
             result.append((violation, place, words))
         elif place.member == names[0]:
-            text = f'{" and ".join(names)} belong to a {kind} step; add "type": "{kind}"'
+            verb = "belongs" if len(names) == 1 else "belong"
+            text = f'{" and ".join(names)} {verb} to a {kind} step; add {{"type": "{kind}"}}'
             above = Place(step, place.definition)
             result.append((violation._replace(pointer=step), above, Message("step-member-wrong-shape", text)))
     return result
 
 
 def _message_of(violation: Violation, place: Place) -> Message:
-    teller = _TELLERS.get(violation.shape)
-    messages = teller(violation, place) if teller is not None else None
-    return messages if messages is not None else general(violation, place)
+    writer = _WRITERS.get(violation.shape)
+    message = writer(violation, place) if writer is not None else None
+    return message if message is not None else general(violation, place)
 
 
 # ----------------------------------------------------------------------------------------------- identity
@@ -140,29 +141,28 @@ def _workflow(violation: Violation, place: Place) -> Message | None:
 
 
 def _workflow_id(ident: str) -> Message:
-    said = f"the workflow id {shown(ident)}"
+    subject = f"workflow id {shown(ident)}"
     if ident.count(".") > 1:
-        return Message(
-            "workflow-id-dots", f"{said} has {ident.count('.')} dots; a namespace and a name have one between"
-        )
+        return Message("workflow-id-dots", f"{subject} has {ident.count('.')} dots; write namespace.name with one dot")
     segments = ident.split(".")
     if len(segments) == 2 and 1 in map(len, segments) and identity.parse(ident) is not None:
         short = quoted(next(segment for segment in segments if len(segment) == 1))
         return Message(
-            "workflow-id-segment-short", f"{said}: {short} is too short; the parts before and after the dot need two"
+            "workflow-id-segment-short",
+            f"{subject}: {short} is too short; both parts need at least two characters",
         )
     candidate = re.sub(r"[^a-z0-9_.-]", "_", ident.lower())
     suggestion = candidate if identity.is_valid(candidate) else None
     return Message(
         "workflow-id-pattern",
-        f"{said} must be namespace.name, each part a lower-case letter followed by a-z, 0-9, _ or -"
+        f"{subject} must be namespace.name, each part a lower-case letter followed by a-z, 0-9, _ or -"
         + did_you_mean(suggestion),
         suggestion,
     )
 
 
 def _version(version: str) -> Message:
-    text = f"version {shown(version)} is no semantic version; write MAJOR.MINOR.PATCH, as in 1.0.0"
+    text = f"version {shown(version)} is not a semantic version; write MAJOR.MINOR.PATCH, such as 1.0.0"
     if re.fullmatch(r"(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*))?", version):
         padded = version + ".0" * (2 - version.count("."))
         return Message("version-not-semver", text + did_you_mean(padded), padded)
@@ -188,7 +188,7 @@ def _step(violation: Violation, place: Place) -> Message | None:
 def _step_id(ident: str) -> Message:
     candidate = re.sub(r"[^a-z0-9-]+", "-", ident.lower()).strip("-")
     suggestion = candidate if 3 <= len(candidate) <= 64 and candidate != ident else None
-    text = f"the id {shown(ident)} must have 3 to 64 characters out of a-z, 0-9 and -"
+    text = f"id {shown(ident)} must have 3 to 64 characters from a-z, 0-9 and -"
     return Message(_STEP_ID, text + did_you_mean(suggestion), suggestion)
 
 
@@ -206,8 +206,8 @@ def _inline_schema(violation: Violation, place: Place) -> Message | None:
         return None
     return Message(
         "contract-inline-schema",
-        f"{shown(place.member)} can't give an output schema of its own; name a contract of the catalog in "
-        "outputContract.contractRef",
+        f"{shown(place.member)} is not allowed, because a step can't define an output schema; name a contract of the "
+        "catalog in outputContract.contractRef",
         on_name=True,
     )
 
@@ -216,12 +216,12 @@ def _step_type(violation: Violation, place: Place) -> Message | None:
     if violation.keyword != "enum":
         return None
     if violation.shape == "BodyStep" and violation.value == "loop":
-        return Message("loop-nested", "a loop can't stand in the body of another loop; move it to the top level")
+        return Message("loop-nested", "a loop can't be in the body of another loop; move it to the top level")
     kinds = " or ".join(quoted(kind) for kind in violation.expected)
     meant = nearest_member(violation.value, violation.expected) if isinstance(violation.value, str) else None
     return Message(
         "step-type-unknown",
-        f"the step type {shown(violation.value)} does not exist; write {kinds}, or no type for a standard step"
+        f"unknown step type {shown(violation.value)}; write {kinds}, or no type for a standard step"
         + did_you_mean(meant),
     )
 
@@ -234,7 +234,7 @@ def _loop_type(violation: Violation, place: Place) -> Message:
 
 
 def _closed_set(violation: Violation, place: Place, closed: type[Enum]) -> Message:
-    """The generic words for a value outside a set, also when it is not even a string."""
+    """The generic message for a value outside a set, even if it is not a string."""
     allowed = tuple(str(member.value) for member in closed)
     return outside_set(violation._replace(keyword="enum", expected=allowed), place)
 
@@ -250,20 +250,21 @@ def _loop_config(violation: Violation, place: Place) -> Message | None:
     match violation.keyword, violation.expected, place.member:
         case "required", "maxIterations", _:
             return Message(
-                "loop-max-iterations-missing", "loop.maxIterations is missing; there is no default, give 1 to 1000"
+                "loop-max-iterations-missing", "loop.maxIterations is missing; set it to a number from 1 to 1000"
             )
         case "required", "count", _:
-            return Message("loop-count-missing", "a for loop needs loop.count: a number, or the name of a variable")
+            return Message(
+                "loop-count-missing", "a for loop needs loop.count: a number or the name of a context variable"
+            )
         case "required", "items", _:
             return Message(
-                "loop-items-missing", "a forEach loop needs loop.items: the name of the variable with the list"
+                "loop-items-missing", "a forEach loop needs loop.items: the name of the context variable with the list"
             )
         case "anyOf", _, _:
             article = "an" if kind == "until" else "a"
             return Message(
                 "loop-condition-missing",
-                f"{article} {kind} loop needs loop.conditionSource or loop.condition, even when a step of its body "
-                "decides",
+                f"{article} {kind} loop needs loop.conditionSource or loop.condition, even if a body step decides",
             )
         case "minimum" | "maximum", _, "maxIterations":
             text = f"loop.maxIterations must be from 1 to 1000, not {shown(violation.value)}"
@@ -278,8 +279,8 @@ def _loop_config(violation: Violation, place: Place) -> Message | None:
 
 
 def _condition_source(violation: Violation, place: Place) -> Message:
-    messages = general(violation, place)
-    return messages._replace(name="condition-source-shape", text=f"{messages.text}; {_SOURCE_FORMS}", suggestion=None)
+    message = general(violation, place)
+    return message._replace(name="condition-source-shape", text=f"{message.text}; {_SOURCE_FORMS}", suggestion=None)
 
 
 # --------------------------------------------------------------------------------------------- conditions
@@ -289,26 +290,26 @@ def _condition(violation: Violation, place: Place) -> Message | None:
     if violation.keyword != "additionalProperties":
         return None
     name, present = place.member, place.parent or {}
-    said = f"{shown(name)}{place.inside}"
+    subject = f"{shown(name)}{place.inside}"
     if name in EVALUATOR_ONLY:
         instead = [operator for operator in ("equals", "in", "contains") if operator in violation.expected]
-        text = f"the schema does not admit the operator {said}; compare with {' or '.join(instead)}"
+        text = f"workflow files can't use the operator {subject}; use {listed(instead, 'or')}"
         return Message("condition-operator-evaluator-only", text, on_name=True)
     if violation.shape == "RuleCondition" and name in members("Condition"):
-        text = f"the condition of a validation rule does not know the operator {said}"
+        text = f"the condition of a validation rule can't use the operator {subject}"
         return Message("condition-rule-operator", text, on_name=True)
     gate = _gate_hint(name, place)
     suggestion = nearest_operator(name, [known for known in violation.expected if known not in present])
-    hint = gate or did_you_mean(suggestion) or f"; known are {', '.join(violation.expected)}"
-    text = f"unknown condition member {said}{hint}"
+    hint = gate or did_you_mean(suggestion) or f"; expected one of {', '.join(violation.expected)}"
+    text = f"unknown operator {subject}{hint}"
     return Message("condition-operator-unknown", text, None if gate else suggestion, on_name=True)
 
 
 def _gate_hint(name: str, place: Place) -> str:
-    """What to say when an object was meant as a gate, which is messages from a condition by its `kind`."""
+    """The hint for an object that was meant as a gate, which differs from a condition by its `kind`."""
     if len(place.tokens) < 2 or place.tokens[-2] != "requireConfirmation" or name not in ("condition", "type", "gate"):
         return ""
-    return "; a gate says who confirms: add kind with coordinator_eval or human_approval"
+    return "; a gate needs a kind that says who confirms: coordinator_eval or human_approval"
 
 
 def _gate_kind(violation: Violation, place: Place) -> Message:
@@ -327,16 +328,16 @@ def _part_kind(violation: Violation, place: Place) -> Message | None:
 def _composition(violation: Violation, place: Place) -> Message | None:
     if violation.keyword == "anyOf":
         if "type" in violation.value:
-            text = f"{place.subject} is a single rule; put it into a list"
+            text = f"{place.subject} is a single rule; wrap it in a list"
             return Message("criteria-bare-rule", text)
         text = f"{place.subject} must be a list of rules, or an object with exactly one of and, or, not"
         return Message("schema-one-of-criteria", text)
     if violation.keyword != "additionalProperties":
         return None
     if place.member in _CONNECTIVES:
-        text = f"{shown(place.member)}{place.inside} stands next to another connective; keep one of and, or, not"
+        text = f"{shown(place.member)}{place.inside} is next to another connective; keep one of and, or, not"
         return Message("schema-one-of-criteria", text, on_name=True)
-    text = f"unknown member {shown(place.member)}{place.inside}; a composition is one of and, or, not and nothing else"
+    text = f"unknown field {shown(place.member)}{place.inside}; a composition has exactly one of and, or, not"
     return Message("schema-unknown-member", text, on_name=True)
 
 
@@ -352,8 +353,8 @@ def _rule(violation: Violation, place: Place) -> Message | None:
     if not _is_listed_composition(violation, place):
         return None
     text = (
-        f"{shown(place.member)}{place.inside}: a list holds plain rules only; make validationCriteria itself the "
-        "composition"
+        f"{shown(place.member)}{place.inside}: a list can contain only plain rules; make validationCriteria itself "
+        "the composition"
     )
     return Message("schema-unknown-member", text, on_name=True)
 
@@ -364,7 +365,7 @@ def _dimension(violation: Violation, place: Place) -> Message | None:
     return Message("assessment-level-duplicate", f"{place.path} repeats the level {shown(violation.value)}")
 
 
-_TELLERS: dict[str, _Teller] = {
+_WRITERS: dict[str, _Writer] = {
     "Workflow": _workflow,
     "StandardStep": _step,
     "LoopStep": _step,

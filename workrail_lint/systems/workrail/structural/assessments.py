@@ -17,23 +17,23 @@ from workrail_lint.systems.workrail.structural.common import (
     steps_of,
 )
 
-# The schema closes the set of effects, and only the compiler refuses a repeated trigger.
+# The schema checks the effects, and only the compiler rejects a duplicate trigger.
 _MEMBERS = ("assessmentRefs", "assessmentConsequences")
 _LEFT_TO_OTHERS = ("CONSEQUENCE_UNSUPPORTED_EFFECT", "CONSEQUENCE_DUPLICATE_TRIGGER")
 
 
 def check_assessments(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
     declared = [members_of(item) for item in items_of(definition.get("assessments"))]
-    for ident, pointer, number in repeated((item.get("id"), f"/assessments/{i}/id") for i, item in enumerate(declared)):
-        message = f"Assessment id {quoted(ident)} is already that of assessment number {number}"
+    for ident, pointer, first in repeated((item.get("id"), f"/assessments/{i}/id") for i, item in enumerate(declared)):
+        message = f"duplicate assessment id {quoted(ident)}; assessments[{first}] already uses it"
         yield finding("assessment-id-duplicate", pointer, message)
     for i, item in enumerate(declared):
         dimensions = items_of(item.get("dimensions"))
         pairs = ((members_of(d).get("id"), f"/assessments/{i}/dimensions/{j}/id") for j, d in enumerate(dimensions))
-        for ident, pointer, number in repeated(pairs):
+        for ident, pointer, first in repeated(pairs):
             message = (
-                f"Assessment {quoted(item.get('id'))}: dimension id {quoted(ident)} is already that of dimension "
-                f"number {number}"
+                f"assessment {quoted(item.get('id'))}: duplicate dimension id {quoted(ident)}; dimensions[{first}] "
+                "already uses it"
             )
             yield finding("assessment-dimension-duplicate", pointer, message)
     levels = declared_levels(definition.get("assessments"))

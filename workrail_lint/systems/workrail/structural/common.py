@@ -28,7 +28,7 @@ def finding(
 
 
 def steps_of(nodes: Nodes) -> Iterator[Node]:
-    """Every step that is no loop: top level, and the inline bodies (whose nodes have a loop id)."""
+    """Every step that is not a loop: top level, and the inline bodies (whose nodes have a loop id)."""
     return (node for node in walk(nodes) if not node.is_loop)
 
 
@@ -41,14 +41,14 @@ def members_of(value: object) -> dict[str, Any]:
 
 
 def repeated(values: Iterator[tuple[object, str]]) -> Iterator[tuple[str, str, int]]:
-    """The strings that came before: each with the pointer of the later occurrence, and in which item the first was.
+    """The duplicate strings: each with the pointer of the later occurrence and the index of the item that came first.
 
-    The pointers are those of a member of the items of one list.
+    The pointers name a member of the items of one list.
     """
     first: dict[str, str] = {}
     for value, pointer in values:
         if not isinstance(value, str):
             continue
         if value in first:
-            yield value, pointer, int(first[value].split("/")[-2]) + 1
+            yield value, pointer, int(first[value].split("/")[-2])
         first.setdefault(value, pointer)

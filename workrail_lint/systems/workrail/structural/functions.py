@@ -1,4 +1,4 @@
-"""Function calls: the function is visible, its required arguments are there and of the right type."""
+"""Function calls: the function is visible, and its required arguments are present and of the right type."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 
 from workrail_lint.base import js
 from workrail_lint.base.suggest import nearest
-from workrail_lint.base.wording import name_list, quoted
+from workrail_lint.base.wording import quoted
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding, Severity
-from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, step_label
+from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, name_hint, step_label
 from workrail_lint.systems.workrail.structural.common import Definition, finding, items_of, members_of
 
 Functions = dict[str, dict[str, Any]]
@@ -50,11 +50,11 @@ def _check_step(node: Node, outer: Functions) -> Iterator[Finding]:
         pointer = f"{node.pointer}/functionCalls/{index}"
         if name not in visible:
             suggestion = nearest(name, visible)
-            hint = f" Did you mean {quoted(suggestion)}?" if suggestion else ""
+            hint = name_hint(suggestion, "visible functions", visible)
             yield finding(
                 "function-unknown",
                 f"{pointer}/name",
-                f"{step_label(node)}: unknown function {quoted(name)}.{hint} Visible functions: {name_list(visible)}",
+                f"{step_label(node)}: unknown function {quoted(name)}{hint}",
                 suggestion=suggestion,
             )
             continue
@@ -74,18 +74,17 @@ def _check_arguments(
         if not isinstance(ident, str):
             continue
         if parameter.get("required") is True and ident not in args:
-            yield finding("function-arg-missing", pointer, f"{label} needs the argument {quoted(ident)}")
+            yield finding("function-arg-missing", pointer, f"{label} requires the argument {quoted(ident)}")
         first.setdefault(ident, parameter)
     for ident, value in args.items():
         place = child(pointer, ident)
         known = first.get(ident)
         if known is None:
             suggestion = nearest(ident, first)
-            hint = f" Did you mean {quoted(suggestion)}?" if suggestion else ""
             yield finding(
                 "function-arg-unknown",
                 place,
-                f"{label} declares no parameter {quoted(ident)}.{hint} Parameters: {name_list(first)}",
+                f"{label} has no parameter {quoted(ident)}{name_hint(suggestion, 'declared parameters', first)}",
                 engine=False,
                 severity=Severity.WARNING,
                 suggestion=suggestion,
@@ -96,15 +95,17 @@ def _check_arguments(
             yield finding(
                 "function-arg-type",
                 place,
-                f"{label}: the argument {quoted(ident)} must be of type {known.get('type')}",
+                f"{label}: argument {quoted(ident)} must be of type {known.get('type')}, not {js.type_name(value)}",
             )
         elif isinstance(known.get("enum"), list) and not any(js.strict_equal(value, x) for x in known["enum"]):
             allowed = ", ".join(quoted(js.text(item)) for item in known["enum"])
-            yield finding("function-arg-enum", place, f"{label}: the argument {quoted(ident)} must be one of {allowed}")
+            given = quoted(js.text(value))
+            message = f"{label}: argument {quoted(ident)} must be one of {allowed}, not {given}"
+            yield finding("function-arg-enum", place, message)
 
 
 def has_type(value: object, kind: object) -> bool:
-    """Whether a value has a parameter type; a type the schema does not know is no constraint."""
+    """Whether a value has a parameter type; an unknown type allows every value."""
     match kind:
         case "string":
             return isinstance(value, str)

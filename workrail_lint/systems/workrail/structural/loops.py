@@ -16,7 +16,7 @@ def check_loops(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
     by_id: dict[str, Node] = {}
     for node in nodes:
         by_id.setdefault(node.id, node)
-    # Neither a loop nor a step that a template takes the place of could be a body.
+    # A body can be neither a loop nor a step that a template replaces.
     fitting = {ident for ident, node in by_id.items() if not node.is_loop and "templateCall" not in node.step}
     body_ids: set[str] = set()
     for loop in (node for node in nodes if node.is_loop):
@@ -30,8 +30,8 @@ def check_loops(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
             yield finding(
                 "loop-body-ref-run-condition",
                 f"{node.pointer}/runCondition",
-                f"Step {quoted(node.id)}: is the body of a loop and can't have a runCondition of its own; "
-                "put the step inline in the loop's body",
+                f"step {quoted(node.id)}: a step that is the body of a loop can't have a runCondition; move the step "
+                "into the loop's body",
             )
 
 
@@ -43,13 +43,13 @@ def _source(loop: Node) -> Iterator[Finding]:
         yield finding(
             "loop-count-not-positive",
             f"{pointer}/count",
-            f"Loop {quoted(loop.id)}: count must be greater than 0 or name a context variable",
+            f"loop {quoted(loop.id)}: count must be greater than 0 or the name of a context variable",
         )
     if config.get("type") == "forEach" and config.get("items") == "":
         yield finding(
             "loop-items-missing",
             f"{pointer}/items",
-            f"Loop {quoted(loop.id)}: items must name a context variable",
+            f"loop {quoted(loop.id)}: items must be the name of a context variable",
         )
 
 
@@ -57,23 +57,23 @@ def _referenced_body(loop: Node, by_id: dict[str, Node], fitting: set[str]) -> I
     body_id: str = loop.step["body"]
     pointer = f"{loop.pointer}/body"
     if body_id == "":
-        yield finding("loop-body-empty", pointer, f"Loop {quoted(loop.id)}: the body is empty; name a step")
+        yield finding("loop-body-empty", pointer, f"loop {quoted(loop.id)}: the body is empty; name a step")
         return
     target = by_id.get(body_id)
     if target is None:
         suggestion = nearest(body_id, fitting)
-        hint = f" Did you mean {quoted(suggestion)}?" if suggestion else ""
+        hint = f"; did you mean {quoted(suggestion)}?" if suggestion else ""
         yield finding(
             "loop-body-missing-step",
             pointer,
-            f"Loop {quoted(loop.id)}: the body names the step {quoted(body_id)}, which does not exist.{hint}",
+            f"loop {quoted(loop.id)}: the body names step {quoted(body_id)}, which does not exist{hint}",
             suggestion=suggestion,
         )
     elif target.is_loop:
         yield finding(
             "loop-body-ref-is-loop",
             pointer,
-            f"Loop {quoted(loop.id)}: the body names the loop {quoted(body_id)}; loops can't be nested",
+            f"loop {quoted(loop.id)}: the body names loop {quoted(body_id)}, but loops can't be nested",
         )
     elif target.step.get("type") != "parallel":
         for block in ("verification", "audit"):
@@ -81,6 +81,6 @@ def _referenced_body(loop: Node, by_id: dict[str, Node], fitting: set[str]) -> I
                 yield finding(
                     "loop-body-ref-virtual",
                     f"{target.pointer}/{block}",
-                    f"Step {quoted(body_id)}: is the body of loop {quoted(loop.id)} by reference and can't have "
-                    f"{block}; put the step inline in the loop's body",
+                    f"step {quoted(body_id)}: loop {quoted(loop.id)} names this step as its body, so it can't have "
+                    f"{block}; move the step into the loop's body",
                 )

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from workrail_lint.base.suggest import nearest
-from workrail_lint.base.wording import name_list, quoted
+from workrail_lint.base.wording import quoted
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.bindings import PREFIX, TOKEN, declared_slots, uses_bindings
-from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, step_label
+from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, name_hint, step_label
 from workrail_lint.systems.workrail.structural.common import (
     Definition,
     finding,
@@ -23,8 +23,8 @@ from workrail_lint.systems.workrail.structural.common import (
 def check_slots(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
     points = items_of(definition.get("extensionPoints"))
     pairs = ((members_of(point).get("slotId"), f"/extensionPoints/{i}/slotId") for i, point in enumerate(points))
-    for slot, pointer, number in repeated(pairs):
-        message = f"Slot {quoted(slot)} is already declared by extension point number {number}"
+    for slot, pointer, first in repeated(pairs):
+        message = f"duplicate slot {quoted(slot)}; extensionPoints[{first}] already declares it"
         yield finding("extension-slot-duplicate", pointer, message)
     declared = declared_slots(points)
     for node in steps_of(nodes):
@@ -37,21 +37,21 @@ def check_slots(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
 
 def _check_text(node: Node, text: str, pointer: str, declared: dict[str, str], has_points: bool) -> Iterator[Finding]:
     if not has_points:
-        # With nothing declared the engine looks for the bare prefix, even of a malformed token.
+        # If nothing is declared, the engine searches for the bare prefix, even of a malformed token.
         yield finding(
             "binding-no-extension-points",
             pointer,
-            f"{step_label(node)}: uses a binding token, but the workflow declares no extensionPoints",
+            f"{step_label(node)}: uses a binding token, but the workflow declares no extensionPoints; declare the slot",
         )
         return
     for slot in dict.fromkeys(match[1] for match in TOKEN.finditer(text)):
         if slot not in declared:
             suggestion = nearest(slot, declared)
-            hint = f" Did you mean {quoted(suggestion)}?" if suggestion else ""
+            hint = name_hint(suggestion, "declared slots", declared)
             yield finding(
                 "binding-slot-undeclared",
                 pointer,
-                f"{step_label(node)}: unknown binding slot {quoted(slot)}.{hint} Declared slots: {name_list(declared)}",
+                f"{step_label(node)}: unknown binding slot {quoted(slot)}{hint}",
                 suggestion=suggestion,
             )
 

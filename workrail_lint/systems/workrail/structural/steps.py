@@ -24,21 +24,20 @@ _VIRTUAL = ("verification", "audit", "synthesis")
 
 
 def check_ids(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
-    for ident, pointer, number in _shared(nodes):
-        message = f"Step id {quoted(ident)} is also used by step number {number}; give each an id of its own"
+    for ident, pointer, other in _shared(nodes):
+        message = f"duplicate step id {quoted(ident)}; steps[{other}] has the same id"
         yield finding("step-id-duplicate", pointer, message)
     for loop in nodes:
-        for ident, pointer, number in _shared(loop.body or ()):
+        for ident, pointer, other in _shared(loop.body or ()):
             yield finding(
                 "step-id-duplicate-body",
                 pointer,
-                f"Step id {quoted(ident)} is also used by step number {number} of the body of loop "
-                f"{quoted(loop.id)}; give each an id of its own",
+                f"loop {quoted(loop.id)}: duplicate step id {quoted(ident)}; body[{other}] has the same id",
             )
 
 
 def _shared(nodes: Nodes) -> Iterator[tuple[str, str, int]]:
-    """Every step whose id another one has too, since either may be the wrong one, and the number of the other."""
+    """Every step with a duplicate id, since either may be the wrong one, and the index of the other step."""
     by_id: dict[str, list[Node]] = {}
     for node in nodes:
         if node.id:
@@ -46,14 +45,14 @@ def _shared(nodes: Nodes) -> Iterator[tuple[str, str, int]]:
     for ident, sharing in by_id.items():
         for node in sharing if len(sharing) > 1 else ():
             other = sharing[0] if node is not sharing[0] else sharing[1]
-            yield ident, f"{node.pointer}/id", int(other.pointer.rpartition("/")[2]) + 1
+            yield ident, f"{node.pointer}/id", int(other.pointer.rpartition("/")[2])
 
 
 def check_references(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
     references = items_of(definition.get("references"))
     pairs = ((members_of(item).get("id"), f"/references/{i}/id") for i, item in enumerate(references))
-    for ident, pointer, number in repeated(pairs):
-        message = f"Reference id {quoted(ident)} is already that of reference number {number}"
+    for ident, pointer, first in repeated(pairs):
+        message = f"duplicate reference id {quoted(ident)}; references[{first}] already uses it"
         yield finding("reference-id-duplicate", pointer, message)
 
 
@@ -62,7 +61,7 @@ def check_steps(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
         step = node.step
         kind = step.get("type")
         if kind != "parallel":
-            # A step of a kind that does not exist was meant to be something else, which may need no prompt.
+            # A step of an unknown kind was meant to be something else, which may need no prompt.
             if len(step.keys() & _SOURCES) != 1 and kind in _STANDARD:
                 yield from _prompt_source(node)
             if "promptFragments" in step:
@@ -78,15 +77,15 @@ def _prompt_source(node: Node) -> Iterator[Finding]:
         yield finding(
             "prompt-source-missing",
             node.pointer,
-            f"{step_label(node)}: has no prompt; give one of prompt, promptBlocks and templateCall",
+            f"{step_label(node)}: the step has no prompt; add one of prompt, promptBlocks and templateCall",
         )
     elif len(present) > 1 and not (in_body and "templateCall" not in present):
-        # In a body that one pair is what the compiler refuses; the rest the engine silently discards.
+        # In a body the compiler rejects that one pair; the engine silently discards the rest.
         yield finding(
             "prompt-source-multiple",
-            # Where the compiler sees it too, so that it is said once.
+            # The compiler's place for the same problem, so that it is reported once.
             f"{node.pointer}/{'promptBlocks' if {'prompt', 'promptBlocks'} <= set(present) else present[-1]}",
-            f"{step_label(node)}: has {' and '.join(present)}; keep one of them",
+            f"{step_label(node)}: the step has {' and '.join(present)}; keep one of them",
             engine=not in_body,
             on_name=True,
         )
@@ -97,8 +96,8 @@ def _fragments(node: Node) -> Iterator[Finding]:
     base = f"{node.pointer}/promptFragments"
     engine = node.loop_id is None
     pairs = ((members_of(item).get("id"), f"{base}/{i}/id") for i, item in enumerate(fragments))
-    for ident, pointer, number in repeated(pairs):
-        message = f"{step_label(node)}: fragment id {quoted(ident)} is already that of fragment number {number}"
+    for ident, pointer, first in repeated(pairs):
+        message = f"{step_label(node)}: duplicate fragment id {quoted(ident)}; promptFragments[{first}] already uses it"
         yield finding("fragment-id-duplicate", pointer, message, engine=engine)
     for index, item in enumerate(fragments):
         text = members_of(item).get("text")
@@ -106,7 +105,7 @@ def _fragments(node: Node) -> Iterator[Finding]:
             yield finding(
                 "fragment-wr-token",
                 f"{base}/{index}/text",
-                f"{step_label(node)}: a fragment's text can't hold a {{{{wr.…}}}} token, it is never resolved there",
+                f"{step_label(node)}: a {{{{wr.…}}}} token is never resolved in a fragment; write the text itself",
                 engine=engine,
             )
 
@@ -120,7 +119,7 @@ def _virtual_config(node: Node) -> Iterator[Finding]:
             yield finding(
                 "verification-command-blank",
                 f"{node.pointer}/verification/command",
-                f"{step_label(node)}: the verification command is blank",
+                f"{step_label(node)}: the verification command is blank; write a command or remove it",
             )
     if not parallel and isinstance(step.get("audit"), dict):
         yield from _audit(node, step["audit"])
@@ -147,7 +146,7 @@ def _audit(node: Node, audit: dict[str, Any]) -> Iterator[Finding]:
             yield finding(
                 "audit-rubric-blank",
                 f"{node.pointer}/audit/rubric/{index}",
-                f"{step_label(node)}: rubric item {index + 1} is blank",
+                f"{step_label(node)}: audit.rubric[{index}] is blank; describe what to check or remove it",
             )
 
 
