@@ -41,7 +41,7 @@ def test_clean_and_broken(run: Run, write: Any) -> None:
     ran = run("check", "workflows/example.json")
     assert ran.code == 1
     assert "schema-unknown-member" in ran.out
-    assert "Did you mean" in ran.out
+    assert "did you mean" in ran.out
     assert "workflows/example.json:" in ran.out
     assert run("check", "--exit-zero").code == 0
 
@@ -251,7 +251,7 @@ def test_a_file_with_an_id_among_workflows_is_one_however_little_it_holds(run: R
     write("workflows/numbered.json", {"id": 3, "name": "Some other tool's"})
     ran = run("check", "--output-format", "concise")
     assert ran.code == 1
-    assert "workflows/begun.json:1:1: error SC002 schema-missing-member: the required member 'steps'" in ran.out
+    assert "workflows/begun.json:1:1: error SC002 schema-missing-member: the required field 'steps'" in ran.out
     assert "elsewhere" not in ran.out
     assert "numbered" not in ran.out
 

@@ -126,7 +126,7 @@ def test_a_failure_shows_place_pointer_turn_and_transcript(project: Project) -> 
         ('{"workflow": 3}', ":1:14: workflow must be a string, not 3 (/workflow)"),
         (
             '{"workflow": "../workflows/review.json", "expct": {}}',
-            "unknown member 'expct'. Did you mean 'expect'? (/expct)",
+            "unknown field 'expct'; did you mean 'expect'? (/expct)",
         ),
         ('{"workflow": "../nowhere.json"}', ":1:14: the workflow ../nowhere.json does not exist (/workflow)"),
         ("[]", ":1:1: the document must be a JSON object (/)"),

@@ -93,5 +93,5 @@ def test_the_hooks_accept_what_was_made_and_notice_a_change(shell: Shell) -> Non
     scenario = shell.folder / "tests" / "first_workflow.scenario.json"
     scenario.write_text(scenario.read_text().replace('"guided"', '"guidde"'))
     broken = shell(hooks, code=1)
-    assert "Did you mean 'guided'?" in broken
+    assert "did you mean 'guided'?" in broken
     assert broken.count("Failed") == 2

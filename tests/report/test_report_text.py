@@ -61,17 +61,17 @@ error[SY007 json-comment]: JSON has no comments
   = why: JSON has no comments; the engine refuses the whole file for one.
   = fix: remove it (safe; --fix)
 
-error[LP002 loop-max-iterations-missing]: Loop 'again': loop.maxIterations is missing; there is no default, \
-give 1 to 1000
+error[LP002 loop-max-iterations-missing]: loop 'again': loop.maxIterations is missing; set it to a number \
+from 1 to 1000
   --> workflows/again.json:13:15 (/steps/again/loop)
    |
 13 |       "loop": {
    |               ^ to line 16
 14 |         "type": "for",
 15 |         "count": 2
-   = why: Every loop needs a bound of its own. None is assumed, so the engine refuses the workflow.
+   = why: Every loop needs a limit. There is no default, so the engine rejects the workflow.
 
-error[SC001 schema-unknown-member]: Step 'work' (in loop 'again'): unknown member 'promt'. Did you mean 'prompt'?
+error[SC001 schema-unknown-member]: step 'work' (in loop 'again'): unknown field 'promt'; did you mean 'prompt'?
   --> workflows/again.json:21:11 (/steps/again/body/work/promt)
    |
 21 |           "promt": "Do the next piece."

@@ -186,7 +186,7 @@ def test_each_violation_has_its_most_specific_name(document: Any, name: str, poi
 def test_suggestions(document: Any, suggestion: str | None) -> None:
     finding = single(document)
     assert finding.details.get("suggestion") == suggestion
-    assert (f"Did you mean '{suggestion}'?" in finding.message) == (suggestion is not None)
+    assert (f"did you mean '{suggestion}'?" in finding.message) == (suggestion is not None)
 
 
 def test_the_id_of_a_loop_in_the_design_form_is_not_taken_for_its_settings() -> None:
@@ -210,20 +210,20 @@ def test_unknown_members_point_at_the_name() -> None:
         (workflow(prompt="x"), "belongs on a standard step"),
         (workflow(loop(title="x")), "next to `loop`"),
         (workflow(parallel(guidance=["x"])), "belongs to a standard step, not to a parallel step"),
-        (workflow(step(requireConfirmation={"condition": {}})), "add kind with coordinator_eval or human_approval"),
+        (workflow(step(requireConfirmation={"condition": {}})), "coordinator_eval or human_approval"),
         (workflow(step(modelTier="x")), "must be one of lightweight, mid, heavy, not 'x'"),
         (workflow(step(functionCalls=[{"name": "1a", "args": {}}])), "the pattern ^[a-zA-Z_][a-zA-Z0-9_]*$"),
-        (workflow(loop(maxIterations=1e400)), "must be a number that a double can hold"),
-        (workflow(step(guidance=None)), "leave the member out"),
+        (workflow(loop(maxIterations=1e400)), "too large for a double"),
+        (workflow(step(guidance=None)), "omit the field"),
         (workflow(step(agentRole="dev")), "has 3 characters; it needs at least 10"),
         (workflow(step(functionReferences=["my score"])), r"(^[a-zA-Z_][a-zA-Z0-9_]*\(\)$)"),
-        (workflow(step(titel="again")), "Did you mean 'title', which is there already?"),
-        (workflow(Name="again"), "Did you mean 'name', which is there already?"),
-        (workflow({**loop(), "type": "lop"}), "Did you mean 'loop'?"),
-        (workflow(loop(step("inner", type="paralel"))), "Did you mean 'parallel'?"),
-        (conditional({"var": "a", "matches": "^x"}), "compare with equals or in or contains"),
-        (ruled({"var": "a", "matches": "^x"}), "compare with equals"),
-        (workflow(step(validationCriteria={"and": [RULE], "note": "x"})), "one of and, or, not and nothing else"),
+        (workflow(step(titel="again")), "did you mean 'title', which is already set?"),
+        (workflow(Name="again"), "did you mean 'name', which is already set?"),
+        (workflow({**loop(), "type": "lop"}), "did you mean 'loop'?"),
+        (workflow(loop(step("inner", type="paralel"))), "did you mean 'parallel'?"),
+        (conditional({"var": "a", "matches": "^x"}), "use equals, in or contains"),
+        (ruled({"var": "a", "matches": "^x"}), "use equals"),
+        (workflow(step(validationCriteria={"and": [RULE], "note": "x"})), "exactly one of and, or, not"),
     ],
 )
 def test_messages_say_what_to_do(document: Any, words: str) -> None:
@@ -231,12 +231,12 @@ def test_messages_say_what_to_do(document: Any, words: str) -> None:
 
 
 def test_messages_name_the_step() -> None:
-    assert single(workflow(step("plan", title=3))).message.startswith("Step 'plan': title must be")
+    assert single(workflow(step("plan", title=3))).message.startswith("step 'plan': title must be")
     assert single(workflow(loop(step("plan", title=3), ident="round"))).message.startswith(
-        "Step 'plan' (in loop 'round'): title"
+        "step 'plan' (in loop 'round'): title"
     )
-    assert single(workflow(step(), {"title": "x", "prompt": "x"})).message.startswith("Step number 2: ")
-    assert single(workflow({**loop(ident="round"), "title": 3})).message.startswith("Loop 'round': title")
+    assert single(workflow(step(), {"title": "x", "prompt": "x"})).message.startswith("step number 2: ")
+    assert single(workflow({**loop(ident="round"), "title": 3})).message.startswith("loop 'round': title")
 
 
 def test_author_text_stays_on_one_line() -> None:
@@ -258,7 +258,7 @@ def test_a_misspelt_required_member_is_told_once() -> None:
 def test_a_step_without_its_type_is_told_once(bent: dict[str, Any], kind: str) -> None:
     findings = [finding for finding in found(workflow(step(), bent)) if finding.name == "step-member-wrong-shape"]
     assert findings[0].pointer == "/steps/1"
-    assert f'add "type": "{kind}"' in findings[0].message
+    assert f'"type": "{kind}"' in findings[0].message
     assert not any(finding.pointer.endswith(("/loop", "/body", "Delegations")) for finding in findings)
 
 

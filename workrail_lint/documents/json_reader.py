@@ -1,9 +1,8 @@
 """Strict JSON to a value, fast when the text is clean.
 
-A clean document goes through the standard library's C scanner once and pays for nothing else. Anything
-unusual (a grammar slip, a repeated name, deep nesting) sends the text through the recovering parser,
-which names each slip and keeps the position of everything. Positions in a clean text are found on demand
-by skipping siblings with the C scanner.
+A clean document goes through the standard library's C scanner once and pays for nothing else. Anything unusual (a
+syntax error, a duplicate key, deep nesting) sends the text through the recovering parser, which reports each problem
+and keeps all positions. Positions in a clean text are found on demand by skipping siblings with the C scanner.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ from workrail_lint.documents.source_text import SourceText, Span
 
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 200
-# For so many places of a text each is looked for by itself.
+# Up to this many places of a text are searched for one by one.
 _FEW_PLACES = 16
-# After this many slips a text is probably no JSON at all and more messages are noise; to mend it, more are worth it.
+# A text with more problems is probably not JSON, and more messages are noise; for fixing it, more are worthwhile.
 FEW_PROBLEMS, MANY_PROBLEMS = 50, 10_000
-# The engine's own stack ends somewhere between 4,000 and 4,500 levels; up to here it certainly reads on.
+# The engine's stack ends between 4,000 and 4,500 levels; up to this depth it certainly works.
 PARITY_DEPTH = 2_000
 
 _WHITESPACE = " \t\n\r"
@@ -43,7 +42,7 @@ class NumberLexeme:
 
 
 class NodeSpan:
-    """Where a value stands and, for a member, where its name stands (code point offsets)."""
+    """The place of a value and, for a member, of its name (code point offsets)."""
 
     __slots__ = ("end", "name_end", "name_start", "start")
 
@@ -57,8 +56,8 @@ class NodeSpan:
 class JsonDocument:
     """A JSON text, its value, and what was wrong with it.
 
-    `value` is meaningful only while `readable` is true; a text with slips that could be recovered from
-    is readable too, so that later findings still appear.
+    `value` is meaningful only if `readable` is true; a text with problems that the parser recovers from is readable
+    too, so that later findings still appear.
     """
 
     __slots__ = ("_asked", "_below", "_nodes", "_numbers", "odd_numbers", "problems", "readable", "source", "value")
@@ -68,19 +67,19 @@ class JsonDocument:
         self.value: js.Json = None
         self.readable = False
         self.problems: list[Problem] = []
-        # True when some number is not spelled the way RFC 8785 would spell it.
+        # True if a number is not written as RFC 8785 writes it.
         self.odd_numbers = False
         self._nodes: dict[str, NodeSpan] | None = None
         self._numbers: list[NumberLexeme] | None = None
-        self._asked = 0  # places looked for so far
-        self._below: dict[int, dict[str, NodeSpan]] = {}  # by where a container starts: what is in it
+        self._asked = 0  # places searched for so far
+        self._below: dict[int, dict[str, NodeSpan]] = {}  # the contents of containers, by their start
 
     @property
     def text(self) -> str:
         return self.source.text
 
     def node(self, pointer: str) -> NodeSpan | None:
-        """The offsets of the value at a pointer, or None when there is no such value."""
+        """The offsets of the value at a pointer, or None if there is no such value."""
         if self._nodes is not None:
             return self._nodes.get(pointer)
         self._asked += 1
@@ -91,7 +90,7 @@ class JsonDocument:
             return None
 
     def _known_node(self, tokens: list[str]) -> NodeSpan | None:
-        """The same, by containers whose contents are kept: who asks for many places asks for neighbours."""
+        """The same, but the contents of containers are kept, because many places are often neighbours."""
         text = _without_bom(self.text)
         start = _skip_space(text, 0)
         node: NodeSpan | None = NodeSpan(start, skip_value(text, start)) if not tokens else NodeSpan(start, start)
@@ -104,7 +103,7 @@ class JsonDocument:
         return node
 
     def locate(self, pointer: str, on_name: bool = False) -> Span | None:
-        """The span of a value, or of the member name it stands under."""
+        """The span of a value, or of its member name."""
         node = self.node(pointer)
         if node is None:
             return None
@@ -113,7 +112,7 @@ class JsonDocument:
         return self.source.span(node.start, node.end)
 
     def numbers(self) -> list[NumberLexeme]:
-        """Every number with its spelling, in document order."""
+        """Every number as written, in document order."""
         if self._numbers is None:
             from workrail_lint.documents.json_recovery import parse
 
@@ -124,16 +123,16 @@ class JsonDocument:
 def read_json(
     data: bytes | str, *, parity: bool = False, max_bytes: int | None = MAX_BYTES, most_problems: int = FEW_PROBLEMS
 ) -> JsonDocument:
-    """Read a JSON text. Never raises on bad input: what is wrong stands in `problems`.
+    """Read a JSON text. Never raises on bad input: `problems` says what is wrong.
 
-    In parity mode the text is judged as the reference engine would: bad UTF-8 is replaced, and nesting is
-    an error only where the engine's stack would end; both are still reported.
+    In parity mode the text is checked as the reference engine would: bad UTF-8 is replaced, and nesting is an error
+    only where the engine's stack would end; both are still reported.
     """
     size = len(data) if isinstance(data, bytes) else js.u8_length(data)
     if max_bytes is not None and size > max_bytes and not parity:
         document = JsonDocument("")
         document.problems.append(
-            Problem("file-too-large", f"the file has {size:,} bytes; at most {max_bytes:,} are read", 0, 0)
+            Problem("file-too-large", f"the file has {size:,} bytes; the limit is {max_bytes:,}", 0, 0)
         )
         return document
     text, problem = _decode(data)
@@ -146,7 +145,7 @@ def read_json(
         document.problems.append(
             Problem(
                 "file-too-large",
-                f"the file has {size:,} bytes; directory discovery skips it",
+                f"the file has {size:,} bytes; the engine skips files over {max_bytes:,}",
                 0,
                 0,
                 blocking=False,
@@ -160,7 +159,9 @@ def _read_into(document: JsonDocument, max_depth: int, most_problems: int) -> No
     text = document.text
     if text.startswith("\ufeff"):
         document.problems.append(
-            Problem("json-bom", "the file starts with a byte order mark; JSON must not", 0, 1, removes=((0, 1),))
+            Problem(
+                "json-bom", "the file starts with a byte order mark, which JSON does not allow", 0, 1, removes=((0, 1),)
+            )
         )
         text = _without_bom(text)
     clean = _read_clean(text, document)
@@ -178,16 +179,16 @@ def _read_into(document: JsonDocument, max_depth: int, most_problems: int) -> No
 
 
 def _without_bom(text: str) -> str:
-    """The text with a leading BOM blanked out, so that every offset stays where it was."""
+    """The text with a leading BOM replaced by a blank, so that all offsets stay the same."""
     return " " + text[1:] if text.startswith("\ufeff") else text
 
 
-class _Unusual(Exception):  # noqa: N818 - not an error: the signal to look more closely
+class _Unusual(Exception):  # noqa: N818 - not an error: the signal to use the recovering parser
     """Something that only the recovering parser can describe."""
 
 
 def _read_clean(text: str, document: JsonDocument) -> bool:
-    """Read with the C scanner; False when the recovering parser has to look."""
+    """Read with the C scanner; False if the recovering parser is needed."""
     odd = False
 
     def integer(lexeme: str) -> int | float:
@@ -206,7 +207,7 @@ def _read_clean(text: str, document: JsonDocument) -> bool:
 
     try:
         value = json.loads(
-            text, object_pairs_hook=_pairs, parse_int=integer, parse_float=fraction, parse_constant=_refuse
+            text, object_pairs_hook=_pairs, parse_int=integer, parse_float=fraction, parse_constant=_reject
         )
     except (ValueError, RecursionError, _Unusual):
         return False
@@ -226,7 +227,7 @@ def _pairs(pairs: list[tuple[str, js.Json]]) -> dict[str, js.Json]:
     return members
 
 
-def _refuse(_: str) -> js.Json:
+def _reject(_: str) -> js.Json:
     raise _Unusual
 
 
@@ -259,7 +260,7 @@ def _decode(data: bytes | str) -> tuple[str, Problem | None]:
 def _utf8_message(data: bytes, start: int) -> str:
     if data[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\x00" in data[:4]:
         return "the file is not UTF-8 (it looks like UTF-16 or UTF-32); save it as UTF-8"
-    return f"the file is not UTF-8: byte 0x{data[start]:02x} at offset {start} belongs to no character"
+    return f"the file is not UTF-8: invalid byte 0x{data[start]:02x} at offset {start}"
 
 
 def _find(text: str, tokens: list[str]) -> NodeSpan:

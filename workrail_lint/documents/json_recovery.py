@@ -1,7 +1,7 @@
 """The recovering JSON parser: slow, iterative, and able to say exactly what is wrong where.
 
-It reads the same language as the C scanner and goes on after the slips people make: comments, trailing
-commas, single quotes, bare names, missing commas, NaN. It also keeps the offsets of every value.
+It reads the same language as the C scanner and continues after common mistakes: comments, trailing commas, single
+quotes, bare names, missing commas, NaN. It also keeps the offsets of every value.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from bisect import bisect_right
 from json.decoder import JSONDecodeError
 
 from workrail_lint.base import js
+from workrail_lint.base.wording import quoted
 from workrail_lint.documents.json_reader import FEW_PROBLEMS, MAX_DEPTH, NodeSpan, NumberLexeme
 from workrail_lint.documents.pointer import child
 from workrail_lint.documents.problems import Problem
@@ -26,15 +27,15 @@ _LINE = re.compile(r"[^\n\r]*")
 _SINGLE_QUOTED = re.compile(r"'((?:[^'\\\n\r]|\\.)*)'")
 _LITERALS: dict[str, js.Json] = {"true": True, "false": False, "null": None}
 _NON_FINITE = {"NaN", "Infinity", "-Infinity", "+Infinity"}
-# The objects of a workflow whose members keep their order on the way to an agent: outputs in a prompt, and what
-# the design form writes as an object where the shipping form has a list.
+# The objects of a workflow whose member order agents see: outputs in a prompt, and objects of the design form that are
+# lists in the shipping form.
 _ORDERED = re.compile(r".*/outputRequired|.*/output/hints|/extensionPoints", re.DOTALL)
-# What two tokens that a comment keeps apart would run together with.
+# Characters of tokens that would join if the comment between them were cut.
 _GLUE = re.compile(r"[\w.+$/-]")
 
 
 class _GiveUp(Exception):  # noqa: N818 - control flow inside this module
-    """The rest of the text can't be made sense of."""
+    """The rest of the text can't be parsed."""
 
 
 class _Frame:
@@ -48,13 +49,13 @@ class _Frame:
         self.start = start
         self.value: dict[str, js.Json] | list[js.Json] = {} if is_object else []
         self.name_span = name
-        # The names seen and where each stands, to find the losers among repeated ones.
+        # The names and their places, to find duplicates.
         self.members: dict[str, list[tuple[int, int]]] = {}
         self.name = ""
 
 
 class Parsed:
-    """What came out: the value when the text could be read to its end, and everything noted on the way."""
+    """The result: the value if the text could be read to its end, and everything found on the way."""
 
     __slots__ = ("complete", "nodes", "numbers", "problems", "value")
 
@@ -67,7 +68,7 @@ class Parsed:
 
 
 def parse(text: str, max_depth: int, most_problems: int = FEW_PROBLEMS) -> Parsed:
-    """Read a text, going on after slips, up to `most_slips`. Nesting beyond `max_depth` ends the reading at once."""
+    """Read a text and continue after problems, up to `most_problems`. Nesting beyond `max_depth` stops at once."""
     parser = _Parser(text, max_depth, most_problems)
     try:
         parser.run()
@@ -90,14 +91,14 @@ class _Parser:
         self.frames: list[_Frame] = []
         self.deep_reported = False
         self.habits: set[str] = set()
-        self.lost: list[tuple[int, int]] = []  # from where to where members stand that a later one replaces
+        self.lost: list[tuple[int, int]] = []  # the extents of members that a later one replaces
 
     # -- the main loop ---------------------------------------------------------------------------
 
     def run(self) -> None:
         self.space()
         if self.at == len(self.text):
-            self.out.problems.append(Problem("file-empty", "the file holds no JSON value", 0, len(self.text)))
+            self.out.problems.append(Problem("file-empty", "the file contains no JSON value", 0, len(self.text)))
             raise _GiveUp
         self.value("", None)
         while self.frames:
@@ -119,7 +120,7 @@ class _Parser:
                 self.at += 1
                 self.space()
                 if self.peek() == close:
-                    self.slip("json-trailing-comma", f"comma before '{close}'", comma, comma + 1, cut=True)
+                    self.report("json-trailing-comma", f"trailing comma before '{close}'", comma, comma + 1, cut=True)
                     self.close(frame)
                     return
             elif self.starts_item(frame):
@@ -144,10 +145,10 @@ class _Parser:
         if self.peek() == ":":
             self.at += 1
         elif self.peek() == "=":
-            self.syntax("expected ':' after the member name, found '='", self.at, self.at + 1)
+            self.syntax("expected ':' after the key, found '='", self.at, self.at + 1)
             self.at += 1
         else:
-            self.fail(f"expected ':' after the member name, found {self.shown()}")
+            self.fail(f"expected ':' after the key, found {self.shown()}")
         self.space()
         frame.name = name
         frame.members.setdefault(name, []).append(name_span)
@@ -165,14 +166,14 @@ class _Parser:
         if char == '"':
             value: js.Json = self.string()
         elif char == "'" and (match := _SINGLE_QUOTED.match(self.text, start)):
-            self.syntax("expected a string in double quotes, found single ones", start, match.end(), once=True)
+            self.syntax("expected a string in double quotes, found single quotes", start, match.end(), once=True)
             value, self.at = match[1].replace("\\'", "'"), match.end()
         else:
             value = self.word(pointer)
         self.deliver(value, pointer, start, name)
 
     def deliver(self, value: js.Json, pointer: str, start: int, name: tuple[int, int] | None) -> None:
-        """Put a finished value where it belongs; of repeated members the last one stays."""
+        """Add a finished value to its container; the last of duplicate members wins."""
         self.out.nodes[pointer] = NodeSpan(start, self.at, *(name or (None, None)))
         if not self.frames:
             self.out.value = value
@@ -200,16 +201,16 @@ class _Parser:
     def bad_string(self, start: int, error: JSONDecodeError) -> None:
         at = error.pos
         if error.msg.startswith("Unterminated"):
-            self.fail("expected '\"' at the end of the string that starts here", start, start + 1)
+            self.fail("the string that starts here is not closed", start, start + 1)
         if error.msg.startswith("Invalid control"):
             shown = f"U+{ord(self.text[at]):04X}"
             escape = json.dumps(self.text[at])[1:-1]
-            self.fail(f"expected {escape} inside the string, found the raw control character {shown}", at, at + 1)
-        # The C scanner points at the backslash before a bad letter, and behind the one before a bad `u`.
+            self.fail(f"expected {escape} in the string, found the control character {shown}", at, at + 1)
+        # The C scanner points at the backslash before a bad letter, and after the one before a bad `u`.
         at = self.text.rindex("\\", start, at + 1)
         escape = self.text[at : at + (6 if self.text[at + 1] == "u" else 2)].partition('"')[0]
         shown = "".join(c if c.isprintable() else f"U+{ord(c):04X}" for c in escape)
-        self.fail(f"expected an escape that JSON knows, found {shown}", at, at + len(escape))
+        self.fail(f"invalid escape {shown}", at, at + len(escape))
 
     def member_name(self) -> str:
         char = self.peek()
@@ -217,18 +218,18 @@ class _Parser:
             return self.string()
         start = self.at
         if char == "'" and (match := _SINGLE_QUOTED.match(self.text, start)):
-            self.syntax("expected member names in double quotes", start, match.end(), once=True)
+            self.syntax("expected keys in double quotes", start, match.end(), once=True)
             self.at = match.end()
             return match[1]
         if match := _BARE_NAME.match(self.text, start):
-            self.syntax("expected member names in double quotes", start, match.end(), once=True)
+            self.syntax("expected keys in double quotes", start, match.end(), once=True)
             self.at = match.end()
             return match[0]
-        self.fail(f"expected a member name in double quotes, found {self.shown()}")
+        self.fail(f"expected a key in double quotes, found {self.shown()}")
         raise AssertionError  # pragma: no cover - fail() never returns
 
     def word(self, pointer: str) -> js.Json:
-        """A number or a literal, or something that is neither."""
+        """A number, a literal, or an invalid word."""
         start = self.at
         match = _NUMBER_LIKE.match(self.text, start)
         word = match[0] if match else ""
@@ -242,7 +243,7 @@ class _Parser:
             return value
         if word in _NON_FINITE:
             self.at = start + len(word)
-            self.slip("json-non-finite-literal", f"JSON has no {word}", start, self.at, pointer=pointer)
+            self.report("json-non-finite-literal", f"JSON does not allow {word}", start, self.at, pointer=pointer)
             return None
         if not word:
             self.fail(f"expected a value, found {self.shown()}")
@@ -254,15 +255,15 @@ class _Parser:
     def bad_word(word: str) -> str:
         lower = word.lower()
         if lower in ("none", "undefined", "nil"):
-            return f"expected a value, found {word}; JSON writes null"
+            return f"expected a value, found {word}; write null"
         if lower in ("true", "false", "null"):
-            return f"expected a value, found {word}; JSON writes {lower}"
+            return f"expected a value, found {word}; write {lower}"
         if word[0] in "+-.0123456789":
-            return f"expected a number as JSON writes it, found {word}"
-        return f"expected a value, found {word}; text must stand in double quotes"
+            return f"invalid number {word}"
+        return f"expected a value, found {word}; put strings in double quotes"
 
     def space(self) -> None:
-        """Skip white space, and comments with a problem each."""
+        """Skip whitespace, and report comments."""
         while True:
             self.at = _SPACE.match(self.text, self.at).end()  # type: ignore[union-attr]
             start = self.at
@@ -271,13 +272,13 @@ class _Parser:
             elif self.text.startswith("/*", start):
                 close = self.text.find("*/", start + 2)
                 if close == -1:
-                    self.fail("expected */ at the end of the comment that starts here", start, start + 2)
+                    self.fail("the comment that starts here is not closed", start, start + 2)
                 end = close + 2
             else:
                 return
             self.at = end
             glued = start > 0 and _GLUE.match(self.text, start - 1) and _GLUE.match(self.text, end)
-            self.slip("json-comment", "JSON has no comments", start, end, cut=not glued)
+            self.report("json-comment", "JSON does not allow comments", start, end, cut=not glued)
 
     def peek(self) -> str:
         return self.text[self.at : self.at + 1]
@@ -290,8 +291,8 @@ class _Parser:
 
     # -- reports ---------------------------------------------------------------------------------
 
-    def slip(self, name: str, message: str, start: int, end: int, *, cut: bool = False, pointer: str = "") -> None:
-        """Note something and go on."""
+    def report(self, name: str, message: str, start: int, end: int, *, cut: bool = False, pointer: str = "") -> None:
+        """Report a problem and continue."""
         inside = pointer or (self.frames[-1].pointer if self.frames else "")
         removes = ((start, end),) if cut else ()
         self.out.problems.append(Problem(name, message, start, end, pointer=inside, removes=removes))
@@ -299,15 +300,15 @@ class _Parser:
             raise _GiveUp
 
     def syntax(self, message: str, start: int, end: int, *, once: bool = False) -> None:
-        """Note a break of the grammar; a habit (`once`) is worth one message, not one for each place."""
+        """Report a syntax error; a habit (`once`) gets one message, not one for each place."""
         if once and message in self.habits:
             return
         self.habits.add(message)
         where = self.source.position(start)
-        self.slip("json-syntax", f"line {where.line}, column {where.column}: {message}", start, end)
+        self.report("json-syntax", f"line {where.line}, column {where.column}: {message}", start, end)
 
     def fail(self, message: str, start: int | None = None, end: int | None = None) -> None:
-        """Note something that ends the reading."""
+        """Report a problem that ends the reading."""
         start = self.at if start is None else start
         self.syntax(message, start, min(start + 1, len(self.text)) if end is None else end)
         raise _GiveUp
@@ -317,7 +318,7 @@ class _Parser:
         if depth <= MAX_DEPTH or (self.deep_reported and depth <= self.max_depth):
             return
         beyond = depth > self.max_depth
-        message = f"values nest deeper than {self.max_depth if beyond else MAX_DEPTH} levels"
+        message = f"values are nested more than {self.max_depth if beyond else MAX_DEPTH} levels deep"
         if beyond:
             self.out.problems = [p for p in self.out.problems if p.name != "json-too-deep"]
         self.out.problems.append(
@@ -341,17 +342,17 @@ class _Parser:
             winner = self.source.position(last)
             for loser, end in found[:-1]:
                 if len(self.out.problems) >= self.most_problems:
-                    return  # the rest is told once these are mended
+                    return  # the rest shows once these are fixed
                 where = self.source.position(loser)
                 following = starts[bisect_right(starts, loser)]
-                # The member keeps the place of its first occurrence. Where agents see the order of members, a
-                # cut must not move it behind the others.
+                # The member keeps the place of its first occurrence. Where agents see the order of members, a cut must
+                # not move it after the others.
                 moves = following != last and _ORDERED.fullmatch(frame.pointer) is not None
                 self.out.problems.append(
                     Problem(
                         "json-duplicate-key",
-                        f"member {json.dumps(name)} at line {where.line}, column {where.column} is repeated at "
-                        f"line {winner.line}, column {winner.column}; the last one wins",
+                        f"duplicate key {quoted(name)} at line {where.line}, column {where.column}; the value at line "
+                        f"{winner.line}, column {winner.column} wins",
                         loser,
                         end,
                         pointer=child(frame.pointer, name),
@@ -360,10 +361,10 @@ class _Parser:
                 )
 
     def forget_lost_numbers(self) -> None:
-        """The numbers of members that lose are no part of the value."""
+        """The numbers of replaced members are not part of the value."""
         lost = sorted(self.lost)
         kept: list[NumberLexeme] = []
-        at, end = 0, -1  # numbers and losers are both in the order of the text; losers may stand inside others
+        at, end = 0, -1  # numbers and replaced members are both in text order; the latter may be nested
         for number in self.out.numbers:
             while at < len(lost) and lost[at][0] < number.start:
                 end = max(end, lost[at][1])

@@ -1,6 +1,6 @@
-"""JSON Lines to values with positions: one JSON text per line, each read and judged by itself.
+"""JSON Lines to values with positions: one JSON text per line, each read and checked separately.
 
-Pointers start with the index of the line, blank ones counted: `/0/answer` is a member of the first line's object.
+Pointers start with the index of the line, including blank lines: `/0/answer` is a member of the first line's object.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from workrail_lint.documents.json_reader import MAX_BYTES, read_json
 from workrail_lint.documents.problems import Problem
 from workrail_lint.documents.source_text import SourceText, Span
 
-# A name that stands twice is a slip that leaves a value; after any other there is only a guess.
+# After a duplicate key there is still a value; after any other problem the value is a guess.
 _REPEATED = "json-duplicate-key"
 
 
 class JsonlLine:
     """One line: where it starts, its text without the line end, and what was read from it.
 
-    `document` is None for a blank line; `value` is None for one that is blank or is not JSON.
+    `document` is None for a blank line; `value` is None for a line that is blank or not JSON.
     """
 
     __slots__ = ("document", "index", "start", "text", "value")
@@ -43,7 +43,7 @@ class JsonlLine:
 
 
 class JsonlDocument:
-    """A JSON Lines text and its lines. `readable` is false only when the text as a whole is no text."""
+    """A JSON Lines text and its lines. `readable` is false only if the file can't be decoded."""
 
     __slots__ = ("lines", "problems", "readable", "source")
 
@@ -82,7 +82,7 @@ class JsonlDocument:
 def read_jsonl(data: bytes | str, *, max_bytes: int | None = MAX_BYTES) -> JsonlDocument:
     """Read a JSON Lines text. Never raises on bad input.
 
-    `problems` are those of the text as a whole; what is wrong on a line stands in that line's own document.
+    `problems` are those of the whole text; the problems of a line are in that line's document.
     """
     text, problem = decoded(data, "jsonl", max_bytes)
     document = JsonlDocument(text)
@@ -92,7 +92,7 @@ def read_jsonl(data: bytes | str, *, max_bytes: int | None = MAX_BYTES) -> Jsonl
     start = 0
     for index, line in enumerate(_lines(text)):
         shown = line.removesuffix("\r")
-        # A mark in front of the file is no part of the first line; the caller says what to think of it.
+        # A byte order mark is not part of the first line; the caller reports it.
         if index == 0 and shown.startswith("\ufeff"):
             shown = " " + shown[1:]
         document.lines.append(JsonlLine(index, start, shown))
@@ -102,6 +102,6 @@ def read_jsonl(data: bytes | str, *, max_bytes: int | None = MAX_BYTES) -> Jsonl
 
 
 def _lines(text: str) -> list[str]:
-    """The lines between line feeds; the empty rest behind the last one is no line."""
+    """The lines between line feeds; the empty rest after the last one does not count."""
     lines = text.split("\n")
     return lines[:-1] if not lines[-1] else lines

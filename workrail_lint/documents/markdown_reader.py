@@ -1,7 +1,7 @@
-"""Markdown to lines and headings with their places: as much of it as a contract about sections needs.
+"""Markdown to lines and headings with their places: only what a contract about sections needs.
 
-Headings are ATX and setext ones outside front matter, fenced code and comments. Nothing is rendered, and nothing
-looks further than one line back, so that the time is linear in the text whatever it holds.
+Headings are ATX and setext ones outside front matter, fenced code and comments. Nothing is rendered, and the scanner
+goes back one line at most, so that the time is linear in the length of any text.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LINE = Pattern(r"[^\n]*\n|[^\n]+")
 _ATX = Pattern(r" {0,3}(#{1,6})(?:[ \t](.*))?$")
 _SETEXT = Pattern(r" {0,3}(=+|-+)[ \t]*$")
 _FENCE = Pattern(r"[ \t]*(`{3,}|~{3,})(.*)$")
-# What can't be the text above a setext underline: a list item, a quote, a table row, an indented block.
+# Lines that can't be above a setext underline: a list item, a quote, a table row, an indented block.
 _NO_PARAGRAPH = Pattern(r"\s*(?:[-+*]\s|\d{1,9}[.)]\s|>|\|)|    |\t")
 _INLINE = Pattern(r"!?\[([^\]\[]*)\]\([^()]*\)|<[^<>]*>|`+|\*+|~~|(?<!\w)_+|_+(?!\w)|\\(?=[!-/:-@\[-`{-~])")
 
@@ -42,7 +42,7 @@ class Line(NamedTuple):
 
 
 class Heading(NamedTuple):
-    """A heading: its level, its text without markup, and the lines it takes."""
+    """A heading: its level, its text without markup, and its lines."""
 
     level: int
     title: str
@@ -75,12 +75,12 @@ class MarkdownDocument:
         return self.lines[heading.last + 1 :]
 
     def heading_of(self, offset: int) -> Heading | None:
-        """The heading above a place; None in front of the first one."""
+        """The heading above a place; None before the first one."""
         above = [heading for heading in self.headings if self.lines[heading.first].start <= offset]
         return above[-1] if above else None
 
     def locate(self, pointer: str, on_name: bool = False) -> Span | None:
-        """The span of the heading that `#title` names; the first line stands for the document as a whole."""
+        """The span of the heading that `#title` names; that of the first line for the whole document."""
         if not pointer:
             return self.source.span(0, self.lines[0].end if self.lines else 0)
         for heading in self.headings:
@@ -90,7 +90,7 @@ class MarkdownDocument:
 
 
 def read_markdown(data: bytes | str, *, max_bytes: int | None = MAX_BYTES) -> MarkdownDocument:
-    """Read a Markdown text. Never raises on bad input: what is wrong stands in `problems`."""
+    """Read a Markdown text. Never raises on bad input: `problems` says what is wrong."""
     text, problem = decoded(data, "markdown", max_bytes)
     document = MarkdownDocument(text)
     if problem is not None:
@@ -102,7 +102,7 @@ def read_markdown(data: bytes | str, *, max_bytes: int | None = MAX_BYTES) -> Ma
 
 
 class _Scanner:
-    """Sorts the lines of one text."""
+    """Classifies the lines of one text."""
 
     __slots__ = ("_document", "_fence", "_in_comment", "_paragraph")
 
@@ -164,13 +164,13 @@ class _Scanner:
 
 
 def _without_closing(title: str) -> str:
-    """An ATX title without the row of `#` that may close it."""
+    """An ATX title without the closing `#` characters."""
     kept = title.rstrip("#")
     return kept.rstrip() if kept != title and (not kept or kept[-1] in " \t") else title
 
 
 def _front_matter(text: str) -> int:
-    """Where the text after YAML front matter begins; 0 when there is none."""
+    """Where the text after YAML front matter begins; 0 if there is none."""
     if not text.startswith(("---\n", "---\r\n")):
         return 0
     closing = re.search(r"\n(?:---|\.\.\.)[ \t]*(?:\r?\n|$)", text)
@@ -178,5 +178,5 @@ def _front_matter(text: str) -> int:
 
 
 def plain_text(text: str) -> str:
-    """A line without inline markup: the words of links, code and emphasis stay."""
+    """A line without inline markup; the words of links, code and emphasis remain."""
     return _INLINE.compiled.sub(lambda match: match[1] or "", text).strip()

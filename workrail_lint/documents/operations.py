@@ -1,7 +1,7 @@
-"""Changes of a document as operations on places, and the text edits they come down to.
+"""Changes of a document as operations on places, and the resulting text edits.
 
-Someone says *what* should change ("remove this member", "put this value there"); where the characters are, and how the
-author's formatting is kept, is worked out by `json_edit`.
+An operation says *what* should change ("remove this member", "put this value there"); `json_edit` finds the characters
+and keeps the author's formatting.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Operation:
 
 
 class Replace(Operation):
-    """Put a value in the place of another."""
+    """Replace a value with another."""
 
     __match_args__ = ("pointer", "value")
     __slots__ = ("pointer", "value")
@@ -42,7 +42,7 @@ class Replace(Operation):
 
 
 class ReplaceText(Operation):
-    """Replace every occurrence of a text inside one string value."""
+    """Replace every occurrence of a substring in one string value."""
 
     __match_args__ = ("pointer", "old", "new")
     __slots__ = ("new", "old", "pointer")
@@ -54,7 +54,7 @@ class ReplaceText(Operation):
 
 
 class Remove(Operation):
-    """Take a member or an array element out."""
+    """Remove a member or an array element."""
 
     __match_args__ = ("pointer",)
     __slots__ = ("pointer",)
@@ -64,7 +64,7 @@ class Remove(Operation):
 
 
 class Rename(Operation):
-    """Give a member another name; its value and place stay."""
+    """Rename a member; its value and place stay."""
 
     __match_args__ = ("pointer", "name")
     __slots__ = ("name", "pointer")
@@ -88,7 +88,7 @@ class Insert(Operation):
 
 
 class Cut(Operation):
-    """Remove raw characters: comments, commas, marks that are no part of any value."""
+    """Remove raw characters: comments, commas, marks that are not part of a value."""
 
     __match_args__ = ("start", "end")
     __slots__ = ("end", "start")
@@ -99,7 +99,7 @@ class Cut(Operation):
 
 
 class Respell(Operation):
-    """Write the same value differently: raw characters replaced by others."""
+    """Write the same value differently: replace raw characters."""
 
     __match_args__ = ("start", "end", "text")
     __slots__ = ("end", "start", "text")
@@ -118,7 +118,7 @@ class Change(Protocol):
 
 
 class Edit(NamedTuple):
-    """Replace the characters `start` to `end` (code points) by `text`."""
+    """Replace the characters `start` to `end` (code points) with `text`."""
 
     start: int
     end: int

@@ -1,4 +1,4 @@
-"""Places named by ids instead of positions: they survive a step that moves and a file that is reformatted."""
+"""Places named by ids instead of positions: they stay valid if a step moves or the file is reformatted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ID_MEMBERS = ("id", "slotId", "name", "workflowId")
 
 
 def id_pointer(root: object, pointer: str) -> str:
-    """A pointer in which an array element is named by its own id where it has one."""
+    """A pointer that names array elements by their id, if they have one."""
     try:
         tokens = pointers.decode(pointer)
     except ValueError:
@@ -38,12 +38,12 @@ def _id_of(value: object) -> str | None:
 
 
 def relative_to(root: str, path: str) -> str:
-    """A path as it is written in a file that stands in `root`, whoever asks from wherever."""
+    """A path relative to `root`, independent of the working directory."""
     return os.path.relpath(path, root).replace(os.sep, "/") if path else ""
 
 
 def place_matches(pattern: str, path: str, pointer: str) -> bool:
-    """Whether `file#/steps/plan/prompt` (both halves may hold `*`) names a place or something above it."""
+    """Whether `file#/steps/plan/prompt` (both halves may contain `*`) names a place or a parent of it."""
     file, _, wanted = pattern.partition("#")
     if not file_matches(file, path):
         return False

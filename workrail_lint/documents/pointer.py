@@ -18,7 +18,7 @@ def child(pointer: str, token: Token) -> str:
 
 
 def decode(pointer: str) -> list[str]:
-    """The reference tokens of a pointer, unescaped. Raises ValueError for text that is no pointer."""
+    """The reference tokens of a pointer, unescaped. Raises ValueError for an invalid pointer."""
     if not pointer:
         return []
     if pointer[0] != "/":
@@ -32,7 +32,7 @@ def parent(pointer: str) -> str:
 
 
 def resolve(root: object, pointer: str) -> object:
-    """The value at a pointer. Raises KeyError when there is none."""
+    """The value at a pointer. Raises KeyError if there is none."""
     value = root
     for token in decode(pointer):
         if isinstance(value, dict) and token in value:
@@ -45,5 +45,5 @@ def resolve(root: object, pointer: str) -> object:
 
 
 def sort_key(pointer: str) -> list[tuple[int, int, str]]:
-    """Document order that does not depend on how an author ordered members: indices count as numbers."""
+    """A document order that does not depend on the order of members: indices count as numbers."""
     return [(0, int(token), "") if token.isascii() and token.isdigit() else (1, 0, token) for token in decode(pointer)]

@@ -1,12 +1,12 @@
-"""What a reader has to say about a text, before anybody knows what kind of document it is."""
+"""Problems that a reader finds in a text, before the kind of document is known."""
 
 from __future__ import annotations
 
 
 class Problem:
-    """A slip in the text: its name, a message, the offsets it covers, and what to cut to mend it.
+    """A problem in the text: its name, a message, its offsets, and what to cut to fix it.
 
-    `blocking` is false for remarks that do not make the text invalid for the reference engine.
+    `blocking` is false for problems that do not make the text invalid for the reference engine.
     """
 
     __slots__ = ("blocking", "end", "message", "name", "pointer", "removes", "start")

@@ -1,4 +1,4 @@
-"""The standard library's C scanner for single tokens. Undocumented names, so they are touched only here."""
+"""The standard library's C scanner for single tokens. Its names are undocumented, so they are used only here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _decode = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 
 def read_string(text: str, at: int) -> tuple[str, int]:
-    """The string whose opening quote is at `at`, and the offset behind its closing quote.
+    """The string whose opening quote is at `at`, and the offset after its closing quote.
 
     Raises JSONDecodeError for a string that breaks JSON's rules.
     """
@@ -18,6 +18,6 @@ def read_string(text: str, at: int) -> tuple[str, int]:
 
 
 def skip_value(text: str, at: int) -> int:
-    """The offset behind the value that starts at `at`, which must be a well-formed one."""
+    """The offset after the value that starts at `at`, which must be well-formed."""
     end: int = _decode(text, at)[1]
     return end

@@ -1,6 +1,6 @@
-"""The part of JSON Schema draft-07 in which our schemas are written: keywords, patterns, equality.
+"""The part of JSON Schema draft-07 that our schemas use: keywords, patterns, equality.
 
-Draft-07, because every editor understands all of it, and nothing in later drafts would say more here.
+Draft-07, because every editor supports all of it, and later drafts add nothing that we need.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _NO_EQUIVALENT = frozenset({"", "p", "P", "k", "c"})
 def python_pattern(pattern: str) -> str:
     """An ECMAScript pattern (`u` flag) as one for Python's `re` with its ASCII flag.
 
-    Raises ValueError for a construct that Python does not have in the same meaning.
+    Raises ValueError for a construct that has no equivalent in Python.
     """
     out: list[str] = []
     in_class = False

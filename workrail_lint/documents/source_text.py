@@ -20,14 +20,14 @@ class Position(NamedTuple):
 
 
 class Span(NamedTuple):
-    """A stretch of text, end exclusive."""
+    """A range of text, end exclusive."""
 
     start: Position
     end: Position
 
 
 class SourceText:
-    """A text and its line index, which is made when the first position is asked for."""
+    """A text and its line index, which is built on demand."""
 
     __slots__ = ("_starts", "text")
 

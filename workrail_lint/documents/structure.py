@@ -1,15 +1,13 @@
 """Structural validation: a JSON Schema compiled to closures, with the standard library alone.
 
-Every document goes through here on every commit, so a clean one must cost next to nothing. A check
-returns None when all is well and builds nothing on the way; paths are put together only for what is
-reported, token by token, while the result travels up. Where a definition refers back to itself the
-check hands back a pending entry instead of calling itself, and a worklist takes it from there, so
-nesting never meets Python's recursion limit.
+Every document is validated on every commit, so a clean one must cost almost nothing. A check returns None if there is
+no violation and builds nothing on the way; paths are built only for violations, token by token, while the result is
+passed up. Where a definition refers to itself, the check returns a pending entry instead of calling itself, and a
+worklist continues from there, so that nesting never reaches Python's recursion limit.
 
-The dialect is the part of draft-07 that our generated schemas use; an unknown keyword is refused when
-compiling, because a constraint that is silently ignored is worse than none. Values are JavaScript's:
-booleans are no numbers, `1.0` is an integer and equals `1`, lengths count code points, and a number
-that overflowed to infinity is a number nowhere.
+The dialect is the part of draft-07 that our generated schemas use; compiling rejects an unknown keyword, because a
+constraint that is silently ignored is worse than none. Values are JavaScript's: booleans are not numbers, `1.0` is an
+integer and equals `1`, lengths count code points, and a number that overflowed to infinity is not a number.
 """
 
 from __future__ import annotations
@@ -27,12 +25,11 @@ from workrail_lint.documents import schema_dialect as dialect
 class Violation(NamedTuple):
     """One place that breaks the schema.
 
-    `pointer` names the offending value: for a missing member the object that lacks it, for an unknown
-    member the member itself, for a repeated element the later one. `expected` is the keyword's
-    parameter: the types (tuple), the allowed set (tuple), a bound, the pattern, the missing name, the
-    known names (tuple), the index of the equal element; for `anyOf` what would have done (tuple).
-    `shape` is the definition that was being applied. `value` is what stands at the pointer, or the
-    member's name where `propertyNames` is broken.
+    `pointer` names the invalid value: for a missing member the object that lacks it, for an unknown member the member
+    itself, for a duplicate element the later one. `expected` is the keyword's parameter: the types (tuple), the allowed
+    set (tuple), a bound, the pattern, the missing name, the known names (tuple), the index of the equal element; for
+    `anyOf` the alternatives (tuple). `shape` is the definition that was applied. `value` is the value at the pointer,
+    or the member's name for `propertyNames`.
     """
 
     pointer: str
@@ -43,7 +40,7 @@ class Violation(NamedTuple):
 
 
 class _Entry:
-    """A violation, or a check put off, with the path to it from where the check began, deepest first."""
+    """A violation or a pending check, with the path to it from where the check began, deepest first."""
 
     __slots__ = ("check", "expected", "keyword", "path", "shape", "value")
 
@@ -71,7 +68,7 @@ class Validator:
         self._check = check
 
     def violations(self, value: object) -> list[Violation]:
-        """What breaks the schema, in document order; empty for a valid value."""
+        """All violations, in document order; empty for a valid value."""
         found = self._check(value) if self._check is not None else None
         if found is None:
             return []
@@ -96,7 +93,7 @@ class Validator:
 
 
 def compile_schema(schema: dict[str, Any]) -> Validator:
-    """A validator for a schema. Raises ValueError for one outside the dialect: that is a bug of its maker."""
+    """A validator for a schema. Raises ValueError for a schema outside the dialect, which is a bug."""
     return Validator(_Compiler(schema).compile(schema, ""))
 
 
@@ -110,7 +107,7 @@ def _path(prefix: _Prefix, path: list[pointer.Token]) -> list[pointer.Token]:
 
 
 def _place(root: Any, path: list[pointer.Token], orders: dict[int, dict[str, int]]) -> list[int]:
-    """Where a path lies, as numbers that sort in the order in which the document was written."""
+    """The position of a path, as numbers that sort in document order."""
     place = []
     for token in path:
         if isinstance(token, str):
@@ -125,7 +122,7 @@ def _place(root: Any, path: list[pointer.Token], orders: dict[int, dict[str, int
 
 
 def _holds(check: _Check | None, value: object) -> bool:
-    """Whether a check passes, for the keywords that need a verdict and not the reasons."""
+    """Whether a check passes, for keywords that need only the result."""
     worklist = [(check, value)]
     while worklist:
         check, value = worklist.pop()
@@ -137,7 +134,7 @@ def _holds(check: _Check | None, value: object) -> bool:
 
 
 class _Compiler:
-    """Turns schemas into checks; None stands for a schema that accepts everything."""
+    """Turns schemas into checks; None is a schema that accepts everything."""
 
     def __init__(self, root: dict[str, Any]) -> None:
         self._root = root
@@ -153,7 +150,7 @@ class _Compiler:
             raise ValueError(f"outside the dialect: {sorted(schema.keys() - dialect.KEYWORDS)}")
         if "$ref" in schema:
             if schema.keys() - dialect.ANNOTATIONS != {"$ref"}:
-                raise ValueError("draft-07 ignores what stands beside $ref")
+                raise ValueError("draft-07 ignores keywords next to $ref")
             return self._reference(schema["$ref"])
         if dialect.GENERAL.isdisjoint(schema):
             return self._typed(schema, shape)
@@ -177,7 +174,7 @@ class _Compiler:
         return checks[target]
 
     def _typed(self, schema: dict[str, Any], shape: str) -> _Check | None:
-        """One check per JSON type, each passing on what is not its own; the last one refuses."""
+        """One check per JSON type; each passes other types to the next, and the last one rejects."""
         declared = schema.get("type")
         if type(declared) is str:
             return self._of_type(declared, schema, shape, _refuse((declared,), shape))
@@ -306,7 +303,7 @@ class _Compiler:
         return lambda value: then(value) if test(value) else otherwise(value)
 
     def _test(self, schema: dict[str, Any] | bool) -> _Test:
-        """A predicate; the forms that tell shapes apart need no general check."""
+        """A predicate; common forms need no general check."""
         if isinstance(schema, bool):
             return lambda value: schema
         words = schema.keys()
@@ -331,7 +328,7 @@ _PYTHON_TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, 
 
 
 def _joined(found: _Found, inner: list[_Entry], token: pointer.Token) -> list[_Entry]:
-    """What was found so far and what was found one level down, now with that level in its path."""
+    """Add the violations of one level down, with that level in their path."""
     for entry in inner:
         entry.path.append(token)
     if found is None:

@@ -1,7 +1,7 @@
-"""Where the entries of an array of tables stand in a TOML text, which the standard library's reader does not say.
+"""The places of the entries of an array of tables in a TOML text, which the standard library does not provide.
 
-The text is known to be valid TOML: it was parsed already. An array of tables is written as `[[a.b]]` headers or as an
-inline array, below any spelling of its path (dotted keys, quoted keys, inline tables).
+The text is valid TOML, because it is already parsed. An array of tables is written as `[[a.b]]` headers or as an
+inline array, with any spelling of its path (dotted keys, quoted keys, inline tables).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ Place = tuple[int, int]
 _BLANK = Pattern(r"(?:[ \t\r\n]|#[^\n]*)*")
 _SPACE = Pattern(r"[ \t]*")
 _BARE = Pattern(r"[A-Za-z0-9_-]+")
-# Multi-line strings first: their quotes begin like those of an empty string. Up to two quotes may stand before the end.
+# Multi-line strings first: their quotes start like those of an empty string. Up to two quotes may precede the end.
 _STRING = Pattern(
     "|".join(
         (
@@ -29,7 +29,7 @@ _SCALAR = Pattern(r"[^\s,\]}#]+(?: [0-9][^\s,\]}#]*)?")  # a date and its time m
 
 
 def table_places(text: str, path: Path) -> list[Place]:
-    """The stretch of each entry's head: its `[[header]]`, or the inline table itself. Empty when there is none."""
+    """The extent of each entry's head: its `[[header]]`, or the inline table itself. Empty if there is none."""
     try:
         return _Scan(text, path).places
     except ValueError:
@@ -37,7 +37,7 @@ def table_places(text: str, path: Path) -> list[Place]:
 
 
 class _Scan:
-    """One pass over a text, noting the entries of the array at a path."""
+    """One pass over a text, collecting the entries of the array at a path."""
 
     def __init__(self, text: str, path: Path) -> None:
         self.places: list[Place] = []

@@ -1,9 +1,8 @@
-"""YAML to a JSON-like value with positions, without the parts of YAML that make a file a riddle.
+"""YAML to a JSON-like value with positions, without the ambiguous and dangerous parts of YAML.
 
-PyYAML parses; its events are put together here, on a stack of our own, so that nothing can explode
-(aliases are reported, and stand for plain parts only, within a budget), nothing can run (tags are
-refused) and nothing can recurse. Plain scalars mean what the YAML 1.2 core schema says; where a YAML
-1.1 reader would see something else, that is reported.
+PyYAML parses; this module builds the value from its events on an explicit stack, so that nothing can explode (aliases
+are reported, and copy only plain parts, within a budget), nothing can run (tags are rejected) and nothing can recurse.
+Plain scalars have the meaning of the YAML 1.2 core schema; a scalar that YAML 1.1 reads differently is reported.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 # Line breaks for YAML 1.1, and so for PyYAML, which folds them away; ordinary characters for YAML 1.2.
 _OLD_BREAK = re.compile("[\x85\u2028\u2029]")
 _SHOWN = 60
-# How many values all aliases of a file may stand for together.
+# How many values all aliases of a file may copy together.
 _MOST_REPEATED = 10_000
 _TAG = re.compile(r"!\S*")
 _TEXT_TAG = "tag:yaml.org,2002:str"
@@ -37,10 +36,10 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 class YamlDocument:
     """A YAML text, its value, and what was wrong with it.
 
-    `value` is meaningful only while `readable` is true. What was refused but could be stepped over
-    leaves the rest readable: a tag is ignored, a merge key and a key that is a collection are left out,
-    and of several documents the first one counts. An alias reads as what it repeats; as null where that
-    is not known, has aliases in it, or would make the document far larger than its text.
+    `value` is meaningful only if `readable` is true. The reader skips rejected parts where possible: a tag is ignored,
+    a merge key and a key that is a collection are left out, and only the first of several documents counts. An alias
+    has the value it repeats, or null if that is unknown, contains aliases, or would make the document far larger than
+    its text.
     """
 
     __slots__ = ("_nodes", "problems", "readable", "source", "value")
@@ -57,11 +56,11 @@ class YamlDocument:
         return self.source.text
 
     def node(self, pointer: str) -> NodeSpan | None:
-        """The offsets of the value at a pointer, or None when there is no such value."""
+        """The offsets of the value at a pointer, or None if there is no such value."""
         return self._nodes.get(pointer)
 
     def locate(self, pointer: str, on_name: bool = False) -> Span | None:
-        """The span of a value, or of the member name it stands under."""
+        """The span of a value, or of its key."""
         node = self._nodes.get(pointer)
         if node is None:
             return None
@@ -71,7 +70,7 @@ class YamlDocument:
 
 
 def read_yaml(data: bytes | str, *, max_bytes: int | None = MAX_BYTES) -> YamlDocument:
-    """Read a YAML text. Never raises on bad input: what is wrong stands in `problems`, in text order."""
+    """Read a YAML text. Never raises on bad input: `problems` says what is wrong, in text order."""
     text, problem = decoded(data, "yaml", max_bytes)
     document = YamlDocument(text)
     if problem is not None:
@@ -86,8 +85,8 @@ class _Part(NamedTuple):
     """A finished value that an anchor marks."""
 
     value: js.Json
-    size: int  # how many values it holds, with itself
-    height: int  # how many collections stand in each other
+    size: int  # how many values it contains, including itself
+    height: int  # how many collections are nested
 
 
 class _Frame:
@@ -114,12 +113,12 @@ class _Frame:
         self.size = 1
         self.height = 1
         self.has_alias = False
-        # None below something that was refused: there is no place in the value to speak of.
+        # None below a rejected part, which has no place in the value.
         self.pointer = pointer
         self.start = start
         self.end = start
         self.wants_key = isinstance(container, dict)
-        # The member whose value comes next; None for one that is left out.
+        # The key whose value comes next; None for one that is left out.
         self.key: str | None = None
         self.key_span = (start, start)
         self.names: dict[str, int] = {}
@@ -134,7 +133,7 @@ class _Frame:
 
 
 class _Builder:
-    """Puts the events of one text together."""
+    """Builds the value from the events of one text."""
 
     __slots__ = ("_document", "_parts", "_repeated", "_stack", "_text")
 
@@ -152,7 +151,7 @@ class _Builder:
         for match in _OLD_BREAK.finditer(self._text):
             self._report(
                 "yaml-ambiguous-line-break",
-                f"U+{ord(match[0]):04X} ends a line for some YAML readers and not for others; "
+                f"U+{ord(match[0]):04X} ends a line for some YAML readers but not for others; "
                 "write it as an escape in double quotes",
                 match.start(),
                 match.end(),
@@ -165,7 +164,7 @@ class _Builder:
                 if documents > 1:
                     self._report(
                         "yaml-multiple-documents",
-                        "a second document starts here; only the first one is read, so keep one document in a file",
+                        "a second document starts here, but only the first one is read; keep one document per file",
                         *_extent(event),
                     )
                     return
@@ -173,10 +172,10 @@ class _Builder:
                 self._document.readable = False
                 return
         if not documents and not any(problem.blocking for problem in self._document.problems):
-            self._report("file-empty", "the file has no content", 0, len(self._text))
+            self._report("file-empty", "the file is empty", 0, len(self._text))
 
     def _events(self) -> Iterator[yaml.Event]:
-        """The parser's events, until the text ends or makes no sense any more."""
+        """The parser's events, until the text ends or can't be parsed."""
         import yaml
 
         loader: yaml.SafeLoader | None = None
@@ -189,16 +188,16 @@ class _Builder:
         except yaml.MarkedYAMLError as error:
             self._refuse_syntax(error)
         except (ValueError, OverflowError):
-            # PyYAML converts escapes such as "\UFFFFFFFF" without looking whether there is such a character.
+            # PyYAML converts escapes such as "\UFFFFFFFF" without checking that there is such a character.
             at = min(loader.index, len(self._text)) if loader is not None else 0
             self._document.readable = False
-            self._report("yaml-syntax", "an escape or number here stands for nothing", at, at + 1)
+            self._report("yaml-syntax", "invalid escape or number", at, at + 1)
 
     def _refuse_character(self, at: int) -> None:
         self._document.readable = False
         self._report(
             "yaml-control-character",
-            f"the character U+{ord(self._text[at]):04X} must not stand in a YAML file; "
+            f"YAML does not allow the character U+{ord(self._text[at]):04X}; "
             "remove it or write it as an escape in double quotes",
             at,
             at + 1,
@@ -209,13 +208,13 @@ class _Builder:
         mark = error.problem_mark or error.context_mark
         at = min(mark.index, len(self._text)) if mark is not None else len(self._text)
         if self._text[at : at + 1] == "\t":
-            self._report("yaml-tab", "a tab can not indent or start a value in YAML; use spaces", at, at + 1)
+            self._report("yaml-tab", "YAML does not allow a tab here; use spaces", at, at + 1)
             return
-        said = ", ".join(part for part in (error.context, error.problem) if part)
-        self._report("yaml-syntax", f"not YAML: {said}", at, min(at + 1, len(self._text)))
+        reason = ", ".join(part for part in (error.context, error.problem) if part)
+        self._report("yaml-syntax", f"invalid YAML: {reason}", at, min(at + 1, len(self._text)))
 
     def _take(self, event: yaml.Event) -> bool:
-        """Work one event in. False when reading has to stop."""
+        """Process one event. False if reading must stop."""
         import yaml
 
         if isinstance(event, yaml.AliasEvent):
@@ -233,10 +232,9 @@ class _Builder:
         name = event.anchor or ""
         mark = _quoted(f"*{name}")
         if name in self._parts:
-            what = f"{mark} repeats another part of the file; write that part out here"
-            self._report("yaml-alias", what, start, end)
+            self._report("yaml-alias", f"alias {mark} is not allowed; write the value out", start, end)
         else:
-            self._report("yaml-alias-unknown", f"{mark} repeats a part that nothing before it marks", start, end)
+            self._report("yaml-alias-unknown", f"alias {mark} has no anchor before it", start, end)
         if self._stack:
             self._stack[-1].has_alias = True
         part = self._parts.get(name)
@@ -250,7 +248,7 @@ class _Builder:
         self._refuse_properties(event)
         start, end = _extent(event)
         if event.style in ("|", ">"):
-            # The parser reads on to the next line that is not blank; the value ends before that.
+            # The parser continues to the next line that is not blank; the value ends before that.
             end = start + len(self._text[start:end].rstrip(" \t\r\n"))
         frame = self._stack[-1] if self._stack else None
         if frame is not None and frame.wants_key:
@@ -265,11 +263,11 @@ class _Builder:
         self._add(value, start, end)
 
     def _remark(self, text: str, start: int, end: int) -> None:
-        """Report a plain scalar that is no JSON value, or not the same value for every reader."""
+        """Report a plain scalar that is not a JSON value, or not the same value for every reader."""
         if is_non_finite(text):
             self._report(
                 "yaml-non-finite-number",
-                f"{_quoted(text)} is no number in JSON; quote it or write a finite number",
+                f"JSON has no number {_quoted(text)}; quote it or write a finite number",
                 start,
                 end,
             )
@@ -282,20 +280,21 @@ class _Builder:
     def _take_key(self, frame: _Frame, event: yaml.ScalarEvent, start: int, end: int) -> None:
         name = _joined(event.value)
         if event.style is None and name == "<<":
-            self._report("yaml-merge-key", "`<<` merges another mapping; write its members out here", start, end)
+            self._report("yaml-merge-key", "the merge key `<<` is not allowed; write the keys out", start, end)
             self._set_key(frame, None, start, end)
             return
         self._set_key(frame, name, start, end)
         if event.style is None and not isinstance(plain_value(name), str):
-            shown = f"{_quoted(name)} is not a text and" if name else "an empty name"
-            self._report("yaml-key-not-string", f"{shown} can not name a member; quote it", start, end)
+            shown = f"key {_quoted(name)}" if name else "an empty key"
+            self._report("yaml-key-not-string", f"{shown} must be a string; quote it", start, end)
         elif event.style is None:
             self._remark(name, start, end)
         if name in frame.names:
             first = self._document.source.position(frame.names[name])
             self._report(
                 "yaml-duplicate-key",
-                f"{_quoted(name)} is a member already, at {first.line}:{first.column}; the value here wins; remove one",
+                f"duplicate key {_quoted(name)}, first used at {first.line}:{first.column}; the later value wins; "
+                "remove one",
                 start,
                 end,
             )
@@ -313,7 +312,7 @@ class _Builder:
         start, _ = _extent(event)
         self._refuse_properties(event)
         if len(self._stack) >= MAX_DEPTH:
-            self._report("yaml-too-deep", f"the nesting is deeper than {MAX_DEPTH} levels", start, start + 1)
+            self._report("yaml-too-deep", f"values are nested more than {MAX_DEPTH} levels deep", start, start + 1)
             return False
         pointer = self._stack[-1].next_pointer() if self._stack else ""
         self._stack.append(_Frame(container, pointer, start, event.anchor))
@@ -323,14 +322,14 @@ class _Builder:
 
     def _close(self, event: yaml.CollectionEndEvent) -> None:
         frame = self._stack.pop()
-        # A closing bracket has an extent; the end of a block has none and lies on the next line.
+        # A closing bracket has an extent; the end of a block has none and is on the next line.
         start, end = _extent(event)
         if start == end:
             end = frame.end
         if self._stack and self._stack[-1].wants_key:
             self._report(
                 "yaml-key-not-string",
-                "a list or mapping can not name a member; use a text",
+                "a key must be a string, not a list or mapping",
                 frame.start,
                 end,
             )
@@ -341,7 +340,7 @@ class _Builder:
         self._add(frame.container, frame.start, end, frame.size, frame.height)
 
     def _add(self, value: js.Json, start: int, end: int, size: int = 1, height: int = 0) -> None:
-        """Put a finished value where it belongs."""
+        """Add a finished value to its container."""
         if not self._stack:
             self._document.value = value
             self._document.readable = True
@@ -383,13 +382,13 @@ class _Builder:
         if event.anchor is not None:
             mark = f"&{event.anchor}"
             at = self._text.index(mark, start)
-            self._report("yaml-anchor", f"{_quoted(mark)} marks a part for repetition; remove it", at, at + len(mark))
+            self._report("yaml-anchor", f"anchor {_quoted(mark)} is not allowed; remove it", at, at + len(mark))
         if event.tag is not None:
             tag = _TAG.search(self._text, start)
-            message = "tags are not read; remove it and quote the value if it is a text"
+            action = "remove it, and quote the value if it is a string"
             self._report(
                 "yaml-tag",
-                f"{_quoted(tag[0])} is a tag; {message}" if tag else message,
+                f"tag {_quoted(tag[0])} is not allowed; {action}" if tag else f"a tag is not allowed; {action}",
                 *(tag.span() if tag else (start, start)),
             )
 
@@ -409,20 +408,20 @@ def _extent(event: yaml.Event) -> tuple[int, int]:
 
 
 def _copied(value: js.Json) -> js.Json:
-    """The same value again; collections stand in each other no deeper than the reader lets them."""
+    """A copy of a value, whose nesting the reader has limited."""
     if isinstance(value, dict):
         return {name: _copied(item) for name, item in value.items()}
     return [_copied(item) for item in value] if isinstance(value, list) else value
 
 
 def _quoted(text: str) -> str:
-    """A piece of the file inside a message of one line."""
+    """A part of the file in a message of one line."""
     line = " ".join(text.split())
     return f"`{line if len(line) <= _SHOWN else line[:_SHOWN] + '…'}`"
 
 
 def _joined(text: str) -> str:
-    """A character beyond U+FFFF that was written as two escapes is one character, as it is in JSON."""
+    """A character beyond U+FFFF that is written as two escapes becomes one character, as in JSON."""
     if _SURROGATE.search(text) is None:
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")

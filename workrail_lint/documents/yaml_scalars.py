@@ -32,7 +32,7 @@ _LEADING_ZERO = re.compile(r"[-+]?0[0-9]+")
 
 
 class Ambiguity(NamedTuple):
-    """A scalar that not every reader takes for the same value: a name for it, who sees what, and the cure."""
+    """A scalar that YAML readers understand differently: its name, the readings, and the fix."""
 
     name: str
     readings: str
@@ -40,7 +40,7 @@ class Ambiguity(NamedTuple):
 
 
 def plain_value(text: str) -> js.Json:
-    """The value of a scalar written without quotes. What JSON has no number for stays text."""
+    """The value of a scalar without quotes. A number that JSON does not have stays a string."""
     if text in _NULLS:
         return None
     if text in _BOOLEANS:
@@ -50,7 +50,7 @@ def plain_value(text: str) -> js.Json:
 
 
 def is_non_finite(text: str) -> bool:
-    """One of the numbers that JSON does not have, by name or by size."""
+    """Whether this is a number that JSON does not have, by name or by size."""
     if _NON_FINITE.fullmatch(text):
         return True
     number = _number(text)
@@ -71,19 +71,19 @@ def ambiguity(text: str) -> Ambiguity | None:
     if _OLD_BOOLEAN.fullmatch(text):
         return Ambiguity(
             "yaml-ambiguous-boolean",
-            "a text, but a boolean for YAML 1.1 readers",
+            "a string, but a boolean for YAML 1.1 readers",
             "quote it, or write `true` or `false`",
         )
     if _OLD_DATE.fullmatch(text):
-        return Ambiguity("yaml-ambiguous-date", "a text, but a date for YAML 1.1 readers", "quote it")
+        return Ambiguity("yaml-ambiguous-date", "a string, but a date for YAML 1.1 readers", "quote it")
     old_integer = _OLD_INTEGER.fullmatch(text) is not None
     old_float = _OLD_FLOAT.fullmatch(text) is not None
     if _number(text) is None:
-        readings = "a text, but a number for YAML 1.1 readers" if old_integer or old_float else None
+        readings = "a string, but a number for YAML 1.1 readers" if old_integer or old_float else None
     elif old_integer and _LEADING_ZERO.fullmatch(text):
         readings = "a decimal number, but an octal one for YAML 1.1 readers"
     else:
-        readings = None if old_integer or old_float else "a number, but a text for YAML 1.1 readers"
+        readings = None if old_integer or old_float else "a number, but a string for YAML 1.1 readers"
     if readings is None:
         return None
     return Ambiguity("yaml-ambiguous-number", readings, "quote it, or write the number in plain decimal digits")

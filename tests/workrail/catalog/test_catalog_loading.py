@@ -249,7 +249,7 @@ def test_findings_in_a_file_have_positions(tmp_path: Path) -> None:
     assert finding.span is not None
     line = path.read_text().splitlines()[finding.span.start.line - 1]
     assert line[finding.span.start.column - 1 : finding.span.end.column - 1] == '"colour"'
-    assert "known here: id, title" in finding.message
+    assert "expected one of id, title" in finding.message
 
 
 @pytest.mark.parametrize(

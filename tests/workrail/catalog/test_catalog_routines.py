@@ -178,7 +178,7 @@ def test_what_is_left_out_is_said(tmp_path: Path) -> None:
     ]
     assert findings[0].span is not None
     assert "routine-z" in findings[6].message
-    assert '"call"' in findings[6].message
+    assert "'call'" in findings[6].message
 
 
 def test_a_repeated_member_is_read_as_the_engine_reads_it(tmp_path: Path) -> None:
@@ -200,7 +200,7 @@ def test_the_later_of_two_wins(tmp_path: Path) -> None:
     catalog, findings = with_routines(load_core(), tmp_path)
     assert catalog.templates["wr.templates.routine.x"].definition["name"] == "second"
     assert [(f.name, f.severity) for f in findings] == [("routine-template-collision", Severity.WARNING)]
-    assert all(text in findings[0].message for text in ("wr.routine-x", '"routine-x"', "wr.templates.routine.x"))
+    assert all(text in findings[0].message for text in ("wr.routine-x", "'routine-x'", "wr.templates.routine.x"))
     assert findings[0].path.endswith("2.json")
 
 

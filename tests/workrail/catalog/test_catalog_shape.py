@@ -145,7 +145,7 @@ def test_a_schema_may_not_nest_without_end() -> None:
     for _ in range(5000):
         schema = {"items": schema}
     ((_, message),) = schema_problems(schema)
-    assert message == "the schema nests too deeply"
+    assert "100 levels" in message
 
 
 def test_the_plain_form_says_in_plain_words_what_is_closed() -> None:

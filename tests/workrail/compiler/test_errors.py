@@ -62,7 +62,7 @@ CASES: list[tuple[str, dict[str, Any], str, str, list[str]]] = [
         workflow(step(), call("wr.templates.routine.argz")),
         "C1",
         "/steps/1/templateCall/templateId",
-        ["'caller'", "wr.templates.routine.argz", "wr.templates.routine.blocks", "Did you mean"],
+        ["'caller'", "wr.templates.routine.argz", "did you mean 'wr.templates.routine.args'"],
     ),
     (
         "TEMPLATE_EXPAND_FAILED",
@@ -100,21 +100,21 @@ CASES: list[tuple[str, dict[str, Any], str, str, list[str]]] = [
         ),
         "C2",
         "/steps/0/prompt",
-        ["'first-step'", "'slot_b'", "Declared slots: slot_a", "Did you mean 'slot_a'"],
+        ["'first-step'", "'slot_b'", "did you mean 'slot_a'"],
     ),
     (
         "UNKNOWN_BINDING_SLOT",
         workflow(step(prompt=None, promptBlocks={"goal": "g", "verify": ["{{wr.bindings.x}}"]})),
         "C2",
         "/steps/0/promptBlocks/verify/0",
-        ["'x'", "declares no extension points"],
+        ["'x'", "no declared slots"],
     ),
     (
         "UNKNOWN_FEATURE",
         workflow(features=["wr.features.capabilitys"]),
         "C3",
         "/features/0",
-        ["wr.features.capabilitys", "Known features:", "Did you mean 'wr.features.capabilities'"],
+        ["wr.features.capabilitys", "did you mean 'wr.features.capabilities'"],
     ),
     (
         "UNKNOWN_REF",
@@ -136,14 +136,14 @@ CASES: list[tuple[str, dict[str, Any], str, str, list[str]]] = [
         workflow(loop(step("inner", "say {{wr.x.y}} now"))),
         "C6",
         "/steps/0/body/0/prompt",
-        ["'inner'", "loop body step", "{{wr.x.y}}"],
+        ["'inner'", "in loop", "{{wr.x.y}}"],
     ),
     (
         "UNRESOLVED_TOKEN",
         workflow(step(prompt="say {{wr.x")),
         "C6",
         "/steps/0/prompt",
-        ["'first-step'", "top-level step", "{{wr.*}}"],
+        ["'first-step'", "{{wr.*}}"],
     ),
     (
         "VIRTUAL_STEP_ID_COLLISION",
@@ -213,7 +213,7 @@ CASES: list[tuple[str, dict[str, Any], str, str, list[str]]] = [
         ),
         "C10",
         "/steps/0/assessmentConsequences/1/when",
-        ["'first-step'", "'low'", "without forAssessment", "dedupe"],
+        ["'first-step'", "'low'", "without forAssessment", "deduplication key"],
     ),
     (
         "LOOP_NESTED",
@@ -270,10 +270,10 @@ def test_several_passes_report_in_one_run() -> None:
 
 def test_a_routine_nobody_knows_may_be_ones_own() -> None:
     (own,) = errors(workflow(step(), call("wr.templates.routine.sweep-the-yard")))
-    assert own.message.endswith("; routines of your own are known by --routines DIR or the setting routines")
+    assert own.message.endswith("Load your own routines with --routines DIR or the setting routines")
     for other in ("wr.templates.routine.argz", "elsewhere"):
         (error,) = errors(workflow(step(), call(other)))
-        assert "of your own" not in error.message
+        assert "--routines" not in error.message
 
 
 def test_author_text_in_messages_stays_on_one_line() -> None:

@@ -137,4 +137,4 @@ def test_drift_is_told_where_the_new_value_stands() -> None:
     (changed,) = check_bindings({"demo.x": {"slot": "new"}}, pinned=pinned)
     assert (changed.name, changed.pointer) == ("binding-drift", "/demo.x/slot")
     (gone,) = check_bindings({"demo.x": {}}, pinned=pinned)
-    assert (gone.pointer, "is the default now" in gone.message) == ("/demo.x", True)
+    assert (gone.pointer, "is now the default" in gone.message) == ("/demo.x", True)

@@ -47,15 +47,8 @@ def found(family: type[WorkflowRule], value: Any) -> list[tuple[str, str]]:
 def test_verdicts_become_findings_with_numbers_and_advice() -> None:
     (finding,) = lint(evidence.CriteriaFlagOnly, checked([rule("contains", value="done"), rule("length", min=10)]))
     assert finding.pointer == "/steps/0/validationCriteria"
-    assert "contains FLAG, length VACUOUS; score 0, 10 characters" in finding.message
+    assert "10 characters can be enough" in finding.message
     assert "Finding \\d+:" in finding.message
-
-
-def test_the_class_of_every_rule_is_named() -> None:
-    flags = [rule("contains", value=value) for value in ("done", "ok", "ready", "passed", "no issues")]
-    many = [*flags, rule("length", min=5), rule("regex", pattern="status: ok")]
-    (finding,) = lint(evidence.CriteriaFlagOnly, checked(many))
-    assert "(5 times contains FLAG, length VACUOUS, regex FLAG; score 0, " in finding.message
 
 
 def test_advice_fits_the_step() -> None:

@@ -97,7 +97,7 @@ def test_a_body_by_reference_sees_the_loop() -> None:
 def test_the_nearest_name_keeps_its_parentheses() -> None:
     document = workflow(step(functionReferences=["ranc()", "quite-another()"]), functionDefinitions=[function()])
     near, far = lint(FunctionReferenceUnknown, document)
-    assert "Did you mean 'rank'?" in near.message
+    assert "did you mean 'rank'?" in near.message
     assert json.loads(fixed(near, document))["steps"][0]["functionReferences"][0] == "rank()"
     assert far.fix is None
 

@@ -127,7 +127,7 @@ def test_design_form_is_written_out() -> None:
     assert {finding.severity for finding in found} == {Severity.WARNING}
     judged = lint(DesignFormConstruct, document, engine=True)
     assert {finding.severity for finding in judged} == {Severity.ERROR}
-    assert 'the engine rejects a workflow without `version`; add a semantic version such as "0.1.0"' in [
+    assert "the engine rejects a workflow without `version`; add a semantic version such as `0.1.0`" in [
         finding.message for finding in judged
     ]
     text = fixed(found[0], document)
@@ -137,10 +137,10 @@ def test_design_form_is_written_out() -> None:
 
 def test_every_compatibility_code_has_words() -> None:
     from workrail_lint.systems.workrail.compat import codes
-    from workrail_lint.systems.workrail.rules.lifecycle import _compat_words
+    from workrail_lint.systems.workrail.rules.lifecycle import _compat_messages
 
     names = {value.name for value in vars(codes).values() if isinstance(value, codes.Code)}
-    assert _compat_words().keys() == names
+    assert _compat_messages().keys() == names
     assert all(name.startswith("compat-") for name in names)
 
 

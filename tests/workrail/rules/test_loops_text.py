@@ -143,7 +143,7 @@ def each(prompt: str, **config: Any) -> dict[str, Any]:
 
 def test_the_one_whose_title_speaks_of_an_analysis_is_named() -> None:
     (found,) = lint(loop_text.LoopPatternProgressive, workflow({**loop(), "title": "Analysis"}))
-    assert (found.pointer, found.message.partition(":")[0]) == ("/steps/0/title", "Loop 'again'")
+    assert (found.pointer, found.message.partition(":")[0]) == ("/steps/0/title", "loop 'again'")
 
 
 def test_old_names_are_replaced_in_every_form() -> None:

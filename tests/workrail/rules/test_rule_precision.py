@@ -352,6 +352,6 @@ def test_the_catalog_is_mentioned_once_per_run(tmp_path: Path) -> None:
 def test_a_taken_step_id_is_never_suggested() -> None:
     document = workflow(step("plan-it"), step("Plan It"), step("Do It"), step("do it"))
     found = [f for f in check_text(json.dumps(document), options={}).findings if f.name == "step-id-pattern"]
-    said = {finding.pointer: "Did you mean" in finding.message for finding in found}
+    said = {finding.pointer: "did you mean" in finding.message for finding in found}
     assert said == {"/steps/1/id": False, "/steps/2/id": True, "/steps/3/id": False}
     assert [finding.details.get("suggestion") for finding in found] == [None, "do-it", None]

@@ -38,8 +38,8 @@ def test_a_missing_argument_is_told_with_all_that_the_routine_takes() -> None:
         for found in check_text(json.dumps(workflow(step(), call(IDEATION)))).findings
         if found.name == "template-arg-missing"
     ]
-    assert "missing argument(s) 'quantity'" in finding.message
-    assert "the whole routine takes quantity, deliverable" in finding.message
+    assert "argument 'quantity'" in finding.message
+    assert "the routine takes quantity, deliverable" in finding.message
 
 
 def test_unused_arguments_are_removed_and_near_ones_renamed() -> None:
@@ -122,7 +122,6 @@ def test_an_unknown_template_with_a_token_says_why() -> None:
     found = check_text(json.dumps(workflow(step(), call("{{wr.bindings.a}}"))), "workflows/a.json").findings
     (finding,) = [finding for finding in found if finding.name.startswith("template-")]
     assert (finding.name, "never resolved" in finding.message) == ("template-id-token", True)
-    assert SIMULATION in finding.message
 
 
 def routine_findings(*steps: dict[str, Any], is_routine: bool = True, **members: Any) -> list[Finding]:

@@ -28,35 +28,35 @@ _NOT_JUDGED = (
 
 @lru_cache(maxsize=4096)
 def analyze(pattern: str, flags: str = "") -> Facts | None:
-    """The facts about a pattern; None when it is too long to be looked into."""
+    """The facts about a pattern; None if it is too long to analyze."""
     return Facts(parse(pattern, flags)) if len(pattern) <= LONGEST else None
 
 
 @lru_cache(maxsize=4096)
 def why_slow(pattern: str, flags: str = "") -> str | None:
-    """Why matching the pattern can take very long; None when nothing speaks for it."""
+    """Why matching the pattern can take very long; None if there is no reason."""
     if len(pattern) > LONG:
         return f"the pattern has {len(pattern):,} characters"
     return slow(parse(pattern, flags))
 
 
 def why_invalid_flags(flags: str) -> str | None:
-    """Why an engine refuses the flags of a pattern."""
+    """Why an engine rejects the flags of a pattern; None if it accepts them."""
     unknown = [flag for flag in dict.fromkeys(flags) if flag not in FLAGS]
     if unknown:
-        return f"{_listed(unknown)} no flag; the flags are {', '.join(FLAGS)}"
+        return f"unknown {_flags(unknown)}; expected {', '.join(FLAGS)}"
     repeated = [flag for flag in dict.fromkeys(flags) if flags.count(flag) > 1]
     if repeated:
-        return f"{_listed(repeated)} given twice"
-    return "u and v exclude each other" if "u" in flags and "v" in flags else None
+        return f"repeated {_flags(repeated)}"
+    return "flags u and v can't be combined" if "u" in flags and "v" in flags else None
 
 
-def _listed(flags: list[str]) -> str:
-    return f"{', '.join(map(repr, flags))} {'is' if len(flags) == 1 else 'are'}"
+def _flags(flags: list[str]) -> str:
+    return f"{'flag' if len(flags) == 1 else 'flags'} {', '.join(map(repr, flags))}"
 
 
 def why_invalid(pattern: str, flags: str = "") -> str | None:
-    """Why an engine refuses the pattern; None when it takes it, or when nobody here can tell."""
+    """Why an engine rejects the pattern; None if it accepts it, or if that can't be determined here."""
     if len(pattern) > LONGEST:
         return None
     from workrail_lint.base.ecma_regex import compile_pattern

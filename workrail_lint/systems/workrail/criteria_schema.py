@@ -30,15 +30,15 @@ def _shape_problems(schema: dict[str, Any]) -> list[tuple[str, str]]:
 
     try:
         errors = Draft7Validator(Draft7Validator.META_SCHEMA).iter_errors(schema)
-        found = [(pointers.encode(error.absolute_path), _told(error)) for error in errors]
+        found = [(pointers.encode(error.absolute_path), _message(error)) for error in errors]
     except RecursionError:
-        return []  # nested beyond what can be judged here
+        return []  # nested too deeply to be checked
     return sorted(found, key=lambda problem: pointers.sort_key(problem[0]))
 
 
-def _told(error: ValidationError) -> str:
+def _message(error: ValidationError) -> str:
     if error.absolute_path and error.absolute_path[-1] == "type" and error.validator == "anyOf":
-        return f"{_shown(error.instance)} is no type; the types are {', '.join(_TYPES)}"
+        return f"unknown type {_shown(error.instance)}; expected one of {', '.join(_TYPES)}"
     return _cut(error.message)
 
 
@@ -53,7 +53,7 @@ def _cut(text: str) -> str:
 
 
 def _other_problems(schema: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Patterns that do not compile and references that lead nowhere."""
+    """Patterns that do not compile and references that do not resolve."""
     has_ids = False
     references: list[tuple[str, str]] = []
     stack: list[tuple[object, str]] = [(schema, "")]
@@ -67,14 +67,14 @@ def _other_problems(schema: dict[str, Any]) -> Iterator[tuple[str, str]]:
         for name, item in value.items():
             at = pointers.child(place, name)
             if name == "pattern" and isinstance(item, str) and (reason := why_invalid(item)):
-                yield at, f"the pattern {_shown(item)} is not valid: {reason}"
+                yield at, f"invalid pattern {_shown(item)}: {reason}"
             elif name == "$ref" and isinstance(item, str):
                 references.append((item, at))
             elif name in _MAPS and isinstance(item, dict):
                 if name == "patternProperties":
                     bad = ((pattern, why_invalid(pattern)) for pattern in item)
                     yield from (
-                        (pointers.child(at, pattern), f"the pattern {_shown(pattern)} is not valid: {reason}")
+                        (pointers.child(at, pattern), f"invalid pattern {_shown(pattern)}: {reason}")
                         for pattern, reason in bad
                         if reason
                     )
@@ -83,7 +83,7 @@ def _other_problems(schema: dict[str, Any]) -> Iterator[tuple[str, str]]:
                 stack.append((item, at))
     for reference, at in references:
         if not has_ids and not _resolves(schema, reference):
-            yield at, f"the reference {_shown(reference)} leads nowhere"
+            yield at, f"the reference {_shown(reference)} does not resolve"
 
 
 def _resolves(schema: dict[str, Any], reference: str) -> bool:

@@ -203,7 +203,9 @@ class _Registry:
         yield from self._template_collisions()
         for entry in self.entries:
             if entry.source_kind != "bundled" and identity.is_reserved(entry.id) and entry.id in self.bundled:
-                text = f"the id {quoted(entry.id)} is that of a bundled workflow, which wins; this file is not used"
+                text = (
+                    f"the engine ignores this file, because a bundled workflow has the id {quoted(entry.id)}; rename it"
+                )
                 yield entry.path, self._finding("shadow-attempt-reserved", "/id", text)
         yield from self._delegations()
         for entry in self.entries:
@@ -220,7 +222,7 @@ class _Registry:
             if len(rivals) < 2:
                 continue
             for entry, others in _clashes(rivals):
-                message = f"the id {quoted(ident)} is also used by {others}"
+                message = f"duplicate workflow id {quoted(ident)}, also used by {others}"
                 yield entry.path, self._finding("duplicate-workflow-id", "/id", message)
 
     def _template_collisions(self) -> Iterator[tuple[str, Finding]]:

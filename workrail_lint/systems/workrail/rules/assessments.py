@@ -175,7 +175,7 @@ class ConsequenceForUnknown(WorkflowRule):
     severity = Severity.ERROR
     origin = "struct / compile"
     summary = "A consequence names an assessment that its step does not refer to."
-    why = "A consequence only sees the assessments of its own step, so it would never fire."
+    why = "A consequence only sees the assessments of its step, so it would never fire."
 
     def examples(self) -> Iterable[Example]:
         both = [assessment("depth"), assessment("breadth")]

@@ -1,8 +1,8 @@
 """The hooks of a workflow rule and the views they receive.
 
-One walk over the document calls the hooks; a rule overrides only those it needs. Views hold what every rule
-would otherwise work out again. Values of a wrong type never reach a hook: the schema findings name them, and
-the walk leaves such steps and members out. A required member may still be missing.
+One walk over the document calls the hooks; a rule overrides only those it needs. Views hold what rules share. Values
+of a wrong type never reach a hook: the schema findings report them, and the walk skips such steps and members. A
+required member may still be missing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 
 
-# Stand among the members of a document for a routine file, and for a project that has bindings.
+# Count as members of a document: the first in a routine file, the second in a project that has bindings.
 ROUTINE, BINDINGS = "<routine>", "<bindings>"
 
 
@@ -37,7 +37,7 @@ class Step:
         self.step = step
         self.pointer = pointer
         self.index = index  # in its list
-        self.loop = loop  # the loop whose inline body it stands in
+        self.loop = loop  # the loop whose inline body contains it
         self.body: list[Step] = []  # of a loop with an inline body
         ident, kind = step.get("id"), step.get("type")
         self.id: str = ident if isinstance(ident, str) else ""
@@ -46,7 +46,7 @@ class Step:
 
     @property
     def contract(self) -> str | None:
-        """The contract its output has to meet."""
+        """The contract of its output."""
         output = self.step.get("outputContract")
         ref = output.get("contractRef") if isinstance(output, dict) else None
         return ref if isinstance(ref, str) else None
@@ -69,12 +69,12 @@ class Step:
 
     @cached_property
     def prompt_texts(self) -> list[Text]:
-        """Those that end up in what the agent reads as this step's prompt (fragments included)."""
+        """Those that become part of this step's prompt (fragments included)."""
         return [text for text in self.texts if text.field in _PROMPT_FIELDS]
 
     @cached_property
     def prompt(self) -> str:
-        """The prompt's text in one piece, for rules that look for words."""
+        """The prompt as one string, for rules that search for words."""
         return "\n".join(text.text for text in self.prompt_texts)
 
 
@@ -88,7 +88,7 @@ def _list(value: object) -> list[Any]:
 
 
 class Condition(NamedTuple):
-    """A condition and where it stands."""
+    """A condition and its place."""
 
     condition: dict[str, Any]
     pointer: str
@@ -98,7 +98,7 @@ class Condition(NamedTuple):
 
 
 class Workflow:
-    """Everything a rule may ask about the document it looks at."""
+    """Everything a rule may need to know about a document."""
 
     def __init__(
         self,
@@ -118,19 +118,19 @@ class Workflow:
         options: dict[str, object] | None = None,
     ) -> None:
         self.document = document
-        self.definition = definition  # in the shipping form, members of a wrong type left out
+        self.definition = definition  # in the shipping form, without members of a wrong type
         self.steps = steps  # top level
         self.catalog = catalog
         self.path = path
-        self.bindings = bindings  # the content of the project's bindings file, None when there is none
-        self.compiled = compiled  # None when it does not compile
-        self.engine = engine  # judged for the engine target (or under parity)
+        self.bindings = bindings  # the content of the project's bindings file, None if there is none
+        self.compiled = compiled  # None if it does not compile
+        self.engine = engine  # checked for the engine target (or under parity)
         self.normalized = normalized
         self.is_routine = is_routine
-        self.workspace = workspace  # the folder references are relative to; None when there is no disk
+        self.workspace = workspace  # the folder references are relative to; None without a disk
         self.source_kind = source_kind  # where the file was found: project, bundled, user, ...
-        self.options = options or {}  # project settings that concern single rules
-        self.looked_at_disk = False  # a finding, or that there is none, depends on files beside the document
+        self.options = options or {}  # project settings of single rules
+        self.looked_at_disk = False  # whether the findings depend on other files
         self.found: list[Finding] = []  # of the earlier phases, for rules that must not repeat them
 
     @property
@@ -140,7 +140,7 @@ class Workflow:
 
     @property
     def is_new(self) -> bool:
-        """Whether the project marks the file as new, so that what is tolerated in old ones is not."""
+        """Whether the project marks the file as new, where problems of old files are not tolerated."""
         patterns = self.options.get("new-files")
         if not isinstance(patterns, list) or not patterns:
             return False
@@ -159,7 +159,7 @@ class Workflow:
 
     @cached_property
     def step_ids(self) -> set[str]:
-        """The ids that are taken, also by steps that have no view because something else is wrong with them."""
+        """All ids, including those of steps without a view because something else is wrong with them."""
         top = _list(self.definition.get("steps"))
         items = [*top, *(inner for item in top if isinstance(item, dict) for inner in _list(item.get("body")))]
         return {item["id"] for item in items if isinstance(item, dict) and isinstance(item.get("id"), str)}
@@ -175,7 +175,7 @@ class Workflow:
 
     @cached_property
     def analysis(self) -> Analysis:
-        """Control flow, variables and values, computed once for all rules that ask."""
+        """Control flow, variables and values, computed once for all rules."""
         from workrail_lint.systems.workrail.analysis.build import analyse
 
         known = self.by_pointer
@@ -215,10 +215,10 @@ class Workflow:
 
 
 class WorkflowRule(Rule):
-    """A rule about one workflow document. Override the hooks that are needed, and only those.
+    """A rule about one workflow document. Override only the hooks that are needed.
 
-    `applies` is asked once per document before any hook: a cheap look at the raw text that lets most
-    documents pay nothing for a rule that can't concern them.
+    `applies` is called once per document before any hook: a cheap test, so that most documents pay nothing for a rule
+    that can't find anything in them.
     """
 
     def applies(self, workflow: Workflow) -> bool:
@@ -238,7 +238,7 @@ class WorkflowRule(Rule):
         """Every loop step."""
 
     def check_condition(self, condition: Condition, workflow: Workflow, report: Report) -> None:
-        """Every condition, nested ones included, wherever one may stand."""
+        """Every condition in every place, nested ones included."""
 
     def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
         """Every author text; `step` is None for those outside the steps."""
@@ -247,7 +247,7 @@ class WorkflowRule(Rule):
         """Every string of the document, member names included."""
 
     def check_compiled(self, compiled: CompiledWorkflow, workflow: Workflow, report: Report) -> None:
-        """Once, when the workflow compiles."""
+        """Once, if the workflow compiles."""
 
 
 class LoopRule(WorkflowRule):
@@ -257,7 +257,7 @@ class LoopRule(WorkflowRule):
 
 
 class ConditionRule(WorkflowRule):
-    """A rule about conditions, wherever one may stand."""
+    """A rule about conditions in any place."""
 
     needs = frozenset(
         {

@@ -56,7 +56,7 @@ class RefUnknown(WorkflowRule):
     severity = Severity.ERROR
     origin = "compile"
     summary = "A ref part names a ref that is not in the catalog."
-    why = "The prompt would lack the text that the ref stands for, so compiling fails."
+    why = "The prompt would lack the text of the ref, so compiling fails."
     fix = "Use the closest known ref id."
     fix_safety = "unsafe"
 
@@ -155,7 +155,7 @@ class CatalogHashNotEngine(WorkflowRule):
     name = "catalog-hash-not-engine"
     severity = Severity.INFO
     origin = "product"
-    summary = "The workflow uses builtin texts of a catalog that was not imported from an engine."
+    summary = "The workflow uses builtins of a catalog that was not imported from an engine."
     why = (
         "Features, refs and templates add text to prompts, and that text is part of the hash. The workflow runs with "
         "any catalog, but only one imported from an installed engine gives the engine's hash."

@@ -1,7 +1,7 @@
-"""The conditions of a workflow, sorted once for all the rules that ask about them.
+"""The conditions of a workflow, sorted once for all rules.
 
 Nearly every condition compares one plainly named variable with one plain value, and no rule about the form of
-conditions has anything to say about those. They are set aside here, so that a dozen rules cost one look.
+conditions applies to those. They are filtered out here, so that a dozen rules share one pass.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _COMPARISONS = frozenset(COMPARISONS)
 class ConditionFacts(NamedTuple):
     """Conditions in document order, nested ones included."""
 
-    unusual: list[Condition]  # those whose form may be at fault
-    by_variable: dict[str, list[Condition]]  # the comparisons, by the name they look up
+    unusual: list[Condition]  # those whose form may be wrong
+    by_variable: dict[str, list[Condition]]  # the comparisons, by the variable they test
 
 
 @lru_cache(maxsize=1)
@@ -39,7 +39,7 @@ def condition_facts(workflow: Workflow) -> ConditionFacts:
 
 
 def _is_plain(members: dict[str, Any]) -> bool:
-    """Whether nothing about the form can be at fault; a fault is always seen, a sound form nearly always."""
+    """Whether the form is surely right: never true for a wrong form, and true for nearly every right one."""
     if "var" not in members:
         return len(members) == 1 and bool(members.get("and") or members.get("or") or members.get("not"))
     name = members["var"]

@@ -1,4 +1,4 @@
-"""What conditions compare with, and whether they decide anything."""
+"""The values that conditions compare with, and whether a condition makes a difference."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class _ValueRule(AnalysisRule):
 
 def _when(asks: str, *conditions: dict[str, Any]) -> dict[str, Any]:
     """A workflow whose later steps run under these conditions."""
-    steps = [step(f"step-{number}", "Go on.", runCondition=item) for number, item in enumerate(conditions, 1)]
+    steps = [step(f"step-{number}", "Continue.", runCondition=item) for number, item in enumerate(conditions, 1)]
     return workflow(step("triage", asks), *steps)
 
 
@@ -32,8 +32,8 @@ class ValueOutsideDomain(_ValueRule):
     origin = "product"
     summary = "A condition compares a variable with a value that it never has."
     why = (
-        "A prompt lists all values of the variable, and this one is not among them, so the comparison never holds. It "
-        "is an error when the value is surely misspelt and the step therefore never runs."
+        "A prompt lists all values of the variable, and this one is not among them, so the comparison is never true. "
+        "It is an error if the value is clearly misspelled and the step therefore never runs."
     )
 
     def examples(self) -> Iterable[Example]:
@@ -50,12 +50,12 @@ class ValueSpelledDifferently(_ValueRule):
     origin = "product"
     summary = "A condition spells a value differently from the prompts."
     why = (
-        "The agent writes what the prompts say. Conditions ignore case, but not hyphens, underscores and missing "
-        "letters, so the comparison never holds."
+        "The agent writes what the prompts say. Conditions ignore case, but not hyphens, underscores or missing "
+        "letters, so the comparison is never true."
     )
 
     def examples(self) -> Iterable[Example]:
-        asks = "Look at the request and set `scope` accordingly, for instance whole-codebase."
+        asks = "Read the request and set `scope` accordingly, for instance whole-codebase."
         yield Example(
             bad=_when(asks, {"var": "scope", "equals": "whole_codebase"}),
             good=_when(asks, {"var": "scope", "equals": "whole-codebase"}),
@@ -67,10 +67,10 @@ class ComparisonType(_ValueRule):
     name = "comparison-type"
     severity = Severity.WARNING
     origin = "runtime"
-    summary = "A comparison doesn't fit what the variable holds."
+    summary = "A comparison does not fit the type of the variable."
     why = (
-        "`gt`, `gte`, `lt` and `lte` are false on anything but a number, and true or false equals no other text: the "
-        "comparison is always false."
+        "`gt`, `gte`, `lt` and `lte` are false for anything but a number, and a boolean equals no string except `true` "
+        "or `false`, so the comparison is always false."
     )
 
     def examples(self) -> Iterable[Example]:
@@ -90,10 +90,10 @@ class ConditionNeverTrue(_ValueRule):
     name = "condition-never-true"
     severity = Severity.ERROR
     origin = "product"
-    summary = "A condition can't hold, by itself or where it is."
+    summary = "A condition can never be true, at all or in its place."
     why = (
-        "No value of its variables meets the condition, so what depends on it never happens. Within the condition of a "
-        "step or loop it is a warning, since a value can change in between."
+        "No value of its variables meets the condition, so what depends on it never happens. Inside a conditional step "
+        "or loop this is a warning, because a value can change in between."
     )
 
     def examples(self) -> Iterable[Example]:
@@ -114,8 +114,8 @@ class ConditionAlwaysTrue(_ValueRule):
     name = "condition-always-true"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A condition always holds, by itself or where it is."
-    why = "It reads as if something were decided here. Without it the workflow does the same and says so."
+    summary = "A condition is always true, at all or in its place."
+    why = "It looks like a decision, but it has no effect. Without it the workflow does the same and is clearer."
 
     def examples(self) -> Iterable[Example]:
         major, other = {"var": "impactLevel", "equals": "major"}, {"var": "impactLevel", "not_equals": "major"}
@@ -127,9 +127,10 @@ class ConditionOnlyTestsUnset(_ValueRule):
     name = "condition-only-tests-unset"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A condition holds for every value of its variable."
+    summary = "A condition is true for every value of its variable."
     why = (
-        "It fails only when nothing sets the variable. Say so with `not_equals: null`, or compare with what was meant."
+        "It is false only if nothing sets the variable. Test that with `not_equals: null`, or compare with the "
+        "intended value."
     )
 
     def examples(self) -> Iterable[Example]:
@@ -145,7 +146,7 @@ class BranchValueUnhandled(_ValueRule):
     severity = Severity.WARNING
     origin = "product"
     summary = "Steps branch on the values of a variable and leave some out."
-    why = "A run in which the variable has such a value skips all of the branches."
+    why = "If the variable has one of those values, the run skips all branches."
 
     def examples(self) -> Iterable[Example]:
         def branches(*values: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The form of conditions: operators that exist, and combinations of which only a part would count."""
+"""The form of conditions: known operators, and combinations of which the engine evaluates only a part."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from workrail_lint.rules.base import Report
     from workrail_lint.systems.workrail.rules.base import Condition, Workflow
 
-# What people write from memory, by the operator they mean.
+# Common wrong spellings, by the operator they mean.
 _MEANT = {
     "var": ("variable", "field", "key"),
     "equals": ("eq", "equal", "is", "==", "===", "equalTo", "equal_to"),
@@ -40,14 +40,14 @@ _MEANT = {
     "not": ("!",),
 }
 _ALIASES = {alias: operator for operator, aliases in _MEANT.items() for alias in aliases}
-# A validation rule's condition knows fewer operators than the others.
+# The condition of a validation rule has fewer operators than the others.
 _NOT_IN_RULES = ("in", "contains")
 
 
 def when(condition: dict[str, Any], **members: Any) -> dict[str, Any]:
     """A workflow whose second step runs under a condition on what the first one sets."""
-    told = "Triage the report and set `size`, `risk` and `mode` in the context."
-    return workflow(step("triage", told), step("dig", runCondition=condition, **members))
+    prompt = "Triage the report and set `size`, `risk` and `mode` in the context."
+    return workflow(step("triage", prompt), step("dig", runCondition=condition, **members))
 
 
 def _quoted(names: list[str]) -> str:
@@ -60,7 +60,7 @@ def _rule(condition: dict[str, Any]) -> dict[str, Any]:
 
 
 class _FormRule(ConditionRule):
-    """A rule about the form of conditions, which is asked only about the unusual ones."""
+    """A rule about the form of conditions, called only for the unusual ones."""
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         for condition in condition_facts(workflow).unusual:
@@ -75,9 +75,9 @@ class ConditionOperatorUnknown(ConditionRule):
     name = "condition-operator-unknown"
     severity = Severity.ERROR
     origin = "schema"
-    summary = "A condition has a member that is no operator."
-    why = "The engine refuses the workflow; the operators are a closed set."
-    fix = "Uses the operator that a well-known other spelling stands for."
+    summary = "A condition has an unknown operator."
+    why = "The operators are a closed set, so the engine rejects the workflow."
+    fix = "Replace a common wrong spelling with the operator."
     fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
@@ -92,7 +92,7 @@ class ConditionOperatorUnknown(ConditionRule):
             return None
         if operator in _NOT_IN_RULES and "/validationCriteria/" in place:
             return None
-        return unsafe(f"write {operator}", Rename(finding.pointer, operator))
+        return unsafe(f"use {operator}", Rename(finding.pointer, operator))
 
     def examples(self) -> Iterable[Example]:
         good = when({"var": "size", "equals": "large"})
@@ -107,7 +107,7 @@ class ConditionOperatorEvaluatorOnly(ConditionRule):
     severity = Severity.ERROR
     origin = "schema"
     summary = "A condition uses `startsWith`, `endsWith` or `matches`."
-    why = "These operators can be evaluated, but no workflow file may have them: the engine refuses it."
+    why = "The engine can evaluate these operators, but it rejects workflow files that contain them."
 
     def examples(self) -> Iterable[Example]:
         yield Example(bad=when({"var": "mode", "startsWith": "deep"}), good=when({"var": "mode", "contains": "deep"}))
@@ -119,7 +119,7 @@ class ConditionRuleOperator(ConditionRule):
     severity = Severity.ERROR
     origin = "schema"
     summary = "The condition of a validation rule uses `in` or `contains`."
-    why = "A rule's condition knows fewer operators than the condition of a step, and the engine refuses these two."
+    why = "The condition of a rule has fewer operators than that of a step, so the engine rejects the workflow."
 
     def examples(self) -> Iterable[Example]:
         either = {"or": [{"var": "size", "equals": "large"}, {"var": "size", "equals": "huge"}]}
@@ -133,10 +133,10 @@ class ConditionEmptyNested(_FormRule):
     origin = "runtime"
     summary = "A condition inside `and`, `or` or `not` is empty."
     why = (
-        "An empty condition holds only at the root. Further in it is an error that makes the whole condition false, "
-        "also under `not`: the step never runs."
+        "An empty condition is true only at the root. Nested, it is an error that makes the whole condition false, "
+        "even under `not`: the step never runs."
     )
-    fix = "Removes the empty condition from its list."
+    fix = "Remove the empty condition from its list."
     fix_safety = "unsafe"
 
     def check_form(self, condition: Condition, workflow: Workflow, report: Report) -> None:
@@ -145,8 +145,8 @@ class ConditionEmptyNested(_FormRule):
         in_list = not condition.pointer.endswith("/not")
         report(
             condition.pointer,
-            f"{label(condition.step)}: an empty condition in here makes the whole condition false; "
-            f"{'remove it' if in_list else 'say what must not hold'}",
+            f"{label(condition.step)}: a nested empty condition makes the whole condition false; "
+            f"{'remove it' if in_list else 'write the condition to negate'}",
             fix=unsafe("remove the empty condition", Remove(condition.pointer)) if in_list else None,
         )
 
@@ -160,22 +160,22 @@ class ConditionEmpty(_FormRule):
     name = "condition-empty"
     severity = Severity.INFO
     origin = "product"
-    summary = "A condition is empty, so it always holds."
-    why = "It reads as if something were decided here. Without it the workflow does the same and says so."
-    fix = "Removes the condition; a confirmation under an empty condition becomes `true`."
+    summary = "A condition is empty, so it is always true."
+    why = "It looks like a decision, but it has no effect. Without it the workflow does the same and is clearer."
+    fix = "Remove the condition; replace the empty condition of a confirmation with `true`."
     fix_safety = "unsafe"
 
     def check_form(self, condition: Condition, workflow: Workflow, report: Report) -> None:
         if not condition.root or condition.condition:
             return
         pointer = condition.pointer
-        always = "remove it"
+        action = "remove it"
         fix: Fix | None = unsafe("remove the condition", Remove(pointer))
         if condition.role == "loop":
-            always, fix = "say when the loop goes on", None
+            action, fix = "write when the loop continues", None
         elif pointer.endswith("/requireConfirmation"):
-            always, fix = "write true", unsafe("write true", Replace(pointer, True))
-        report(pointer, f"{label(condition.step)}: an empty condition always holds; {always}", fix=fix)
+            action, fix = "write true", unsafe("replace it with true", Replace(pointer, True))
+        report(pointer, f"{label(condition.step)}: an empty condition is always true; {action}", fix=fix)
 
     def examples(self) -> Iterable[Example]:
         good = workflow(step())
@@ -189,8 +189,8 @@ class ConditionNoOperator(_FormRule):
     name = "condition-no-operator"
     severity = Severity.ERROR
     origin = "runtime"
-    summary = "A condition has neither `var` nor `and`, `or`, `not`."
-    why = "There is nothing to compare, which is an error at run time: the whole condition counts as false."
+    summary = "A condition has neither `var` nor `and`, `or` or `not`."
+    why = "There is nothing to compare. At run time this is an error, and the whole condition counts as false."
 
     def check_form(self, condition: Condition, workflow: Workflow, report: Report) -> None:
         members = condition.condition
@@ -198,8 +198,8 @@ class ConditionNoOperator(_FormRule):
             return
         report(
             condition.pointer,
-            f"{label(condition.step)}: {quoted(comparisons(members)[0])} has no var to look at, so the whole "
-            "condition is false; name the variable",
+            f"{label(condition.step)}: {quoted(comparisons(members)[0])} has no 'var', so the whole condition is "
+            "always false; add the variable to compare",
         )
 
     def examples(self) -> Iterable[Example]:
@@ -212,8 +212,8 @@ class ConditionMultipleOperators(_FormRule):
     severity = Severity.ERROR
     origin = "runtime"
     summary = "A condition compares its variable in more than one way."
-    why = "Only one comparison counts, whichever comes first in a fixed order, and the others are not looked at."
-    fix = "Splits it into one condition for each comparison, joined by `and`."
+    why = "The engine evaluates only one comparison, the first in a fixed order, and ignores the others."
+    fix = "Split it into one condition for each comparison, joined by `and`."
     fix_safety = "unsafe"
 
     def check_form(self, condition: Condition, workflow: Workflow, report: Report) -> None:
@@ -224,10 +224,10 @@ class ConditionMultipleOperators(_FormRule):
         fix = None
         if not any(name in members for name in LOGIC):
             parts: list[Json] = [{"var": members["var"], name: members[name]} for name in members if name in named]
-            fix = unsafe("split it into an and", Replace(condition.pointer, {"and": parts}))
+            fix = unsafe("split it into an 'and'", Replace(condition.pointer, {"and": parts}))
         report(
             condition.pointer,
-            f"{label(condition.step)}: of {_quoted(named)} only {quoted(named[0])} counts; put each into an 'and'",
+            f"{label(condition.step)}: only {quoted(named[0])} of {_quoted(named)} is evaluated; join them with 'and'",
             fix=fix,
         )
 
@@ -241,9 +241,9 @@ class ConditionVarAndLogic(_FormRule):
     name = "condition-var-and-logic"
     severity = Severity.ERROR
     origin = "runtime"
-    summary = "A condition has `and`, `or` or `not` beside `var`."
-    why = "With `var` present only the comparison counts; what stands in the logical members is never looked at."
-    fix = "Joins the comparison and the logical members by `and`."
+    summary = "A condition has `and`, `or` or `not` next to `var`."
+    why = "With `var` present the engine evaluates only the comparison and ignores the logical operators."
+    fix = "Join the comparison and the logical operators with `and`."
     fix_safety = "unsafe"
 
     def check_form(self, condition: Condition, workflow: Workflow, report: Report) -> None:
@@ -257,8 +257,8 @@ class ConditionVarAndLogic(_FormRule):
             parts.extend(joined)
         report(
             condition.pointer,
-            f"{label(condition.step)}: {_quoted(ignored)} beside 'var' is ignored; put both into an 'and'",
-            fix=unsafe("join them by an and", Replace(condition.pointer, {"and": parts})),
+            f"{label(condition.step)}: {_quoted(ignored)} next to 'var' is ignored; join them with 'and'",
+            fix=unsafe("join them with 'and'", Replace(condition.pointer, {"and": parts})),
         )
 
     def examples(self) -> Iterable[Example]:
@@ -273,7 +273,7 @@ class ConditionMultipleLogic(_FormRule):
     severity = Severity.ERROR
     origin = "runtime"
     summary = "A condition has two or more of `and`, `or` and `not`."
-    why = "Only the first of `and`, `or`, `not` counts; the others are never looked at."
+    why = "The engine evaluates only the first of `and`, `or` and `not`, and ignores the others."
 
     def check_form(self, condition: Condition, workflow: Workflow, report: Report) -> None:
         members = condition.condition
@@ -281,7 +281,8 @@ class ConditionMultipleLogic(_FormRule):
         if "var" not in members and len(named) > 1:
             report(
                 condition.pointer,
-                f"{label(condition.step)}: of {_quoted(named)} only {quoted(named[0])} counts; nest one in the other",
+                f"{label(condition.step)}: only {quoted(named[0])} of {_quoted(named)} is evaluated; nest one in the "
+                "other",
             )
 
     def examples(self) -> Iterable[Example]:
@@ -295,14 +296,14 @@ class ConditionDottedVar(_FormRule):
     severity = Severity.WARNING
     origin = "runtime"
     summary = "The variable of a condition has a dot in its name."
-    why = "Conditions look up one name, not a path, so the variable is missing unless its very name has the dot."
+    why = "Conditions look up a name, not a path, so the variable is unset unless its name contains the dot."
 
     def check_form(self, condition: Condition, workflow: Workflow, report: Report) -> None:
         name = condition.condition.get("var")
         if isinstance(name, str) and "." in name:
             report(
                 f"{condition.pointer}/var",
-                f"{label(condition.step)}: {quoted(name)} is looked up as one name, not as a path; let a step set a "
+                f"{label(condition.step)}: {quoted(name)} is looked up as a name, not as a path; let a step set a "
                 "plain variable and test that",
             )
 
@@ -316,8 +317,8 @@ class ConditionVarBlank(_FormRule):
     severity = Severity.ERROR
     origin = "product"
     summary = "The variable of a condition is empty or has spaces around it."
-    why = "The name is taken as it is, spaces included, and nobody sets a variable of that name."
-    fix = "Removes the spaces around the name."
+    why = "The spaces count as part of the name, and no step sets a variable of that name."
+    fix = "Remove the spaces around the name."
     fix_safety = "unsafe"
 
     def check_form(self, condition: Condition, workflow: Workflow, report: Report) -> None:
@@ -327,8 +328,8 @@ class ConditionVarBlank(_FormRule):
         pointer, trimmed = f"{condition.pointer}/var", js.trim(name)
         report(
             pointer,
-            f"{label(condition.step)}: the variable's name {quoted(name)} "
-            f"{'has spaces around it' if trimmed else 'is blank'}; write the name alone",
+            f"{label(condition.step)}: the variable name {quoted(name)} "
+            f"{'has spaces around it; remove them' if trimmed else 'is blank; name a variable'}",
             fix=unsafe("remove the spaces", Replace(pointer, trimmed)) if trimmed else None,
         )
 
@@ -343,9 +344,7 @@ class ConditionEqualsStructure(_FormRule):
     severity = Severity.ERROR
     origin = "runtime"
     summary = "A condition compares with an object or a list."
-    why = (
-        "Objects and lists equal nothing, not even their likes: `equals` and `in` never hold, `not_equals` always does."
-    )
+    why = "Objects and lists equal nothing, so `equals` and `in` are never true, and `not_equals` is always true."
 
     def check_form(self, condition: Condition, workflow: Workflow, report: Report) -> None:
         members = condition.condition
@@ -355,11 +354,11 @@ class ConditionEqualsStructure(_FormRule):
         for literal, pointer in literals:
             if isinstance(literal, dict | list):
                 kind = "a list" if isinstance(literal, list) else "an object"
-                verdict = "always holds" if pointer.endswith("/not_equals") else "never holds"
+                verdict = "always true" if pointer.endswith("/not_equals") else "never true"
                 report(
                     pointer,
-                    f"{label(condition.step)}: comparing with {kind} {verdict}; compare with text, a number, a boolean "
-                    "or null",
+                    f"{label(condition.step)}: a comparison with {kind} is {verdict}; compare with a string, number, "
+                    "boolean or null",
                 )
 
     def examples(self) -> Iterable[Example]:
@@ -371,14 +370,14 @@ class ConditionInEmpty(_FormRule):
     name = "condition-in-empty"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A condition asks whether its variable is in an empty list."
-    why = "Nothing is in an empty list, so the condition never holds."
+    summary = "A condition tests whether its variable is in an empty list."
+    why = "No value is in an empty list, so the condition is never true."
 
     def check_form(self, condition: Condition, workflow: Workflow, report: Report) -> None:
         if condition.condition.get("in") == []:
             report(
                 f"{condition.pointer}/in",
-                f"{label(condition.step)}: nothing is in an empty list, so this never holds; list the values",
+                f"{label(condition.step)}: 'in' with an empty list is never true; list the values",
             )
 
     def examples(self) -> Iterable[Example]:
@@ -391,17 +390,17 @@ class ConditionLogicEmpty(_FormRule):
     severity = Severity.WARNING
     origin = "product"
     summary = "The list of an `and` or `or` is empty."
-    why = "An empty `and` always holds and an empty `or` never does, which is hardly what a condition is written for."
+    why = "An empty `and` is always true and an empty `or` is never true, so the condition has no purpose."
 
     def check_form(self, condition: Condition, workflow: Workflow, report: Report) -> None:
-        for name, verdict in (("and", "always holds"), ("or", "never holds")):
+        for name, verdict in (("and", "always true"), ("or", "never true")):
             if condition.condition.get(name) != []:
                 continue
             if condition.root and condition.role == "loop" and from_named_condition(condition.step, workflow):
                 continue
             report(
                 f"{condition.pointer}/{name}",
-                f"{label(condition.step)}: an empty {quoted(name)} {verdict}; list the conditions or remove it",
+                f"{label(condition.step)}: an empty {quoted(name)} is {verdict}; list the conditions or remove it",
             )
 
     def examples(self) -> Iterable[Example]:

@@ -1,4 +1,4 @@
-"""Who has to confirm, and whether a workflow has anything to run."""
+"""Confirmations, and whether a workflow has steps that always run."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WHEN = {"var": "goal", "contains": "review"}
 
 
 class ConfirmationRule(WorkflowRule):
-    """A rule about who has to agree, and when."""
+    """A rule about confirmations and conditional steps."""
 
     needs = frozenset({"runCondition", "requireConfirmation"})
 
@@ -35,8 +35,8 @@ class GateConditionSelf(ConfirmationRule):
     origin = "spec"
     summary = "The condition of a confirmation tests a variable that only the step itself sets."
     why = (
-        "In an interactive run the engine decides whether to ask before the step runs. The variable is unset then, so "
-        "nobody is asked. Put the confirmation on the step that follows."
+        "In an interactive run the engine evaluates the condition before the step runs. The variable is unset then, so "
+        "the user is never asked. Move the confirmation to the next step."
     )
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
@@ -54,12 +54,12 @@ class GateConditionSelf(ConfirmationRule):
 
 
 def _conditional(step: Step) -> bool:
-    """Whether a step may be skipped; an empty condition always holds."""
+    """Whether a step may be skipped; an empty condition is always true."""
     return bool(step.step.get("runCondition"))
 
 
 def _top_level(workflow: Workflow) -> list[Step]:
-    """The steps that run on their own, not as the body of a loop."""
+    """The steps that are not the body of a loop."""
     return [step for step in workflow.steps if step.pointer not in workflow.loop_of]
 
 
@@ -70,8 +70,8 @@ class FirstStepConditional(ConfirmationRule):
     origin = "doc"
     summary = "The first step has a `runCondition`."
     why = (
-        "At the start the context holds the goal and little else, so the condition usually fails: the workflow begins "
-        "somewhere in the middle, and comes back to its first step once a later one sets the variable."
+        "At the start the context contains little more than the goal, so the condition is usually false: the workflow "
+        "starts at a later step, and returns to the first one when the variable is set."
     )
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
@@ -79,8 +79,8 @@ class FirstStepConditional(ConfirmationRule):
         if first is not None and _conditional(first):
             report(
                 first.at("runCondition"),
-                f"{label(first)}: is the first step and may be skipped, since nothing has set any variable yet; "
-                "start with a step that always runs",
+                f"{label(first)}: the first step may be skipped, because no step has set a variable yet; start with a "
+                "step that always runs",
             )
 
     def examples(self) -> Iterable[Example]:
@@ -96,14 +96,14 @@ class AllStepsConditional(ConfirmationRule):
     severity = Severity.WARNING
     origin = "doc"
     summary = "Every step has a `runCondition`."
-    why = "When none of the conditions holds there is no step to hand out, and the workflow can not even be started."
+    why = "If none of the conditions is true, there is no step to run, and the workflow can't even start."
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         steps = _top_level(workflow)
         if steps and all(map(_conditional, steps)):
             report(
                 "/steps",
-                "Every step has a runCondition, so a run may have nothing to do; let at least one step run always",
+                "every step has a runCondition, so a run may have no step to run; add a step that always runs",
             )
 
     def examples(self) -> Iterable[Example]:
@@ -119,8 +119,8 @@ class ConfirmationOnParallel(ConfirmationRule):
     severity = Severity.INFO
     origin = "runtime"
     summary = "A parallel step asks for confirmation."
-    why = "A parallel step is always handed out as one that needs no confirmation, so nobody is asked."
-    fix = "Removes `requireConfirmation`."
+    why = "The engine never asks for confirmation of a parallel step."
+    fix = "Remove `requireConfirmation`."
     fix_safety = "unsafe"
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
@@ -128,7 +128,8 @@ class ConfirmationOnParallel(ConfirmationRule):
             pointer = step.at("requireConfirmation")
             report(
                 pointer,
-                f"{label(step)}: as a parallel step it never shows the need to confirm; put that on a step beside it",
+                f"{label(step)}: requireConfirmation has no effect on a parallel step; move it to the step before or "
+                "after",
                 fix=unsafe("remove requireConfirmation", Remove(pointer)),
                 on_name=True,
             )
@@ -144,7 +145,7 @@ class ConfirmationOveruse(ConfirmationRule):
     severity = Severity.INFO
     origin = "spec"
     summary = "More than half of the steps, and at least three, always ask for confirmation."
-    why = "People who are asked at every step stop reading what they confirm. Ask where a decision is hard to undo."
+    why = "Users who must confirm every step stop reading what they confirm. Ask only where a decision is hard to undo."
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         steps = [step for step in workflow.all_steps if step.kind != "loop"]
@@ -152,7 +153,8 @@ class ConfirmationOveruse(ConfirmationRule):
         if asking >= 3 and asking * 2 > len(steps):
             report(
                 "/steps",
-                f"{asking} of {len(steps)} steps always ask for confirmation; keep it where a decision is hard to undo",
+                f"{asking} of {len(steps)} steps always ask for confirmation; ask only where a decision is hard to "
+                "undo",
             )
 
     def examples(self) -> Iterable[Example]:

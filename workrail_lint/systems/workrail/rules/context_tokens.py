@@ -1,4 +1,4 @@
-"""`{{name}}` tokens, which the run replaces by context values: their spelling and where they work."""
+"""`{{name}}` tokens, which a run replaces with context values: their spelling and where they work."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import Pattern, has_braces, label
 
-# The texts that are rendered with the run's context; generated steps have prompts of their own.
+# The texts that are rendered with the run's context, including those of generated steps.
 SUBSTITUTED_FIELDS = (
     "title",
     "prompt",
@@ -53,9 +53,9 @@ class ContextTokenSpaced(WorkflowRule):
     name = "context-token-spaced"
     severity = Severity.WARNING
     origin = "runtime"
-    summary = "A context token has white space inside its braces."
-    why = "Tokens are found by their exact spelling; with a space inside, the agent reads the braces, not the value."
-    fix = "Remove the white space."
+    summary = "A context token has whitespace inside its braces."
+    why = "The engine replaces only tokens without whitespace; the agent sees this one literally."
+    fix = "Remove the whitespace."
     fix_safety = "unsafe"
 
     def applies(self, workflow: Workflow) -> bool:
@@ -73,7 +73,7 @@ class ContextTokenSpaced(WorkflowRule):
             shown = ", ".join(map(quoted, spaced))
             report(
                 text.pointer,
-                f"{label(step)}: {shown} {_verb(spaced)} not replaced by the context value; write it without spaces",
+                f"{label(step)}: {shown} {_verb(spaced)} not replaced with the context value; remove the spaces",
                 fix=unsafe("remove the spaces", *(ReplaceText(text.pointer, *pair) for pair in spaced.items())),
             )
 
@@ -87,8 +87,8 @@ class ContextTokenExpression(WorkflowRule):
     name = "context-token-expression"
     severity = Severity.WARNING
     origin = "spec"
-    summary = "Double braces hold something other than the path of a context value."
-    why = "Nothing is computed inside braces: only a name, or names joined by dots, is replaced; the rest stays raw."
+    summary = "Double braces contain an expression instead of the path of a context value."
+    why = "The engine can't evaluate expressions: it replaces only a name, or names joined by dots."
 
     def applies(self, workflow: Workflow) -> bool:
         return has_braces(workflow)
@@ -105,8 +105,8 @@ class ContextTokenExpression(WorkflowRule):
             shown = ", ".join(map(quoted, dict.fromkeys(odd)))
             report(
                 text.pointer,
-                f"{label(step)}: {shown} {_verb(odd)} no path of a context value and left as written; "
-                "let an earlier step put the value into the context and name it",
+                f"{label(step)}: the engine can't evaluate {shown}, so the agent sees the text literally; let an "
+                "earlier step set a context variable and use its name",
             )
 
     def examples(self) -> Iterable[Example]:
@@ -121,8 +121,8 @@ class ContextTokenField(WorkflowRule):
     name = "context-token-field"
     severity = Severity.WARNING
     origin = "runtime"
-    summary = "A context token stands in agentRole or guidance."
-    why = "Only prompts, titles and fragments are rendered with the context; elsewhere the token stays as it is."
+    summary = "A context token is used in `agentRole` or `guidance`."
+    why = "Tokens are replaced only in prompts, titles and fragments; elsewhere the agent sees them literally."
 
     def applies(self, workflow: Workflow) -> bool:
         return has_braces(workflow)
@@ -133,7 +133,10 @@ class ContextTokenField(WorkflowRule):
         found = [match[0] for match in _tokens(text, _NEVER) if _PATH().fullmatch(js.trim(match[1]))]
         if found:
             shown = ", ".join(map(quoted, dict.fromkeys(found)))
-            report(text.pointer, f"{label(step)}: {shown} {_verb(found)} not replaced in {text.field}; use the prompt")
+            report(
+                text.pointer,
+                f"{label(step)}: {shown} {_verb(found)} not replaced in {text.field}; move it to the prompt",
+            )
 
     def examples(self) -> Iterable[Example]:
         yield Example(

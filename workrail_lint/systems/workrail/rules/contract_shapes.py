@@ -1,9 +1,9 @@
-"""CT: what prompts say about artifacts, and contracts written the design's way."""
+"""CT: what prompts say about artifacts, and contracts written in the design form."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
@@ -17,14 +17,11 @@ from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, Work
 from workrail_lint.systems.workrail.rules.prose import label, value_at
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
-if TYPE_CHECKING:
-    pass
-
 COORDINATOR_RESULT = "wr.coordinator_result"
 _COORDINATOR_MEMBERS = ("kind", "outcome", "summary", "sessionId", "error")
 _SENTENCE_END = Pattern(r"(?<=[.!?])[ \t]+|[\r\n]+")
 _VERDICT = {"contractRef": "wr.contracts.review_verdict"}
-_VERDICT_PROMPT = "Review the change and hand in a wr.review_verdict artifact."
+_VERDICT_PROMPT = "Review the change and submit a wr.review_verdict artifact."
 
 
 class ContractDesignOutput(WorkflowRule):
@@ -32,9 +29,9 @@ class ContractDesignOutput(WorkflowRule):
     name = "contract-design-output"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A step says what it hands in with an `output` object."
-    why = "That is the design's way to write it. We read it as `outputContract` and `guidance`; the engine refuses it."
-    fix = "Write `outputContract` and `guidance`."
+    summary = "A step describes its output with an `output` object."
+    why = 'Only `target = "ir"` reads `output`, as `outputContract` and `guidance`; the engine rejects it.'
+    fix = "Replace `output` with `outputContract` and `guidance`."
     fix_safety = "unsafe"
 
     def applies(self, workflow: Workflow) -> bool:
@@ -51,7 +48,7 @@ class ContractDesignOutput(WorkflowRule):
             ident = members.get("id") if isinstance(members, dict) else None
             report(
                 place,
-                f"Step {quoted(ident)}: write outputContract (and guidance for hints) in place of output",
+                f"step {quoted(ident)}: the engine rejects output; write outputContract, and guidance for hints",
                 fix=_shipping_output(place.removesuffix("/output"), members),
                 on_name=True,
                 original=True,
@@ -69,7 +66,7 @@ class ContractDesignOutput(WorkflowRule):
 
 
 def _shipping_output(pointer: str, members: object) -> Fix | None:
-    """Rewrite the `output` of the step at a pointer; None when it holds more than is known."""
+    """Rewrite the `output` of the step at a pointer; None if it has unknown members."""
     output = members.get("output") if isinstance(members, dict) else None
     if not isinstance(members, dict) or not isinstance(output, dict) or not output.keys() <= {"contractRef", "hints"}:
         return None
@@ -86,7 +83,7 @@ def _shipping_output(pointer: str, members: object) -> Fix | None:
             operations += [Insert(f"{pointer}/guidance", None, None, line) for line in lines]
         else:
             operations.append(Insert(pointer, "guidance", None, list(lines)))
-    return unsafe("write outputContract", *operations)
+    return unsafe("replace output with outputContract", *operations)
 
 
 class CoordinatorResultShape(WorkflowRule):
@@ -94,11 +91,8 @@ class CoordinatorResultShape(WorkflowRule):
     name = "coordinator-result-shape"
     severity = Severity.WARNING
     origin = "spec"
-    summary = "An example of a `wr.coordinator_result` artifact has members that it does not have."
-    why = (
-        "A coordinator reads outcome, summary, sessionId and error, and nothing else. What stands in another member is "
-        "lost on the way."
-    )
+    summary = "A prompt asks for a `wr.coordinator_result` artifact with unknown fields."
+    why = "A coordinator reads only `outcome`, `summary`, `sessionId` and `error`; every other field is lost."
 
     def applies(self, workflow: Workflow) -> bool:
         return COORDINATOR_RESULT in workflow.document.text
@@ -113,15 +107,15 @@ class CoordinatorResultShape(WorkflowRule):
             where = f"{label(step)}: " if step is not None else ""
             report(
                 text.pointer,
-                f"{where}a {COORDINATOR_RESULT} has no {shown}; its members are {name_list(_COORDINATOR_MEMBERS[1:])}",
+                f"{where}a {COORDINATOR_RESULT} has no field {shown}; use {name_list(_COORDINATOR_MEMBERS[1:])}",
             )
 
     def examples(self) -> Iterable[Example]:
-        def handing(members: str) -> dict[str, Any]:
-            return workflow(step(prompt=f'Hand in {{"kind": "wr.coordinator_result", {members}}}.'))
+        def submitting(members: str) -> dict[str, Any]:
+            return workflow(step(prompt=f'Submit {{"kind": "wr.coordinator_result", {members}}}.'))
 
         good = '"outcome": "success", "summary": "...", "sessionId": "...", "error": null'
-        yield Example(handing('"outcome": "success", "prUrl": "..."'), handing(good))
+        yield Example(submitting('"outcome": "success", "prUrl": "..."'), submitting(good))
         yield Example(
             workflow(step(prompt="In the wr.coordinator_result artifact, include `prUrl`.")),
             workflow(step(prompt="In the wr.coordinator_result artifact, include `sessionId`.")),

@@ -1,4 +1,4 @@
-"""CT: output contracts, and what they do to everything else that could judge a step's output."""
+"""CT: output contracts, and how they affect the other checks of a step's output."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _DIMENSION = {"id": "coverage", "purpose": "How much was read.", "levels": ["low
 _ASSESSMENT = {"id": "depth", "purpose": "How deep the work went.", "dimensions": [_DIMENSION]}
 _CRITERIA = [{"type": "contains", "value": "## Findings", "message": "List the findings under a heading."}]
 _VERDICT = {"contractRef": "wr.contracts.review_verdict"}
-_VERDICT_PROMPT = "Review the change and hand in a wr.review_verdict artifact."
+_VERDICT_PROMPT = "Review the change and submit a wr.review_verdict artifact."
 
 
 def judged(step: Step) -> bool:
-    """Whether what the step says about its output counts: a call's members are dropped with the calling step."""
+    """Whether the step's members about its output count: those of a template call are dropped with the call."""
     return step.kind == "standard" and not step.calls_template
 
 
 class ContractRule(WorkflowRule):
-    """A rule about what a step has to produce."""
+    """A rule about the output of a step."""
 
     needs = frozenset({"outputContract", "assessmentRefs", "validationCriteria", "synthesis"})
 
@@ -38,12 +38,12 @@ class ContractNotSatisfiable(ContractRule):
     name = "contract-not-satisfiable"
     severity = Severity.ERROR
     origin = "runtime"
-    summary = "An output contract is one that the engine has no check for."
+    summary = "A step has an output contract that the engine can't validate."
     why = (
-        "The workflow compiles, but no artifact is ever accepted for such a contract: the run stays at the step, and "
-        "an optional one can only be left out. Assessments are checked through `assessmentRefs` instead."
+        "The workflow compiles, but no artifact ever satisfies such a contract: the run stays at the step, or an "
+        "optional artifact can only be omitted. Assessments are validated through `assessmentRefs` instead."
     )
-    fix = "Refer to the declared assessment with `assessmentRefs`."
+    fix = "Use `assessmentRefs` with the declared assessment."
     fix_safety = "unsafe"
 
     def applies(self, workflow: Workflow) -> bool:
@@ -62,10 +62,10 @@ class ContractNotSatisfiable(ContractRule):
         if contract is None or contract.runtime_validated:
             return
         rates = contract.id == ASSESSMENT and step.kind == "standard"
-        advice = "use assessmentRefs" if rates else "choose a contract that is checked"
+        advice = "use assessmentRefs" if rates else "use another contract"
         report(
             f"{step.pointer}/{place}/contractRef",
-            f"{label(step)}: no artifact can satisfy {quoted(contract.id)} as an output contract; {advice}",
+            f"{label(step)}: the engine accepts no artifact for the output contract {quoted(contract.id)}; {advice}",
             fix=_use_assessment(step, workflow) if rates else None,
         )
 
@@ -81,7 +81,7 @@ class ContractNotSatisfiable(ContractRule):
 
 
 def _use_assessment(step: Step, workflow: Workflow) -> Fix | None:
-    """Replace the contract by a reference to the only assessment there is."""
+    """Replace the contract with a reference to the only assessment."""
     place = step.at("outputContract")
     if "assessmentRefs" in step.step:
         return unsafe("remove the contract", Remove(place))
@@ -91,7 +91,7 @@ def _use_assessment(step: Step, workflow: Workflow) -> Fix | None:
     if not isinstance(ident, str):
         return None
     return unsafe(
-        f"refer to the assessment {quoted(ident)}",
+        f"use the assessment {quoted(ident)}",
         Rename(place, "assessmentRefs"),
         Replace(step.at("assessmentRefs"), [ident]),
     )
@@ -104,8 +104,8 @@ class ContractAndCriteria(ContractRule):
     origin = "lock"
     summary = "A step has an output contract and validation criteria."
     why = (
-        "The contract alone decides whether the output is accepted. The criteria are still evaluated, their result is "
-        "thrown away, and one that can't be evaluated blocks the run all the same."
+        "Only the contract decides whether the output is accepted. The criteria are still evaluated, but their result "
+        "is ignored; a criterion that can't be evaluated still blocks the run."
     )
     fix = "Remove the criteria."
     fix_safety = "unsafe"
@@ -118,7 +118,7 @@ class ContractAndCriteria(ContractRule):
             place = step.at("validationCriteria")
             report(
                 place,
-                f"{label(step)}: the outputContract decides and the result of validationCriteria is ignored; keep one",
+                f"{label(step)}: validationCriteria is ignored, because outputContract decides; keep one of them",
                 fix=unsafe("remove the criteria", Remove(place)),
                 on_name=True,
             )
@@ -136,8 +136,8 @@ class ContractShadowsAssessment(ContractRule):
     origin = "runtime"
     summary = "A step has an output contract and refers to assessments."
     why = (
-        "The contract alone decides whether the output is accepted, so a missing or invalid assessment no longer holds "
-        "the run back. Only the consequences of an assessment that was handed in still do."
+        "Only the contract decides whether the output is accepted, so a missing or invalid assessment does not block "
+        "the run. Only the consequences of a submitted assessment do."
     )
 
     def applies(self, workflow: Workflow) -> bool:
@@ -147,8 +147,8 @@ class ContractShadowsAssessment(ContractRule):
         if judged(step) and "outputContract" in step.step and "assessmentRefs" in step.step:
             report(
                 step.at("assessmentRefs"),
-                f"{label(step)}: next to an outputContract a missing or invalid assessment does not block; put the "
-                "assessment on a step of its own",
+                f"{label(step)}: next to an outputContract a missing or invalid assessment does not block the run; "
+                "move the assessment to a separate step",
                 on_name=True,
             )
 
@@ -167,7 +167,7 @@ class AssessmentShadowsCriteria(ContractRule):
     severity = Severity.WARNING
     origin = "runtime"
     summary = "A step refers to assessments and has validation criteria."
-    why = "The assessments alone decide whether the output is accepted; what the criteria say is thrown away."
+    why = "Only the assessments decide whether the output is accepted; the result of the criteria is ignored."
     fix = "Remove the criteria."
     fix_safety = "unsafe"
 
@@ -182,7 +182,7 @@ class AssessmentShadowsCriteria(ContractRule):
             place = step.at("validationCriteria")
             report(
                 place,
-                f"{label(step)}: the assessments decide and the result of validationCriteria is ignored; keep one",
+                f"{label(step)}: validationCriteria is ignored, because assessmentRefs decides; keep one of them",
                 fix=unsafe("remove the criteria", Remove(place)),
                 on_name=True,
             )
@@ -200,15 +200,15 @@ class ContractOptional(ContractRule):
     origin = "product"
     summary = "An output contract is not required."
     why = (
-        "A step with a contract needs no notes, and with `required: false` it needs no artifact either: an agent can "
-        "pass it with nothing at all. Only an artifact that is there and malformed is refused."
+        "A step with a contract needs no notes, and with `required: false` it needs no artifact either: an agent "
+        "passes with no output at all. Only a malformed artifact is rejected."
     )
 
     def applies(self, workflow: Workflow) -> bool:
         return not step_members(workflow).isdisjoint(("outputContract", "synthesis"))
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
-        # What an optional decision does to the loop is a finding of its own.
+        # LP026 reports an optional loop decision.
         if judged(step) and not (step.decides_loop and step.pointer in workflow.loop_of):
             self._judge(step, step.step.get("outputContract"), "outputContract", workflow, report)
         synthesis = step.step.get("synthesis")
@@ -219,10 +219,11 @@ class ContractOptional(ContractRule):
         if not isinstance(output, dict) or output.get("required") is not False:
             return
         contract = workflow.catalog.contracts.get(str(output.get("contractRef")))
-        if contract is None or contract.runtime_validated:  # what nothing satisfies does not pass with nothing
-            what = "the synthesis passes" if step.kind == "parallel" else "passes"
+        if contract is None or contract.runtime_validated:  # another rule reports contracts that can't be satisfied
+            what = "synthesis" if step.kind == "parallel" else "step"
             report(
-                f"{step.pointer}/{place}/required", f"{label(step)}: {what} without any output; drop required: false"
+                f"{step.pointer}/{place}/required",
+                f"{label(step)}: the {what} passes without any output; remove required: false",
             )
 
     def examples(self) -> Iterable[Example]:
@@ -237,10 +238,10 @@ class ContractInlineSchema(ContractRule):
     name = "contract-inline-schema"
     severity = Severity.ERROR
     origin = "lock"
-    summary = "A step brings an output schema of its own."
+    summary = "A step defines its own output schema."
     why = (
-        "Contracts are named, versioned and shared; a schema inside a step is refused. Choose a contract of the "
-        "catalog, or describe the shape in the prompt."
+        "Contracts are named, versioned and shared, and the engine rejects a schema inside a step. Use a contract of "
+        "the catalog, or describe the shape in the prompt."
     )
 
     def examples(self) -> Iterable[Example]:
@@ -255,8 +256,8 @@ class ContractNotesOptional(ContractRule):
     name = "contract-notes-optional"
     severity = Severity.INFO
     origin = "product"
-    summary = "A step with an output contract says whether notes are optional."
-    why = "Next to a contract notes are never required, whatever `notesOptional` says."
+    summary = "A step has both an output contract and `notesOptional`."
+    why = "A step with a contract never requires notes, whatever `notesOptional` says."
     fix = "Remove `notesOptional`."
     fix_safety = "unsafe"
 
@@ -268,7 +269,7 @@ class ContractNotesOptional(ContractRule):
             place = step.at("notesOptional")
             report(
                 place,
-                f"{label(step)}: notesOptional changes nothing next to an outputContract; remove it",
+                f"{label(step)}: notesOptional has no effect next to an outputContract; remove it",
                 fix=unsafe("remove notesOptional", Remove(place)),
                 on_name=True,
             )

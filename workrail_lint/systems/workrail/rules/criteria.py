@@ -1,4 +1,4 @@
-"""CR: the form of validation criteria, and what a run makes of it."""
+"""CR: the form of validation criteria, and its effect in a run."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Remove, Replace
 from workrail_lint.findings import Severity
 from workrail_lint.findings.fix import unsafe
@@ -27,7 +28,7 @@ class CriteriaRule(WorkflowRule):
 
     needs = frozenset({"validationCriteria"})
 
-    # Next to a contract or an assessment the result of criteria is ignored, but evaluating them can still fail.
+    # Next to a contract or an assessment the result of criteria is ignored, but their evaluation can still fail.
     even_if_ignored: ClassVar[bool] = False
 
     def applies(self, workflow: Workflow) -> bool:
@@ -53,10 +54,10 @@ class CriteriaPreferContract(CriteriaRule):
     name = "criteria-prefer-contract"
     severity = Severity.INFO
     origin = "lock"
-    summary = "A step is checked by validation criteria although a contract fits what it is about."
+    summary = "A step uses validation criteria although a contract fits its topic."
     why = (
-        "Criteria look for patterns in prose. A contract asks for a typed artifact that other steps and tools can "
-        "rely on, which is what new workflows should use."
+        "Criteria search prose for patterns. A contract asks for a typed artifact that other steps and tools can rely "
+        "on; new workflows should use one."
     )
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
@@ -66,8 +67,8 @@ class CriteriaPreferContract(CriteriaRule):
             if contract is not None:
                 report(
                     criteria.pointer,
-                    f"{label(criteria.step)}: searches prose with validationCriteria; the contract {contract} would "
-                    "ask for a typed artifact",
+                    f"{label(criteria.step)}: validationCriteria only searches prose; use the contract {contract} to "
+                    "get a typed artifact",
                     on_name=True,
                 )
 
@@ -91,7 +92,7 @@ class CriteriaEmpty(CriteriaRule):
     severity = Severity.WARNING
     origin = "runtime"
     summary = "The list of validation criteria is empty."
-    why = "Then an answer only has to be something other than white space, which the step asks for anyway."
+    why = "Any answer that is not blank passes, which the step requires anyway."
     fix = "Remove the empty list."
     fix_safety = "unsafe"
 
@@ -99,7 +100,7 @@ class CriteriaEmpty(CriteriaRule):
         if criteria.value == []:
             report(
                 criteria.pointer,
-                f"{label(criteria.step)}: validationCriteria is empty, so that any text passes; add rules or remove it",
+                f"{label(criteria.step)}: validationCriteria is empty, so any answer passes; add rules or remove it",
                 fix=unsafe("remove the empty list", Remove(criteria.pointer)),
             )
 
@@ -113,10 +114,10 @@ class CriteriaMemberMissing(CriteriaRule):
     name = "criteria-member-missing"
     severity = Severity.ERROR
     origin = "runtime"
-    summary = "A rule lacks the member that says what to check."
+    summary = "A rule lacks the field that says what to check."
     why = (
-        "`contains` without a value and `schema` without a schema fail whatever the answer is, so the step can't be "
-        "passed. `regex` without a pattern and `length` without bounds let every answer pass."
+        "`contains` without a value and `schema` without a schema reject every answer, so the step can't be passed. "
+        "`regex` without a pattern and `length` without bounds accept every answer."
     )
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
@@ -124,10 +125,10 @@ class CriteriaMemberMissing(CriteriaRule):
             names = [name for name in MEMBERS[rule["type"]] if name != "flags"]
             if any(name in rule for name in names):
                 continue
-            effect = "always fails" if rule["type"] in ("contains", "schema") else "always passes"
+            effect = "rejects" if rule["type"] in ("contains", "schema") else "accepts"
             report(
                 pointer,
-                f"{label(criteria.step)}: a {rule['type']} rule without {' and '.join(names)} {effect}; "
+                f"{label(criteria.step)}: a {rule['type']} rule without {' and '.join(names)} {effect} every answer; "
                 f"add {' or '.join(names)}",
             )
 
@@ -141,9 +142,9 @@ class CriteriaMemberIgnored(CriteriaRule):
     name = "criteria-member-ignored"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A rule has a member that belongs to another type of rule."
-    why = "A rule looks only at the members of its own type; what the other one says is never checked."
-    fix = "Remove the member."
+    summary = "A rule has a field that belongs to another type of rule."
+    why = "A rule uses only the fields of its type and ignores all others."
+    fix = "Remove the field."
     fix_safety = "unsafe"
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
@@ -155,7 +156,8 @@ class CriteriaMemberIgnored(CriteriaRule):
                 place = f"{pointer}/{name}"
                 report(
                     place,
-                    f"{label(criteria.step)}: a {rule['type']} rule does not look at {name}, which is for {home} rules",
+                    f"{label(criteria.step)}: a {rule['type']} rule ignores {name}, which is for {home} rules; remove "
+                    "it",
                     fix=unsafe(f"remove {name}", Remove(place)),
                     on_name=True,
                 )
@@ -170,10 +172,10 @@ class CriteriaQuotedJsonMessage(CriteriaRule):
     name = "criteria-quoted-json-message"
     severity = Severity.WARNING
     origin = "engine-warn"
-    summary = "A rule's message quotes a piece of JSON."
+    summary = "The message of a rule contains JSON in quotes."
     why = (
-        "Agents copy what a failed check shows them, quotes included, and then hand in a string where an object was "
-        "meant. Describe the shape, or show the JSON without quotes around it."
+        "Agents copy the message of a failed check, quotes included, and then submit a string instead of an object. "
+        "Describe the shape, or show the JSON without quotes around it."
     )
     even_if_ignored = True
 
@@ -183,7 +185,8 @@ class CriteriaQuotedJsonMessage(CriteriaRule):
             if isinstance(message, str) and _QUOTED_JSON.search(message):
                 report(
                     f"{pointer}/message",
-                    f"{label(criteria.step)}: the message quotes JSON, which agents copy quotes and all; show it bare",
+                    f"{label(criteria.step)}: the message has JSON in quotes, and agents copy the quotes too; remove "
+                    "the quotes around it",
                 )
                 return
 
@@ -202,14 +205,15 @@ class CriteriaMessageBlank(CriteriaRule):
     origin = "product"
     default_on = False
     summary = "A rule has a blank message."
-    why = "The message is what the agent reads when the check fails; without one it gets a stock phrase or nothing."
+    why = "The agent reads the message when the check fails; without one it gets a generic message or none."
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
         for rule, pointer in criteria.rules:
             message = rule.get("message")
             if isinstance(message, str) and js.is_blank(message):
                 report(
-                    f"{pointer}/message", f"{label(criteria.step)}: the message is blank; say what to do differently"
+                    f"{pointer}/message",
+                    f"{label(criteria.step)}: the message is blank; tell the agent what to change",
                 )
 
     def examples(self) -> Iterable[Example]:
@@ -222,20 +226,21 @@ class CriteriaArrayNotSurfaced(CriteriaRule):
     name = "criteria-array-not-surfaced"
     severity = Severity.INFO
     origin = "runtime"
-    summary = "Criteria in the form of a list are not shown to the agent."
+    summary = "The agent does not see validation criteria that are a list until it fails them."
     why = (
-        f"Up to {_SURFACED_MOST} contains, regex and length rules of an `and` are added to the prompt as requirements. "
-        "Those of a list are not: the agent learns of them when it fails."
+        f"The engine adds up to {_SURFACED_MOST} `contains`, `regex` and `length` rules of an `and` to the prompt as "
+        "requirements, but none of a list."
     )
-    fix = "Turn the list into an `and`."
+    fix = "Wrap the list in an `and`."
     fix_safety = "unsafe"
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
         if isinstance(criteria.value, list) and any(rule["type"] in _SURFACED for rule, _ in criteria.rules):
             report(
                 criteria.pointer,
-                f"{label(criteria.step)}: a list of rules is not shown to the agent until it fails; make it an and",
-                fix=unsafe("turn the list into an and", Replace(criteria.pointer, {"and": criteria.value})),
+                f"{label(criteria.step)}: the agent sees these rules only after failing; wrap them in "
+                '{"and": […]} to show them up front',
+                fix=unsafe("wrap the list in an 'and'", Replace(criteria.pointer, {"and": criteria.value})),
             )
 
     def examples(self) -> Iterable[Example]:
@@ -249,10 +254,10 @@ class CriteriaCompositionHidesMessages(CriteriaRule):
     name = "criteria-composition-hides-messages"
     severity = Severity.INFO
     origin = "runtime"
-    summary = "Criteria in the form of a composition do not show the messages of their rules."
+    summary = "The agent never sees the messages of rules inside an `and`, `or` or `not`."
     why = (
-        "When an `and`, `or` or `not` fails, the agent is told that the composition failed, and nothing of what the "
-        "rules say. The prompt has to explain what is expected."
+        "When a composition fails, the engine only reports that it failed, without the messages of its rules. The "
+        "prompt must explain what is expected."
     )
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
@@ -261,8 +266,8 @@ class CriteriaCompositionHidesMessages(CriteriaRule):
             if logic is not None:
                 report(
                     f"{criteria.pointer}/{logic}",
-                    f"{label(criteria.step)}: when this {logic} fails, no message of its rules is shown; say in the "
-                    "prompt what is expected",
+                    f"{label(criteria.step)}: if this {quoted(logic)} fails, the agent does not see the messages of "
+                    "its rules; explain in the prompt what is expected",
                     on_name=True,
                 )
 

@@ -1,4 +1,4 @@
-"""CR: single rules that can't be evaluated, can't be satisfied, or are never looked at."""
+"""CR: single rules that can't be evaluated, can't be satisfied, or are never checked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NOTES_BYTES = 4096
 
 
 def _patterns(criteria: Criteria) -> Iterator[tuple[str, str, str]]:
-    """The patterns of regex rules: pattern, flags that an engine takes, pointer of the rule."""
+    """The patterns of regex rules: pattern, valid flags, pointer of the rule."""
     for rule, pointer in criteria.rules:
         pattern = rule.get("pattern")
         if rule["type"] == "regex" and isinstance(pattern, str):
@@ -40,8 +40,8 @@ class CriteriaRegexInvalid(CriteriaRule):
     name = "criteria-regex-invalid"
     severity = Severity.ERROR
     origin = "runtime"
-    summary = "The pattern of a regex rule is no regular expression of JavaScript."
-    why = "The rule can't be evaluated, which blocks the step whatever the answer is, even next to a contract."
+    summary = "The pattern of a regex rule is not a valid JavaScript regular expression."
+    why = "The rule can't be evaluated, which blocks the step for every answer, even next to a contract."
     even_if_ignored = True
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
@@ -52,7 +52,7 @@ class CriteriaRegexInvalid(CriteriaRule):
             if problem is not None:
                 report(
                     f"{pointer}/pattern",
-                    f"{label(criteria.step)}: the pattern {excerpt(pattern)} is not valid: {problem}",
+                    f"{label(criteria.step)}: invalid pattern {excerpt(pattern)}: {problem}",
                 )
 
     def examples(self) -> Iterable[Example]:
@@ -64,8 +64,8 @@ class CriteriaRegexFlags(CriteriaRule):
     name = "criteria-regex-flags"
     severity = Severity.ERROR
     origin = "runtime"
-    summary = "The flags of a regex rule are unknown, repeated, or exclude each other."
-    why = "The rule can't be evaluated, which blocks the step whatever the answer is, even next to a contract."
+    summary = "A regex rule has unknown, repeated or incompatible flags."
+    why = "The rule can't be evaluated, which blocks the step for every answer, even next to a contract."
     even_if_ignored = True
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
@@ -78,7 +78,7 @@ class CriteriaRegexFlags(CriteriaRule):
                 if problem is not None:
                     report(
                         f"{pointer}/flags",
-                        f"{label(criteria.step)}: the flags {excerpt(flags)} are not valid: {problem}",
+                        f"{label(criteria.step)}: invalid flags {excerpt(flags)}: {problem}",
                     )
 
     def examples(self) -> Iterable[Example]:
@@ -92,8 +92,8 @@ class CriteriaRegexBacktracking(CriteriaRule):
     origin = "product"
     summary = "A pattern of a validation rule can take very long on some answers."
     why = (
-        "When such a pattern does not match, the engine tries every way to split the answer between its parts. A "
-        "few dozen characters can keep it busy for longer than the step may take, and then the step is blocked."
+        "If such a pattern does not match, the engine tries every way to split the answer between its parts. With a "
+        "few dozen characters this can exceed the time limit, which blocks the step."
     )
     even_if_ignored = True
 
@@ -113,7 +113,7 @@ class CriteriaRegexBacktracking(CriteriaRule):
         if reason is not None and why_invalid(pattern, flags) is None:
             report(
                 pointer,
-                f"{label(step)}: the pattern {excerpt(pattern)} can take very long: {reason}",
+                f"{label(step)}: pattern {excerpt(pattern)} can take very long: {reason}",
                 on_name=is_name,
             )
 
@@ -128,7 +128,7 @@ class CriteriaRegexBacktracking(CriteriaRule):
 
 
 def _schema_patterns(schema: object, pointer: str) -> Iterator[tuple[str, str, bool]]:
-    """The patterns of a JSON Schema, with their places and whether they are the names of members."""
+    """The patterns of a JSON Schema, with their places and whether they are member names."""
     stack: list[tuple[object, str]] = [(schema, pointer)]
     while stack:
         value, place = stack.pop()
@@ -151,9 +151,7 @@ class CriteriaRegexUntranslatable(CriteriaRule):
     origin = "product"
     default_on = False
     summary = "The pattern of a regex rule is valid in JavaScript but not in Python."
-    why = (
-        "Whoever tries the pattern out with Python's `re`, or checks answers with it, gets an error or another result."
-    )
+    why = "Testing the pattern with Python's `re` gives an error or another result than the engine."
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
         for pattern, flags, pointer in _patterns(criteria):
@@ -163,8 +161,8 @@ class CriteriaRegexUntranslatable(CriteriaRule):
             if facts is not None and facts.foreign and why_invalid(pattern, flags) is None:
                 report(
                     f"{pointer}/pattern",
-                    f"{label(criteria.step)}: {', '.join(map(quoted, facts.foreign))} in the pattern means something "
-                    "only to JavaScript",
+                    f"{label(criteria.step)}: the pattern uses {', '.join(map(quoted, facts.foreign))}, which only "
+                    "JavaScript supports",
                 )
 
     def examples(self) -> Iterable[Example]:
@@ -176,8 +174,8 @@ class CriteriaLengthInverted(CriteriaRule):
     name = "criteria-length-inverted"
     severity = Severity.ERROR
     origin = "product"
-    summary = "A length rule has a minimum over its maximum."
-    why = "No answer can be as long and as short as that, so the step can't be passed."
+    summary = "A length rule has a `min` greater than its `max`."
+    why = "No answer can satisfy both bounds, so the step can't be passed."
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
         for rule, pointer in criteria.rules:
@@ -185,7 +183,8 @@ class CriteriaLengthInverted(CriteriaRule):
             if rule["type"] == "length" and js.is_number(low) and js.is_number(high) and low > high:  # type: ignore[operator]
                 report(
                     f"{pointer}/min",
-                    f"{label(criteria.step)}: min {js.text(low)} is over max {js.text(high)}, so no answer passes",
+                    f"{label(criteria.step)}: min {js.text(low)} is greater than max {js.text(high)}, so no answer "
+                    "passes",
                 )
 
     def examples(self) -> Iterable[Example]:
@@ -197,8 +196,8 @@ class CriteriaLengthOverNotes(CriteriaRule):
     name = "criteria-length-over-notes"
     severity = Severity.WARNING
     origin = "product"
-    summary = f"A length rule demands more than the {NOTES_BYTES} bytes that are kept of an answer."
-    why = "The answer is checked as it was handed in and then cut, so what the rule made the agent write is lost."
+    summary = f"A length rule requires more than the {NOTES_BYTES} bytes of an answer that the engine stores."
+    why = "The engine checks the whole answer and then cuts it, so part of what the rule requires is lost."
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
         for rule, pointer in criteria.rules:
@@ -206,7 +205,8 @@ class CriteriaLengthOverNotes(CriteriaRule):
             if rule["type"] == "length" and js.is_number(low) and low > NOTES_BYTES:  # type: ignore[operator]
                 report(
                     f"{pointer}/min",
-                    f"{label(criteria.step)}: demands {js.text(low)} characters, of which {NOTES_BYTES} bytes are kept",
+                    f"{label(criteria.step)}: requires {js.text(low)} characters, but the engine stores only "
+                    f"{NOTES_BYTES} bytes; lower min",
                 )
 
     def examples(self) -> Iterable[Example]:
@@ -218,8 +218,8 @@ class CriteriaContradiction(CriteriaRule):
     name = "criteria-contradiction"
     severity = Severity.WARNING
     origin = "product"
-    summary = "Two rules can't be satisfied together."
-    why = "Whatever the agent hands in, one of the rules refuses it, and the run stays at the step."
+    summary = "Two rules contradict each other."
+    why = "One of the rules rejects every answer, so the run stays at the step."
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
         rules = list(demanded(criteria.value, criteria.pointer))
@@ -248,7 +248,7 @@ _Bound = tuple[float, str]
 
 
 def _bounds(rules: list[tuple[dict[str, Any], str, bool]], member: str) -> list[_Bound]:
-    """The bounds that hold for every answer, with the rules they stand in."""
+    """The bounds that apply to every answer, with the pointers of their rules."""
     return [
         (rule[member], pointer)
         for rule, pointer, negated in rules
@@ -264,19 +264,19 @@ def _value(rule: dict[str, Any]) -> str | None:
 def _contradiction(
     rule: dict[str, Any], pointer: str, lows: list[_Bound], highs: list[_Bound], forbidden: list[str]
 ) -> str | None:
-    """What speaks against a rule that every answer has to satisfy."""
+    """Why a rule that every answer must satisfy can't be satisfied."""
     most = min((high for high, _ in highs), default=None)
     value = _value(rule)
     if value:
         if most is not None and js.u16_length(value) > most:
-            return f"{excerpt(value)} is longer than the {js.text(most)} characters that are allowed"
+            return f"{excerpt(value)} is longer than the maximum of {js.text(most)} characters"
         clash = next((text for text in forbidden if text in value), None)
-        return f"{excerpt(value)} is demanded and {excerpt(clash)} forbidden" if clash is not None else None
+        return f"{excerpt(value)} is required, but {excerpt(clash)} is forbidden" if clash is not None else None
     if rule.get("type") == "length":
         low = rule.get("min")
         short = next((high for high, place in highs if place != pointer and js.is_number(low) and low > high), None)  # type: ignore[operator]
         return (
-            f"at least {js.text(low)} and at most {js.text(short)} characters are demanded"
+            f"at least {js.text(low)} characters are required, but at most {js.text(short)} allowed"
             if short is not None
             else None
         )
@@ -285,7 +285,7 @@ def _contradiction(
 
         facts = analyze(rule["pattern"], str(rule.get("flags", "")))
         if facts is not None and facts.minimum > most:
-            return f"the pattern needs {facts.minimum} characters and at most {js.text(most)} are allowed"
+            return f"the pattern needs {facts.minimum} characters, but at most {js.text(most)} are allowed"
     return None
 
 
@@ -294,8 +294,8 @@ class CriteriaSchemaInvalid(CriteriaRule):
     name = "criteria-schema-invalid"
     severity = Severity.ERROR
     origin = "runtime"
-    summary = "The schema of a schema rule is no JSON Schema."
-    why = "The rule can't be evaluated, which blocks the step whatever the answer is, even next to a contract."
+    summary = "The schema of a schema rule is not a valid JSON Schema."
+    why = "The rule can't be evaluated, which blocks the step for every answer, even next to a contract."
     even_if_ignored = True
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
@@ -305,7 +305,7 @@ class CriteriaSchemaInvalid(CriteriaRule):
                 from workrail_lint.systems.workrail.criteria_schema import problems
 
                 for place, problem in problems(schema):
-                    report(f"{pointer}/schema{place}", f"{label(criteria.step)}: the schema is not valid: {problem}")
+                    report(f"{pointer}/schema{place}", f"{label(criteria.step)}: invalid schema: {problem}")
 
     def examples(self) -> Iterable[Example]:
         yield Example(
@@ -319,15 +319,15 @@ class CriteriaConditionAlwaysSkipped(CriteriaRule):
     name = "criteria-condition-always-skipped"
     severity = Severity.WARNING
     origin = "product"
-    summary = "The condition of a rule can never hold."
-    why = "A rule whose condition is false is skipped, so this one is never checked."
+    summary = "The condition of a rule can never be true."
+    why = "A rule whose condition is false is skipped, so this rule is never checked."
 
     def check_criteria(self, criteria: Criteria, report: Report) -> None:
         for rule, pointer in criteria.rules:
             if "condition" in rule and never_holds(rule["condition"]):
                 report(
                     f"{pointer}/condition",
-                    f"{label(criteria.step)}: the condition never holds, so that the {quoted(rule['type'])} rule is "
+                    f"{label(criteria.step)}: the condition is never true, so the {quoted(rule['type'])} rule is "
                     "always skipped",
                 )
 

@@ -1,4 +1,4 @@
-"""What several rules ask about validation criteria."""
+"""Facts about validation criteria that several rules need."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from workrail_lint.systems.workrail.evidence_score import EvidenceJudgement
     from workrail_lint.systems.workrail.rules.base import Step, Workflow
 
-# What each kind of rule looks at, besides its type, message and condition.
+# The members of each kind of rule, besides its type, message and condition.
 MEMBERS: dict[str, tuple[str, ...]] = {
     "contains": ("value",),
     "regex": ("pattern", "flags"),
@@ -53,7 +53,7 @@ class Criteria:
 
     @property
     def verdicts(self) -> list[str]:
-        """The names of what is wrong with them as evidence; none when they do not decide or can't be evaluated."""
+        """The names of what is wrong with them as evidence; none if they do not decide or can't be evaluated."""
         if self._verdicts is None:
             judged = self.decides and not self._is_broken
             self._verdicts = [verdict.value for verdict in self.judgement.verdicts] if judged else []
@@ -61,7 +61,7 @@ class Criteria:
 
     @property
     def _is_broken(self) -> bool:
-        """Whether some rule always fails or can't be evaluated, which is a finding of its own."""
+        """Whether a rule always fails or can't be evaluated, which other rules report."""
         for rule, _ in self.rules:
             if rule["type"] in ("contains", "schema") and MEMBERS[rule["type"]][0] not in rule:
                 return True
@@ -75,7 +75,7 @@ def _kind(rule: Rule) -> str | None:
 
 @lru_cache(maxsize=4)
 def all_criteria(workflow: Workflow) -> tuple[Criteria, ...]:
-    """The criteria of every step that keeps them; a calling step's are dropped with it."""
+    """The criteria of every step except template calls, which the engine drops."""
     return tuple(
         Criteria(step)
         for step in (workflow.all_steps if "validationCriteria" in step_members(workflow) else ())
@@ -87,7 +87,7 @@ def all_criteria(workflow: Workflow) -> tuple[Criteria, ...]:
 
 
 def demanded(criteria: object, pointer: str) -> Iterator[tuple[Rule, str, bool]]:
-    """The rules that every answer has to satisfy, or (flagged) must not satisfy, whatever the context."""
+    """The rules that every answer must satisfy, or (flagged) must not satisfy, whatever the context."""
     stack: list[tuple[object, str, bool]] = [(criteria, pointer, False)]
     while stack:
         value, place, negated = stack.pop()
@@ -95,7 +95,7 @@ def demanded(criteria: object, pointer: str) -> Iterator[tuple[Rule, str, bool]]
         if isinstance(value, list) and not negated:
             items = [(item, f"{place}/{i}") for i, item in enumerate(value)]
         elif isinstance(value, dict):
-            # Under a `not`, every branch of an `or` is forbidden; what an `and` forbids is not known.
+            # Under a `not`, every branch of an `or` is forbidden; of an `and` it is unknown which.
             logic = "or" if negated else "and"
             if "type" in value:
                 if "condition" not in value:
@@ -108,7 +108,7 @@ def demanded(criteria: object, pointer: str) -> Iterator[tuple[Rule, str, bool]]
 
 
 def never_holds(condition: object) -> bool:
-    """Whether a rule's condition is false in every context; a malformed one is left to other findings."""
+    """Whether a rule's condition is false in every context; other rules report a malformed one."""
     if not isinstance(condition, dict) or not condition:
         return False
     from workrail_lint.systems.workrail.analysis.logic import IMPOSSIBLE, parse, satisfy

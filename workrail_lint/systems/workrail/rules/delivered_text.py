@@ -1,8 +1,8 @@
-"""Author text that reaches the agent, and what the words around a phrase make of it.
+"""Author text that reaches the agent, and how the context of a phrase changes its meaning.
 
-A phrase in a fenced block or a code span is an example, in a negated clause a prohibition, and behind "if" it concerns
-only some runs. Rules that compare a prompt with its workflow ask here, so that all of them read a sentence alike. Only
-the surroundings of a phrase that was found are read, and each text is taken apart once, whoever asks.
+A phrase in a fenced block or a code span is an example, in a negated clause a prohibition, and after "if" it concerns
+only some runs. Rules that compare a prompt with its workflow use this module, so that all of them read a sentence in
+the same way. Only the context of a phrase that was found is read, and each text is parsed once.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 # Beyond this a clause is not read.
 _CLAUSE = 400
-# As far back a line that governs a list is looked for.
+# How many lines back the heading of a list is searched for.
 _LIST_LINES = 40
-# Besides the prompt itself: what the steps made from these blocks show, and what a delegate is told.
+# Besides the prompt itself: the texts of the steps made from these blocks, and the goal of a delegation.
 _ALSO_DELIVERED = frozenset(("verification", "audit", "rubric", "synthesis", "delegationGoal"))
 
 _SENTENCE_END = Pattern(r"\n|[.!?;](?=[\s*_\"')]|\Z)")
@@ -67,7 +67,7 @@ class Passage:
 
     @property
     def fences(self) -> list[tuple[int, int]]:
-        """Where fenced blocks begin and end, their fences included. One that is never closed lasts to the end."""
+        """Where fenced blocks begin and end, fences included. One that is never closed extends to the end."""
         if self._fences is None:
             self._fences = list(_fences(self.low)) if any(fence in self.low for fence in _FENCES) else []
         return self._fences
@@ -89,7 +89,7 @@ class Passage:
     # ---------------------------------------------------------------------------------- sentence and clause
 
     def sentence(self, start: int, end: int | None = None) -> tuple[int, int]:
-        """Where the sentence around a stretch begins and ends. A line break ends one too."""
+        """Where the sentence around a range begins and ends. A line break ends one too."""
         first = max(0, start - _CLAUSE)
         for match in _SENTENCE_END.compiled.finditer(self.low, first, start):
             if not self._is_abbreviation(match.start()):
@@ -106,7 +106,7 @@ class Passage:
         return self.low[position] == "." and self.low[max(0, position - 6) : position].endswith(_NO_END)
 
     def before(self, start: int) -> str:
-        """The clause in front of a phrase."""
+        """The clause before a phrase."""
         first, _ = self.sentence(start)
         for match in _CLAUSE_START.compiled.finditer(self.low, first, start):
             first = match.end()
@@ -125,7 +125,7 @@ class Passage:
         return bool(_CONDITION.search(self.low, first, last)) or bool(_GOVERNS.match(self.heading(start)))
 
     def heading(self, position: int) -> str:
-        """The line that governs the list a position is in; "" when there is none."""
+        """The line above the list that contains a position; "" if there is none."""
         line_start = self.low.rfind("\n", 0, position) + 1
         for _ in range(_LIST_LINES):
             if line_start == 0:
@@ -140,7 +140,7 @@ class Passage:
         return ""
 
     def original(self, start: int, end: int) -> str:
-        """A stretch as the author wrote it, in lower case where lower-casing moved the letters."""
+        """A range as the author wrote it, in lower case if lower-casing moved the letters."""
         found = self.text.text[start:end]
         return found if found.lower() == self.low[start:end] else self.low[start:end]
 
@@ -205,7 +205,7 @@ class Phrase:
         return self.hit.text.pointer
 
     def group(self, number: int) -> str:
-        """A group of the match as the author wrote it; "" when it took no part."""
+        """A group of the match as the author wrote it; "" if it did not match."""
         if self.hit.match[number] is None:
             return ""
         offset = self.start - self.hit.match.start()
@@ -242,9 +242,9 @@ class Delivered(Prompts):
     def phrases(
         self, search: Search, *, in_code: bool = False, wanted: Callable[[re.Match[str]], bool] | None = None
     ) -> Iterator[Phrase]:
-        """What a search finds outside fenced blocks and, unless asked for, outside code spans.
+        """What a search finds outside fenced blocks and, unless `in_code`, outside code spans.
 
-        `wanted` is a first look at a match, before anything around it is read.
+        `wanted` filters matches before their context is read.
         """
         for hit in self.hits(search, wanted):
             passage = self.passage(hit.step, hit.text)
@@ -278,7 +278,7 @@ def delivered(workflow: Workflow) -> Delivered:
 
 
 def _arguments(step: Step) -> Iterator[Text]:
-    """What a template call puts into the prompts of the template."""
+    """The texts that a template call adds to the prompts of the template."""
     call: Any = step.step.get("templateCall")
     args = call.get("args") if isinstance(call, dict) else None
     for name, value in args.items() if isinstance(args, dict) else ():

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from workrail_lint.base.wording import counted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.rules.base import Workflow, WorkflowRule
@@ -20,19 +20,21 @@ if TYPE_CHECKING:
     from workrail_lint.systems.workrail.evidence_score import EvidenceJudgement
 
 _PRINCIPLE = (
-    "The agent sees the checks, so a check that one line satisfies gets one line. "
-    "Aim at a score of 5 with one rule that asks for evidence and one for a length."
+    "Agents see the checks and often do no more than they require. Require evidence in one rule and a minimum length "
+    "in another."
 )
-_SHOWN_LEAVES = 6
-# What to ask for, by what a step is about.
+# What to require, by the topic of a step.
 _IDEAS: tuple[tuple[str, str], ...] = (
-    (r"\b(?:decid|decision|choos|select|plan|design|recommend|strateg|scope)", 'a rationale, as in contains "because"'),
+    (
+        r"\b(?:decid|decision|choos|select|plan|design|recommend|strateg|scope)",
+        "a rationale, such as contains 'because'",
+    ),
     (
         r"\b(?:implement|fix|code|refactor|change|test|build|migrat|bug|debug)",
-        r"a place, as in regex `[\w/.-]+\.\w+:\d+`",
+        r"file positions, such as regex `[\w/.-]+\.\w+:\d+`",
     ),
 )
-_FINDINGS = r"numbered findings, as in regex `Finding \d+:`"
+_FINDINGS = r"numbered findings, such as regex `Finding \d+:`"
 _GENERIC = frozenset(("wr", "handoff", "signal", "control", "report", "loop", "coordinator", "assessment", "workflow"))
 
 
@@ -53,11 +55,11 @@ _GOOD = _checked({"and": _rules(_NUMBERED, _PLACE, _LONG)})
 
 
 class _EvidenceRule(WorkflowRule):
-    """A verdict about criteria whose result counts and which can be evaluated at all."""
+    """A verdict about criteria whose result counts and that can be evaluated."""
 
     needs = frozenset({"validationCriteria"})
 
-    raised: ClassVar[bool] = False  # an error where a project asks for strict evidence
+    raised: ClassVar[bool] = False  # an error if a project sets strict evidence
 
     def applies(self, workflow: Workflow) -> bool:
         return bool(all_criteria(workflow))
@@ -70,25 +72,18 @@ class _EvidenceRule(WorkflowRule):
                 place = judgement.bypass if self.name == "criteria-or-bypass" else criteria.pointer
                 report(
                     place or criteria.pointer,
-                    f"{label(criteria.step)}: {self.says(judgement)} ({_measured(judgement)}); "
+                    f"{label(criteria.step)}: {self.verdict(judgement.cheap)}; "
                     f"{_improvement(criteria, judgement, workflow)}",
                     severity=Severity.ERROR if strict else None,
                 )
 
-    def says(self, judgement: EvidenceJudgement) -> str:
-        """What is wrong, in the words of the verdict."""
+    def verdict(self, shortest: int) -> str:
+        """What is wrong, given the length of the shortest answer that passes."""
         raise NotImplementedError
 
 
-def _measured(judgement: EvidenceJudgement) -> str:
-    shown = [f"{leaf.rule['type']} {leaf.leaf_class.value}" for leaf in judgement.leaves]
-    if len(shown) > _SHOWN_LEAVES:  # there are few kinds, however many rules
-        shown = [f"{count} times {kind}" if count > 1 else kind for kind, count in Counter(shown).items()]
-    return f"{', '.join(shown)}; score {judgement.score}, {judgement.cheap} characters can be enough"
-
-
 def _improvement(criteria: Criteria, judgement: EvidenceJudgement, workflow: Workflow) -> str:
-    """One thing to do: a contract made for such a step, evidence to ask for, or a length."""
+    """One thing to do: use a contract for such a step, require evidence, or require a length."""
     title = str(criteria.step.step.get("title", "")).lower()
     contract = fitting_contract(title, workflow)
     if contract is not None:
@@ -96,13 +91,13 @@ def _improvement(criteria: Criteria, judgement: EvidenceJudgement, workflow: Wor
     if judgement.score >= 3 and not judgement.has_floor:
         return "add a length rule with min 200"
     if judgement.bypass is not None:
-        return "ask every alternative for evidence"
+        return "require evidence in every branch"
     idea = next((advice for words, advice in _IDEAS if re.search(words, title)), _FINDINGS)
-    return f"ask for {idea}"
+    return f"require {idea}"
 
 
 def fitting_contract(title: str, workflow: Workflow) -> str | None:
-    """A contract for workflows whose artifact is about what the step's title, in lower case, says."""
+    """A contract for workflows whose artifact fits the topic of a step's title, given in lower case."""
     words = re.findall(r"[a-z]{4,}", title)
     for ident, topics in _topics(workflow.catalog, workflow.engine) if words else ():
         if any(_same_topic(word, topic) for word in words for topic in topics):
@@ -110,9 +105,13 @@ def fitting_contract(title: str, workflow: Workflow) -> str | None:
     return None
 
 
+def _enough(shortest: int) -> str:
+    return f"{counted(shortest, 'character')} can be enough"
+
+
 @lru_cache(maxsize=4)
 def _topics(catalog: Catalog, engine: bool) -> list[tuple[str, list[str]]]:
-    """The contracts that a step can have, each with the words that say what it is about."""
+    """The contracts that a step can have, each with the words of its topic."""
     return [
         (ident, [word for word in re.split(r"[._]", contract.artifact_kind) if word not in _GENERIC])
         for ident, contract in catalog.workflow_contracts.items()
@@ -129,12 +128,12 @@ class CriteriaFlagOnly(_EvidenceRule):
     name = "criteria-flag-only"
     severity = Severity.WARNING
     origin = "lock"
-    summary = "The criteria are met by an answer that merely says the work is done."
-    why = f"Writing that something is complete costs nothing and proves nothing. {_PRINCIPLE}"
+    summary = "An answer that only claims the work is done passes the criteria."
+    why = f"Claiming that something is complete costs nothing and proves nothing. {_PRINCIPLE}"
     raised = True
 
-    def says(self, judgement: EvidenceJudgement) -> str:
-        return "it is enough to say that the work is done"
+    def verdict(self, shortest: int) -> str:
+        return f"an answer that only claims the work is done passes ({_enough(shortest)})"
 
     def examples(self) -> Iterable[Example]:
         yield Example(_checked(_rules({"type": "contains", "value": "analysisComplete = true"})), _GOOD)
@@ -146,11 +145,11 @@ class CriteriaTriviallySatisfiable(_EvidenceRule):
     name = "criteria-trivially-satisfiable"
     severity = Severity.WARNING
     origin = "lock"
-    summary = "The criteria are met by a line of at most 40 characters."
-    why = f"A few words that happen to be in an answer say little about the work behind it. {_PRINCIPLE}"
+    summary = "An answer of 40 characters or fewer passes the criteria."
+    why = f"A few expected words in an answer say little about the work. {_PRINCIPLE}"
 
-    def says(self, judgement: EvidenceJudgement) -> str:
-        return "one short line passes"
+    def verdict(self, shortest: int) -> str:
+        return f"a {shortest}-character answer passes"
 
     def examples(self) -> Iterable[Example]:
         yield Example(_checked(_rules({"type": "contains", "value": "banana"})), _GOOD)
@@ -161,11 +160,11 @@ class CriteriaVacuous(_EvidenceRule):
     name = "criteria-vacuous"
     severity = Severity.WARNING
     origin = "product"
-    summary = "The criteria are met by any answer, or only forbid something."
-    why = f"There seems to be a check, and there is none. {_PRINCIPLE}"
+    summary = "Any answer passes the criteria, or they only forbid something."
+    why = f"The step seems to be checked, but it is not. {_PRINCIPLE}"
     raised = True
 
-    def says(self, judgement: EvidenceJudgement) -> str:
+    def verdict(self, shortest: int) -> str:
         return "almost any answer passes"
 
     def examples(self) -> Iterable[Example]:
@@ -178,11 +177,11 @@ class CriteriaOrBypass(_EvidenceRule):
     name = "criteria-or-bypass"
     severity = Severity.WARNING
     origin = "product"
-    summary = "One branch of an `or` asks for evidence and another lets anything pass."
-    why = f"Any branch is enough, so the weakest one is the check. {_PRINCIPLE}"
+    summary = "One branch of an `or` requires evidence, but another does not."
+    why = f"One branch is enough to pass, so the weakest one is the check. {_PRINCIPLE}"
 
-    def says(self, judgement: EvidenceJudgement) -> str:
-        return "a branch of this `or` proves nothing and makes the others pointless"
+    def verdict(self, shortest: int) -> str:
+        return f"one branch of this 'or' passes without evidence ({_enough(shortest)})"
 
     def examples(self) -> Iterable[Example]:
         escape = {"type": "contains", "value": "no issues found"}
@@ -194,11 +193,11 @@ class CriteriaSingleCheck(_EvidenceRule):
     name = "criteria-single-check"
     severity = Severity.INFO
     origin = "lock"
-    summary = "The criteria are one rule that looks for a word or a heading."
-    why = f"A single word is found in good and in empty answers alike. {_PRINCIPLE}"
+    summary = "The only criterion is a rule that searches for a word or a heading."
+    why = f"Good and bad answers alike can contain a single word. {_PRINCIPLE}"
 
-    def says(self, judgement: EvidenceJudgement) -> str:
-        return "one rule for one word is the whole check"
+    def verdict(self, shortest: int) -> str:
+        return f"the only check searches for one phrase ({_enough(shortest)})"
 
     def examples(self) -> Iterable[Example]:
         yield Example(_checked(_rules({"type": "contains", "value": "## Findings"})), _GOOD)
@@ -209,11 +208,11 @@ class CriteriaNoSubstanceFloor(_EvidenceRule):
     name = "criteria-no-substance-floor"
     severity = Severity.INFO
     origin = "lock"
-    summary = "The criteria ask for evidence but not for a length."
-    why = f"One line of the right form passes; what it should say about the work can be left out. {_PRINCIPLE}"
+    summary = "The criteria require evidence but no minimum length."
+    why = f"One line of the right form passes without any substance. {_PRINCIPLE}"
 
-    def says(self, judgement: EvidenceJudgement) -> str:
-        return "no length is demanded"
+    def verdict(self, shortest: int) -> str:
+        return f"no minimum length is required ({_enough(shortest)})"
 
     def examples(self) -> Iterable[Example]:
         yield Example(_checked({"and": _rules({"type": "regex", "pattern": "Finding \\d+:"})}), _GOOD)

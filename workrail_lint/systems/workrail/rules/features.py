@@ -1,4 +1,4 @@
-"""Features and refs: whether they reach a prompt, which ones are missing, and text that is said twice."""
+"""Features and refs: whether they reach a prompt, which ones are missing, and duplicate text."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def in_blocks(workflow: Workflow) -> list[Step]:
 
 
 def is_authored(workflow: Workflow) -> bool:
-    """Whether the author wrote a list of features; asking for capabilities implies some."""
+    """Whether the author wrote a list of features; capabilities imply some."""
     return isinstance(workflow.document.value, dict) and "features" in workflow.document.value
 
 
 def blocks(*ids: str, **sections: Any) -> dict[str, Any]:
-    """A workflow with one step in blocks and the given features."""
+    """A workflow with the given features and one step with prompt blocks."""
     made = samples.step(prompt=None, promptBlocks={"goal": "Find the cause.", **sections})
     return samples.workflow(made, features=list(ids) or ...)
 
@@ -54,15 +54,16 @@ class FeatureNoEffect(WorkflowRule):
     name = "feature-no-effect"
     severity = Severity.WARNING
     origin = "doc"
-    summary = "Features are declared, but no step is written in prompt blocks."
-    why = "Features add to prompt blocks only; a plain prompt never sees them."
+    summary = "Features are declared, but no step uses `promptBlocks`."
+    why = "Features are added to `promptBlocks` only, never to a plain `prompt`."
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         features = features_of(workflow)
         if features and is_authored(workflow) and not in_blocks(workflow):
             report(
                 "/features",
-                f"No step has promptBlocks, so {listing(features)} reaches no prompt; write the prompts as blocks",
+                f"features {listing(features)} have no effect, because no step has promptBlocks; use promptBlocks or "
+                "remove them",
                 on_name=True,
             )
 
@@ -75,8 +76,8 @@ class FeaturePartialEffect(WorkflowRule):
     name = "feature-partial-effect"
     severity = Severity.INFO
     origin = "product"
-    summary = "Features are declared, but some steps have plain prompts and do not receive them."
-    why = "What a feature says then holds in some steps and not in others, which is easy to overlook."
+    summary = "Features are declared, but some steps have a plain `prompt` and do not get them."
+    why = "The agent follows a feature in some steps but not in others, which is easy to overlook."
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         if not features_of(workflow) or not is_authored(workflow) or not in_blocks(workflow):
@@ -85,7 +86,7 @@ class FeaturePartialEffect(WorkflowRule):
         if plain:
             report(
                 "/features",
-                f"The features do not reach the steps with plain prompts: {listing(plain)}",
+                f"features have no effect on steps with a plain prompt: {listing(plain)}; use promptBlocks there",
                 on_name=True,
             )
 
@@ -99,8 +100,8 @@ class FeatureOrder(WorkflowRule):
     name = "feature-order"
     severity = Severity.INFO
     origin = "lock"
-    summary = "Features are not in ascending order of their ids."
-    why = "The engine injects them as they are written, so two orders give two texts and two hashes for one meaning."
+    summary = "Features are not sorted by id."
+    why = "The engine injects features in the given order, so the same features in another order give another hash."
     fix = "Sort the features."
     fix_safety = "unsafe"
 
@@ -112,7 +113,7 @@ class FeatureOrder(WorkflowRule):
         authored = workflow.document.value["features"] if isinstance(workflow.document.value, dict) else None
         report(
             "/features",
-            f"The features are not in ascending order; write {listing(ordered)}",
+            f"the features are not sorted; write {listing(ordered)}",
             fix=unsafe("sort them", Replace("/features", list(ordered))) if authored == features else None,
         )
 
@@ -121,7 +122,7 @@ class FeatureOrder(WorkflowRule):
         yield Example(blocks(SUBAGENTS, MEMORY), good, good)
 
 
-# Why a feature is called for: the place, and the clause that says so.
+# Why a feature is needed: the place, and the clause of the message that says so.
 Evidence = tuple[str, str]
 
 
@@ -146,21 +147,21 @@ def _evidence(workflow: Workflow, *searches: Search) -> Evidence | None:
     hit = next((hit for hit in hits if not texts.passage(hit.step, hit.text).is_negated(hit.start, hit.end)), None)
     if hit is None:
         return None
-    return hit.text.pointer, f"{label(hit.step)}: the prompt speaks of {excerpt(hit.phrase)}"
+    return hit.text.pointer, f"{label(hit.step)}: the prompt mentions {excerpt(hit.phrase)}"
 
 
 class _MissingFeature(WorkflowRule):
-    """A text or a step that calls for a feature which is not declared."""
+    """A text or a step that needs a feature that is not declared."""
 
     feature: str
     default_on = False  # in real workflows the mention is rarely a reason to declare the feature
     severity = Severity.INFO
     origin = "spec"
-    fix = "Add the feature, when there are prompt blocks for it to reach."
+    fix = "Add the feature, if a step has `promptBlocks`."
     fix_safety = "unsafe"
 
     def applies(self, workflow: Workflow) -> bool:
-        # What a routine declares does not travel with its steps.
+        # Features of a routine are not passed on with its steps.
         known = self.feature in workflow.catalog.features and not workflow.is_routine
         return known and self.feature not in features_of(workflow)
 
@@ -173,7 +174,7 @@ class _MissingFeature(WorkflowRule):
             return
         pointer, clause = found
         reached = bool(in_blocks(workflow))
-        how = "declare it" if reached else "declare it, and write the prompts as blocks so that it reaches them"
+        how = "declare it" if reached else "declare it, and use promptBlocks so that it takes effect"
         report(
             pointer,
             f"{clause}, but the feature {self.feature} is not declared; {how}",
@@ -193,16 +194,16 @@ class _MissingFeature(WorkflowRule):
 class FeatureMissingSubagent(_MissingFeature):
     code = "FT004"
     name = "feature-missing-subagent"
-    summary = "Work is delegated, but the feature that guides delegation is not declared."
-    why = "Without that guidance agents hand over authority along with the work, or adopt results unread."
+    summary = "The workflow delegates work, but the feature with guidance for subagents is not declared."
+    why = "Without the guidance agents let subagents decide, or accept their results unchecked."
     feature = SUBAGENTS
 
     def evidence(self, workflow: Workflow) -> Evidence | None:
         for found in workflow.all_steps:
             if found.kind == "parallel":
-                return found.pointer, f"{label(found)}: delegates in parallel"
+                return found.pointer, f"{label(found)}: a parallel step delegates work"
         if workflow.definition.get("extensionPoints"):
-            return "/extensionPoints", "Extension points hand work to other routines"
+            return "/extensionPoints", "extension points delegate work to other routines"
         return _evidence(workflow, *_DELEGATING)
 
     def examples(self) -> Iterable[Example]:
@@ -222,14 +223,14 @@ _MEMORY_TOOLS = Search(
 class FeatureMissingMemory(_MissingFeature):
     code = "FT005"
     name = "feature-missing-memory"
-    summary = "A prompt names memory tools, but the feature that says how to use memory is not declared."
-    why = "Without it a run on a machine without such tools stops or improvises instead of going on without them."
+    summary = "A prompt mentions memory tools, but the feature with guidance for memory is not declared."
+    why = "Without it an agent that has no memory tools stops or improvises instead of continuing without them."
     feature = MEMORY
 
     def evidence(self, workflow: Workflow) -> Evidence | None:
         found = _evidence(workflow, _MEMORY_TOOLS)
         if found and any(use.kind == "ref" and ".memory_" in use.id for use in builtin_uses(workflow.definition)):
-            return None  # the same guidance, taken in by name
+            return None  # the same guidance, included by name
         return found
 
     def examples(self) -> Iterable[Example]:
@@ -247,10 +248,8 @@ _WEB = (
 class FeatureMissingCapabilities(_MissingFeature):
     code = "FT006"
     name = "feature-missing-capabilities"
-    summary = (
-        "A prompt relies on web access or delegation, but the feature about optional capabilities is not declared."
-    )
-    why = "Not every session can browse or delegate. The feature makes an agent probe first and degrade openly."
+    summary = "A prompt needs web access or delegation, but the feature for capabilities is not declared."
+    why = "Not every agent can browse or delegate. With the feature it probes first and reports what it can't do."
     feature = CAPABILITIES
 
     def evidence(self, workflow: Workflow) -> Evidence | None:
@@ -271,8 +270,8 @@ class FeatureDuplicatedText(WorkflowRule):
     severity = Severity.INFO
     origin = "spec"
     default_on = False
-    summary = "A step or metaGuidance repeats a line that a declared feature injects anyway."
-    why = "The agent reads it twice, and the copy stays behind when the catalog's wording improves."
+    summary = "A step or `metaGuidance` repeats a line that a declared feature adds."
+    why = "The agent reads it twice, and the copy goes stale when the catalog changes."
 
     def applies(self, workflow: Workflow) -> bool:
         return bool(features_of(workflow))
@@ -289,7 +288,7 @@ class FeatureDuplicatedText(WorkflowRule):
             for line, feature in lines.items():
                 if line in text.text:
                     report(
-                        text.pointer, f"The line {excerpt(line)} comes with {quoted(feature)} anyway; remove it here"
+                        text.pointer, f"feature {quoted(feature)} already adds the line {excerpt(line)}; remove it here"
                     )
                     break
 
@@ -306,7 +305,7 @@ def _delivered_texts(workflow: Workflow) -> Iterator[Text]:
 
 
 def _plain_stretch(line: str) -> str:
-    """A part of a line that stands in JSON as it is, so that the raw document can be searched for it."""
+    """A part of a line that is the same in JSON, so that the raw document can be searched for it."""
     return max(re.split(r'["\\\\]|[^ -~]', line), key=len)
 
 
@@ -336,8 +335,8 @@ class RefInRawPrompt(WorkflowRule):
     name = "ref-in-raw-prompt"
     severity = Severity.WARNING
     origin = "lock"
-    summary = "A prompt, guidance or a fragment names a ref as text."
-    why = "Only a ref part is replaced by its text; in a sentence the agent reads a name it can't look up."
+    summary = "A prompt, guidance or a fragment mentions a ref by name."
+    why = "Only a part of kind `ref` is replaced with the text; elsewhere the agent sees a name it can't look up."
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         named: dict[str, tuple[Step, str]] = {}
@@ -351,7 +350,8 @@ class RefInRawPrompt(WorkflowRule):
                     named[step.at("guidance", index)] = step, match[0]
         for pointer, (step, ref) in named.items():
             report(
-                pointer, f"{label(step)}: {quoted(ref)} is only a name here; take the text in with a part of kind ref"
+                pointer,
+                f"{label(step)}: the agent sees only the name {quoted(ref)}; include the text with a part of kind ref",
             )
 
     def examples(self) -> Iterable[Example]:
@@ -366,8 +366,8 @@ class RefRepeated(WorkflowRule):
     name = "ref-repeated"
     severity = Severity.INFO
     origin = "product"
-    summary = "A step takes in the same ref twice, by itself or through a feature."
-    why = "The agent reads the same lines twice, and they count twice against the budget of injected text."
+    summary = "A step includes the same ref twice, or includes a ref that a feature already adds."
+    why = "The agent reads the same lines twice, and they count twice against the limit for injected text."
 
     def applies(self, workflow: Workflow) -> bool:
         return "promptBlocks" in step_members(workflow) and '"refId"' in workflow.document.text
@@ -389,10 +389,10 @@ class RefRepeated(WorkflowRule):
             owner = use.pointer.partition("/promptBlocks/")[0]
             earlier = by_step.setdefault(owner, {})
             if use.id in earlier:
-                report(use.pointer, f"The ref {quoted(use.id)} stands in this step already; remove one of the two")
+                report(use.pointer, f"this step already includes ref {quoted(use.id)}; remove one of the two")
             elif use.id in from_features:
                 feature = quoted(from_features[use.id])
-                report(use.pointer, f"The ref {quoted(use.id)} comes with {feature} already; remove it here")
+                report(use.pointer, f"feature {feature} already adds ref {quoted(use.id)}; remove it here")
             earlier.setdefault(use.id, use.pointer)
 
     def examples(self) -> Iterable[Example]:

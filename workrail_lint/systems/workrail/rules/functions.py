@@ -12,6 +12,7 @@ from workrail_lint.documents.operations import Remove, Replace
 from workrail_lint.findings import Fix, Severity
 from workrail_lint.findings.fix import unsafe
 from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.compiler.nodes import name_hint
 from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import label, step_members, use_suggestion
 from workrail_lint.systems.workrail.rules.samples import loop, step, workflow
@@ -25,7 +26,7 @@ _LEVELS = ("workflow", "loop", "step")
 
 
 class Definition(NamedTuple):
-    """A function definition, where it stands and at which level."""
+    """A function definition, its place and its level."""
 
     members: dict[str, Any]
     pointer: str
@@ -43,7 +44,7 @@ class Definition(NamedTuple):
 
 
 def _scopes(workflow: Workflow) -> Iterator[list[Definition]]:
-    """The definitions of each place that can hold some."""
+    """The definitions of the workflow, and of each loop and step that has some."""
     yield _definitions(workflow.definition, "", "workflow")
     for found in workflow.all_steps:
         if "functionDefinitions" in found.step and not found.calls_template:
@@ -81,7 +82,7 @@ class FunctionRule(WorkflowRule):
 
 
 class _DefinitionRule(FunctionRule):
-    """A rule that looks at every definition."""
+    """A rule about every definition."""
 
     def applies(self, workflow: Workflow) -> bool:
         return "functionDefinitions" in workflow.definition or "functionDefinitions" in step_members(workflow)
@@ -103,9 +104,9 @@ class FunctionUnknown(FunctionRule):
     name = "function-unknown"
     severity = Severity.ERROR
     origin = "struct"
-    summary = "A step calls a function that is not defined where it stands."
-    why = "Visible are the workflow's functions, those of the loop around the step, and the step's own."
-    fix = "Call the visible function whose name is nearest."
+    summary = "A step calls a function that is not visible to it."
+    why = "A step can call the functions of the workflow, of the loop around it, and its own."
+    fix = "Use the closest visible function name."
     fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
@@ -123,8 +124,8 @@ class FunctionArgMissing(FunctionRule):
     name = "function-arg-missing"
     severity = Severity.ERROR
     origin = "struct"
-    summary = "A call leaves out an argument that the function requires."
-    why = "A parameter with `required: true` has to be given, even when it has a default."
+    summary = "A call omits an argument that the function requires."
+    why = "A parameter with `required: true` needs an argument, even if it has a default."
 
     def examples(self) -> Iterable[Example]:
         function = _function(_parameter(required=True))
@@ -136,8 +137,8 @@ class FunctionArgType(FunctionRule):
     name = "function-arg-type"
     severity = Severity.ERROR
     origin = "struct"
-    summary = "An argument is not of the type that its parameter declares."
-    why = "Nothing converts arguments: a number in quotes is a string."
+    summary = "An argument does not have the type of its parameter."
+    why = "Arguments are not converted: a number in quotes is a string."
 
     def examples(self) -> Iterable[Example]:
         function = _function(_parameter())
@@ -149,8 +150,8 @@ class FunctionArgEnum(FunctionRule):
     name = "function-arg-enum"
     severity = Severity.ERROR
     origin = "struct"
-    summary = "An argument is none of the values that its parameter allows."
-    why = "The values of an `enum` are compared exactly, type and case included."
+    summary = "An argument is not one of the values that its parameter allows."
+    why = "The values of an `enum` are compared exactly, including type and case."
 
     def examples(self) -> Iterable[Example]:
         function = _function(_parameter("order", "string", enum=["up", "down"]))
@@ -162,8 +163,8 @@ class FunctionArgUnknown(FunctionRule):
     name = "function-arg-unknown"
     severity = Severity.WARNING
     origin = "engine-warn"
-    summary = "A call gives an argument that the function does not declare."
-    why = "It is mostly a misspelled parameter, which then keeps its default without anybody noticing."
+    summary = "A call has an argument that the function does not declare."
+    why = "It is usually a misspelled parameter, which then silently keeps its default."
 
     def examples(self) -> Iterable[Example]:
         function = _function(_parameter())
@@ -175,8 +176,8 @@ class FunctionDuplicate(_DefinitionRule):
     name = "function-duplicate"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A function is defined twice in one place."
-    why = "Calls are checked against the last definition of a name; the one before is never used."
+    summary = "A function is defined twice in one list."
+    why = "Calls use the last definition of a name; the earlier one is never used."
 
     def check_scope(self, scope: list[Definition], report: Report) -> None:
         seen: set[str] = set()
@@ -184,7 +185,7 @@ class FunctionDuplicate(_DefinitionRule):
             if definition.name in seen:
                 report(
                     f"{definition.pointer}/name",
-                    f"the function {quoted(definition.name)} is defined above already; this definition replaces it",
+                    f"duplicate function {quoted(definition.name)}; this definition replaces the one above",
                 )
             seen.add(definition.name)
 
@@ -204,8 +205,8 @@ class FunctionParameterDuplicate(_DefinitionRule):
     origin = "product"
     summary = "A function declares a parameter twice."
     why = (
-        "Each entry can make the parameter required, but only the first decides about type and allowed values, so that "
-        "the two contradict each other silently."
+        "Each entry can make the parameter required, but only the first one defines the type and the allowed values, "
+        "so the two may contradict each other silently."
     )
 
     def check_definition(self, definition: Definition, report: Report) -> None:
@@ -215,7 +216,7 @@ class FunctionParameterDuplicate(_DefinitionRule):
             if isinstance(name, str) and name in seen:
                 report(
                     f"{pointer}/name",
-                    f"the function {quoted(definition.name)} declares the parameter {quoted(name)} twice",
+                    f"function {quoted(definition.name)} declares parameter {quoted(name)} twice; remove one",
                 )
             seen.add(str(name))
 
@@ -231,8 +232,8 @@ class FunctionDefaultMismatch(_DefinitionRule):
     name = "function-default-mismatch"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A parameter's default is not a value it accepts, or stands on a required parameter."
-    why = "A default that no call could give misleads; on a required parameter it is never used."
+    summary = "The default of a parameter is not a valid value for it, or the parameter is required."
+    why = "An invalid default is misleading, and the default of a required parameter is never used."
 
     def check_definition(self, definition: Definition, report: Report) -> None:
         for parameter, pointer in definition.parameters:
@@ -252,10 +253,10 @@ def _default_problem(parameter: dict[str, Any]) -> str | None:
         return None
     default, allowed = parameter["default"], parameter.get("enum")
     if not has_type(default, parameter.get("type")):
-        return f"is not of type {parameter.get('type')}"
+        return f"must be of type {parameter.get('type')}"
     if isinstance(allowed, list) and not any(js.strict_equal(default, value) for value in allowed):
-        return f"is none of {name_list(js.text(value) for value in allowed)}"
-    return "is never used, since every call has to give the parameter" if parameter.get("required") is True else None
+        return f"must be one of {name_list(js.text(value) for value in allowed)}"
+    return "is never used, because the parameter is required" if parameter.get("required") is True else None
 
 
 class FunctionReferenceUnknown(FunctionRule):
@@ -263,9 +264,9 @@ class FunctionReferenceUnknown(FunctionRule):
     name = "function-reference-unknown"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A step refers to a function that is not defined where it stands."
-    why = "The definition is what a reference brings into view; here there is none to show."
-    fix = "Refer to the visible function whose name is nearest."
+    summary = "A step refers to a function that is not visible to it."
+    why = "A reference shows the definition of a function to the agent; here there is none to show."
+    fix = "Use the closest visible function name."
     fix_safety = "unsafe"
 
     def applies(self, workflow: Workflow) -> bool:
@@ -283,12 +284,10 @@ class FunctionReferenceUnknown(FunctionRule):
             if not name or name in visible:
                 continue
             suggestion = nearest(name, visible)
-            hint = f" Did you mean {quoted(suggestion)}?" if suggestion else ""
             place = step.at("functionReferences", index)
             report(
                 place,
-                f"{label(step)}: no function {quoted(name)} is visible here.{hint} Visible functions: "
-                f"{name_list(visible)}",
+                f"{label(step)}: unknown function {quoted(name)}{name_hint(suggestion, 'visible functions', visible)}",
                 fix=unsafe(f"use {quoted(suggestion)}", Replace(place, f"{suggestion}()")) if suggestion else None,
             )
 
@@ -304,10 +303,10 @@ class FunctionReferenceFiltered(FunctionRule):
     name = "function-reference-filtered"
     severity = Severity.INFO
     origin = "runtime"
-    summary = "A step refers to functions, which makes the engine show none when a run is resumed."
+    summary = "A step has `functionReferences`, so a resumed run shows no function definitions."
     why = (
-        "The engine compares `name()` with `name`, so that no reference ever matches and the recovery text leaves out "
-        "every definition. Without references it shows all of them. Repeat in the prompt what the agent must know."
+        "The engine compares `name()` with `name`, so no reference ever matches and the recovery prompt omits all "
+        "definitions. Without references it shows all of them. Repeat important details in the prompt."
     )
 
     def applies(self, workflow: Workflow) -> bool:
@@ -317,8 +316,8 @@ class FunctionReferenceFiltered(FunctionRule):
         if step.step.get("functionReferences") and not step.calls_template:
             report(
                 step.at("functionReferences"),
-                f"{label(step)}: with functionReferences the engine shows no definition when the run is resumed; put "
-                "what matters into the prompt",
+                f"{label(step)}: with functionReferences the engine shows no function definitions in a resumed run; "
+                "repeat what matters in the prompt",
                 on_name=True,
             )
 
@@ -334,12 +333,12 @@ class FunctionScopeMismatch(_DefinitionRule):
     name = "function-scope-mismatch"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A function's `scope` is not the level it is defined at."
+    summary = "The `scope` of a function does not match the level where it is defined."
     why = (
-        "Calls are checked without looking at `scope`, but a definition whose scope is not its level is left out of "
-        "what the agent sees when a run is resumed."
+        "Calls ignore `scope`, but a resumed run does not show the agent a definition whose scope differs from its "
+        "level."
     )
-    fix = "Remove `scope`; the level says it already."
+    fix = "Remove `scope`."
     fix_safety = "unsafe"
 
     def check_definition(self, definition: Definition, report: Report) -> None:
@@ -348,8 +347,8 @@ class FunctionScopeMismatch(_DefinitionRule):
             place = f"{definition.pointer}/scope"
             report(
                 place,
-                f"the function {quoted(definition.name)} is defined at the level of the {definition.level} and says "
-                f"scope {quoted(scope)}",
+                f"function {quoted(definition.name)} is defined at the {definition.level} level, but its scope is "
+                f"{quoted(scope)}; remove scope",
                 fix=unsafe("remove scope", Remove(place)),
             )
 

@@ -1,4 +1,4 @@
-"""ID: the ids of workflows and steps. Names of other things are in `names`."""
+"""ID: the ids of workflows and steps. Other names are in `names`."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _LONGEST_EXPANDED = 128
 
 
-# ------------------------------------------------------------------------------------------ the workflow's
+# ------------------------------------------------------------------------------------------ workflow ids
 
 
 class WorkflowIdPattern(WorkflowRule):
@@ -33,9 +33,9 @@ class WorkflowIdPattern(WorkflowRule):
     name = "workflow-id-pattern"
     severity = Severity.ERROR
     origin = "schema"
-    summary = "The workflow's id has characters or a form that ids can't have."
-    why = "Ids are looked up, sorted and used in file names everywhere; the engine refuses any other form."
-    fix = "Write it in lower case, with `_` for every character that is not allowed."
+    summary = "The workflow id has invalid characters or an invalid form."
+    why = "Ids are used as keys and in file names, so the engine rejects any other form."
+    fix = "Write the id in lower case, with `_` instead of every invalid character."
     fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
@@ -52,8 +52,8 @@ class WorkflowIdSegmentShort(WorkflowRule):
     name = "workflow-id-segment-short"
     severity = Severity.ERROR
     origin = "schema"
-    summary = "The namespace or the name in the workflow's id has only one character."
-    why = "The engine's id policy would take it, but its schema asks for two characters on either side of the dot."
+    summary = "The namespace or the name in the workflow id has only one character."
+    why = "The engine's schema requires at least two characters on each side of the dot."
 
     def examples(self) -> Iterator[Example]:
         yield Example(workflow(id="a.review"), workflow(id="team.review"))
@@ -64,8 +64,8 @@ class WorkflowIdDots(WorkflowRule):
     name = "workflow-id-dots"
     severity = Severity.ERROR
     origin = "schema"
-    summary = "The workflow's id has more than one dot."
-    why = "An id is one namespace and one name. Deeper levels do not exist, and the engine refuses them."
+    summary = "The workflow id has more than one dot."
+    why = "An id is one namespace and one name. The engine rejects deeper levels."
 
     def examples(self) -> Iterator[Example]:
         yield Example(workflow(id="team.review.deep"), workflow(id="team.review-deep"))
@@ -76,9 +76,9 @@ class WorkflowIdReserved(WorkflowRule):
     name = "workflow-id-reserved"
     severity = Severity.ERROR
     origin = "load"
-    summary = "The workflow's id claims the namespace `wr`, which belongs to the workflows that ship with the engine."
-    why = "The engine does not load it from any other source, and a bundled workflow of that id would win anyway."
-    fix = "Move it to the namespace of its source."
+    summary = "The workflow id uses the namespace `wr`, which is reserved for workflows bundled with the engine."
+    why = "The engine does not load such an id from any other source, and a bundled workflow with that id always wins."
+    fix = "Change the namespace to that of the file's source."
     fix_safety = "unsafe"
 
     def applies(self, workflow: Workflow) -> bool:
@@ -88,7 +88,7 @@ class WorkflowIdReserved(WorkflowRule):
         if identity.judge(workflow.id, workflow.source_kind) is not IdVerdict.RESERVED:
             return
         suggestion = identity.suggest(workflow.id.partition(".")[2], workflow.source_kind)
-        message = f"the id {quoted(workflow.id)} is reserved: the namespace wr is for bundled workflows only"
+        message = f"id {quoted(workflow.id)} is reserved: only bundled workflows can use the namespace wr"
         _report_rename(report, message, suggestion)
 
     def examples(self) -> Iterator[Example]:
@@ -100,19 +100,19 @@ class WorkflowIdLegacy(WorkflowRule):
     name = "workflow-id-legacy"
     severity = Severity.INFO
     origin = "load"
-    summary = "The workflow's id has no namespace."
+    summary = "The workflow id has no namespace."
     why = (
-        "Ids without one collide across sources and can't be saved any more; the engine loads them with a warning. "
-        "Routines keep theirs: the template id they are called by is made from it."
+        "Ids without a namespace collide across sources; the engine loads them with a warning but can't save them. "
+        "Routines are exempt, because their template id is derived from the id."
     )
-    fix = "Rename it to the id that follows from its source."
+    fix = "Add the namespace of the file's source."
     fix_safety = "unsafe"
 
     def applies(self, workflow: Workflow) -> bool:
         return _is_legacy(workflow) and not workflow.is_new
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
-        message = f"the id {quoted(workflow.id)} has no namespace"
+        message = f"id {quoted(workflow.id)} has no namespace"
         _report_rename(report, message, identity.suggest(workflow.id, workflow.source_kind))
 
     def examples(self) -> Iterator[Example]:
@@ -126,15 +126,15 @@ class WorkflowIdLegacyNew(WorkflowRule):
     severity = Severity.ERROR
     origin = "load"
     summary = "A file that the project marks as new has an id without a namespace."
-    why = "Old ids are tolerated when they are loaded, but the engine does not save a workflow under such an id."
-    fix = "Rename it to the id that follows from its source."
+    why = "The engine still loads old ids without a namespace, but it does not save a workflow with such an id."
+    fix = "Add the namespace of the file's source."
     fix_safety = "unsafe"
 
     def applies(self, workflow: Workflow) -> bool:
         return _is_legacy(workflow) and workflow.is_new
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
-        message = f"the id {quoted(workflow.id)} of a new workflow has no namespace"
+        message = f"id {quoted(workflow.id)} of a new workflow has no namespace"
         _report_rename(report, message, identity.suggest(workflow.id, workflow.source_kind))
 
     def examples(self) -> Iterator[Example]:
@@ -167,9 +167,9 @@ class StepIdPattern(WorkflowRule):
     name = "step-id-pattern"
     severity = Severity.ERROR
     origin = "schema"
-    summary = "A step's id is not made of 3 to 64 characters out of a-z, 0-9 and `-`."
-    why = "Step ids stand in tokens, events and look-up keys whose delimiters they must not contain."
-    fix = "Write it in lower case with `-` for what is not allowed, in the step and wherever a loop names it."
+    summary = "A step id does not have 3 to 64 characters from a-z, 0-9 and `-`."
+    why = "Step ids are part of tokens, events and keys, and must not contain the delimiters used there."
+    fix = "Write the id in lower case with `-` instead of invalid characters, also where a loop refers to it."
     fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
@@ -179,7 +179,7 @@ class StepIdPattern(WorkflowRule):
         if renamed is None or not isinstance(new, str) or new in workflow.step_ids:
             return None
         if _first_to_become(workflow).get(new, finding) is not finding:
-            return None  # of two ids that would become one, only one can
+            return None  # two ids would become the same
         return unsafe(f"rename it to {new}", *_step_rename(renamed, new, workflow))
 
     def examples(self) -> Iterator[Example]:
@@ -192,13 +192,13 @@ class StepIdPattern(WorkflowRule):
 
 @lru_cache(maxsize=1)
 def _first_to_become(workflow: Workflow) -> dict[object, Finding]:
-    """The new ids that are suggested, each with the first finding that does."""
+    """The suggested ids, each with the first finding that suggests it."""
     found = [finding for finding in workflow.found if finding.name == StepIdPattern.name]
     return {finding.details.get("suggestion"): finding for finding in reversed(found)}
 
 
 def _step_rename(renamed: Step, new: str, workflow: Workflow) -> Iterator[Operation]:
-    """A step's new id, in the step and in everything that names the step."""
+    """Rename a step, in the step and in everything that refers to it."""
     yield Replace(renamed.at("id"), new)
     if renamed.loop is None:
         for other in workflow.steps:
@@ -216,7 +216,7 @@ class StepIdDuplicate(WorkflowRule):
     severity = Severity.ERROR
     origin = "struct"
     summary = "Two top-level steps have the same id."
-    why = "A step is found by its id. Of two with one id, only one can ever be meant."
+    why = "The engine finds a step by its id, so it can reach only one of two steps with the same id."
 
     def examples(self) -> Iterator[Example]:
         yield Example(workflow(step("plan"), step("plan")), workflow(step("plan"), step("build")))
@@ -228,7 +228,7 @@ class StepIdDuplicateBody(WorkflowRule):
     severity = Severity.ERROR
     origin = "struct"
     summary = "Two steps in the body of one loop have the same id."
-    why = "A step is found by its id. Of two with one id, only one can ever be meant."
+    why = "The engine finds a step by its id, so it can reach only one of two steps with the same id."
 
     def examples(self) -> Iterator[Example]:
         yield Example(workflow(loop(step("try-it"), step("try-it"))), workflow(loop(step("try-it"), step("look"))))
@@ -240,7 +240,7 @@ class StepIdCollision(WorkflowRule):
     severity = Severity.ERROR
     origin = "compile"
     summary = "A step in a loop body has the id of a top-level step, of a loop, or of a step in another body."
-    why = "All steps of a compiled workflow share one name space, whatever list they are written in."
+    why = "All steps of a compiled workflow share one namespace, whichever list they are in."
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -255,7 +255,7 @@ class ExpandedIdTooLong(WorkflowRule):
     severity = Severity.WARNING
     origin = "product"
     summary = f"The id of a step that a template call expands to has more than {_LONGEST_EXPANDED} characters."
-    why = "The id is made of the calling step's and the routine step's; events and tokens carry it around in full."
+    why = "The id consists of the ids of the calling step and the routine's step; all events and tokens contain it."
 
     def applies(self, workflow: Workflow) -> bool:
         return "templateCall" in step_members(workflow)
@@ -266,15 +266,15 @@ class ExpandedIdTooLong(WorkflowRule):
             if from_template and len(node.id) > _LONGEST_EXPANDED:
                 report(
                     node.place,
-                    f"the expanded step id {quoted(node.id)} has {len(node.id)} characters, more than "
-                    f"{_LONGEST_EXPANDED}; give the calling step a shorter id",
+                    f"expanded step id {quoted(node.id)} has {len(node.id)} characters, more than {_LONGEST_EXPANDED}; "
+                    "give the calling step a shorter id",
                 )
 
     def examples(self) -> Iterator[Example]:
-        inner = "look-at-every-file-that-the-change-touches-and-note-what-it-does-and-why"
-        routine = _routine({"id": inner, "title": "Look", "prompt": "Look at every file."})
+        inner = "read-every-file-that-the-change-touches-and-note-what-it-does-and-why"
+        routine = _routine({"id": inner, "title": "Read", "prompt": "Read every file."})
         call = {"templateCall": {"templateId": "wr.templates.routine.sweep"}}
-        long = "sweep-the-whole-repository-before-anybody-makes-a-decision"
+        long = "sweep-the-whole-repository-before-the-team-makes-any-decision"
         yield Example(
             workflow(step(), step(long, None, **call)),
             workflow(step(), step("sweep", None, **call)),
@@ -287,10 +287,8 @@ class VirtualIdCollision(WorkflowRule):
     name = "virtual-id-collision"
     severity = Severity.ERROR
     origin = "compile"
-    summary = "The step generated for a verification, audit or synthesis block gets an id that is already taken."
-    why = (
-        "The compiler adds `__verification`, `__audit` or `__synthesis` to the step's id; nothing else may be so named."
-    )
+    summary = "The step generated for a verification, audit or synthesis block has an id that is already used."
+    why = "The generated id is the step's id with `__verification`, `__audit` or `__synthesis`; keep it free."
 
     def examples(self) -> Iterator[Example]:
         audited = {"id": "look", "title": "Look", "prompt": "Look.", "audit": {"rubric": ["Nothing is left out"]}}
@@ -304,7 +302,7 @@ def _routine(*steps: dict[str, Any]) -> dict[str, Any]:
     return {
         "id": "routine-sweep",
         "name": "Sweep",
-        "description": "Looks at everything once.",
+        "description": "Reads everything once.",
         "version": "1.0.0",
         "steps": list(steps),
     }
@@ -316,7 +314,7 @@ class FragmentIdDuplicate(WorkflowRule):
     severity = Severity.ERROR
     origin = "struct"
     summary = "Two prompt fragments of one step have the same id."
-    why = "The engine refuses it on top-level steps. In loop bodies it goes unnoticed until the wrong one is edited."
+    why = "The engine rejects this on top-level steps, but does not check loop bodies, where ids are ambiguous."
 
     def examples(self) -> Iterator[Example]:
         first = {"id": "deep", "text": "Go deep.", "when": {"var": "depth", "equals": "deep"}}

@@ -1,4 +1,4 @@
-"""LC: how the text is laid out. Nothing here changes what a workflow means."""
+"""LC: the formatting of the file. It does not change what a workflow means."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class LineEndings(WorkflowRule):
     name = "line-endings"
     severity = Severity.INFO
     origin = "product"
-    summary = "Lines end in CR LF, in CR, or some in one and some in the other."
-    why = "Every line differs from its version with LF, so that a one-word change looks like a rewrite."
-    fix = "End every line in LF."
+    summary = "Lines end with CR LF or CR instead of LF, or with a mixture."
+    why = "If an editor converts the line endings, every line changes, and a one-word edit looks like a rewrite."
+    fix = "End every line with LF."
     fix_safety = "safe"
 
     def applies(self, workflow: Workflow) -> bool:
@@ -31,9 +31,9 @@ class LineEndings(WorkflowRule):
         text = workflow.document.text
         pairs, feeds, returns = text.count("\r\n"), text.count("\n"), text.count("\r")
         kind = "CR LF" if pairs == feeds == returns else "CR" if not feeds else "a mixture of CR and LF"
-        # JSON strings hold no raw line end, so that each one stands between values.
+        # JSON strings contain no raw line breaks, so all of them are between values.
         plain = text.replace("\r\n", "\n").replace("\r", "\n")
-        report("", f"lines end in {kind} instead of LF", fix=safe("end lines in LF", Respell(0, len(text), plain)))
+        report("", f"lines end with {kind} instead of LF", fix=safe("end lines with LF", Respell(0, len(text), plain)))
 
     def examples(self) -> Iterator[Example]:
         yield Example(_text().replace("\n", "\r\n"), _text(), _text())
@@ -44,12 +44,12 @@ class FormatNoncanonical(WorkflowRule):
     name = "format-noncanonical"
     severity = Severity.INFO
     origin = "product"
-    summary = "The file is not JSON indented by two spaces with one item on a line and a newline at the end."
+    summary = "The file is not formatted with two spaces per level, one item per line and a final newline."
     why = (
-        "One layout keeps differences small and reviews about content. Short lists and objects that stand on one line "
-        "may stay there; the order of members, escapes and numbers are the author's."
+        "A single format keeps diffs small and reviews about content. Short lists and objects may stay on one line; "
+        "the order of fields, escapes and numbers is not changed."
     )
-    fix = "Lay the text out anew."
+    fix = "Format the file."
     fix_safety = "safe"
 
     def applies(self, workflow: Workflow) -> bool:
@@ -59,18 +59,18 @@ class FormatNoncanonical(WorkflowRule):
         text = workflow.document.text
         line = layout_problem(text)
         if line is not None:
-            fix = safe("lay the text out anew", Respell(0, len(text), formatted(text)))
-            report("", _complaint(text, line), fix=fix)
+            fix = safe("format the file", Respell(0, len(text), formatted(text)))
+            report("", _message(text, line), fix=fix)
 
     def examples(self) -> Iterator[Example]:
         document = samples.workflow()
         yield Example(json.dumps(document), _text(), _text())
 
 
-def _complaint(text: str, line: int) -> str:
+def _message(text: str, line: int) -> str:
     if not text.endswith("\n"):
-        return "the file does not end in a newline"
-    return f"line {line} is not laid out with two spaces per level and one item per line"
+        return "the file does not end with a newline"
+    return f"line {line} is not formatted with two spaces per level and one item per line"
 
 
 def _text() -> str:

@@ -1,4 +1,4 @@
-"""LC: where a workflow is found, how old it is, and what people learn about it before they run it."""
+"""LC: where a workflow is found, how old it is, and what users learn about it before they run it."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class DuplicateWorkflowId(WorkflowRule):
     name = "duplicate-workflow-id"
     severity = Severity.ERROR
     origin = "registry"
-    summary = "Two files have the same workflow id, in one source or in several."
+    summary = "Two files have the same workflow id."
     why = (
-        "Which of them runs is decided by the order of sources and files, not by the author. Variants of one workflow "
-        "(`.lean.`, `.v2.`, `.agentic.` in the file name) may share an id."
+        "The order of sources and files decides which of them runs, not the author. Variants of one workflow "
+        "(`.lean.`, `.v2.` or `.agentic.` in the file name) may share an id."
     )
 
     def examples(self) -> Iterator[Example]:
@@ -48,8 +48,8 @@ class ShadowAttemptReserved(WorkflowRule):
     name = "shadow-attempt-reserved"
     severity = Severity.WARNING
     origin = "registry"
-    summary = "A file outside the engine carries the id of a workflow or routine that ships with it."
-    why = "Ids in the namespace `wr` are protected: the bundled workflow always wins, and this file is never used."
+    summary = "A file has the id of a workflow or routine that is bundled with the engine."
+    why = "Ids in the namespace `wr` are protected: the engine always uses the bundled workflow and ignores this file."
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -67,8 +67,8 @@ class FileNameMismatch(WorkflowRule):
     name = "file-name-mismatch"
     severity = Severity.INFO
     origin = "doc"
-    summary = "The file is named neither after the workflow's id nor after the name in it."
-    why = "Any file name works, but people look for a workflow under its id."
+    summary = "The file name matches neither the workflow id nor the name in the id."
+    why = "Any file name works, but people search for a workflow by its id."
     default_on = False
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
@@ -78,14 +78,14 @@ class FileNameMismatch(WorkflowRule):
             return
         names = {workflow.id, parsed.name, parsed.name.removeprefix("routine-")}
         if _bare(stem) not in {_bare(name) for name in names}:
-            report("/id", f"the file {quoted(stem)} is not named after the workflow {quoted(workflow.id)} it holds")
+            report("/id", f"file name {quoted(stem)} does not match the workflow id {quoted(workflow.id)}")
 
     def examples(self) -> Iterator[Example]:
         yield Example(workflow(id="demo.review"), workflow(id="demo.sample"), path="workflows/sample.json")
 
 
 def _bare(name: str) -> str:
-    """A name without what file names and ids are free to vary in: separators, and the word workflow."""
+    """A name without the parts that may differ between file names and ids: separators, and the word workflow."""
     low = name.lower()
     bare = low if low.isalnum() else "".join(filter(str.isalnum, low))
     return bare.removesuffix("workflow").removeprefix("workflow") or bare
@@ -97,13 +97,13 @@ class FileExtension(WorkflowRule):
     severity = Severity.INFO
     origin = "doc"
     default_on = False
-    summary = "A workflow stands in a file that does not end in `.json`."
-    why = "Discovery only looks at files that do."
+    summary = "The file name of a workflow does not end in `.json`."
+    why = "The engine discovers only files that end in `.json`."
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         if _is_file(workflow.path) and not workflow.path.endswith(".json"):
             name = workflow.path.replace("\\", "/").rpartition("/")[2]
-            report("", f"the file {quoted(name)} is not discovered; its name must end in .json")
+            report("", f"the engine does not discover {quoted(name)}; rename it so that it ends in .json")
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -112,7 +112,7 @@ class FileExtension(WorkflowRule):
 
 
 def _is_file(path: str) -> bool:
-    """False for text that came from nowhere in particular, such as standard input."""
+    """False for text without a file, such as standard input."""
     return path not in ("", "-") and not path.startswith("<")
 
 
@@ -125,14 +125,15 @@ class SpecVersionStale(WorkflowRule):
     severity = Severity.INFO
     origin = "engine-warn"
     summary = "The workflow was last validated against an older version of the authoring rules."
-    why = "Rules were added since; the engine lists such a workflow as probably stale."
+    why = "Rules were added since then; the engine lists such a workflow as probably stale."
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         validated, current = _spec_versions(workflow)
         if validated is not None and validated < current:
             report(
                 "/validatedAgainstSpecVersion",
-                f"validated against version {js.text(validated)} of the authoring rules; the current one is {current}",
+                f"validated against version {js.text(validated)} of the authoring rules; the current version is "
+                f"{current}",
             )
 
     def examples(self) -> Iterator[Example]:
@@ -145,7 +146,7 @@ class SpecVersionMissing(WorkflowRule):
     severity = Severity.INFO
     origin = "engine-warn"
     summary = "The workflow does not say which version of the authoring rules it was validated against."
-    why = "Nobody can tell whether it follows the current rules; the engine lists it as possibly stale."
+    why = "It is unknown whether it follows the current rules; the engine lists it as possibly stale."
     default_on = False
 
     def applies(self, workflow: Workflow) -> bool:
@@ -165,15 +166,15 @@ class SpecVersionFuture(WorkflowRule):
     name = "spec-version-future"
     severity = Severity.WARNING
     origin = "product"
-    summary = "The workflow claims a version of the authoring rules that does not exist yet."
-    why = "Either the number is a slip, or the catalog is older than the workflow and can't judge it."
+    summary = "The workflow names a version of the authoring rules that does not exist yet."
+    why = "Either the number is wrong, or the catalog is too old to check the workflow."
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         validated, current = _spec_versions(workflow)
         if validated is not None and validated > current:
             report(
                 "/validatedAgainstSpecVersion",
-                f"version {js.text(validated)} of the authoring rules is unknown; the current one is {current}",
+                f"unknown version {js.text(validated)} of the authoring rules; the current version is {current}",
             )
 
     def examples(self) -> Iterator[Example]:
@@ -181,7 +182,7 @@ class SpecVersionFuture(WorkflowRule):
 
 
 def _spec_versions(workflow: Workflow) -> tuple[float | None, int]:
-    """The version a workflow was validated against, when it is to be judged, and the catalog's."""
+    """The version a workflow was validated against, if it is to be checked, and the catalog's version."""
     current = workflow.catalog.authoring_spec_version
     validated = workflow.definition.get("validatedAgainstSpecVersion")
     judged = js.is_number(validated) and not identity.is_test(workflow.id)
@@ -197,8 +198,8 @@ class DeprecatedMember(WorkflowRule):
     severity = Severity.INFO
     origin = "product"
     summary = "A step has `hasValidation` or `askForFiles`, which no longer do anything."
-    why = "They read as if they changed how the step runs."
-    fix = "Remove the member."
+    why = "They look as if they changed how the step runs."
+    fix = "Remove the field."
     fix_safety = "unsafe"
 
     def applies(self, workflow: Workflow) -> bool:
@@ -213,7 +214,7 @@ class DeprecatedMember(WorkflowRule):
         also = f" (the same in {counted(len(found) - 1, 'other place')})" if len(found) > 1 else ""
         report(
             step.at(first),
-            f"Step {quoted(step.id)}: {first} has no effect{also}; remove it",
+            f"step {quoted(step.id)}: {first} has no effect{also}; remove it",
             fix=unsafe(f"remove {members}", *(Remove(holder.at(member)) for holder, member in found)),
             on_name=True,
         )
@@ -227,12 +228,12 @@ class DesignFormConstruct(WorkflowRule):
     name = "design-form-construct"
     severity = Severity.ERROR
     origin = "product"
-    summary = "The workflow uses a construct of the design form, which the public engine rejects."
+    summary = "The workflow uses a construct that the public engine rejects."
     why = (
-        "The engine does not load the workflow at all. Only the IR knows the design form: it is rewritten to what the "
-        'engine knows before it is checked and compiled. With `target = "ir"` this is a warning.'
+        'The engine does not load the workflow at all. With `target = "ir"` the construct is rewritten before the '
+        "workflow is checked and compiled, and this is a warning."
     )
-    fix = "Write the workflow in the form that the engine accepts."
+    fix = "Rewrite the workflow in the form that the engine accepts."
     fix_safety = "unsafe"
 
     def applies(self, workflow: Workflow) -> bool:
@@ -241,16 +242,16 @@ class DesignFormConstruct(WorkflowRule):
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         if workflow.normalized is None:
             return
-        words = _compat_words()
+        messages = _compat_messages()
         severity = Severity.ERROR if workflow.engine else Severity.WARNING
         fix = unsafe(
-            "write the workflow in the form that the engine accepts", Replace("", workflow.normalized.document)
+            "rewrite the workflow in the form that the engine accepts", Replace("", workflow.normalized.document)
         )
         for warning in workflow.normalized.warnings:
-            what, instead = words[warning.code]
+            what, instead = messages[warning.code]
             message = f"the engine rejects {what}; {instead}"
             if not workflow.engine:
-                message = f'{what} works with `target = "ir"` only, the engine rejects it; {instead}'
+                message = f"{what} works with the ir target only, and the engine rejects it; {instead}"
             report(warning.pointer, message, fix=fix, severity=severity, original=True)
 
     def examples(self) -> Iterator[Example]:
@@ -258,7 +259,7 @@ class DesignFormConstruct(WorkflowRule):
         yield Example(workflow(step("plan_it")), good, good)
 
 
-def _compat_words() -> dict[str, tuple[str, str]]:
+def _compat_messages() -> dict[str, tuple[str, str]]:
     from workrail_lint.systems.workrail.compat import codes
 
     known = (value for value in vars(codes).values() if isinstance(value, codes.Code))
@@ -273,14 +274,14 @@ class DescriptionPlaceholder(WorkflowRule):
     name = "description-placeholder"
     severity = Severity.INFO
     origin = "product"
-    summary = "The workflow's name or description is a placeholder."
-    why = "It is what people and agents choose a workflow by."
+    summary = "The name or description of the workflow is a placeholder."
+    why = "Users and agents choose a workflow by its name and description."
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         for member in ("name", "description"):
             text = workflow.definition.get(member)
             if isinstance(text, str) and text and _is_placeholder(text, member, workflow.id):
-                report(f"/{member}", f"the {member} {quoted(text)} says nothing about the workflow; describe it")
+                report(f"/{member}", f"{member} {quoted(text)} says nothing about the workflow; describe what it does")
 
     def examples(self) -> Iterator[Example]:
         yield Example(workflow(description="TODO"), workflow())
@@ -290,7 +291,7 @@ def _is_placeholder(text: str, member: str, ident: str) -> bool:
     shown = js.trim(text)
     if shown.lower() in _PLACEHOLDERS or shown == ident:
         return True
-    # A name may be a single short word; a description of that length describes nothing.
+    # A name may be a single short word, but a description may not.
     return member == "description" and len(shown) < _SHORTEST_DESCRIPTION
 
 
@@ -299,14 +300,14 @@ class AboutMissing(WorkflowRule):
     name = "about-missing"
     severity = Severity.INFO
     origin = "doc"
-    summary = "A workflow that people can choose has no `about`."
-    why = "Nobody learns what it is for and what it needs before it runs."
+    summary = "A workflow that users can choose has no `about`."
+    why = "Without it users can't see what the workflow is for and what it needs before they run it."
 
     def applies(self, workflow: Workflow) -> bool:
         return "about" not in workflow.definition and _is_user_facing(workflow)
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
-        report("", f"the workflow {quoted(workflow.id)} has no about; say when to use it and what it needs")
+        report("", f"workflow {quoted(workflow.id)} has no 'about'; describe when to use it and what it needs")
 
     def examples(self) -> Iterator[Example]:
         yield Example(workflow(about=...), workflow())
@@ -317,21 +318,21 @@ class ExamplesMissing(WorkflowRule):
     name = "examples-missing"
     severity = Severity.INFO
     origin = "doc"
-    summary = "A workflow that people can choose has no `examples`."
-    why = "Examples of goals are what a request is matched with when a workflow is looked for."
+    summary = "A workflow that users can choose has no `examples`."
+    why = "The engine matches a request against the example goals to find a workflow."
 
     def applies(self, workflow: Workflow) -> bool:
         return "examples" not in workflow.definition and _is_user_facing(workflow)
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
-        report("", f"the workflow {quoted(workflow.id)} has no examples; give some goals in a user's words")
+        report("", f"workflow {quoted(workflow.id)} has no 'examples'; add some goals as users would state them")
 
     def examples(self) -> Iterator[Example]:
         yield Example(workflow(examples=...), workflow())
 
 
 def _is_user_facing(workflow: Workflow) -> bool:
-    """Whether people find the workflow in a listing."""
+    """Whether users find the workflow in a listing."""
     if workflow.is_routine or identity.is_test(workflow.id):
         return False
     return identity.hidden_because(workflow.path) is None

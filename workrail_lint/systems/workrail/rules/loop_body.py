@@ -1,4 +1,4 @@
-"""What a loop may have as its body, written inside it or named."""
+"""The body of a loop: a list of steps, or the id of a top-level step."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from workrail_lint.systems.workrail.rules.base import Step, Workflow
 
 _WHEN = {"var": "mode", "equals": "deep"}
-# How often the engine looks for the next step before it takes the search for endless.
+# After this many attempts to select the next step the engine gives up.
 SELECTION_ROUNDS = 10_000
 
 
@@ -35,8 +35,8 @@ class LoopBodyEmpty(LoopRule):
     name = "loop-body-empty"
     severity = Severity.ERROR
     origin = "schema / struct"
-    summary = "The body of a loop is an empty list or an empty name."
-    why = "A loop without a step to run is refused; there is nothing it could repeat."
+    summary = "The body of a loop is an empty list or an empty string."
+    why = "The engine rejects a loop without a step to repeat."
 
     def examples(self) -> Iterable[Example]:
         yield Example(bad=workflow({**loop(), "body": []}), good=workflow(loop(step("inner-step"))))
@@ -48,10 +48,10 @@ class LoopNested(LoopRule):
     name = "loop-nested"
     severity = Severity.ERROR
     origin = "schema / struct"
-    summary = "A loop stands inside the body of another."
+    summary = "A loop is inside the body of another loop."
     why = (
-        "A run keeps one loop at a time, so a nested one is refused. Make the inner work one step, or let one loop "
-        "follow the other."
+        "The engine rejects nested loops, because a run can be in only one loop at a time. Turn the inner loop into a "
+        "step, or put one loop after the other."
     )
 
     def examples(self) -> Iterable[Example]:
@@ -61,9 +61,9 @@ class LoopNested(LoopRule):
 
 
 class _ReferencedBody(LoopRule):
-    """Rules that are mended by writing the step inside the loop."""
+    """Rules that are fixed by moving the step into the loop."""
 
-    fix = "Moves the step into the body of the loop, when no other loop names it."
+    fix = "Move the step into the body of the loop, if no other loop refers to it."
     fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
@@ -79,10 +79,10 @@ class LoopBodyRefRunCondition(_ReferencedBody):
     name = "loop-body-ref-run-condition"
     severity = Severity.ERROR
     origin = "struct"
-    summary = "A top-level step that serves as a loop's body has a `runCondition`."
+    summary = "A top-level step that is the body of a loop has a `runCondition`."
     why = (
-        "The step no longer runs on its own, so its condition would have two meanings: for the step, and for one round "
-        "of the loop. The engine refuses it; inside the body the condition is about the round."
+        "The condition would be ambiguous: it could apply to the step or to one iteration of the loop. The engine "
+        "rejects it; inside the body it applies to the iteration."
     )
 
     def examples(self) -> Iterable[Example]:
@@ -96,10 +96,10 @@ class LoopBodyRefVirtual(_ReferencedBody):
     name = "loop-body-ref-virtual"
     severity = Severity.ERROR
     origin = "struct"
-    summary = "A step that serves as a loop's body by name has `verification` or `audit`."
+    summary = "A top-level step that is the body of a loop has `verification` or `audit`."
     why = (
-        "The step added for the check would stand at the top level, outside the loop, and run once after all rounds. "
-        "The engine refuses it; inside the body the check belongs to each round."
+        "The generated check would be a top-level step, outside the loop, and run once after all iterations. The "
+        "engine rejects this; inside the body the check runs in each iteration."
     )
 
     def examples(self) -> Iterable[Example]:
@@ -113,12 +113,12 @@ class LoopBodyRefSynthesis(LoopRule):
     name = "loop-body-ref-synthesis"
     severity = Severity.WARNING
     origin = "runtime"
-    summary = "A parallel step that serves as a loop's body by name has a `synthesis`."
+    summary = "A top-level parallel step that is the body of a loop has a `synthesis`."
     why = (
-        "The synthesis becomes a step at the top level: the rounds run without it, and it comes once, outside the "
-        "loop. Inside the body it belongs to each round."
+        "The synthesis becomes a top-level step, outside the loop, and runs once instead of in each iteration. Inside "
+        "the body it runs in each iteration."
     )
-    fix = "Moves the step into the body of the loop, when no other loop names it."
+    fix = "Move the step into the body of the loop, if no other loop refers to it."
     fix_safety = "unsafe"
 
     def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
@@ -128,8 +128,8 @@ class LoopBodyRefSynthesis(LoopRule):
             if target.kind == "parallel" and js.truthy(target.step.get("synthesis")):
                 report(
                     target.at("synthesis"),
-                    f"Step {quoted(target.id)}: is the body of loop {quoted(loop.id)} by name, so its synthesis "
-                    "runs once outside the loop; put the step inline in the loop's body",
+                    f"step {quoted(target.id)}: loop {quoted(loop.id)} names this step as its body, so its synthesis "
+                    "runs once, outside the loop; move the step into the loop's body",
                     fix=move_inline(loop, workflow),
                 )
 
@@ -145,17 +145,17 @@ class LoopBodyAllConditional(LoopRule):
     origin = "product"
     summary = "Every step of a loop's body has a `runCondition`."
     why = (
-        "When no condition holds, a round passes without an agent doing anything, and it still counts. If nothing in "
-        "the body runs, nothing can change the conditions either."
+        "If no condition is true, an iteration passes without any work but still counts. If no step of the body runs, "
+        "nothing can change the conditions either."
     )
 
     def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
-        # An empty condition always holds, so it does not count; nor does one that is null.
+        # An empty condition is always true, so it does not count, and neither does null.
         if loop.body and all(inner.step.get("runCondition") for inner in loop.body):
             report(
                 loop.at("body"),
-                f"Loop {quoted(loop.id)}: every step of the body has a runCondition, so a round can pass with "
-                "nothing done; let one step run in every round",
+                f"loop {quoted(loop.id)}: every body step has a runCondition, so an iteration can pass without any "
+                "work; add a step that always runs",
             )
 
     def examples(self) -> Iterable[Example]:
@@ -170,11 +170,10 @@ class LoopGuardExceeded(LoopRule):
     name = "loop-guard-exceeded"
     severity = Severity.WARNING
     origin = "run time"
-    summary = "Loops that may pass without a step can keep the engine busy for more rounds than it allows."
+    summary = f"Loops can pass more than {SELECTION_ROUNDS:,} iterations without a step, and then the run fails."
     why = (
-        f"The engine looks for the next step in at most {SELECTION_ROUNDS:,} rounds, and each pass of a loop in which "
-        "nothing is to be done is one of them. When none of the conditions holds, the run ends with an error that no "
-        "agent can do anything about."
+        f"The engine tries at most {SELECTION_ROUNDS:,} times to select the next step, and each iteration without a "
+        "step counts. If none of the conditions is true, the run ends with an error that the agent can't fix."
     )
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
@@ -187,9 +186,9 @@ class LoopGuardExceeded(LoopRule):
                 if rounds > SELECTION_ROUNDS:
                     report(
                         top.at("loop", "maxIterations"),
-                        f"Loop {quoted(top.id)}: if no condition in the bodies holds, {js.number_text(rounds)} "
-                        f"rounds pass without a step up to here, and the engine gives up after {SELECTION_ROUNDS:,}; "
-                        "allow fewer passes or let a step run in every one",
+                        f"loop {quoted(top.id)}: if no condition in the bodies is true, {js.number_text(rounds)} "
+                        f"iterations pass without a step, and the engine gives up after {SELECTION_ROUNDS:,}; lower "
+                        "maxIterations or add a step that always runs",
                     )
                     return
             elif not top.step.get("runCondition") and top.pointer not in workflow.loop_of:
@@ -210,7 +209,7 @@ class LoopGuardExceeded(LoopRule):
 
 
 def _idle_passes(top: Step, workflow: Workflow) -> int | float:
-    """How many passes a loop can make without a step."""
+    """How many iterations a loop can make without a step."""
     if not all(inner.step.get("runCondition") for inner in workflow.body_of(top)):
         return 1
     limit = number(top, "maxIterations")
@@ -219,7 +218,7 @@ def _idle_passes(top: Step, workflow: Workflow) -> int | float:
 
 
 def _surely_runs(top: Step, workflow: Workflow) -> bool:
-    """Whether a loop can't be passed without a step: it is entered, and some step of its body has no condition."""
+    """Whether a loop always runs a step: it is entered, and a step of its body has no condition."""
     count = number(top, "count")
     is_entered = settings(top).get("type") == "for" and count is not None and count >= 1
     return (
@@ -234,10 +233,10 @@ class LoopRefBodyMany(LoopRule):
     name = "loop-ref-body-many"
     severity = Severity.INFO
     origin = "engine-warn"
-    summary = "A `for` loop runs a step by name more than three times."
+    summary = "A `for` loop whose body is a top-level step runs more than three times."
     why = (
-        "A body given by name is one step with one prompt. When rounds differ in what they are for, separate steps "
-        "with a runCondition each say so; one prompt for all hides it."
+        "Such a body is one step with one prompt for all iterations. If the iterations have different purposes, "
+        "separate steps with a `runCondition` each make that visible."
     )
 
     def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
@@ -247,8 +246,8 @@ class LoopRefBodyMany(LoopRule):
         if count is not None and count > 3:
             report(
                 loop.at("loop", "count"),
-                f"Loop {quoted(loop.id)}: gives the same prompt {js.number_text(count)} times; "
-                "if the rounds differ, write steps with a runCondition each into the body",
+                f"loop {quoted(loop.id)}: the agent gets the same prompt {js.number_text(count)} times; if the "
+                "iterations differ, use a body of steps with a runCondition each",
             )
 
     def examples(self) -> Iterable[Example]:

@@ -1,4 +1,4 @@
-"""The settings of a loop: its type, its limits, and the members that belong to each type."""
+"""The settings of a loop: its type, its limits, and the settings of each type."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 # The schema's bounds of maxIterations and count.
 _LIMIT = 1000
 _MANY = 100
-# The loop types that look at a setting.
+# The loop types that use a setting.
 _OWNERS = {
     "count": ("for",),
     "items": ("forEach",),
@@ -43,7 +43,7 @@ class LoopTypeInvalid(LoopRule):
     severity = Severity.ERROR
     origin = "schema"
     summary = "A loop has a type other than `while`, `until`, `for` and `forEach`."
-    why = "The engine refuses the workflow: the type says what keeps the loop going, and there are only these four."
+    why = "The type says how the loop continues, and there are only these four; the engine rejects any other."
 
     def examples(self) -> Iterable[Example]:
         yield Example(bad=workflow(loop(type="repeat")), good=workflow(loop(type="for")))
@@ -55,7 +55,7 @@ class LoopMaxIterationsMissing(LoopRule):
     severity = Severity.ERROR
     origin = "schema"
     summary = "A loop has no `maxIterations`."
-    why = "Every loop needs a bound of its own. None is assumed, so the engine refuses the workflow."
+    why = "Every loop needs a limit. There is no default, so the engine rejects the workflow."
 
     def examples(self) -> Iterable[Example]:
         yield Example(bad=workflow(loop(maxIterations=...)), good=workflow(loop(maxIterations=2)))
@@ -67,7 +67,7 @@ class LoopMaxIterationsRange(LoopRule):
     severity = Severity.ERROR
     origin = "schema"
     summary = "`maxIterations` is below 1 or above 1000."
-    why = "The engine refuses bounds outside 1 to 1000: none would let the body run, or too many would never end."
+    why = "The engine rejects any limit outside 1 to 1000."
 
     def examples(self) -> Iterable[Example]:
         yield Example(bad=workflow(loop(maxIterations=5000)), good=workflow(loop(maxIterations=50)))
@@ -79,8 +79,10 @@ class LoopMaxIterationsFraction(LoopRule):
     severity = Severity.ERROR
     origin = "runtime"
     summary = "`maxIterations` is not a whole number."
-    why = "The schema lets the number pass, but the run fails with a configuration error as soon as it enters the loop."
-    fix = "Rounds the number down."
+    why = (
+        "The engine's schema accepts the number, but the run fails with a configuration error when it enters the loop."
+    )
+    fix = "Round the number down."
     fix_safety = "unsafe"
 
     def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
@@ -90,7 +92,7 @@ class LoopMaxIterationsFraction(LoopRule):
         whole, pointer = math.floor(limit), loop.at("loop", "maxIterations")
         report(
             pointer,
-            f"Loop {quoted(loop.id)}: maxIterations is {js.number_text(limit)}, and a run fails on entering the "
+            f"loop {quoted(loop.id)}: maxIterations is {js.number_text(limit)}, so a run fails when it enters the "
             f"loop; use a whole number such as {whole}",
             fix=unsafe(f"round down to {whole}", Replace(pointer, whole)),
         )
@@ -105,10 +107,10 @@ class LoopMaxIterationsHigh(LoopRule):
     name = "loop-max-iterations-high"
     severity = Severity.WARNING
     origin = "engine-warn"
-    summary = "`maxIterations` is over 100."
+    summary = "`maxIterations` is greater than 100."
     why = (
-        "The bound is what ends a loop whose own exit never comes. Each round costs an agent at least one turn, so a "
-        "bound this high bounds nothing."
+        "The limit ends a loop that does not end otherwise. Each iteration costs the agent at least one turn, so a "
+        "limit this high has no practical effect."
     )
 
     def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
@@ -116,8 +118,8 @@ class LoopMaxIterationsHigh(LoopRule):
         if limit is not None and _MANY < limit <= _LIMIT:
             report(
                 loop.at("loop", "maxIterations"),
-                f"Loop {quoted(loop.id)}: may run {js.number_text(limit)} rounds; "
-                f"lower maxIterations to {_MANY} or less, or work through the list in chunks",
+                f"loop {quoted(loop.id)}: may run {js.number_text(limit)} iterations; "
+                f"lower maxIterations to {_MANY} or less, or process the list in chunks",
             )
 
     def examples(self) -> Iterable[Example]:
@@ -131,14 +133,14 @@ class LoopConditionMissing(LoopRule):
     origin = "schema"
     summary = "A `while` or `until` loop has neither `condition` nor `conditionSource`."
     why = (
-        "Nothing would say when the loop ends, so the engine refuses it, even when a step of the body hands in the "
-        "decision: the source has to be written down."
+        "Nothing decides when the loop ends, so the engine rejects it. Even if a step of the body submits a decision, "
+        "`conditionSource` must name it."
     )
-    fix = "Names the loop-control artifact as source, when a step of the body hands it in."
+    fix = "Use the loop-control artifact as `conditionSource`, if a step of the body submits it."
     fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
-        # The step itself is at fault, so there is no view of it.
+        # The step is invalid, so there is no view of it.
         place = finding.pointer if finding.pointer.endswith("/loop") else finding.pointer.rpartition("/")[0]
         try:
             step = resolve(workflow.definition, place.rpartition("/")[0])
@@ -169,9 +171,7 @@ class LoopCountMissing(LoopRule):
     severity = Severity.ERROR
     origin = "schema"
     summary = "A `for` loop has no `count`."
-    why = (
-        "A `for` loop runs as often as its count says; `maxIterations` is only a bound. Without a count it is refused."
-    )
+    why = "`count` is the number of iterations; `maxIterations` only limits it. The engine rejects a loop without it."
 
     def examples(self) -> Iterable[Example]:
         yield Example(bad=workflow(loop(count=...)), good=workflow(loop(count=2)))
@@ -182,8 +182,8 @@ class LoopCountNotPositive(LoopRule):
     name = "loop-count-not-positive"
     severity = Severity.ERROR
     origin = "struct"
-    summary = "The count of a `for` loop is 0 or negative."
-    why = "A loop that never runs its body is taken for a mistake and refused, not skipped."
+    summary = "The `count` of a `for` loop is 0 or negative."
+    why = "The engine rejects a loop that never runs its body; it does not skip it."
 
     def examples(self) -> Iterable[Example]:
         yield Example(bad=workflow(loop(count=0)), good=workflow(loop(count=1)))
@@ -194,16 +194,16 @@ class LoopCountFraction(LoopRule):
     name = "loop-count-fraction"
     severity = Severity.WARNING
     origin = "product"
-    summary = "The count of a `for` loop is not a whole number."
-    why = "The loop goes on while the round is below the count, so 1.5 means two rounds, which nobody expects."
+    summary = "The `count` of a `for` loop is not a whole number."
+    why = "The loop continues while the iteration is below the count, so 1.5 means two iterations."
 
     def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
         count = number(loop, "count")
         if settings(loop).get("type") == "for" and isinstance(count, float) and not count.is_integer() and count > 0:
             report(
                 loop.at("loop", "count"),
-                f"Loop {quoted(loop.id)}: a count of {js.number_text(count)} runs "
-                f"{counted(math.ceil(count), 'round')}; write the whole number that is meant",
+                f"loop {quoted(loop.id)}: a count of {js.number_text(count)} runs "
+                f"{counted(math.ceil(count), 'iteration')}; write a whole number",
             )
 
     def examples(self) -> Iterable[Example]:
@@ -215,9 +215,9 @@ class LoopCountExceedsMax(LoopRule):
     name = "loop-count-exceeds-max"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A `for` loop counts further than `maxIterations` lets it run."
-    why = "The loop ends at its bound without a word, and the rounds beyond it never run."
-    fix = "Raises `maxIterations` to the count, which has to be 1000 at most."
+    summary = "The `count` of a `for` loop is greater than its `maxIterations`."
+    why = "The loop silently ends at `maxIterations`, and the remaining iterations never run."
+    fix = "Raise `maxIterations` to the count, if that is at most 1000."
     fix_safety = "unsafe"
 
     def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
@@ -230,8 +230,8 @@ class LoopCountExceedsMax(LoopRule):
         raised = unsafe(f"raise maxIterations to {wanted}", Replace(pointer, wanted)) if wanted <= _LIMIT else None
         report(
             loop.at("loop", "count"),
-            f"Loop {quoted(loop.id)}: counts to {js.number_text(count)}, but maxIterations ends it after {limit}; "
-            "make the two agree",
+            f"loop {quoted(loop.id)}: count is {js.number_text(count)}, but maxIterations ends the loop after {limit}; "
+            "make them equal",
             fix=raised,
         )
 
@@ -248,8 +248,8 @@ class LoopItemsMissing(LoopRule):
     name = "loop-items-missing"
     severity = Severity.ERROR
     origin = "schema / struct"
-    summary = "A `forEach` loop has no `items`, or an empty one."
-    why = "`items` names the context variable with the list; without a name there is nothing to go through."
+    summary = "A `forEach` loop has no `items`, or `items` is empty."
+    why = "`items` names the context variable with the list; without it there is nothing to iterate over."
 
     def examples(self) -> Iterable[Example]:
         good = workflow(loop(type="forEach", count=..., items="files"))
@@ -262,10 +262,10 @@ class LoopVariableName(LoopRule):
     name = "loop-variable-name"
     severity = Severity.ERROR
     origin = "schema"
-    summary = "A loop variable's name is no identifier."
+    summary = "The name of a loop variable is not an identifier."
     why = (
-        "Prompts reach the variable as `{{name}}`, which only takes letters, digits and underscores, not starting with "
-        "a digit. Any other name is refused."
+        "Prompts use the variable as `{{name}}`, which allows only letters, digits and underscores, not starting with "
+        "a digit. The engine rejects any other name."
     )
 
     def examples(self) -> Iterable[Example]:
@@ -280,21 +280,21 @@ class LoopMemberIgnored(LoopRule):
     name = "loop-member-ignored"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A loop has a setting that its type never looks at."
-    why = "The setting is accepted and has no effect, so the loop does not do what it seems to say."
-    fix = "Removes the setting."
+    summary = "A loop has a setting that its type does not use."
+    why = "The engine accepts the setting and ignores it, so the loop does not do what it seems to say."
+    fix = "Remove the setting."
     fix_safety = "unsafe"
 
     def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
         config = settings(loop)
         kind = config.get("type")
         for member, owners in _OWNERS.items():
-            # Without a type nothing says which settings are meant.
+            # Without a type it is unknown which settings apply.
             if member in config and kind is not None and kind not in owners:
                 pointer = loop.at("loop", member)
                 report(
                     pointer,
-                    f"Loop {quoted(loop.id)}: {member} has no effect in a loop of type {kind}, only in "
+                    f"loop {quoted(loop.id)}: {member} has no effect in a loop of type {kind}, only in "
                     f"{' and '.join(owners)}; remove it or change the type",
                     on_name=True,
                     fix=unsafe(f"remove {member}", Remove(pointer)),

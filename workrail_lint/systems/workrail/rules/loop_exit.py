@@ -1,4 +1,4 @@
-"""The step of a body that ends the loop: where it stands, and whether its decision is asked for and read."""
+"""The step of a body that ends the loop: its position, and whether its decision is required and used."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from workrail_lint.rules.base import Report
     from workrail_lint.systems.workrail.rules.base import Step, Workflow
 
-# What decides the loops that ask nobody.
-_DECIDED_BY: dict[object, str] = {"for": "its count", "forEach": "its list"}
+# What decides the loops that no agent decides.
+_DECIDED_BY: dict[object, str] = {"for": "the count", "forEach": "the list"}
 
 
 class LoopNoExitStep(WorkflowRule):
@@ -37,8 +37,8 @@ class LoopNoExitStep(WorkflowRule):
     name = "loop-no-exit-step"
     severity = Severity.WARNING
     origin = "spec"
-    summary = "A loop waits for a loop-control artifact, but no step of its body has the contract for it."
-    why = "No decision means going on. Nothing makes an agent hand one in, so the loop runs to its bound every time."
+    summary = "A loop waits for a loop-control artifact, but no step of its body has that contract."
+    why = "Without a decision the loop continues. No step asks for one, so the loop always runs to `maxIterations`."
 
     def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
         decided = source(loop, workflow)
@@ -47,8 +47,8 @@ class LoopNoExitStep(WorkflowRule):
         if not decisions(loop, workflow):
             report(
                 loop.at("loop", "conditionSource"),
-                f"Loop {quoted(loop.id)}: no step of the body has the contract {LOOP_CONTROL}, so nobody is asked to "
-                "end it; add it to the last step",
+                f"loop {quoted(loop.id)}: no body step has the contract {LOOP_CONTROL}, so the loop always runs to "
+                "maxIterations; add the contract to the last step",
             )
 
     def examples(self) -> Iterable[Example]:
@@ -60,8 +60,8 @@ class LoopExitStepNotLast(WorkflowRule):
     name = "loop-exit-step-not-last"
     severity = Severity.INFO
     origin = "product"
-    summary = "Steps follow the loop-control step in the body."
-    why = "A `stop` ends the loop at once: in the last round the steps after the decision are skipped."
+    summary = "The loop-control step is not the last step of the body."
+    why = "A `stop` ends the loop at once, so the last iteration skips the steps after the decision."
 
     def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
         found = decisions(loop, workflow)
@@ -70,7 +70,7 @@ class LoopExitStepNotLast(WorkflowRule):
             last = found[-1]
             report(
                 last.contract,
-                f"{label(last.step)}: decides before {quoted(body[-1].id)} runs, and a stop skips what follows; "
+                f"{label(last.step)}: decides before {quoted(body[-1].id)} runs, so a stop skips the steps after it; "
                 "move it to the end of the body",
             )
 
@@ -86,18 +86,16 @@ class LoopMultipleExitSteps(WorkflowRule):
     name = "loop-multiple-exit-steps"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A body has two or more loop-control steps that run in every round."
-    why = (
-        "Each of them can end the loop, and a `continue` from the first does not bind the second: who decides is open."
-    )
+    summary = "A body has several loop-control steps that run in every iteration."
+    why = "Each of them can end the loop, and a later step can overrule the `continue` of an earlier one."
 
     def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
-        # A condition that is empty always holds.
+        # An empty condition is always true.
         always = [found for found in decisions(loop, workflow) if not found.step.step.get("runCondition")]
         for again in always[1:]:
             report(
                 again.contract,
-                f"{label(again.step)}: decides the loop, as {quoted(always[0].step.id)} does in the same round; "
+                f"{label(again.step)}: {quoted(always[0].step.id)} already decides the loop in the same iteration; "
                 "keep one of them, or give each a runCondition",
             )
 
@@ -115,9 +113,10 @@ class LoopExitOptional(WorkflowRule):
     origin = "product"
     summary = "The loop-control contract of a body step is not required."
     why = (
-        "Without an artifact the step passes, and no decision means going on: a forgotten artifact costs another round."
+        "The step passes without an artifact, and without a decision the loop continues: a forgotten artifact costs "
+        "another iteration."
     )
-    fix = "Removes `required`, which makes the contract binding."
+    fix = "Remove `required`, so that the contract is required."
     fix_safety = "unsafe"
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
@@ -132,8 +131,8 @@ class LoopExitOptional(WorkflowRule):
         if contract.get("required") is False:
             report(
                 f"{pointer}/required",
-                f"{label(step)}: its decision is optional, and a missing one lets the loop go on; remove required",
-                fix=unsafe("make the decision binding", Remove(f"{pointer}/required")),
+                f"{label(step)}: the decision is optional, and without one the loop continues; remove required",
+                fix=unsafe("make the decision required", Remove(f"{pointer}/required")),
             )
 
     def examples(self) -> Iterable[Example]:
@@ -147,12 +146,12 @@ class LoopControlOutsideLoop(WorkflowRule):
     name = "loop-control-outside-loop"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A step has the loop-control contract, but no loop reads its decision."
+    summary = "A step has the loop-control contract, but no loop uses its decision."
     why = (
-        "The agent is made to decide something that nobody looks at: the step is in no loop, or in one that a count, a "
+        "The agent must make a decision that has no effect: the step is outside of loops, or in a loop that a count, a "
         "list or the context decides."
     )
-    fix = "Removes the contract."
+    fix = "Remove the contract."
     fix_safety = "unsafe"
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
@@ -170,7 +169,9 @@ class LoopControlOutsideLoop(WorkflowRule):
         fix: Fix | None = unsafe("remove the contract", Remove(pointer)) if removable else None
         if loop is None:
             if not _named_by_any_loop(step, workflow) and not _decides_the_next(step, workflow):
-                message = "is in no loop, so its decision ends nothing; remove the contract or put the step in a loop"
+                message = (
+                    "outside of a loop the decision has no effect; remove the contract or move the step into a loop"
+                )
                 report(pointer, f"{label(step)}: {message}", fix=fix)
             return
         decided = source(loop, workflow)
@@ -179,7 +180,7 @@ class LoopControlOutsideLoop(WorkflowRule):
         by = "the context" if decided is not None else _DECIDED_BY.get(settings(loop).get("type"), "nothing")
         report(
             pointer,
-            f"{label(step)}: loop {quoted(loop.id)} is decided by {by} and never reads this decision; remove the "
+            f"{label(step)}: the decision has no effect, because {by} decides loop {quoted(loop.id)}; remove the "
             "contract, or let the artifact decide the loop",
             fix=fix,
         )
@@ -197,7 +198,7 @@ class LoopControlOutsideLoop(WorkflowRule):
 def _decides_the_next(step: Step, workflow: Workflow) -> bool:
     """Whether the artifact decides if a loop that follows is entered at all.
 
-    Steps made for a verification or an audit come between, with artifacts of their own.
+    Steps generated for a verification or an audit come in between, with separate artifacts.
     """
     if step.kind == "standard" and not {"verification", "audit"}.isdisjoint(step.step):
         return False
@@ -209,11 +210,10 @@ class LoopStopSkipsNext(LoopRule):
     name = "loop-stop-skips-next"
     severity = Severity.WARNING
     origin = "runtime"
-    summary = "A loop that an artifact decides directly follows another one."
+    summary = "A loop that an artifact decides directly follows another such loop."
     why = (
-        "The engine decides about a loop by the artifacts of the last submission, whichever loop they were meant for. "
-        "The `stop` that ends the first loop is still that submission when the second one is entered, so the second "
-        "loop ends before its first round."
+        "The engine reads the artifacts of the last submission, whichever loop they are for. When it enters the second "
+        "loop, that is still the `stop` of the first one, so the second loop never starts."
     )
 
     def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
@@ -229,8 +229,8 @@ class LoopStopSkipsNext(LoopRule):
             member = "conditionSource" if "conditionSource" in settings(following) else "type"
             report(
                 following.at("loop", member),
-                f"Loop {quoted(following.id)}: never starts{when}, because the stop that ends loop {quoted(loop.id)} "
-                "is also read as its decision. Put a step that always runs between the two loops",
+                f"loop {quoted(following.id)}: never starts{when}, because the engine reads the stop that ends loop "
+                f"{quoted(loop.id)} as its decision too; put a step that always runs between the loops",
             )
 
     def examples(self) -> Iterable[Example]:
@@ -240,6 +240,6 @@ class LoopStopSkipsNext(LoopRule):
 
 
 def _named_by_any_loop(step: Step, workflow: Workflow) -> bool:
-    """Also by a loop that has no view because something else is wrong with it."""
+    """Whether a loop names the step, even a loop without a view because something else is wrong with it."""
     steps = workflow.definition.get("steps") or ()
     return any(isinstance(item, dict) and item.get("type") == "loop" and item.get("body") == step.id for item in steps)

@@ -1,4 +1,4 @@
-"""What decides whether a `while` or `until` loop goes round again."""
+"""What decides whether a `while` or `until` loop continues."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _AGAIN = {"var": "openFindings", "gt": 0}
 
 
 def _authored_artifact(loop: Step) -> dict[str, Any] | None:
-    """The `conditionSource` of a while or until loop, when it names an artifact."""
+    """The `conditionSource` of a while or until loop, if it names an artifact."""
     config = settings(loop)
     written = config.get("conditionSource") if config.get("type") in ("while", "until") else None
     return written if isinstance(written, dict) and written.get("kind") == "artifact_contract" else None
@@ -42,12 +42,12 @@ class LoopContextControlled(LoopRule):
     name = "loop-context-controlled"
     severity = Severity.WARNING
     origin = "lock"
-    summary = "A loop is decided by a context variable instead of a loop-control artifact."
+    summary = "A context variable decides a loop, instead of a loop-control artifact."
     why = (
-        "Variables are set in passing and checked by nobody: a misspelt or forgotten one keeps the loop running to its "
-        "bound, or ends it at once. A loop-control artifact is a decision that is validated and on record."
+        "The engine does not check variables: a misspelled or forgotten one keeps the loop running to `maxIterations`, "
+        "or ends it at once. A loop-control artifact is validated and recorded."
     )
-    fix = "Lets the artifact decide and gives the last step of the body the contract for it."
+    fix = "Let an artifact decide, and add its contract to the last step of the body."
     fix_safety = "unsafe"
 
     def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
@@ -57,17 +57,17 @@ class LoopContextControlled(LoopRule):
         member = "conditionSource" if "conditionSource" in settings(loop) else "condition"
         report(
             loop.at("loop", member),
-            f"Loop {quoted(loop.id)}: the context decides when it ends, and nothing checks what an agent puts there; "
+            f"loop {quoted(loop.id)}: a context variable, which the engine does not check, decides when the loop ends; "
             f"end the body with a step that has the contract {LOOP_CONTROL}",
             fix=self._fix(loop, member, workflow),
         )
 
     def _fix(self, loop: Step, member: str, workflow: Workflow) -> Fix | None:
         body = workflow.body_of(loop)
-        # On any other step than the last, a stop would skip what follows it.
+        # On any step but the last, a stop would skip the steps after it.
         if not body or body[-1].kind != "standard" or body[-1].calls_template:
             return None
-        # A contract takes the place of every other check, and a step that may be skipped can't decide every round.
+        # A contract replaces every other check, and a step that may be skipped can't decide every iteration.
         if any(body[-1].step.get(member) for member in _OTHER_CHECKS):
             return None
         if isinstance(loop.step.get("body"), str) and not only_user(loop, workflow):
@@ -99,10 +99,10 @@ class LoopConditionShadowed(LoopRule):
     origin = "runtime"
     summary = "A loop has a `condition` that is ignored, because something else decides the loop."
     why = (
-        "A `conditionSource`, or else a step of the body with the loop-control contract, goes before `condition`. "
-        "The condition is then never evaluated, whatever it says."
+        "A `conditionSource`, or else a step of the body with the loop-control contract, takes precedence over "
+        "`condition`, which is then never evaluated."
     )
-    fix = "Writes the source that decides in the place of the condition, or removes the condition beside one."
+    fix = "Replace the condition with the `conditionSource` that decides, or remove it if there is one."
     fix_safety = "unsafe"
 
     def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
@@ -114,16 +114,16 @@ class LoopConditionShadowed(LoopRule):
         if isinstance(config.get("conditionSource"), dict):
             report(
                 pointer,
-                f"Loop {quoted(loop.id)}: condition is ignored beside conditionSource; remove it",
+                f"loop {quoted(loop.id)}: condition is ignored next to conditionSource; remove it",
                 fix=unsafe("remove the condition", Remove(pointer)),
             )
         elif decided.get("kind") == "artifact_contract":
             report(
                 pointer,
-                f"Loop {quoted(loop.id)}: condition is ignored, because a step of the body has the contract "
-                f"{LOOP_CONTROL}; replace it by a conditionSource of kind artifact_contract",
+                f"loop {quoted(loop.id)}: condition is ignored, because a step of the body has the contract "
+                f"{LOOP_CONTROL}; replace it with a conditionSource of kind artifact_contract",
                 fix=unsafe(
-                    "replace the condition by the source that decides",
+                    "replace the condition with a conditionSource",
                     Replace(pointer, artifact_source(loop.id)),
                     Rename(pointer, "conditionSource"),
                 ),
@@ -142,10 +142,10 @@ class LoopUntilArtifact(LoopRule):
     origin = "runtime"
     summary = "A loop that an artifact decides has the type `until`."
     why = (
-        "A decision says `continue` or `stop`, and it is never turned round: an `until` loop goes on with `continue` "
-        "exactly as a `while` loop does. The type promises something else."
+        "The decision `continue` or `stop` is never inverted: an `until` loop continues on `continue`, just like a "
+        "`while` loop. The type suggests the opposite."
     )
-    fix = "Changes the type to `while`, which behaves the same."
+    fix = "Change the type to `while`, which behaves the same."
     fix_safety = "unsafe"
 
     def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
@@ -156,8 +156,8 @@ class LoopUntilArtifact(LoopRule):
             pointer = loop.at("loop", "type")
             report(
                 pointer,
-                f"Loop {quoted(loop.id)}: until does not turn an artifact's decision round, it goes on with continue "
-                "like while; write while",
+                f"loop {quoted(loop.id)}: until does not invert an artifact's decision and continues on continue, like "
+                "while; write while",
                 fix=unsafe("change until to while", Replace(pointer, "while")),
             )
 
@@ -171,9 +171,9 @@ class LoopSourceContractIgnored(LoopRule):
     name = "loop-source-contract-ignored"
     severity = Severity.WARNING
     origin = "runtime"
-    summary = "A loop's `conditionSource` names a contract other than loop control."
-    why = "Only loop-control artifacts decide loops. The name is not looked at, so any other contract has no effect."
-    fix = "Names the loop-control contract."
+    summary = "The `conditionSource` of a loop names a contract other than loop control."
+    why = "Only loop-control artifacts decide loops. The engine ignores the name, so another contract has no effect."
+    fix = "Use the loop-control contract."
     fix_safety = "unsafe"
 
     def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
@@ -185,9 +185,9 @@ class LoopSourceContractIgnored(LoopRule):
         pointer = loop.at("loop", "conditionSource", "contractRef")
         report(
             pointer,
-            f"Loop {quoted(loop.id)}: artifacts of {quoted(written['contractRef'])} decide no loop, only those of "
-            f"{LOOP_CONTROL} do",
-            fix=unsafe(f"name {LOOP_CONTROL}", Replace(pointer, LOOP_CONTROL)),
+            f"loop {quoted(loop.id)}: artifacts of {quoted(written['contractRef'])} can't decide a loop; use "
+            f"{LOOP_CONTROL}",
+            fix=unsafe(f"use {LOOP_CONTROL}", Replace(pointer, LOOP_CONTROL)),
         )
 
     def examples(self) -> Iterable[Example]:
@@ -201,12 +201,12 @@ class LoopSourceLoopIdMismatch(LoopRule):
     name = "loop-source-loopid-mismatch"
     severity = Severity.WARNING
     origin = "runtime"
-    summary = "A loop's `conditionSource` has no `loopId`, or one that is not the loop's own id."
+    summary = "The `conditionSource` of a loop has no `loopId`, or one that is not the loop's id."
     why = (
-        "A decision belongs to the loop it names. Where that is enforced, the name is the id of the loop step; a "
-        "prompt that tells agents another one has their decisions refused. As long as no prompt does, this is advice."
+        "A decision applies to the loop it names, by the id of the loop step. If a prompt tells the agent another id, "
+        "its decisions are rejected; as long as no prompt does, this is only advice."
     )
-    fix = "Sets `loopId` to the loop's id."
+    fix = "Set `loopId` to the loop's id."
     fix_safety = "unsafe"
 
     def applies(self, workflow: Workflow) -> bool:
@@ -221,30 +221,30 @@ class LoopSourceLoopIdMismatch(LoopRule):
         if "loopId" not in written:
             report(
                 container,
-                f"Loop {quoted(loop.id)}: conditionSource names no loop; add loopId {quoted(loop.id)}",
+                f"loop {quoted(loop.id)}: conditionSource has no loopId; add {quoted(loop.id)}",
                 severity=Severity.INFO,
                 fix=unsafe(title, Insert(container, "loopId", None, loop.id)),
             )
             return
         other = str(written["loopId"])
-        told = next((inner for inner in workflow.body_of(loop) if mentions(inner.prompt, other)), None)
-        also = f", also in the prompt of step {quoted(told.id)}" if told else ""
+        using = next((inner for inner in workflow.body_of(loop) if mentions(inner.prompt, other)), None)
+        also = f", also in the prompt of step {quoted(using.id)}" if using else ""
         report(
             pointer,
-            f"Loop {quoted(loop.id)}: conditionSource names {quoted(other)}; use {quoted(loop.id)}{also}",
-            severity=Severity.WARNING if told else Severity.INFO,
+            f"loop {quoted(loop.id)}: loopId of conditionSource is {quoted(other)}; use {quoted(loop.id)}{also}",
+            severity=Severity.WARNING if using else Severity.INFO,
             fix=unsafe(title, Replace(pointer, loop.id)),
         )
 
     def examples(self) -> Iterable[Example]:
         good = workflow(controlled_loop())
         named = artifact_source("again")
-        told = decision() | {
-            "prompt": "Hand in a wr.loop_control artifact for other: continue above 0 findings, else stop."
+        decides = decision() | {
+            "prompt": "Submit a wr.loop_control artifact for other: continue above 0 findings, else stop."
         }
-        body = controlled_loop(step("inner-step"), told)
+        body = controlled_loop(step("inner-step"), decides)
         yield Example(
-            bad=workflow(controlled_loop(step("inner-step"), told, conditionSource={**named, "loopId": "other"})),
+            bad=workflow(controlled_loop(step("inner-step"), decides, conditionSource={**named, "loopId": "other"})),
             good=good,
             fixed=workflow(body),
             options={"target": "ir"},

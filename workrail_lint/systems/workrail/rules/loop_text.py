@@ -1,4 +1,4 @@
-"""The length and the shape of what a body tells the agent in every round."""
+"""The length and the form of the prompts that an agent gets in every iteration."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LONG = 1500
 
 @lru_cache(maxsize=32)
 def _body_text(step: Step) -> tuple[str, str]:
-    """What an agent reads in each round, as the engine puts it together, and where it stands."""
+    """What an agent reads in each iteration, as the engine assembles it, and its place."""
     prompt = step.step.get("prompt")
     if isinstance(prompt, str) and prompt:
         return prompt, step.at("prompt")
@@ -49,10 +49,10 @@ class LoopPromptLong(WorkflowRule):
     name = "loop-prompt-long"
     severity = Severity.INFO
     origin = "engine-warn"
-    summary = "The prompt of a body step is over 1500 characters."
+    summary = "The prompt of a body step has more than 1500 characters."
     why = (
-        "The agent gets it again in every round, and a long prompt repeated crowds out what the rounds before found. "
-        "Several short steps, or instructions before the loop, cost less."
+        "The agent gets the prompt again in every iteration, and a long one crowds out the results of earlier "
+        "iterations. Several short steps, or instructions before the loop, cost less."
     )
 
     def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
@@ -61,15 +61,15 @@ class LoopPromptLong(WorkflowRule):
             if length > _LONG:
                 report(
                     pointer,
-                    f"{label(inner)}: repeats {length} characters in every round; keep it under {_LONG}, in several "
-                    "steps or with the fixed part before the loop",
+                    f"{label(inner)}: the prompt repeats {length} characters in every iteration; keep it under {_LONG} "
+                    "with several steps, or move the fixed part before the loop",
                 )
 
     def examples(self) -> Iterable[Example]:
-        def told(times: int) -> dict[str, Any]:
+        def prompted(times: int) -> dict[str, Any]:
             return loop(step("inner-step", "Compare the two reports line by line. " * times))
 
-        yield Example(bad=workflow(told(45)), good=workflow(told(30)))
+        yield Example(bad=workflow(prompted(45)), good=workflow(prompted(30)))
 
 
 class LoopPatternProgressive(WorkflowRule):
@@ -77,10 +77,10 @@ class LoopPatternProgressive(WorkflowRule):
     name = "loop-pattern-progressive"
     severity = Severity.INFO
     origin = "engine-warn"
-    summary = "A `for` loop looks like an analysis that goes one step further in each round."
+    summary = "A `for` loop looks like an analysis with a different task in each iteration."
     why = (
-        "When each round has a task of its own, one prompt has to explain all of them every time. Separate steps, or "
-        "body steps with a `runCondition` on the round, say what each round is for."
+        "If each iteration has its own task, one prompt must explain all of them every time. Separate steps, or body "
+        "steps with a `runCondition` on the iteration, are clearer."
     )
 
     def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
@@ -98,8 +98,8 @@ class LoopPatternProgressive(WorkflowRule):
             found, pointer = signs[0]
             report(
                 pointer,
-                f"{label(found)}: reads like a task that changes from round to round; if so, give each round a step "
-                "with a runCondition",
+                f"{label(found)}: reads like a task that changes with each iteration; if so, give each iteration a "
+                "step with a runCondition",
             )
 
     def examples(self) -> Iterable[Example]:
@@ -109,9 +109,8 @@ class LoopPatternProgressive(WorkflowRule):
         )
 
 
-# The words lack their first letter: so they are found with and without a capital, and a pattern with a literal
-# beginning is searched for much faster than one that ignores case. "For each" alone is no sign of rounds: most
-# prompts that say it ask for a list.
+# The words lack their first letter, so that they match with and without a capital: a pattern with a literal prefix is
+# much faster than one that ignores case. "For each" alone does not count, because most prompts with it ask for a list.
 _SPACE = f"[{js.WHITESPACE_CLASS}]+"
 _ROUNDS = (
     rf"tep{_SPACE}[0-9]+{_SPACE}of{_SPACE}[0-9]+",
@@ -127,7 +126,7 @@ def _rounds() -> list[re.Pattern[str]]:
 
 
 def _manual_rounds(text: str) -> str | None:
-    """The words that ask for rounds."""
+    """The words that ask for iterations."""
     for pattern in _rounds():
         match = pattern.search(text, 1)
         if match:
@@ -140,10 +139,10 @@ class LoopManualIteration(WorkflowRule):
     name = "loop-manual-iteration"
     severity = Severity.INFO
     origin = "doc"
-    summary = "A step outside loops counts its rounds, or sends the agent round, in its text."
+    summary = "The prompt of a step outside of loops asks the agent to iterate."
     why = (
-        "Rounds that live in a prompt are not bounded, not counted and not resumable: nothing notices when the agent "
-        "stops early. A loop step does all of that."
+        "Iterations in a prompt have no limit, no count and can't be resumed, and nothing notices if the agent stops "
+        "early. A loop step solves all of that."
     )
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
@@ -155,7 +154,11 @@ class LoopManualIteration(WorkflowRule):
             if words is not None:
                 texts = (text.pointer for text in found.prompt_texts if _manual_rounds(text.text))
                 place = next(texts, found.pointer)
-                report(place, f"{label(found)}: {quoted(words)} asks for rounds that nothing counts; use a loop step")
+                report(
+                    place,
+                    f"{label(found)}: {quoted(words)} asks for iterations that the engine does not track; use a loop "
+                    "step",
+                )
 
     def examples(self) -> Iterable[Example]:
         yield Example(

@@ -1,4 +1,4 @@
-"""The names that old documents gave the variables of a loop."""
+"""Outdated names of loop variables."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from workrail_lint.rules.base import Report
     from workrail_lint.systems.workrail.rules.base import Step, Workflow
 
-# Names that documents of the past gave the loop variables, by what they stand for.
+# Names of loop variables in old documentation, by their meaning.
 _DOCUMENTED = {
     "_iteration": "iteration",
     "iteration": "iteration",
@@ -50,7 +50,7 @@ class _Use(NamedTuple):
 
 
 def _uses(loop: Step, workflow: Workflow, fields: tuple[str, ...]) -> Iterator[_Use]:
-    """The texts of a body that take in variables; a referenced body is part of its loop."""
+    """The texts of a body that use variables; a referenced body is part of its loop."""
     for inner in workflow.body_of(loop):
         for text in inner.texts:
             if text.field in fields and "{{" in text.text:
@@ -67,12 +67,12 @@ class LoopVariableDocName(LoopRule):
     name = "loop-variable-doc-name"
     severity = Severity.WARNING
     origin = "doc"
-    summary = "A body text uses a loop variable under a name that only old documents give it."
+    summary = "A step in a loop body uses an outdated name of a loop variable."
     why = (
-        "`_iteration`, `item` and their like are set only when the loop declares these names. Otherwise the agent "
-        "reads `[unset: …]`; the names are `currentIteration`, `currentItem` and `currentIndex`."
+        "`_iteration`, `item` and similar names are set only if the loop declares them. Otherwise the agent sees "
+        "`[unset: …]`; the names are `currentIteration`, `currentItem` and `currentIndex`."
     )
-    fix = "Uses the name that the loop gives the variable."
+    fix = "Use the loop's name for the variable."
     fix_safety = "unsafe"
 
     def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
@@ -83,10 +83,10 @@ class LoopVariableDocName(LoopRule):
                 if name not in old or workflow.analysis.setters(name):
                     continue
                 actual = getattr(own, _DOCUMENTED[name])
-                instead = f"use {quoted(actual)}" if actual else "only forEach loops have it"
+                instead = f"use {quoted(actual)}" if actual else "only a forEach loop has such a variable"
                 report(
                     use.pointer,
-                    f"{label(use.step)}: this loop sets no {quoted(name)}; {instead}",
+                    f"{label(use.step)}: the loop does not set {quoted(name)}; {instead}",
                     fix=self._fix(use.pointer, name, actual, written) if actual else None,
                 )
 

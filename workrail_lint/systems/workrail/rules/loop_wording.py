@@ -1,4 +1,4 @@
-"""How the words of a body speak about ending the loop."""
+"""What the prompts of a loop body say about ending the loop."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from workrail_lint.rules.base import Report
     from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow
 
-# A decision and what all of its forms have in common.
+# The decisions, and the stem that all forms of the word share.
 _STEMS = {"continue": "continu", "stop": "stop"}
 
 
 @cache
 def _example() -> re.Pattern[str]:
-    """A decision written out as in an artifact, in lower case, and whether the other one is offered beside it."""
+    """A decision written as in an artifact, in lower case, and whether the other one is offered next to it."""
     quote = "[\"'`]?"
     return re.compile(
         rf"decision[\"']\s{{0,8}}:\s{{0,8}}{quote}(continue|stop)\b"
@@ -34,7 +34,7 @@ def _example() -> re.Pattern[str]:
 
 
 class LoopTextRule(WorkflowRule):
-    """A rule about what is said around loops."""
+    """A rule about prompts of loops."""
 
     needs = frozenset({"loop", "body", "outputContract"})
 
@@ -44,10 +44,10 @@ class LoopDecisionOneSided(LoopTextRule):
     name = "loop-decision-one-sided"
     severity = Severity.WARNING
     origin = "spec"
-    summary = "A loop-control prompt speaks of only one decision, or shows only one in its example artifact."
+    summary = "A loop-control prompt mentions only one decision, or shows only one in its example artifact."
     why = (
-        "Agents copy what they see. With only `continue` in sight the loop tends to run to its bound, with only `stop` "
-        "it ends after one round, whatever the work says."
+        "Agents copy what they see. With only `continue` the loop tends to run to `maxIterations`, and with only "
+        "`stop` it ends after one iteration, whatever the results are."
     )
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
@@ -60,7 +60,8 @@ class LoopDecisionOneSided(LoopTextRule):
             missing = "stop" if said == ["continue"] else "continue"
             place = next(text for text in texts if _STEMS[said[0]] in text.text.lower())
             report(
-                place.pointer, f"{label(step)}: speaks of {said[0]} but never of {missing}; say when to choose which"
+                place.pointer,
+                f"{label(step)}: the prompt mentions {said[0]} but not {missing}; say when to choose which",
             )
             return
         shown = list(_example().finditer(lowered))
@@ -70,8 +71,8 @@ class LoopDecisionOneSided(LoopTextRule):
             places = (text.pointer for text in texts if _example().search(text.text.lower()))
             report(
                 next(places, step.pointer),
-                f"{label(step)}: the example artifact always decides {sides.pop()}; write "
-                "`continue` | `stop` there, or show one of each",
+                f"{label(step)}: the example artifact shows only {sides.pop()}; write `continue` | `stop` there, or "
+                "show both",
             )
 
     def examples(self) -> Iterable[Example]:
@@ -79,7 +80,7 @@ class LoopDecisionOneSided(LoopTextRule):
             return workflow(controlled_loop({**decision(), "prompt": prompt}))
 
         both = 'Continue while findings are open, else stop: {"kind":"wr.loop_control","decision":"continue | stop"}'
-        yield Example(bad=decided("Hand in a wr.loop_control artifact with decision continue."), good=decided(both))
+        yield Example(bad=decided("Submit a wr.loop_control artifact with decision continue."), good=decided(both))
         yield Example(bad=decided(both.replace(" | stop", "")), good=decided(both))
 
 
@@ -89,7 +90,7 @@ def _offered_after(example: re.Match[str]) -> bool:
 
 
 def _decision_texts(step: Step) -> list[Text]:
-    """What asks for the loop's decision: a step's prompt, or that of the synthesis of a parallel step."""
+    """The texts that ask for the loop's decision: a step's prompt, or that of a parallel step's synthesis."""
     if step.kind == "standard" and "outputContract" in step.step and step.decides_loop:
         return [] if step.calls_template else step.prompt_texts
     if step.kind == "parallel" and step.loop is not None and synthesis_contract(step) == LOOP_CONTROL:
@@ -97,7 +98,7 @@ def _decision_texts(step: Step) -> list[Text]:
     return []
 
 
-# Every vague wording has one of these words in it, and few other texts do.
+# Every vague phrase contains one of these words, and few other texts do.
 _HINTS = (
     "feel",
     "seem",
@@ -111,10 +112,10 @@ _HINTS = (
     "sure",
     "good enough",
 )
-_WIDTH = 80  # characters that a wording takes before and after such a word
-_NEARBY = 200  # characters in which a rule has to stand
+_WIDTH = 80  # characters that a phrase takes before and after such a word
+_NEARBY = 200  # a measurable rule must be within this many characters
 _SENTENCE_ENDS = ".;!?\n"
-# After these words stands what keeps a loop going, whatever else the sentence is about.
+# These words introduce what keeps a loop running, whatever else the sentence is about.
 _LASTING = ("until", "till", "while", "as long as")
 
 
@@ -144,7 +145,7 @@ def _about_the_loop() -> re.Pattern[str]:
 
 @cache
 def _measurable() -> re.Pattern[str]:
-    """A comparison, a number that is no list item's, a variable, or a set that is empty."""
+    """A comparison, a number that does not start a list item, a variable, or an empty set."""
     return re.compile(
         r"[<>=≤≥]|(?<![\w.])\d+(?![\w.)])|`[a-z_][\w.]*`"
         r"|\b(?:empty|zero|none|at least|at most|no (?:open|new|more|remaining|unresolved|further))\b"
@@ -156,10 +157,10 @@ class LoopVagueExit(LoopTextRule):
     name = "loop-vague-exit"
     severity = Severity.WARNING
     origin = "spec"
-    summary = "A body says the loop ends on a feeling, with no measurable rule nearby."
+    summary = "A loop body lets the agent end the loop on a feeling, without a measurable rule nearby."
     why = (
-        "How confident an agent feels is no property of the work: two agents end the same loop at different points, "
-        "and most feel done after the first round."
+        "Confidence is not a property of the work: two agents end the same loop at different points, and most feel "
+        "done after the first iteration."
     )
 
     def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
@@ -171,7 +172,7 @@ class LoopVagueExit(LoopTextRule):
                 self._judge(inner.prompt_texts, inner.prompt.lower(), loop, report)
 
     def _judge(self, texts: list[Text], prompt: str, loop: Step, report: Report) -> None:
-        """Look at a prompt, in lower case, and the texts that are its lines."""
+        """Check a prompt, in lower case, and the texts that are its lines."""
         found = _feeling(prompt)
         if found is None:
             return
@@ -181,8 +182,8 @@ class LoopVagueExit(LoopTextRule):
             if found.start() < end:
                 report(
                     text.pointer,
-                    f"Loop {quoted(loop.id)}: {quoted(found[0])} leaves the end to a feeling; name something to "
-                    "count or check, such as the number of open findings",
+                    f"loop {quoted(loop.id)}: {quoted(found[0])} ends the loop on a feeling; name something to count "
+                    "or check, such as the number of open findings",
                 )
                 return
 
@@ -191,8 +192,8 @@ class LoopVagueExit(LoopTextRule):
             return workflow(controlled_loop({**decision(), "prompt": prompt}))
 
         yield Example(
-            bad=decided("Hand in a wr.loop_control artifact: continue until it feels done, then stop."),
-            good=decided("Hand in a wr.loop_control artifact: continue while `openFindings` > 0, then stop."),
+            bad=decided("Submit a wr.loop_control artifact: continue until it feels done, then stop."),
+            good=decided("Submit a wr.loop_control artifact: continue while `openFindings` > 0, then stop."),
         )
         yield Example(
             bad=workflow(loop(step("refine", "Keep refining the plan while confidence is low."))),
@@ -201,7 +202,7 @@ class LoopVagueExit(LoopTextRule):
 
 
 def _feeling(prompt: str) -> re.Match[str] | None:
-    """The words that leave the exit to a feeling, with no rule nearby."""
+    """The words that end the loop on a feeling, without a measurable rule nearby."""
     for word in _HINTS:
         place = prompt.find(word)
         while place >= 0:
@@ -220,7 +221,7 @@ def _is_exit(prompt: str, match: re.Match[str]) -> bool:
 
 
 def _sentence(text: str, start: int, end: int) -> str:
-    """The sentence around a place, as far as it is nearby."""
+    """The nearby part of the sentence around a place."""
     before = max(text.rfind(mark, max(0, start - _NEARBY), start) for mark in _SENTENCE_ENDS)
     first = before + 1 if before >= 0 else max(0, start - _NEARBY)
     after = [place for mark in _SENTENCE_ENDS if (place := text.find(mark, end, end + _NEARBY)) >= 0]
