@@ -1,8 +1,8 @@
 """Fix operations to text edits that keep the author's formatting.
 
-Operations of a fix are applied one after the other, each on the result of the one before, so pointers in a later
-operation see the earlier ones done. Where they can't get in each other's way, each gives an edit of its own; otherwise
-one edit comes out for the stretch that changed.
+Operations of a fix are applied one after the other, each to the result of the one before, so the pointers of an
+operation refer to the document after the earlier ones. Independent operations give separate edits; otherwise one edit
+replaces the range that changed.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _is_free(edit: Edit, taken: list[Edit]) -> bool:
     at = bisect_left(taken, edit.end, key=_start)
     if at > 0 and taken[at - 1].end > edit.start:
         return False
-    # Two insertions at one place have no order of their own.
+    # Two insertions at one place have no defined order.
     return not (edit.start == edit.end and at < len(taken) and taken[at].start == taken[at].end == edit.start)
 
 
@@ -153,7 +153,7 @@ class Editor:
         return None if found is None else Edit(found.start + shift, found.end + shift, found.text)
 
     def _part(self, node: NodeSpan | None) -> tuple[str, int]:
-        """A value as a text of its own, on a line with the margin it has, and how far that moves its offsets."""
+        """A value as separate text, indented as in its line, and how far that moves its offsets."""
         text = self.document.text
         if node is None:
             return text, 0
@@ -227,7 +227,7 @@ class Editor:
         return Edit(following, following, f"{label}{self._written_at(following, value)},{gap}")
 
     def _only_child(self, outer: NodeSpan, label: str, value: Json) -> str:
-        """What stands between the brackets of a container when a first element comes into it."""
+        """The text between the brackets of a container when its first element is inserted."""
         unit, newline, has_lines = self._style
         if not has_lines:
             return label + self._written_at(outer.start, value)
@@ -287,7 +287,7 @@ def _from_the_end(operations: tuple[Operation, ...]) -> list[Operation]:
 
 
 def _are_apart(operations: list[Operation]) -> bool:
-    """Whether the order of operations does not matter, because none changes what another one looks at."""
+    """Whether the order of operations does not matter, because none changes what another one reads."""
     if len(operations) == 1 or all(isinstance(op, Cut | Respell) for op in operations):
         return True
     if any(isinstance(op, Cut | Respell) for op in operations):
@@ -335,7 +335,7 @@ def _begin(node: NodeSpan) -> int:
 
 
 def _plain(text: str) -> bool:
-    """True for text that stands in a JSON string as it is."""
+    """True for text that is the same in a JSON string."""
     return text.isprintable() and '"' not in text and "\\" not in text
 
 

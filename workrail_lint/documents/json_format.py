@@ -1,7 +1,7 @@
 """The layout of a JSON text: two spaces for each level, one member or element on a line, a newline at the end.
 
-A short list or object that the author wrote on one line may stay there, as the usual formatters leave it. Only
-white space is ever changed: members keep their order, strings their escapes and numbers their spelling.
+A short list or object on one line may stay there, as with common formatters. Only whitespace changes: members keep
+their order, strings their escapes and numbers their spelling.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ _OPENERS = ('": {', '": [')
 
 
 def layout_problem(text: str) -> int | None:
-    """The first line (from 1) of a valid JSON text that is not laid out this way; None when all are.
+    """The first line (from 1) of a valid JSON text that is not formatted this way; None if all are.
 
-    What ends the lines is not looked at. This runs for every document, so the lines that nearly all lines are
-    like (a string, a member with a string, a bracket) are told by a look from outside, and no regular
-    expression has to be compiled.
+    Line endings do not matter. This runs for every document, so the most common lines (a string, a member with a
+    string, a bracket) are recognized by their ends, without compiling a regular expression.
     """
     plain = _with_newlines(text)
     if _is_expanded(plain):
@@ -62,12 +61,12 @@ def layout_problem(text: str) -> int | None:
 
 
 def _is_expanded(text: str) -> bool:
-    """Whether all is well for certain: a quick look that says no to every list or object of strings on one line.
+    """Whether the format is certainly right: a quick test, false for every list or object of strings on one line.
 
-    What stands between two strings is one of a few dozen texts, so that each of these is looked into only once.
+    The text between two strings is one of a few dozen, so each of these is analyzed only once.
     """
     if "\\\\" in text:
-        return False  # a quote behind it may or may not be escaped
+        return False  # a quote after it may or may not be escaped
     between = text.replace('\\"', "").split('"')[::2]
     if between[0] != "{\n  " or len(between) < 2:
         return False
@@ -86,16 +85,16 @@ def _is_expanded(text: str) -> bool:
 
 
 def _is_hollow(glue: str) -> bool:
-    """Whether a text holds an empty container with white space inside, which stands as `{}` or `[]`."""
+    """Whether a text contains an empty container with whitespace inside, which should be `{}` or `[]`."""
     packed = glue.replace(" ", "").replace("\n", "")
     return packed.count("{}") + packed.count("[]") != glue.count("{}") + glue.count("[]")
 
 
 @lru_cache(maxsize=1024)
 def _move(glue: str, is_last: bool) -> tuple[int, int] | None:
-    """Between which columns a text leads that stands behind a string, up to the next string or the end.
+    """The columns before and after the text that follows a string, up to the next string or the end.
 
-    None when it is not laid out as it should be, whatever the column it starts from.
+    None if it is not formatted correctly for any starting column.
     """
     if _is_hollow(glue):
         return None
@@ -109,7 +108,7 @@ def _move(glue: str, is_last: bool) -> tuple[int, int] | None:
         opens: int | None = 0
         if index == len(lines) and not is_last:
             if body:
-                return None  # the next string has to stand first on its line
+                return None  # the next string must be first on its line
         elif body.rstrip(",") in ("}", "]"):
             depth -= 1
         else:
@@ -159,7 +158,7 @@ def _item(body: str) -> int | None:
 
 
 def _string_end(text: str) -> int:
-    """The offset behind the string a text starts with."""
+    """The offset after the string that a text starts with."""
     end = text.find('"', 1) + 1
     return end if text[end - 2] != "\\" else read_string(text, 0)[1]
 
@@ -249,7 +248,7 @@ def _has_gap(body: str) -> bool:
 
 
 def _containers(tokens: list[tuple[int, str]]) -> dict[int, tuple[int, int]]:
-    """For the token that opens a container: the index of the one that closes it, and the offset behind that."""
+    """For the token that opens a container: the index of the one that closes it, and the offset after that."""
     spans: dict[int, tuple[int, int]] = {}
     opened: list[int] = []
     for index, (start, token) in enumerate(tokens):

@@ -1,4 +1,4 @@
-"""Contract packs at work: an artifact, a pack's schema, and the issues an agent is told about.
+"""Validates an artifact against the schema of its contract pack; agents see the issues.
 
 The wording and the order of issues are part of the protocol, so they do not depend on a validator
 library. What the schema subset can't say (one member's value deciding about another's) stands in
@@ -160,7 +160,7 @@ def _assessment(artifact: dict[str, Any]) -> Iterator[tuple[Path, str]]:
 
 
 def _capability_observation(artifact: dict[str, Any]) -> Iterator[tuple[Path, str]]:
-    # Read with care: a catalog of somebody else's may give this kind another schema than ours.
+    # Another catalog may define a different schema for this kind, so nothing is assumed here.
     status, provenance = artifact.get("status"), artifact.get("provenance")
     if not isinstance(provenance, dict):
         return

@@ -79,7 +79,7 @@ def export_text(catalog: Catalog) -> str:
 
 
 def document_text(document: dict[str, Any]) -> str:
-    """JSON as we write it to files: two spaces, members as they stand, one line end at the end."""
+    """JSON as written to files: indented by two spaces, members in their order, with a final newline."""
     text = json.dumps(document, indent=2, ensure_ascii=False)
     try:
         text.encode()

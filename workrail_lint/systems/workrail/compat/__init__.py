@@ -1,8 +1,8 @@
 """The design form of a workflow, accepted at the boundary and rewritten to the shipping form.
 
-Nothing behind this package knows the design form. Every rewrite is reported; what has no shipping
-counterpart but matters to the compiled workflow (capabilities, feature configuration, named
-conditions) travels beside the document in the side model.
+No code outside this package knows the design form. Every rewrite is reported; what has no counterpart in the shipping
+form but matters to the compiled workflow (capabilities, feature configuration, named conditions) is kept in the side
+model.
 """
 
 from workrail_lint.systems.workrail.compat.inputs import variables_alias

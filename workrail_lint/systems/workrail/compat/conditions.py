@@ -34,7 +34,7 @@ class NamedConditions:
         self._entries: list[tuple[int, dict[str, Any]]] = []
         self._by_id: dict[str, dict[str, Any]] = {}
         self.used: set[str] = set()
-        # Set once the list can not leave the document: it is in error, or a loop still needs it.
+        # Set if the list must stay in the document: it has an error, or a loop still needs it.
         self.stays = False
         self._readable = True
         self._broken_ids: set[str] = set()

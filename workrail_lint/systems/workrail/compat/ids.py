@@ -51,7 +51,7 @@ class IdPlan:
         return self._renamed.get(name)
 
     def generate(self, template_id: str) -> str:
-        """An id nobody has, made from the last part of a template's id."""
+        """An unused id, made from the last part of a template's id."""
         base = _OUTSIDE.sub("-", js.lower(template_id.rpartition(".")[2]))
         base = _RUN.sub("-", base).strip("-")
         if len(base) < MIN_LENGTH:

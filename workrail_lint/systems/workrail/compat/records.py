@@ -134,5 +134,5 @@ class Normalized:
         self.refused = refused
 
     def is_refused(self, original_pointer: str) -> bool:
-        """Whether a place of the original stands at or below one that an error already covers."""
+        """Whether a place of the original is at or below one that an error already covers."""
         return any(original_pointer == place or original_pointer.startswith(place + "/") for place in self.refused)

@@ -54,6 +54,12 @@ def _quoted(names: list[str]) -> str:
     return ", ".join(map(quoted, names))
 
 
+def _ignored(named: list[str]) -> str:
+    """The clause for several operators of which only the first counts."""
+    verb = "is" if len(named) == 2 else "are"
+    return f"{_quoted(named[1:])} {verb} ignored, because only {quoted(named[0])} is evaluated"
+
+
 def _rule(condition: dict[str, Any]) -> dict[str, Any]:
     criteria = [{"type": "contains", "value": "Done", "message": "Say Done.", "condition": condition}]
     return workflow(step(validationCriteria=criteria))
@@ -227,7 +233,7 @@ class ConditionMultipleOperators(_FormRule):
             fix = unsafe("split it into an 'and'", Replace(condition.pointer, {"and": parts}))
         report(
             condition.pointer,
-            f"{label(condition.step)}: only {quoted(named[0])} of {_quoted(named)} is evaluated; join them with 'and'",
+            f"{label(condition.step)}: {_ignored(named)}; join them with 'and'",
             fix=fix,
         )
 
@@ -281,8 +287,7 @@ class ConditionMultipleLogic(_FormRule):
         if "var" not in members and len(named) > 1:
             report(
                 condition.pointer,
-                f"{label(condition.step)}: only {quoted(named[0])} of {_quoted(named)} is evaluated; nest one in the "
-                "other",
+                f"{label(condition.step)}: {_ignored(named)}; nest one in the other",
             )
 
     def examples(self) -> Iterable[Example]:

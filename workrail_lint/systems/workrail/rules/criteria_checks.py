@@ -229,7 +229,7 @@ class CriteriaContradiction(CriteriaRule):
         for rule, pointer, negated in rules:
             problem = None if negated else _contradiction(rule, pointer, lows, highs, forbidden)
             if problem is not None:
-                report(pointer, f"{label(criteria.step)}: {problem}; no answer passes both")
+                report(pointer, f"{label(criteria.step)}: {problem}, so no answer passes both rules")
 
     def examples(self) -> Iterable[Example]:
         heading = {"type": "contains", "value": "## Findings and evidence"}

@@ -62,7 +62,7 @@ class FeatureNoEffect(WorkflowRule):
         if features and is_authored(workflow) and not in_blocks(workflow):
             report(
                 "/features",
-                f"features {listing(features)} have no effect, because no step has promptBlocks; use promptBlocks or "
+                f"no step has promptBlocks, so features have no effect ({listing(features)}); use promptBlocks or "
                 "remove them",
                 on_name=True,
             )

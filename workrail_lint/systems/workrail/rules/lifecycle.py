@@ -98,12 +98,12 @@ class FileExtension(WorkflowRule):
     origin = "doc"
     default_on = False
     summary = "The file name of a workflow does not end in `.json`."
-    why = "The engine discovers only files that end in `.json`."
+    why = "Discovery finds only files that end in `.json`."
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         if _is_file(workflow.path) and not workflow.path.endswith(".json"):
             name = workflow.path.replace("\\", "/").rpartition("/")[2]
-            report("", f"the engine does not discover {quoted(name)}; rename it so that it ends in .json")
+            report("", f"file {quoted(name)} is not discovered; rename it so that it ends in .json")
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -319,7 +319,7 @@ class ExamplesMissing(WorkflowRule):
     severity = Severity.INFO
     origin = "doc"
     summary = "A workflow that users can choose has no `examples`."
-    why = "The engine matches a request against the example goals to find a workflow."
+    why = "A user's request is matched against the example goals to find a workflow."
 
     def applies(self, workflow: Workflow) -> bool:
         return "examples" not in workflow.definition and _is_user_facing(workflow)

@@ -156,8 +156,8 @@ class LoopUntilArtifact(LoopRule):
             pointer = loop.at("loop", "type")
             report(
                 pointer,
-                f"loop {quoted(loop.id)}: until does not invert an artifact's decision and continues on continue, like "
-                "while; write while",
+                f"loop {quoted(loop.id)}: until does not invert an artifact's decision, so the loop continues on "
+                "'continue', like while; write while",
                 fix=unsafe("change until to while", Replace(pointer, "while")),
             )
 

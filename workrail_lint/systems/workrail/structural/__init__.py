@@ -1,7 +1,7 @@
 """The cross-field rules that no schema can express, as findings by name.
 
-Each check knows whether the reference engine makes it too (`details["engine"]`): the product looks at
-more places than the engine does, and under engine parity only the engine's own verdict may be an error.
+Each check knows whether the reference engine makes it too (`details["engine"]`): the linter checks more places than
+the engine does, and under engine parity only what the engine rejects may be an error.
 """
 
 from __future__ import annotations
