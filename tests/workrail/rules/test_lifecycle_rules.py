@@ -169,7 +169,7 @@ def test_every_compatibility_code_has_words() -> None:
 def test_deliveries(made: dict[str, Any], profile: str | None) -> None:
     found = lint(MetricsProfileMissing, workflow(made))
     assert bool(found) == (profile is not None)
-    assert profile is None or f"probably to {profile} " in found[0].message
+    assert profile is None or f"'{profile}'" in found[0].message
     assert lint(MetricsProfileMissing, workflow(made, metricsProfile="none")) == []
     assert lint(MetricsProfileMissing, workflow(made), is_routine=True) == []
 

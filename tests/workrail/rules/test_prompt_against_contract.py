@@ -33,7 +33,7 @@ def showing(value: object, fence: str = "```json", **members: Any) -> dict[str, 
         ({"verdict": "ok"}, "`verdict` must be approved, rejected or uncertain"),
         ({"version": 2}, "`version` must be 1"),
         ({"rationale": 5}, "`rationale` must be a string"),
-        ({"rationale": "short"}, "`rationale` needs at least 20 characters"),
+        ({"rationale": "short"}, "`rationale` must have at least 20 characters"),
         ({"certainty": "high"}, "wr.gate_verdict has no field 'certainty'"),
     ],
 )

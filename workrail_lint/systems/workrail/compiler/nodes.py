@@ -205,9 +205,10 @@ def compile_error(
 
 
 def step_label(node: Node) -> str:
-    """How a message starts: the step, and the loop it is in, if any."""
+    """How a message starts: the step, and the loop it is in."""
     inside = f" (in loop {quoted(node.loop_id)})" if node.loop_id else ""
-    return f"step {step_name(node.id, node.pointer)}{inside}"
+    kind = "loop" if node.is_loop else "step"
+    return f"{kind} {step_name(node.id, node.pointer)}{inside}"
 
 
 def step_name(ident: str, pointer: str) -> str:

@@ -1,4 +1,4 @@
-"""LC: outcome metrics, and the models that work is given to."""
+"""LC: outcome metrics, and the names of models."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.prose import label
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
 _SHAS = "metrics_commit_shas"
@@ -21,8 +22,8 @@ class MetricsProfileMissing(WorkflowRule):
     name = "metrics-profile-missing"
     severity = Severity.INFO
     origin = "spec"
-    summary = "The steps make commits, reviews or tickets, and the workflow has no `metricsProfile`."
-    why = "The engine then asks for no outcome, and nothing of what a run produced is counted."
+    summary = "The steps produce commits, reviews or tickets, but the workflow has no `metricsProfile`."
+    why = "Without a profile the engine never asks for the outcome, so nothing that a run produces is counted."
 
     def applies(self, workflow: Workflow) -> bool:
         if "metricsProfile" in workflow.definition or workflow.is_routine:
@@ -36,8 +37,8 @@ class MetricsProfileMissing(WorkflowRule):
             if profile is not None:
                 report(
                     "",
-                    f"Step {quoted(found.id)} delivers something that is counted; set metricsProfile, probably to "
-                    f"{profile} (none says that nothing is)",
+                    f"`metricsProfile` is missing, so what {label(found)} delivers is not counted; set it, probably "
+                    f"to {quoted(profile)}, or to 'none' to count nothing",
                 )
                 return
 
@@ -47,7 +48,7 @@ class MetricsProfileMissing(WorkflowRule):
 
 
 def _profile_of(step: Step) -> str | None:
-    """The profile that goes with what a step delivers."""
+    """The profile that matches what a step delivers."""
     if step.contract == "wr.contracts.review_verdict":
         return "review"
     match = _deliveries().search(step.prompt)
@@ -75,8 +76,8 @@ class MetricsKeyPartial(WorkflowRule):
     severity = Severity.INFO
     origin = "spec"
     default_on = False
-    summary = f"A text asks for `{_SHAS}` and does not say that the whole list is wanted."
-    why = "The value replaces the one before it. An agent that reports only its newest commits loses the earlier ones."
+    summary = f"A step asks for `{_SHAS}` but not for the complete list."
+    why = "Each report replaces the previous one. An agent that reports only its latest commits loses the earlier ones."
 
     def applies(self, workflow: Workflow) -> bool:
         return _SHAS in workflow.document.text
@@ -85,8 +86,8 @@ class MetricsKeyPartial(WorkflowRule):
         if step is not None and _SHAS in text.text and not _wholeness().search(text.text):
             report(
                 text.pointer,
-                f"Step {quoted(step.id)}: ask for the full, accumulated list in {_SHAS}; each report replaces the "
-                "one before",
+                f"{label(step)} does not ask for the complete list in {_SHAS}, and each report replaces the one "
+                "before it; ask for all commits so far",
             )
 
     def examples(self) -> Iterator[Example]:
@@ -111,8 +112,8 @@ class MetricsOutcomeEarly(WorkflowRule):
     severity = Severity.INFO
     origin = "spec"
     default_on = False
-    summary = f"`{_OUTCOME}` is asked for in a step that others always follow."
-    why = "The outcome is known at the end. Reported earlier, it says what the agent hopes for."
+    summary = f"A step asks for `{_OUTCOME}`, but other steps always follow it."
+    why = "The outcome is known only at the end. Reported earlier, it is a guess."
 
     def applies(self, workflow: Workflow) -> bool:
         return _OUTCOME in workflow.document.text
@@ -123,7 +124,7 @@ class MetricsOutcomeEarly(WorkflowRule):
             return
         for text in step.prompt_texts:
             if _OUTCOME in text.text:
-                report(text.pointer, f"Step {quoted(step.id)}: ask for {_OUTCOME} in the last step, not here")
+                report(text.pointer, f"{label(step)} asks for {_OUTCOME}, but other steps follow; ask in the last one")
 
     def examples(self) -> Iterator[Example]:
         asking, last = step(prompt="Set metrics_outcome to how it went."), step("wrap-up", "Sum up the work.")
@@ -138,8 +139,8 @@ class ModelIdHardcoded(WorkflowRule):
     name = "model-id-hardcoded"
     severity = Severity.WARNING
     origin = "spec"
-    summary = "A text names a concrete model."
-    why = "Models come and go, and not every host has this one. `modelTier` says how strong a model the work needs."
+    summary = "The workflow names a specific model."
+    why = "Models are retired, and not every host offers this one. `modelTier` says how capable a model the work needs."
 
     def applies(self, workflow: Workflow) -> bool:
         text = workflow.document.text
@@ -148,8 +149,8 @@ class ModelIdHardcoded(WorkflowRule):
     def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
         match = _models().search(text.text) if text.field != "examples" else None
         if match is not None and not _is_example(text.text, match.start()):
-            label = f"Step {quoted(step.id)}" if step is not None else text.field
-            report(text.pointer, f"{label}: names the model {quoted(match[0])}; say what is needed with modelTier")
+            where = label(step) if step is not None else text.field
+            report(text.pointer, f"{where} names the model {quoted(match[0])}; set `modelTier` instead")
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -162,14 +163,14 @@ _ANNOUNCES = r"\be\.g\.?|\b(?:for example|for instance|examples?|such as|like)\b
 
 
 def _is_example(text: str, position: int) -> bool:
-    """Whether a place is in a fenced block, or behind words that announce an example."""
+    """Whether a place is in a fenced block, or follows words that announce an example."""
     if text.count("```", 0, position) % 2:
         return True
     before = text[max(0, position - 120) : position]
     return re.search(rf"(?:{_ANNOUNCES})[^.\n]{{0,80}}\Z", before, re.IGNORECASE) is not None
 
 
-# Few, since each is a look through the whole text; without the first letter where it may be a capital.
+# Few, since each is searched for in the whole text; without the first letter where it may be a capital.
 _VENDORS = ("laude-", "gpt-", "GPT-", "Gpt-", "emini-", "lama", "LaMA", "istral-", "-mini")
 
 

@@ -1,4 +1,4 @@
-"""ID: the names of variables and outputs, and ids that are easily mistaken for each other."""
+"""ID: the names of variables and outputs, and ids that are easily confused."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Condition, Step, Workflow, WorkflowRule
-from workrail_lint.systems.workrail.rules.prose import step_members
+from workrail_lint.systems.workrail.rules.prose import label, step_members
 
 RESERVED_KEYS = ("__proto__", "constructor", "prototype")
 _LOOP_VARIABLES = {"iterationVar": "currentIteration", "itemVar": "currentItem", "indexVar": "currentIndex"}
@@ -29,7 +29,7 @@ class LoopVarCollision(WorkflowRule):
     severity = Severity.ERROR
     origin = "product"
     summary = "Two variables of a `forEach` loop have the same name."
-    why = "Each round sets the count, the item and the index; the one that is set last overwrites the other."
+    why = "Each round sets the counter, the item and the index; the one set last overwrites the other."
 
     def applies(self, workflow: Workflow) -> bool:
         return "loop" in step_members(workflow)
@@ -47,8 +47,8 @@ class LoopVarCollision(WorkflowRule):
                 place = member if member in config else seen[name]
                 report(
                     loop.at("loop", place),
-                    f"Loop {quoted(loop.id)}: {seen[name]} and {member} are both called {quoted(name)}; "
-                    "give each a name of its own",
+                    f"{label(loop)}: {seen[name]} and {member} are both called {quoted(name)}, so one overwrites the "
+                    "other; rename one of them",
                 )
             seen.setdefault(name, member)
 
@@ -68,14 +68,14 @@ class ReservedObjectKey(WorkflowRule):
     name = "reserved-object-key"
     severity = Severity.ERROR
     origin = "runtime"
-    summary = "A name is one that JavaScript objects treat specially: `__proto__`, `constructor` or `prototype`."
+    summary = "A name has a special meaning in JavaScript objects: `__proto__`, `constructor` or `prototype`."
     why = (
-        "The engine keeps such names in plain objects, where they are lost on assignment or found although nobody "
+        "The engine stores these names in plain objects, where they get lost on assignment or exist although nothing "
         "set them. An output called `__proto__` disappears from the rendered prompt."
     )
 
     def applies(self, workflow: Workflow) -> bool:
-        # An ASCII letter behind an escape is so rare that such a document is simply looked at.
+        # An escaped ASCII letter is so rare that such a document is simply checked.
         text = workflow.document.text
         return "proto" in text or '"constructor"' in text or "\\u00" in text
 
@@ -86,7 +86,7 @@ class ReservedObjectKey(WorkflowRule):
             if name in RESERVED_KEYS:
                 report(
                     pointer,
-                    f"Step {quoted(step.id)}: {quoted(name)} can't be {what}; choose another",
+                    f"{label(step)}: {quoted(name)} can't be {what}, because JavaScript reserves it; rename it",
                     on_name=is_key,
                 )
 
@@ -95,7 +95,8 @@ class ReservedObjectKey(WorkflowRule):
         if name in RESERVED_KEYS:
             report(
                 child(condition.pointer, "var"),
-                f"Step {quoted(condition.step.id)}: {quoted(name)} can't be a context variable; choose another",
+                f"{label(condition.step)}: {quoted(name)} can't be a context variable, because JavaScript reserves it; "
+                "rename it",
             )
 
     def examples(self) -> Iterator[Example]:
@@ -106,7 +107,7 @@ class ReservedObjectKey(WorkflowRule):
 
 
 def _names(step: Step) -> Iterator[tuple[str, str, str, bool]]:
-    """The names a step brings into objects of the engine: the name, its place, what it names, whether it is a key."""
+    """The names that the engine stores for a step: the name, its place, what it names, whether it is a key."""
     data = step.step
     yield from _keys(_object(data.get("promptBlocks")).get("outputRequired"), step.at("promptBlocks", "outputRequired"))
     yield from _keys(_object(data.get("templateCall")).get("args"), step.at("templateCall", "args"))
@@ -129,7 +130,7 @@ def _names(step: Step) -> Iterator[tuple[str, str, str, bool]]:
 
 def _keys(value: object, pointer: str) -> Iterator[tuple[str, str, str, bool]]:
     for name in _object(value):
-        yield name, child(pointer, name), "a member's name here", True
+        yield name, child(pointer, name), "a member name", True
 
 
 class IdConfusable(WorkflowRule):
@@ -138,7 +139,7 @@ class IdConfusable(WorkflowRule):
     severity = Severity.WARNING
     origin = "product"
     summary = "Two ids differ only in `-` and `_`, `0` and `o`, or `1` and `l`."
-    why = "Nobody tells them apart when reading, and a reference to the wrong one is valid."
+    why = "They are hard to tell apart when reading, and a reference to the wrong one is still valid."
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         for what, ids in _namespaces(workflow):
@@ -146,7 +147,7 @@ class IdConfusable(WorkflowRule):
             for ident, pointer in ids:
                 other = seen.setdefault(ident.replace("_", "-").replace("0", "o").replace("1", "l"), ident)
                 if other != ident:
-                    message = f"the {what} {quoted(ident)} is easily taken for {quoted(other)}; rename one of them"
+                    message = f"the {what} {quoted(ident)} is easily mistaken for {quoted(other)}; rename one of them"
                     report(pointer, message)
 
     def examples(self) -> Iterator[Example]:
@@ -157,7 +158,7 @@ class IdConfusable(WorkflowRule):
 
 
 def _namespaces(workflow: Workflow) -> Iterator[tuple[str, Iterable[tuple[str, str]]]]:
-    """Every set of ids that are looked up side by side."""
+    """Every set of ids that share a namespace."""
     top = workflow.definition
     yield "step id", ((step.id, step.at("id")) for step in workflow.all_steps if step.id)
     for step in workflow.all_steps:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.suggest import nearest
-from workrail_lint.base.wording import listed, name_list, quoted
+from workrail_lint.base.wording import counted, listed, name_list, quoted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
 from workrail_lint.systems.workrail.catalog.contracts import artifact_violations
@@ -48,10 +48,10 @@ class ExampleViolatesContract(WorkflowRule):
     name = "example-violates-contract"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A JSON example in a prompt is an artifact that its contract refuses."
+    summary = "A JSON example in a prompt is an artifact that its contract rejects."
     why = (
-        "Agents copy examples. One that follows it is blocked, and the prompt keeps telling it to submit the same. "
-        "It is an error when the step itself requires that artifact."
+        "Agents copy examples. An agent that submits this one is blocked, while the prompt keeps telling it to submit "
+        "the same. It is an error when the step itself requires that artifact."
     )
 
     def applies(self, workflow: Workflow) -> bool:
@@ -110,14 +110,14 @@ def _artifacts_in(value: object) -> Iterator[dict[str, Any]]:
 
 
 def _problems(pack: Contract, artifact: dict[str, Any]) -> list[str]:
-    """What the pack has against an example, apart from what is left for the agent to fill in."""
+    """Why the pack rejects an example, apart from placeholders that the agent fills in."""
     found = [v for v in artifact_violations(pack.schema, artifact) if not _is_placeholder(v, artifact)]
-    return [_worded(violation, pack) for violation in found[:3]]
+    return [_describe(violation, pack) for violation in found[:3]]
 
 
 def _is_placeholder(violation: Violation, artifact: dict[str, Any]) -> bool:
     if violation.keyword in ("required", "additionalProperties"):
-        # "..." as a member stands for the rest.
+        # "..." as a member means the rest.
         names = violation.actual if violation.keyword == "additionalProperties" else ()
         return any(_PLACEHOLDER.search(str(name)) for name in names) or "..." in artifact
     value: Any = artifact
@@ -139,7 +139,7 @@ def _holds_placeholder(value: object) -> bool:
     return False
 
 
-def _worded(violation: Violation, pack: Contract) -> str:
+def _describe(violation: Violation, pack: Contract) -> str:
     where = ".".join(map(str, violation.path))
     schema = violation.schema
     match violation.keyword:
@@ -157,9 +157,9 @@ def _worded(violation: Violation, pack: Contract) -> str:
             kind = str(schema["type"])
             return f"`{where}` must be {'an' if kind[0] in 'aio' else 'a'} {kind}"
         case "minItems":
-            return f"`{where}` needs at least {schema['minItems']} item(s)"
+            return f"`{where}` must have at least {counted(schema['minItems'], 'item')}"
         case "minLength":
-            return f"`{where}` needs at least {schema['minLength']} characters"
+            return f"`{where}` must have at least {counted(schema['minLength'], 'character')}"
         case _:
             return f"`{where}` has an invalid value"
 
@@ -186,7 +186,7 @@ _BEFORE_VALUE = Pattern(
     r"\s*(?:(?:set|equal) to|to|is|are|as|being|of|:|=|must be|may be|\(|—|--)\s*"
     r"(?:\(?\s*(?:exactly )?(?:one of|either)?:?\s*)?"
 )
-# The item after "or" is the last one, so a comma goes on with values only where an "or" is still to come.
+# The item after "or" is the last one, so a comma continues the values only where an "or" is still to come.
 _BETWEEN_VALUES = Pattern(
     r"\s*(?:\||/|,?\s*or\s|,(?=\s*`[^`\n]{1,80}`(?:\s*,\s*`[^`\n]{1,80}`){0,8}\s*,?\s*or\s+`))\s*"
 )
@@ -198,10 +198,10 @@ class ContractProseMismatch(WorkflowRule):
     name = "contract-prose-mismatch"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A sentence asks for an artifact with a field, or a value, that its contract refuses."
+    summary = "A prompt asks for an artifact with a field or value that its contract rejects."
     why = (
-        "Contracts are closed: an artifact with an unknown field or value is refused as a whole. An agent that follows "
-        "the prompt is blocked, and does not see why."
+        "Contracts are closed: the engine rejects an artifact with an unknown field or value as a whole. An agent that "
+        "follows the prompt is blocked and can't see why."
     )
 
     def applies(self, workflow: Workflow) -> bool:
@@ -265,7 +265,7 @@ def _fields(properties: dict[str, Any]) -> str:
     return name_list(names[:_MOST_FIELDS]) + more
 
 
-# Words that authors take for one another.
+# Words that authors confuse.
 _SYNONYMS = {
     "certainty": "confidence",
     "reason": "rationale",
@@ -284,7 +284,7 @@ def _related(field: str, properties: dict[str, Any]) -> str | None:
 
 
 def _listed_fields(phrase: Phrase, known: Collection[str]) -> Iterator[tuple[str, list[str]]]:
-    """The backticked names of the list behind "with", each with the values that follow it."""
+    """The backticked names of the list after "with", each with the values that follow it."""
     passage = phrase.passage
     low = passage.low
     _, last = passage.sentence(phrase.start, phrase.end)
@@ -322,7 +322,7 @@ def _next_name(low: str, at: int, last: int, in_values: bool) -> tuple[int, bool
     return (following.end() if following else last), False
 
 
-# ------------------------------------------------------------------------------------ asked for, and what for
+# ------------------------------------------------------------------------------------ asked for and required
 
 _PRODUCE = Pattern(
     r"\b(?:emit|submit|produce|provide|return|hand in|hand over|output|write|include|create|send|attach|report|give"
@@ -335,7 +335,7 @@ class ContractPackMismatch(WorkflowRule):
     name = "contract-pack-mismatch"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A prompt asks for another artifact than the one its step requires."
+    summary = "A prompt asks for a different artifact than the one its step requires."
     why = "The agent submits what the prompt asks for, and the engine blocks because the required artifact is missing."
     needs = frozenset({"outputContract"})
 
@@ -353,8 +353,8 @@ class ContractPackMismatch(WorkflowRule):
         if pack.artifact_kind not in kinds and others:
             report(
                 step.at("outputContract", "contractRef"),
-                f"{label(step)}: requires {pack.artifact_kind}, but its prompt asks for {listed(others)}; correct "
-                "one of them",
+                f"{label(step)} requires {pack.artifact_kind}, but its prompt asks for {listed(others)}; correct one "
+                "of them",
             )
 
     def examples(self) -> Iterable[Example]:
@@ -374,8 +374,8 @@ class ArtifactNotRequested(WorkflowRule):
     origin = "spec"
     summary = "A step requires an artifact that its prompt never asks for."
     why = (
-        "What the engine adds to a prompt lists the fields, not what belongs in them. A prompt that never mentions "
-        "the artifact leaves that to chance."
+        "The engine appends the names of the fields to the prompt, not what belongs in them. A prompt that never "
+        "mentions the artifact leaves that to chance."
     )
     needs = frozenset({"outputContract"})
 
@@ -410,7 +410,7 @@ class ArtifactNotRequested(WorkflowRule):
 
 
 def _required_pack(step: Step, workflow: Workflow) -> Contract | None:
-    """The pack that a step can't do without."""
+    """The pack that a step requires."""
     if "outputContract" not in step.step or not judged(step):
         return None
     pack = workflow.catalog.contracts.get(step.contract or "")
@@ -457,8 +457,8 @@ class AssessmentDimensionUnknown(WorkflowRule):
     name = "assessment-dimension-unknown"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A sentence about an assessment names a dimension that the assessment does not have."
-    why = "An assessment with an unknown dimension is refused, so an agent that follows the prompt is blocked."
+    summary = "A prompt names a dimension that the assessment does not have."
+    why = "The engine rejects an assessment with an unknown dimension, so an agent that follows the prompt is blocked."
     needs = frozenset({"assessmentRefs"})
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:

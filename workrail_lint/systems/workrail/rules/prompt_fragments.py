@@ -1,4 +1,4 @@
-"""Fragments and guidance: text that joins a prompt later, or never."""
+"""Fragments and guidance: text that is added to a prompt at run time, or never."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class FragmentBlank(FragmentRule):
     severity = Severity.ERROR
     origin = "product"
     summary = "The text of a prompt fragment is blank."
-    why = "When its condition holds the fragment adds nothing, so whatever it was meant to say is missing."
+    why = "When its condition holds, the fragment adds nothing, so what it was meant to say is missing."
 
     def applies(self, workflow: Workflow) -> bool:
         return "promptFragments" in step_members(workflow)
@@ -48,7 +48,7 @@ class FragmentBlank(FragmentRule):
             if isinstance(text, str) and text and js.is_blank(text):
                 report(
                     step.at("promptFragments", index, "text"),
-                    f"{label(step)}: the fragment's text is blank; write it or remove the fragment",
+                    f"{label(step)}: the fragment's `text` is blank; write it or remove the fragment",
                 )
 
     def examples(self) -> Iterable[Example]:
@@ -64,7 +64,7 @@ class FragmentUnconditional(FragmentRule):
     severity = Severity.INFO
     origin = "product"
     summary = "A prompt fragment has no condition."
-    why = "It is always added, so it could be part of the prompt, where a reader would look for it."
+    why = "The engine always adds it, so the text belongs in the prompt, where authors look for it."
 
     def applies(self, workflow: Workflow) -> bool:
         return "promptFragments" in step_members(workflow)
@@ -76,8 +76,8 @@ class FragmentUnconditional(FragmentRule):
             if "when" not in item:
                 report(
                     step.at("promptFragments", index),
-                    f"{label(step)}: fragment {excerpt(str(item.get('id', '')))} is always added; "
-                    "give it a condition or move its text into the prompt",
+                    f"{label(step)}: fragment {excerpt(str(item.get('id', '')))} has no condition and is always added; "
+                    "add `when`, or move its text into the prompt",
                 )
 
     def examples(self) -> Iterable[Example]:
@@ -94,7 +94,7 @@ class FragmentOnTemplateCall(FragmentRule):
     severity = Severity.WARNING
     origin = "product"
     summary = "A step that calls a template has prompt fragments."
-    why = "The call is replaced by the routine's steps, and the fragments go with it; nobody ever reads them."
+    why = "The routine's steps replace the calling step and its fragments, so the agent never sees them."
 
     def applies(self, workflow: Workflow) -> bool:
         return "promptFragments" in step_members(workflow)
@@ -103,8 +103,8 @@ class FragmentOnTemplateCall(FragmentRule):
         if step.calls_template and _fragments(step):
             report(
                 step.at("promptFragments"),
-                f"{label(step)}: the fragments of a step that calls a template are dropped; "
-                "put them on a step of its own",
+                f"{label(step)}: the agent never sees these fragments, because the template call replaces the step; "
+                "move them to a separate step",
                 on_name=True,
             )
 
@@ -122,7 +122,7 @@ class GuidanceBlank(FragmentRule):
     severity = Severity.WARNING
     origin = "product"
     summary = "An item of a step's guidance is blank."
-    why = "It is an empty bullet: most likely a line that was meant to be filled in or removed."
+    why = "It is most likely a line that was meant to be filled in or removed."
     fix = "Remove the item."
     fix_safety = "unsafe"
 
@@ -136,7 +136,7 @@ class GuidanceBlank(FragmentRule):
                 pointer = step.at("guidance", index)
                 report(
                     pointer,
-                    f"{label(step)}: this item of guidance is blank; fill it or remove it",
+                    f"{label(step)}: guidance[{index}] is blank; fill it in or remove it",
                     fix=unsafe("remove the item", Remove(pointer)),
                 )
 
@@ -150,8 +150,8 @@ class GuidanceNotDelivered(FragmentRule):
     name = "guidance-not-delivered"
     severity = Severity.INFO
     origin = "runtime"
-    summary = "Guidance or metaGuidance is present, which the engine's token-based execution never shows."
-    why = "The text is hashed with the workflow, but an agent never reads it. What matters has to be in a prompt."
+    summary = "The workflow has `guidance` or `metaGuidance`, which the engine never sends to the agent."
+    why = "The text is hashed with the workflow, but the agent never sees it. What matters must be in a prompt."
     fix = "Move the guidance of a step into its prompt."
     fix_safety = "unsafe"
 
@@ -196,9 +196,9 @@ class GuidanceNotDelivered(FragmentRule):
 
 
 def _moved(step: Step, items: list[str], workflow: Workflow) -> Fix | None:
-    """The guidance as bullets behind the prompt, or as constraints of its blocks."""
+    """The guidance as bullets after the prompt, or as constraints of its blocks."""
     if any("{{" in item and "wr." in item.lower() for item in items):
-        return None  # a token that stood idle there would be looked at in a prompt
+        return None  # a token that had no effect there would be resolved in a prompt
     if workflow.is_routine and any(PLACEHOLDER.search(item) for item in items):
         return None  # and so would braces, which in the prompt of a routine ask every caller for an argument
     prompt, blocks = step.step.get("prompt"), step.step.get("promptBlocks")

@@ -1,4 +1,4 @@
-"""PR, LC: what a prompt or a name should not contain: unfinished parts, promises nobody keeps, decoration."""
+"""PR, LC: what a prompt or a name should not contain: unfinished parts, approvals that nothing enforces, decoration."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ class ApprovalWithoutConfirmation(WorkflowRule):
     name = "approval-without-confirmation"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A prompt tells the agent to wait for somebody's approval, and the step asks for no confirmation."
+    summary = "A prompt tells the agent to wait for approval, but the step has no `requireConfirmation`."
     why = (
-        "Nothing holds the run: an agent on its own decides that it was approved and goes on. `requireConfirmation` "
-        "makes the engine wait."
+        "Nothing stops the run: an agent without a user decides that it was approved and continues. "
+        "`requireConfirmation` makes the engine wait."
     )
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
@@ -58,7 +58,7 @@ class ApprovalWithoutConfirmation(WorkflowRule):
             report(
                 phrase.pointer,
                 f"{label(phrase.step)}: {excerpt(phrase.words)} does not stop the run, because the step has no "
-                f"requireConfirmation; {advice}",
+                f"`requireConfirmation`; {advice}",
                 severity=Severity.INFO if conditional else None,
             )
 
@@ -72,7 +72,7 @@ class ApprovalWithoutConfirmation(WorkflowRule):
 
 _MARK = Search(("todo", "fixme", "xxx", "tbd"), r"(?<![\w/\"'“`-])(?:todo|fixme|xxx|tbd)(?![\w/\"'”`-])")
 _OPEN = Search(("<!--", "// v", "[insert "), r"<!--|(?<!\S)// v\d+\b|\[insert [^\]\n\0]{1,80}\]")
-# A mark that the agent is to look for, or to set, is none of the author's.
+# A mark that the agent should find or set is not one that the author left.
 _ABOUT_MARKS = Pattern(
     r"\b(?:no|any|remove|removing|find|finding|leave|leaving|left|mark|marked|check|search\w*|grep|note|list|flag|track|scan"
     r"|look|without|zero|unresolved|write|contain\w*|replace|resolve|every|each|all)\b"
@@ -88,7 +88,7 @@ class PromptLeftover(WorkflowRule):
     name = "prompt-leftover"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A prompt contains a note of its author: TODO, FIXME, XXX, TBD, a comment, or a blank to fill in."
+    summary = "A prompt contains an author's note: TODO, FIXME, XXX, TBD, a comment, or an `[insert …]` blank."
     why = "The agent reads it as an instruction, and what the author meant to write is missing."
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
@@ -99,7 +99,7 @@ class PromptLeftover(WorkflowRule):
                 if phrase.pointer not in seen and not phrase.is_negated and not _is_meant(phrase, search is _MARK):
                     seen.add(phrase.pointer)
                     what = excerpt(phrase.words)
-                    report(phrase.pointer, f"{label(phrase.step)}: the agent sees {what}; finish the text or remove it")
+                    report(phrase.pointer, f"{label(phrase.step)}: the agent will see {what}; complete or remove it")
 
     def examples(self) -> Iterable[Example]:
         yield Example(
@@ -109,7 +109,7 @@ class PromptLeftover(WorkflowRule):
 
 
 def _is_meant(phrase: Phrase, is_mark: bool) -> bool:
-    """Whether a mark is what the agent is to deal with, not what the author left."""
+    """Whether a mark is something the agent should handle, not something the author left."""
     low = phrase.passage.low
     first, _ = phrase.passage.sentence(phrase.start)
     if not is_mark:
@@ -128,8 +128,8 @@ class NumberedTwice(WorkflowRule):
     severity = Severity.WARNING
     origin = "product"
     summary = "An item of a `procedure` begins with its own number."
-    why = 'A procedure is rendered as a numbered list, so the agent reads "1. 1. Open the file".'
-    fix = "Removes the numbers from the items."
+    why = "The engine numbers the items of a procedure, so the agent sees `1. 1. Open the file`."
+    fix = "Remove the numbers from the items."
     fix_safety = "unsafe"
 
     def applies(self, workflow: Workflow) -> bool:
@@ -141,7 +141,7 @@ class NumberedTwice(WorkflowRule):
         for step in workflow.all_steps:
             for text in step.prompt_texts if "promptBlocks" in step.step and not step.calls_template else ():
                 match = _OWN_NUMBER.match(text.text) if text.field == "procedure" else None
-                # A number that differs from the rendered one may well be meant, as in "3) files are enough".
+                # A number that differs from the rendered one may be intended, as in "3) files are enough".
                 if match and int(match[1]) == int(text.pointer.rpartition("/")[2]) + 1:
                     found.append((text, match.end()))
                     steps.append(label(step))
@@ -152,7 +152,7 @@ class NumberedTwice(WorkflowRule):
         also = f" (so do {counted(more, 'other step')})" if more > 1 else " (so does another step)" if more else ""
         report(
             found[0][0].pointer,
-            f"{steps[0]}: this item brings its own number, and the list is numbered already{also}; remove the number",
+            f"{steps[0]}: this item has its own number, and the engine adds another{also}; remove the number",
             fix=unsafe("remove the numbers", *operations),
         )
 
@@ -174,8 +174,8 @@ class RoleInPrompt(WorkflowRule):
     name = "role-in-prompt"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A line of a prompt gives the agent its role."
-    why = "The engine delivers the role of a step in `agentRole`; inside a prompt it is one instruction among many."
+    summary = "A prompt gives the agent its role in a separate line."
+    why = "The engine delivers the role from `agentRole`; inside a prompt it is one instruction among many."
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         seen: set[str] = set()
@@ -186,10 +186,10 @@ class RoleInPrompt(WorkflowRule):
                 continue
             seen.add(phrase.pointer)
             has_role = bool(phrase.step.step.get("agentRole"))
-            advice = "merge it into agentRole" if has_role else "move it to agentRole"
+            advice = "merge it into `agentRole`" if has_role else "move it to `agentRole`"
             report(
                 phrase.pointer,
-                f"{label(phrase.step)}: the role {excerpt(phrase.words)} is part of the prompt; {advice}",
+                f"{label(phrase.step)}: {excerpt(phrase.words)} puts the role into the prompt; {advice}",
                 severity=Severity.INFO if has_role else None,
             )
 
@@ -208,9 +208,9 @@ class DisplayNameDecorated(WorkflowRule):
     name = "display-name-decorated"
     severity = Severity.WARNING
     origin = "spec"
-    summary = "The name of a workflow contains separators such as `•` or `|`, or a version in parentheses."
+    summary = "The workflow's name contains separators such as `•` or `|`, or a version in parentheses."
     why = (
-        "The name is what people see in lists and say in requests. Features belong in `description`, the version in "
+        "Users see the name in lists and use it in requests. Features belong in `description` and the version in "
         "`version`, where they don't go stale."
     )
 
@@ -221,7 +221,7 @@ class DisplayNameDecorated(WorkflowRule):
             what = "a version" if match[0].startswith("(") else quoted(match[0])
             report(
                 "/name",
-                f"the name {excerpt(str(name))} contains {what}; keep the plain name and move the rest to description",
+                f"the name {excerpt(str(name))} contains {what}; shorten it and move the rest to `description`",
             )
 
     def examples(self) -> Iterable[Example]:

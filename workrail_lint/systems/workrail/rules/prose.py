@@ -223,7 +223,8 @@ def listing(names: Iterable[object]) -> str:
 def label(step: Step) -> str:
     """How a message about a step starts."""
     inside = f" (in loop {quoted(step.loop.id)})" if step.loop is not None else ""
-    return f"step {step_name(step.id, step.pointer)}{inside}"
+    kind = "loop" if step.kind == "loop" else "step"
+    return f"{kind} {step_name(step.id, step.pointer)}{inside}"
 
 
 def is_reported(name: str, pointer: str, workflow: Workflow) -> bool:
