@@ -64,9 +64,9 @@ def test_what_a_later_phase_knows_of_the_engine_is_kept_when_the_earlier_one_tel
 
 def test_a_step_without_an_id_is_named_by_its_number() -> None:
     (finding,) = told(workflow(step(), {"title": "Second"}), "prompt-source-missing")
-    assert finding.message.startswith("step number 2: ")
+    assert finding.message.startswith("step number 2 ")
     (finding,) = told(workflow(step(), {"title": "Second", "prompt": "Go.", "runCondition": {}}), "condition-empty")
-    assert finding.message.startswith("step number 2: ")
+    assert finding.message.startswith("step number 2 ")
 
 
 @pytest.mark.parametrize(("kind", "expected"), [("lop", 0), (5, 0), ("standard", 1), (None, 1)])

@@ -143,7 +143,7 @@ CASES: list[tuple[str, dict[str, Any], str, str, list[str]]] = [
         workflow(step(prompt="say {{wr.x")),
         "C6",
         "/steps/0/prompt",
-        ["'first-step'", "{{wr.*}}"],
+        ["'first-step'", "{{wr.…", "not closed"],
     ),
     (
         "VIRTUAL_STEP_ID_COLLISION",

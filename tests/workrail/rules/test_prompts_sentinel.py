@@ -95,6 +95,7 @@ def test_the_message_names_the_step_its_place_and_the_token() -> None:
     (found,) = scan(loop(step("inner-step", "See {{wr.x}}.")))
     assert found.pointer == "/steps/0/body/0/prompt"
     assert "'inner-step'" in found.message
+    assert "in loop 'again'" in found.message
     assert "'{{wr.x}}'" in found.message
     assert found.details["isLoopBodyStep"] is True
 

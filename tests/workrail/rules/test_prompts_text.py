@@ -233,10 +233,10 @@ def test_a_repeated_sentence_may_end_in_any_mark(mark: str) -> None:
     assert places(prompt_repetition.PromptBoundaryBoilerplate, *steps) == ["/steps/0/prompt"]
 
 
-def test_sentences_shared_by_the_same_steps_are_told_together() -> None:
+def test_sentences_shared_by_the_same_steps_are_one_finding() -> None:
     steps = [step(f"step-{n}", f"{SENTENCE}.\n{SENTENCE} one.\nPart {n}") for n in range(3)]
     (found,) = lint(prompt_repetition.PromptBoundaryBoilerplate, workflow(*steps))
-    assert "and 1 more" in found.message
+    assert "and 1 other" in found.message
     assert "'step-0', 'step-1', 'step-2'" in found.message
 
 

@@ -305,7 +305,7 @@ def _budget_error(node: Node, what: str) -> Finding:
         "prompt-refs-budget",
         "C4",
         node,
-        f"{step_label(node)}: {what}, and injected text is never cut",
+        f"{step_label(node)}: {what}; use fewer refs or features, because injected text is never truncated",
         f"{node.pointer}/promptBlocks",
         engine=False,
     )
@@ -317,7 +317,7 @@ def _both_set(node: Node) -> Finding:
         "prompt-source-multiple",
         "C5",
         node,
-        f"{step_label(node)}: the step has both prompt and promptBlocks; keep one",
+        f"{step_label(node)} has `prompt` and `promptBlocks`; keep one of them",
         f"{node.pointer}/promptBlocks",
     )
 
@@ -328,6 +328,6 @@ def _empty_blocks(node: Node) -> Finding:
         "prompt-blocks-empty",
         "C5",
         node,
-        f"{step_label(node)}: promptBlocks is empty when rendered; add a goal or at least one item",
+        f"{step_label(node)}: `promptBlocks` renders to an empty prompt; add a goal or at least one item",
         f"{node.pointer}/promptBlocks",
     )

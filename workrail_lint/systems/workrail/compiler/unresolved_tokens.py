@@ -18,8 +18,9 @@ from workrail_lint.systems.workrail.compiler.bindings import TOKEN
 from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, compile_error, step_label, walk
 
 SENTINEL = "{{wr."
-_UNTERMINATED = "{{wr.*}}"
-# A token of this shape that is not well-formed contains whitespace.
+_UNTERMINATED = "{{wr.…"
+_ENGINE_TOKEN = "{{wr.*}}"  # what the engine calls it
+# What is left of this shape once the well-formed tokens are gone has white space inside.
 _SPACED = Pattern(r"\{\{wr\.bindings\.[^{}]+\}\}")
 
 
@@ -51,23 +52,23 @@ def scan_tokens(nodes: Nodes, definition: dict[str, Any], overrides: dict[str, s
 
 
 def _unresolved(node: Node, prompt: str, definition: dict[str, Any], slots: _Slots) -> Finding:
-    token = _first_token(prompt) or _UNTERMINATED
+    token = _first_token(prompt)
     cause = _cause(node, definition, slots) or _Cause("token-unresolved", _whole(node), "is never resolved")
     finding = compile_error(
         "UNRESOLVED_TOKEN",
         cause.name,
         "C6",
         node,
-        f"{step_label(node)}: token {quoted(token)} {cause.reason}",
+        f"{step_label(node)}: the token {quoted(token or _UNTERMINATED)} {cause.reason}",
         cause.pointer,
-        details={"token": token, "isLoopBodyStep": node.loop_id is not None},
+        details={"token": token or _ENGINE_TOKEN, "isLoopBodyStep": node.loop_id is not None},
     )
     finding.on_name = cause.on_name
     return finding
 
 
 def _first_token(text: str) -> str | None:
-    """The first `{{wr.` that the next closing brace ends; linear, whatever the text is."""
+    """The first `{{wr.` that is closed by the next brace; linear in the length of any text."""
     start = text.find(SENTINEL)
     while start >= 0:
         end = text.find("}", start)
@@ -107,24 +108,24 @@ def _cause(node: Node, definition: dict[str, Any], slots: _Slots) -> _Cause | No
 def _judge(authored: _Authored, slots: _Slots) -> _Cause | None:
     text, pointer, kind = authored
     if kind == "name":
-        return _Cause("token-unresolved", pointer, "is in a field name, where tokens are not resolved", True)
+        return _Cause("token-unresolved", pointer, "is in a member name, where it is never resolved", True)
     if kind == "part" and TOKEN.search(text):
-        return _Cause("token-in-part", pointer, "is in a text part, but binding tokens work only in plain strings")
-    # C2 resolves well-formed binding tokens; nothing resolves other text that starts like a token.
+        return _Cause("token-in-part", pointer, "is in a list of parts; only plain strings can use bindings")
+    # C2 handles well-formed binding tokens; nothing resolves other text that starts like a token.
     rest = TOKEN.sub("\0", text)
     if SENTINEL in rest:
         if _first_token(rest) is None:
-            return _Cause("token-malformed", pointer, "is not closed by }}")
+            return _Cause("token-malformed", pointer, "is not closed; add }}")
         if _SPACED.search(rest):
-            return _Cause("token-malformed", pointer, "contains whitespace, so it is not read as a binding token")
-        return _Cause("token-unresolved", pointer, "is never resolved; only {{wr.bindings.<slot>}} tokens are")
+            return _Cause("token-malformed", pointer, "has white space, so it is never resolved; remove it")
+        return _Cause("token-unresolved", pointer, "is never resolved; only {{wr.bindings.<slot>}} is")
     if SENTINEL not in slots.resolved(text):
         return None
     return slots.cause(text) or _Cause("token-unresolved", pointer, "is never resolved")
 
 
 class _Slots:
-    """The values of the binding tokens, and where they are declared."""
+    """The values of binding tokens, and where they are declared."""
 
     def __init__(self, extension_points: object, overrides: dict[str, str]) -> None:
         self.overrides = overrides

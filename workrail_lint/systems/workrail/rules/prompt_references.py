@@ -1,4 +1,4 @@
-"""RF, PR: steps, workflows, tools and files that a prompt names and a run does not have."""
+"""RF, PR: steps, workflows, tools and files that a prompt names but a run does not have."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _STEP_BEFORE = Search(("step '", 'step "', "step `"), rf"\bstep ([\"'`])({_STEP_
 _STEP_AFTER = Search(("' step", '" step', "` step"), rf"([\"'`])({_STEP_ID})\1 step\b", before=70)
 _PHASE = Search(("phase",), r"\bphase (\d{1,3}(?:\.\d{1,2})?[a-z]?)(?![a-z\d])(?! ?of \d)")
 _TITLED = Search(("step", "phase"), r"\((step|phase) (\d{1,3}(?:\.\d{1,2})?[a-z]?)\)", before=1)
-# A step that is to be made, or one of something else.
+# A step that does not exist yet, or one of something else.
 _NOT_OURS = Pattern(
     r"\b(?:no|adds?|adding|create|insert|define|named?|called|titled|labell?ed|new|e\.g|example|like|such as|pipeline"
     r"|build|ci|job|plan'?s?|checklist|routine'?s?)\b"
@@ -47,7 +47,7 @@ _BELONGS_TO = Pattern(
     r"\s*(?:of|in|from) (?:the |your |this |that |its )?(?:\w+ )?"
     r"(?:pipeline|plan|job|build|ci|checklist|routine|recipe|list)\b"
 )
-# Before "Phase 3" these leave no doubt that the workflow is meant; "Rollout Phase 3" is one of something else.
+# Before "Phase 3" these words show that the workflow is meant; "Rollout Phase 3" is one of something else.
 _BEFORE_PHASE = frozenset(
     (
         *("in", "from", "of", "to", "the", "and", "or", "with", "your", "this", "by", "at", "for", "see", "after"),
@@ -63,7 +63,7 @@ class StepReferenceUnknown(WorkflowRule):
     severity = Severity.WARNING
     origin = "product"
     summary = "A prompt refers to a step or phase that the workflow does not have."
-    why = "The agent looks for work that was never done, or takes another step's result for it."
+    why = "The agent looks for work that was never done, or uses another step's result instead."
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         seen: set[tuple[str, str]] = set()
@@ -91,7 +91,7 @@ class StepReferenceUnknown(WorkflowRule):
 
 
 def _unknown_steps(workflow: Workflow) -> Iterator[tuple[Phrase, str, str]]:
-    """References to steps that are not there: the phrase, what it names, and the message."""
+    """References to steps that do not exist: the phrase, what it names, and the message."""
     texts = delivered(workflow)
     if texts.has(*_STEP_BEFORE.words, *_STEP_AFTER.words):
         known = known_step_ids(workflow)
@@ -119,7 +119,7 @@ def _judge_id(ident: str, phrase: Phrase, is_sure: bool, workflow: Workflow) -> 
     if _NOT_OURS.search(phrase.passage.low, before, phrase.start) or _BELONGS_TO.match(phrase.passage.low, phrase.end):
         return None
     suggestion = _near_id(ident, workflow)
-    # "the `lint` step" may well be one of a build; only what looks like a slip is ours for sure.
+    # "the `lint` step" may be one of a build; only what looks like a typo is certainly ours.
     if suggestion is None and not is_sure and not ident.startswith(("phase-", "step-")):
         return None
     hint = f"; did you mean {quoted(suggestion)}?" if suggestion else ""
@@ -148,7 +148,7 @@ def known_step_ids(workflow: Workflow) -> frozenset[str]:
 def _unknown_phases(workflow: Workflow) -> Iterator[tuple[Phrase, str, str]]:
     known = numbered_parts(workflow, "phase")
     if len({base_number(number) for number in known}) < 2:
-        return  # one numbered title is no numbering
+        return  # a single numbered title is not a numbering
     for phrase in delivered(workflow).phrases(_PHASE, wanted=lambda match: match[1] not in known):
         number = phrase.hit.match[1]
         if not phrase.words.startswith("P") or number in own_numbers(phrase.step, "phase"):
@@ -158,7 +158,7 @@ def _unknown_phases(workflow: Workflow) -> Iterator[tuple[Phrase, str, str]]:
         if last and last[0].strip("([*_\"'").isalpha() and last[0].strip("([*_\"'") not in _BEFORE_PHASE:
             continue
         nearby = sorted({part for part in known if base_number(part) == base_number(number)}) or sorted(known)
-        yield phrase, number, f"there is no Phase {number}; the titles have {_phases(nearby)}"
+        yield phrase, number, f"there is no Phase {number}; the step titles have {_phases(nearby)}"
 
 
 def _phases(numbers: list[str]) -> str:
@@ -189,10 +189,10 @@ class WorkflowReferenceUnknown(WorkflowRule):
     name = "workflow-reference-unknown"
     severity = Severity.WARNING
     origin = "registry"
-    summary = "A prompt names a workflow or routine that is in no checked folder and in no catalog."
+    summary = "A prompt names a workflow or routine that is neither in a checked folder nor in the catalog."
     why = (
-        "An agent that is told to run it can't start it: workflows are found by their exact id. It is information when "
-        "only some files were checked, since the workflow may be among the others."
+        "The agent can't start it, because workflows are found by their exact id. It is info when only some files were "
+        "checked, because the workflow may be among the others."
     )
 
     def examples(self) -> Iterable[Example]:
@@ -226,10 +226,10 @@ class ToolUnavailable(WorkflowRule):
     name = "tool-unavailable"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A prompt names a tool of an older protocol, or one that only one kind of host offers."
+    summary = "A prompt names a tool of an older protocol, or one that only some hosts offer."
     why = (
-        "The agent calls a tool that does not exist where it runs, and fails or makes something up. A prompt that says "
-        "what to submit, and not with which tool, works everywhere."
+        "The agent calls a tool that its host does not have, and fails or improvises. A prompt that says what to "
+        "submit, not which tool to use, works everywhere."
     )
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
@@ -246,12 +246,12 @@ class ToolUnavailable(WorkflowRule):
             more = f" (here and in {counted(places - 1, 'other text')})" if places > 1 else ""
             if tool in _DAEMON_TOOLS:
                 what = (
-                    f"only autonomous sessions have the tool {quoted(tool)}{more}. Say what to submit, not with which "
-                    "tool"
+                    f"only autonomous sessions have the tool {quoted(tool)}{more}; say what to submit, not which tool "
+                    "to use"
                 )
             else:
                 instead = _OLD_TOOLS.get(tool)
-                advice = f"it is {quoted(instead)} now" if instead else "remove the instruction"
+                advice = f"it is now called {quoted(instead)}" if instead else "remove the instruction"
                 what = f"the engine no longer has the tool {quoted(tool)}{more}; {advice}"
             report(phrases[0].pointer, f"{label(phrases[0].step)}: {what}")
 
@@ -284,8 +284,8 @@ class ProseFileMissing(WorkflowRule):
     name = "prose-file-missing"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A prompt tells the agent to read a file that the workspace does not have and no step writes."
-    why = "The agent works without what the file says, or makes it up."
+    summary = "A prompt tells the agent to read a file that is not in the workspace and that no step writes."
+    why = "The agent works without the file, or makes up what it says."
 
     def applies(self, workflow: Workflow) -> bool:
         return workflow.workspace is not None
@@ -297,19 +297,14 @@ class ProseFileMissing(WorkflowRule):
             if path in seen or phrase.is_negated or _MAYBE.search(phrase.sentence) or "://" in phrase.sentence:
                 continue
             workflow.looked_at_disk = True
-            if self._is_there(path, workflow) or _is_written(path, phrase, workflow):
+            if _exists(path, workflow) or _is_written(path, phrase, workflow):
                 continue
             seen.add(path)
             report(
                 phrase.pointer,
-                f"{label(phrase.step)}: the file {quoted(path)} is not in the workspace, and no step writes it. "
-                "Correct the path, or say what to do without the file",
+                f"{label(phrase.step)}: the file {quoted(path)} is not in the workspace, and no step writes it; "
+                "correct the path, or say what to do without it",
             )
-
-    def _is_there(self, path: str, workflow: Workflow) -> bool:
-        assert workflow.workspace is not None
-        found = inside(workflow.workspace, path)
-        return found is None or os.path.lexists(found)
 
     def examples(self) -> Iterable[Example]:
         files: dict[str, Any] = {"docs/style.md": "How we write.\n"}
@@ -320,8 +315,14 @@ class ProseFileMissing(WorkflowRule):
         )
 
 
+def _exists(path: str, workflow: Workflow) -> bool:
+    assert workflow.workspace is not None
+    found = inside(workflow.workspace, path)
+    return found is None or os.path.lexists(found)
+
+
 def _is_written(path: str, phrase: Phrase, workflow: Workflow) -> bool:
-    """Whether some text says that the file is made, or a reference brings it from elsewhere."""
+    """Whether a prompt says that the file is written, or a reference provides it."""
     references = workflow.definition.get("references")
     plain = path.removeprefix("./")
     for item in references if isinstance(references, list) else ():

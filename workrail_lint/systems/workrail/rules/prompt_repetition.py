@@ -1,4 +1,4 @@
-"""Prompts that say the same thing again in several steps."""
+"""Prompts that repeat the same text in several steps."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from workrail_lint.base.wording import quoted
+from workrail_lint.base.wording import counted, quoted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example, Report
 from workrail_lint.systems.workrail.analysis.logic import exclusive
@@ -18,7 +18,7 @@ from workrail_lint.systems.workrail.rules.prose import excerpt, label, listing, 
 _LONG = 60
 _OFTEN = 3
 _ALIKE = 0.8
-_COMPARED = 50  # steps with a common line; more are not looked at
+_COMPARED = 50  # steps with a common line; more are not compared
 # What two variants of one step may differ in.
 _VARIABLE = frozenset(("id", "title", "prompt", "promptBlocks", "runCondition", "promptFragments"))
 
@@ -28,15 +28,15 @@ class PromptBoundaryBoilerplate(WorkflowRule):
     name = "prompt-boundary-boilerplate"
     severity = Severity.INFO
     origin = "spec"
-    summary = f"One sentence of at least {_LONG} characters is in {_OFTEN} or more prompts of one run."
-    why = "Repeated text is read past by agents and drifts apart when one copy is edited."
+    summary = f"The same sentence of at least {_LONG} characters is in {_OFTEN} or more prompts of one run."
+    why = "Agents skip over repeated text, and the copies drift apart when one of them is edited."
 
     def applies(self, workflow: Workflow) -> bool:
         return len(workflow.all_steps) >= _OFTEN
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         found = prompts(workflow)
-        # Most workflows repeat nothing, and then there is no need to know who says what.
+        # Most workflows repeat nothing; then it does not matter which step says what.
         often = {sentence for sentence, count in _repeated(found.sentences(_LONG)).items() if count >= _OFTEN}
         owners: dict[str, dict[str, tuple[Step, Text]]] = {}
         for sentence, step, text in found.owned_sentences(_LONG) if often else ():
@@ -51,15 +51,15 @@ class PromptBoundaryBoilerplate(WorkflowRule):
             if len(places) >= _OFTEN and len(sentence) >= _LONG:
                 groups.setdefault(tuple(places), []).append(sentence)
         for names, shared in groups.items():
-            more = f" and {len(shared) - 1} more" if len(shared) > 1 else ""
+            more = f" and {counted(len(shared) - 1, 'other')} are" if len(shared) > 1 else " is"
             report(
                 users[shared[0]][names[0]],
-                f"The sentence {excerpt(shared[0])}{more} can be read in {len(names)} prompts ({listing(names)}); "
-                "say it once, or in words of the step's own",
+                f"the sentence {excerpt(shared[0])}{more} in {len(names)} prompts ({listing(names)}); "
+                "say it once, or reword it for each step",
             )
 
     def examples(self) -> Iterable[Example]:
-        same = "Do not edit any file in this step, and hand over before you start the next one."
+        same = "Do not edit any file in this step, and report back before you start the next one."
         names = ("look", "plan", "check")
         yield Example(
             samples.workflow(*(samples.step(f"{name}-it", f"{name.title()}. {same}") for name in names)),
@@ -81,7 +81,7 @@ def _shown_together(places: dict[str, tuple[Step, Text]], judged: dict[tuple[int
 
 
 def _conditions(step: Step, text: Text) -> list[object]:
-    """What has to hold for an agent to read a text."""
+    """The conditions that must hold for the agent to see a text."""
     found: list[object] = [step.step.get("runCondition")]
     if step.loop is not None:
         found.append(step.loop.step.get("runCondition"))
@@ -114,7 +114,7 @@ class PromptVariantDuplication(WorkflowRule):
     origin = "spec"
     default_on = False
     summary = "Two steps have nearly the same prompt and differ only in when they run."
-    why = "The shared part has to be kept in step by hand. One step with conditional fragments has it once."
+    why = "The shared part must be kept in sync by hand. One step with conditional fragments says it once."
 
     def applies(self, workflow: Workflow) -> bool:
         return "runCondition" in step_members(workflow)
@@ -125,8 +125,8 @@ class PromptVariantDuplication(WorkflowRule):
             for first, second in _variants([step for step in steps if _is_variant(step)]):
                 report(
                     second.at("runCondition"),
-                    f"{label(second)}: says almost the same as step {quoted(first.id)} under another condition; "
-                    "make it one step with promptFragments for the difference",
+                    f"{label(second)} has almost the same prompt as step {quoted(first.id)} and runs under another "
+                    "condition; merge them into one step with `promptFragments` for the difference",
                     on_name=True,
                 )
 

@@ -26,8 +26,8 @@ class PromptSourceMissing(WorkflowRule):
     name = "prompt-source-missing"
     severity = Severity.ERROR
     origin = "struct"
-    summary = "A step has none of prompt, promptBlocks and templateCall."
-    why = "The agent would be handed a step with nothing to do."
+    summary = "A step has none of `prompt`, `promptBlocks` and `templateCall`."
+    why = "The agent would get a step with nothing to do."
 
     def examples(self) -> Iterable[Example]:
         yield Example(samples.workflow(samples.step(prompt=None)), samples.workflow(samples.step()))
@@ -42,8 +42,8 @@ class PromptSourceMultiple(WorkflowRule):
     name = "prompt-source-multiple"
     severity = Severity.ERROR
     origin = "struct / compile"
-    summary = "A step has more than one of prompt, promptBlocks and templateCall."
-    why = "Only one of them can become the prompt; the others would be lost, and the author does not choose which."
+    summary = "A step has more than one of `prompt`, `promptBlocks` and `templateCall`."
+    why = "Only one of them can become the prompt; the others would be lost, and the author can't choose which."
 
     def examples(self) -> Iterable[Example]:
         both: dict[str, Any] = {"promptBlocks": {"goal": "Describe what you see."}}
@@ -60,8 +60,8 @@ class PromptBlocksEmpty(WorkflowRule):
     name = "prompt-blocks-empty"
     severity = Severity.ERROR
     origin = "compile"
-    summary = "Prompt blocks render to nothing, even after features were applied."
-    why = "A step without a single section has no prompt, so compiling fails."
+    summary = "`promptBlocks` renders to an empty prompt, even with the text that features add."
+    why = "A step without a single section has no prompt, so it can't be compiled."
 
     def examples(self) -> Iterable[Example]:
         yield Example(
@@ -75,8 +75,8 @@ class PromptBlockBlank(WorkflowRule):
     name = "prompt-block-blank"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A goal, list item or output of prompt blocks is blank, or a part list is empty."
-    why = "The heading, bullet or number is rendered all the same, with nothing behind it."
+    summary = "A goal, list item or output in `promptBlocks` is blank, or a list of parts is empty."
+    why = "The heading, bullet or number is still rendered, with nothing after it."
 
     def applies(self, workflow: Workflow) -> bool:
         return "promptBlocks" in step_members(workflow)
@@ -88,7 +88,7 @@ class PromptBlockBlank(WorkflowRule):
         if any(map(_is_blank, _block_values(blocks))):
             for value, pointer, what in _named_values(blocks, step.at("promptBlocks")):
                 if _is_blank(value):
-                    report(pointer, f"{label(step)}: {what} is blank; fill it or remove it")
+                    report(pointer, f"{label(step)}: {what} is blank; fill it in or remove it")
 
     def examples(self) -> Iterable[Example]:
         def blocks(**sections: Any) -> dict[str, Any]:
@@ -113,7 +113,7 @@ def _block_values(blocks: dict[str, Any]) -> list[object]:
 
 
 def _named_values(blocks: dict[str, Any], pointer: str) -> Iterator[tuple[object, str, str]]:
-    """The same, with the place and what a message calls it."""
+    """The same values, each with its place and its name in messages."""
     if "goal" in blocks:
         yield blocks["goal"], f"{pointer}/goal", "the goal"
     for section in LIST_SECTIONS:
@@ -146,8 +146,8 @@ class PromptTooLarge(WorkflowRule):
     origin = "product"
     summary = f"A compiled prompt has more than {MAX_PROMPT} characters."
     why = (
-        "A prompt written as one text is refused beyond that length. Blocks, features and templates can get past the "
-        "limit, and an agent that is told so much at once follows little of it."
+        "The engine rejects a longer `prompt`. Blocks, features and templates can exceed the limit, but an agent "
+        "follows little of a prompt that long."
     )
 
     def check_compiled(self, compiled: CompiledWorkflow, workflow: Workflow, report: Report) -> None:
@@ -183,8 +183,8 @@ class PromptRefsBudget(WorkflowRule):
     name = "prompt-refs-budget"
     severity = Severity.ERROR
     origin = "lock"
-    summary = "A ref, or all text that refs and features inject into one step, is over its budget."
-    why = "Injected text crowds out what the author wrote. It is never cut silently, so too much of it is an error."
+    summary = "A ref, or all text that refs and features inject into one step, exceeds its budget."
+    why = "Injected text crowds out what the author wrote. It is never truncated, so too much of it is an error."
 
     def examples(self) -> Iterable[Example]:
         def referring(times: int) -> dict[str, Any]:
@@ -202,15 +202,15 @@ class PromptNearLimit(WorkflowRule):
     severity = Severity.INFO
     origin = "product"
     default_on = False
-    summary = f"An authored prompt uses more than 90 percent of its {MAX_PROMPT} characters."
-    why = "The next small addition makes the document invalid; splitting the step now is cheaper."
+    summary = f"An authored prompt uses more than 90 percent of the {MAX_PROMPT} characters allowed."
+    why = "The next small addition makes the document invalid; splitting the step now is easier."
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         prompt = step.step.get("prompt")
         if isinstance(prompt, str) and _NEAR < len(prompt) <= MAX_PROMPT:
             report(
                 step.at("prompt"),
-                f"{label(step)}: the prompt has {len(prompt)} of at most {MAX_PROMPT} characters; split it soon",
+                f"{label(step)}: the prompt has {len(prompt)} of at most {MAX_PROMPT} characters; split the step",
             )
 
     def examples(self) -> Iterable[Example]:

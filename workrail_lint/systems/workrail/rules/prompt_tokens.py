@@ -18,7 +18,7 @@ from workrail_lint.systems.workrail.rules import samples
 from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow, WorkflowRule
 from workrail_lint.systems.workrail.rules.prose import Pattern, has_braces, is_reported, label, value_at
 
-# Where binding tokens are resolved, and where a reader might believe they are.
+# Where binding tokens are resolved, and where an author might expect them to be.
 RESOLVED_FIELDS = ("prompt", "goal", "constraints", "procedure", "verify", "outputRequired", "part")
 UNRESOLVED_FIELDS = (
     "title",
@@ -38,7 +38,7 @@ SLOTS = [{"slotId": "checker", "purpose": "Who checks the result.", "default": "
 
 
 def normalized_tokens(text: str, workflow: Workflow) -> list[tuple[str, str]]:
-    """The ill-spelled binding tokens of a text, each with its right spelling, for slots that are declared."""
+    """The misspelled binding tokens of a text, each with its correct spelling, for declared slots."""
     found: dict[str, str] = {}
     for match in _WHOLE().finditer(text):
         spelled = "{{" + re.sub(_SPACE, "", match[1]).lower() + "}}"
@@ -53,8 +53,10 @@ class TokenUnresolved(WorkflowRule):
     name = "token-unresolved"
     severity = Severity.ERROR
     origin = "compile"
-    summary = "A {{wr.…}} token is left in a compiled prompt."
-    why = "The agent would read the raw token. Only binding tokens are resolved; refs and features have other ways in."
+    summary = "A `{{wr.…}}` token remains in a compiled prompt."
+    why = (
+        "The agent would see the raw token. Only binding tokens are resolved; write a ref as a part of `promptBlocks`."
+    )
 
     def examples(self) -> Iterable[Example]:
         bad = samples.workflow(samples.step(prompt="Follow {{wr.refs.memory_usage}} while you work."))
@@ -67,9 +69,9 @@ class TokenInPart(WorkflowRule):
     name = "token-in-part"
     severity = Severity.ERROR
     origin = "compile"
-    summary = "A binding token stands inside a text part."
-    why = "Bindings are resolved in plain strings only; inside a list of parts the token survives and compiling fails."
-    fix = "Turn a list with that single part into a plain string."
+    summary = "A binding token is inside a part of a list."
+    why = "Bindings are resolved in plain strings only; in a list of parts the token remains, and compiling fails."
+    fix = "Turn a list with only that part into a plain string."
     fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
@@ -95,10 +97,10 @@ class TokenUnsupportedField(WorkflowRule):
     name = "token-unsupported-field"
     severity = Severity.ERROR
     origin = "product"
-    summary = "A {{wr.…}} token stands in a field where nothing resolves it."
+    summary = "A `{{wr.…}}` token is in a field where nothing resolves it."
     why = (
-        "Only prompts are searched for binding tokens. In a title, a role, guidance or the text of a generated step "
-        "nobody looks, nobody complains, and the agent reads the raw token."
+        "Binding tokens are resolved only in prompts. In a title, a role, guidance or a generated step the engine "
+        "reports nothing, and the agent sees the raw token."
     )
 
     def applies(self, workflow: Workflow) -> bool:
@@ -132,9 +134,9 @@ class TokenMalformed(WorkflowRule):
     name = "token-malformed"
     severity = Severity.ERROR
     origin = "product"
-    summary = "A {{wr.…}} token is spelled so that neither the compiler nor its check sees it, or is never closed."
-    why = "White space or capital letters hide a token from everything that would resolve or refuse it."
-    fix = "Spell the token without spaces and in lower case."
+    summary = "A `{{wr.…}}` token is misspelled so that the compiler overlooks it, or is never closed."
+    why = "White space or capital letters hide a token from every check that would resolve or reject it."
+    fix = "Write the token without spaces and in lower case."
     fix_safety = "unsafe"
 
     def applies(self, workflow: Workflow) -> bool:
@@ -142,28 +144,29 @@ class TokenMalformed(WorkflowRule):
 
     def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
         text = value_at(workflow.definition, finding.pointer)
-        return _respelled(finding.pointer, text, workflow) if isinstance(text, str) else None
+        return _corrected(finding.pointer, text, workflow) if isinstance(text, str) else None
 
     def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
         value = text.text
         if step is None or step.calls_template or "{{" not in value:
             return
         if text.field == "fragment" and "{{wr." in value.lower():
-            return  # refused as fragment-wr-token
+            return  # reported as fragment-wr-token
         if text.field not in RESOLVED_FIELDS and text.field != "fragment":
             return
         for match in _OPENING().finditer(value):
             whole = _WHOLE().match(value, match.start())
             if whole is not None and match[0] == "{{wr.":
-                continue  # resolved, or refused by compiling
+                continue  # resolved, or rejected by the compiler
             if is_reported(self.name, text.pointer, workflow):
                 return
-            problem = "is not closed by }}" if whole is None else "must be spelled without spaces and in lower case"
+            problem = "is not closed" if whole is None else "has spaces or capital letters"
+            advice = "add }}" if whole is None else "write it without spaces and in lower case"
             shown = whole[0] if whole else match[0] + "…"
             report(
                 text.pointer,
-                f"{label(step)}: the token {quoted(shown)} {problem}; as it is the agent reads it raw",
-                fix=_respelled(text.pointer, value, workflow),
+                f"{label(step)}: the token {quoted(shown)} {problem}, so the agent will see it literally; {advice}",
+                fix=_corrected(text.pointer, value, workflow),
             )
             return
 
@@ -177,11 +180,11 @@ class TokenMalformed(WorkflowRule):
         yield Example(prompt("{{wr.bindings.checker"), good)
 
 
-def _respelled(pointer: str, text: str, workflow: Workflow) -> Fix | None:
+def _corrected(pointer: str, text: str, workflow: Workflow) -> Fix | None:
     tokens = normalized_tokens(text, workflow)
     if not tokens:
         return None
-    return unsafe("respell the token", *(ReplaceText(pointer, old, new) for old, new in tokens))
+    return unsafe("correct the token", *(ReplaceText(pointer, old, new) for old, new in tokens))
 
 
 class FragmentWrToken(WorkflowRule):
@@ -189,8 +192,8 @@ class FragmentWrToken(WorkflowRule):
     name = "fragment-wr-token"
     severity = Severity.ERROR
     origin = "struct"
-    summary = "The text of a prompt fragment holds a {{wr.…}} token."
-    why = "Fragments are added while the workflow runs, long after bindings were resolved, so the token stays raw."
+    summary = "The text of a prompt fragment contains a `{{wr.…}}` token."
+    why = "Fragments are added at run time, after bindings were resolved, so the agent would see the raw token."
 
     def examples(self) -> Iterable[Example]:
         def fragment(text: str) -> dict[str, Any]:

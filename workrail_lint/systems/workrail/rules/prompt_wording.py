@@ -1,4 +1,4 @@
-"""How prompts speak: wording that lets an agent off, narrates the machine, or leaves out what it must hand in."""
+"""The wording of prompts: excuses to do little, narration, self-assessment, delegation without a tool."""
 
 from __future__ import annotations
 
@@ -56,9 +56,10 @@ class PromptLazyWording(WorkflowRule):
     name = "prompt-lazy-wording"
     severity = Severity.INFO
     origin = "spec"
-    summary = "A prompt invites the least possible effort and sets no floor."
+    summary = "A prompt allows minimal effort and sets no minimum."
     why = (
-        "An agent takes 'if appropriate' or 'a light scan' as leave to skip. A floor in the same sentence prevents it."
+        "An agent reads `if appropriate` or `a light scan` as permission to skip. A minimum in the same sentence "
+        "prevents it."
     )
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
@@ -74,7 +75,7 @@ class PromptLazyWording(WorkflowRule):
             shown = ", ".join(quoted(hit.phrase) for hit in hits)
             report(
                 pointer,
-                f"{label(hits[0].step)}: {shown} lets the agent do next to nothing; say what must be done at least",
+                f"{label(hits[0].step)}: {shown} lets the agent do next to nothing; say what it must do at least",
             )
 
     def examples(self) -> Iterable[Example]:
@@ -107,8 +108,8 @@ class PromptEngineVoice(WorkflowRule):
     name = "prompt-engine-voice"
     severity = Severity.INFO
     origin = "spec"
-    summary = "A prompt opens by narrating the machinery instead of addressing the agent."
-    why = "The reader of a prompt is the agent. A text about 'the agent' or 'this step' is followed less closely."
+    summary = "A prompt starts by describing the machinery instead of addressing the agent."
+    why = "Agents follow direct instructions more closely than sentences about `the agent` or `this step`."
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         opening = next((text for text in step.prompt_texts if text.pointer.endswith(_OPENINGS)), None)
@@ -118,7 +119,7 @@ class PromptEngineVoice(WorkflowRule):
         if start[:1] in _VOICE_STARTS and start.lower().startswith(_VOICES):
             report(
                 opening.pointer,
-                f"{label(step)}: the prompt opens with {excerpt(start)}; tell the agent directly what to do",
+                f"{label(step)}: the prompt starts with {excerpt(start)}; tell the agent directly what to do",
             )
 
     def examples(self) -> Iterable[Example]:
@@ -151,10 +152,10 @@ class PromptSelfCertify(WorkflowRule):
     name = "prompt-self-certify"
     severity = Severity.WARNING
     origin = "spec"
-    summary = "A prompt asks for a bare flag of self-assessment without a rubric behind it."
+    summary = "A prompt asks the agent to assess itself in a flag, without a rubric."
     why = (
-        "Asked whether it is still unsure, an agent says no. A rubric of at least two scored dimensions makes it look "
-        "before it answers."
+        "Asked whether it is still unsure, an agent says no. A rubric with at least two scored dimensions makes it "
+        "check before it answers."
     )
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
@@ -166,7 +167,7 @@ class PromptSelfCertify(WorkflowRule):
             seen.add(text.pointer)
             report(
                 text.pointer,
-                f"{label(step)}: {excerpt(hit.phrase)} asks the agent to certify itself; "
+                f"{label(step)}: {excerpt(hit.phrase)} asks the agent to assess itself without a rubric; "
                 "list at least two dimensions to score and derive the flag from them",
             )
 
@@ -193,7 +194,7 @@ class PromptDelegationAmbiguous(WorkflowRule):
     severity = Severity.WARNING
     origin = "lock"
     summary = "A prompt asks for several subagents but does not say how to start them."
-    why = "Without a tool or an executor to call, some agents only pretend to have delegated the work."
+    why = "Without a tool or an executor to call, some agents only pretend to delegate the work."
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         seen: set[str] = set()
@@ -228,8 +229,8 @@ class MetaGuidancePseudoCode(WorkflowRule):
     name = "meta-guidance-pseudo-code"
     severity = Severity.WARNING
     origin = "spec"
-    summary = "An item of metaGuidance is written as code."
-    why = "Nothing runs it. Rules for an agent work as plain sentences; pseudo-code only looks as if it were enforced."
+    summary = "An item of `metaGuidance` is written as code."
+    why = "Nothing runs it. Agents follow rules in plain sentences; pseudo-code only looks as if it were enforced."
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         items = workflow.definition.get("metaGuidance")
@@ -238,7 +239,7 @@ class MetaGuidancePseudoCode(WorkflowRule):
             if match is not None:
                 report(
                     f"/metaGuidance/{index}",
-                    f"The item holds code ({excerpt(match[0])}), which nothing runs; say it as a rule",
+                    f"metaGuidance[{index}] contains code ({excerpt(match[0])}), which nothing runs; write plain text",
                 )
 
     def examples(self) -> Iterable[Example]:
@@ -257,15 +258,15 @@ class ClarificationHeavy(WorkflowRule):
     severity = Severity.INFO
     origin = "spec"
     summary = f"A workflow asks more than {_MANY_QUESTIONS} clarification questions."
-    why = "A user who has to answer a questionnaire first gives up, or answers anything."
+    why = "A user who must answer a long questionnaire first gives up, or answers anything."
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         questions = workflow.definition.get("clarificationPrompts")
         if isinstance(questions, list) and len(questions) > _MANY_QUESTIONS:
             report(
                 "/clarificationPrompts",
-                f"{len(questions)} questions before any work starts; keep those that change what happens, "
-                f"at most {_MANY_QUESTIONS}",
+                f"the workflow asks {len(questions)} questions before any work starts; keep at most {_MANY_QUESTIONS}, "
+                "those that change what happens",
                 on_name=True,
             )
 

@@ -1,4 +1,4 @@
-"""What rules about author text share: the prompts in one piece, sentences, quoting, and cheap looks at a workflow.
+"""Helpers for rules about author text: all prompts as one string, sentences, quoting, and cheap checks.
 
 Searching twenty kilobytes for one word costs as much as a whole rule may. So all prompts are searched at once, each
 word once for all rules, and a pattern is tried only around the places where its word was found.
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from workrail_lint.systems.workrail.rules.base import Step, Text, Workflow
 
 _SHOWN = 60
-# Beyond this nobody would call it one sentence, or one phrase.
+# No sentence is longer, and no phrase ends farther after its word.
 _SENTENCE = 400
-_BEHIND = 96
+_AFTER = 96
 _ENDS = (". ", "! ", "? ", "\n", "\r")
 
 
@@ -49,7 +49,7 @@ class Pattern:
 class Search:
     """A lower-case pattern, and words one of which is in everything it matches.
 
-    `before` says how far in front of its word a match may begin; mostly it begins with the word.
+    `before` says how far before its word a match may begin; most begin with the word.
     """
 
     __slots__ = ("before", "pattern", "words")
@@ -80,7 +80,7 @@ class Hit:
 
 
 class Prompts:
-    """Some texts of a workflow in lower case and in one piece, each with its step."""
+    """Some texts of a workflow in lower case, joined to one string, each with its step."""
 
     __slots__ = ("_found", "_low", "_lows", "_owners", "_starts")
 
@@ -108,9 +108,9 @@ class Prompts:
             return search.pattern().match(self._low, place)
         start = max(0, place - search.before)
         start = max(start, self._low.rfind("\0", start, place) + 1)
-        end = place + _BEHIND
+        end = place + _AFTER
         for match in search.pattern().finditer(self._low, start, end):
-            # What ends with the stretch looked at may have been cut off by it.
+            # A match that ends with the searched stretch may have been cut off.
             if match.end() > place and (match.end() < end or end >= len(self._low)):
                 return match
         return None
@@ -128,13 +128,13 @@ class Prompts:
         return _sentences(together, at_least)
 
     def owned_sentences(self, at_least: int) -> Iterator[tuple[str, Step, Text]]:
-        """The same, with where they stand."""
+        """The same, with their step and text."""
         for step, text in self._owners:
             for sentence in _sentences(text.text, at_least):
                 yield sentence, step, text
 
     def _places(self, word: str) -> list[int]:
-        """Where a word stands; looked for once, whoever asks."""
+        """Where a word occurs; each word is searched for once."""
         found = self._found.get(word)
         if found is None:
             found = self._found[word] = []
@@ -180,7 +180,7 @@ def prompts(workflow: Workflow) -> Prompts:
 
 @lru_cache(maxsize=4)
 def author_text(workflow: Workflow) -> str:
-    """Everything an author wrote for somebody to read, in one piece."""
+    """All author text of a workflow as one string."""
     texts = [text.text for text in workflow.top_texts]
     for step in workflow.all_steps:
         texts += [text.text for text in step.texts]
@@ -228,7 +228,7 @@ def label(step: Step) -> str:
 
 
 def is_reported(name: str, pointer: str, workflow: Workflow) -> bool:
-    """Whether an earlier phase already told this about a place."""
+    """Whether an earlier phase already reported the rule at a place."""
     return any(finding.name == name and finding.pointer == pointer for finding in workflow.found)
 
 
@@ -243,7 +243,7 @@ def value_at(root: object, pointer: str) -> object:
 def use_suggestion(finding: Finding, workflow: Workflow) -> Fix | None:
     """Replace the name at the finding's place by the nearest known one.
 
-    What came out of a template stands in no text of this document: there the place is the whole call.
+    Text from a template is not in this document: there the place is the whole call.
     """
     suggestion = finding.details.get("suggestion")
     authored = value_at(workflow.definition, finding.pointer)
@@ -253,5 +253,5 @@ def use_suggestion(finding: Finding, workflow: Workflow) -> Fix | None:
 
 
 def is_text(value: object) -> bool:
-    """Whether a value is a text with something in it."""
+    """Whether a value is a string that is not blank."""
     return isinstance(value, str) and not js.is_blank(value)

@@ -57,8 +57,8 @@ class ProseJump(WorkflowRule):
     origin = "product"
     summary = "A prompt tells the agent to jump to another step, or to skip steps."
     why = (
-        "The engine alone decides which step comes next: always the next one in order whose `runCondition` holds. An "
-        "agent that is told to go elsewhere gets that step all the same, or does two steps at once."
+        "The engine always continues with the next step in order whose `runCondition` holds. An agent that tries to "
+        "jump gets that step anyway, or does two steps at once."
     )
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
@@ -70,14 +70,14 @@ class ProseJump(WorkflowRule):
                 continue
             seen.add((phrase.pointer, target))
             advice = (
-                "Give the steps to skip a runCondition"
+                "give the steps to skip a `runCondition`"
                 if is_skip
-                else "Skip steps with a runCondition, or repeat them in a loop"
+                else "skip steps with a `runCondition`, or repeat them in a loop"
             )
             report(
                 phrase.pointer,
-                f"{label(phrase.step)}: {excerpt(phrase.words)} has no effect, since the engine always continues with "
-                f"the next step. {advice}",
+                f"{label(phrase.step)}: {excerpt(phrase.words)} has no effect, because the engine always continues "
+                f"with the next step; {advice}",
             )
 
     def examples(self) -> Iterable[Example]:
@@ -97,7 +97,7 @@ class ProseJump(WorkflowRule):
 
 
 def _jumps(workflow: Workflow) -> Iterator[tuple[Phrase, str, bool]]:
-    """Everything that reads like a jump, with what it leads to, and whether it only skips."""
+    """Everything that reads like a jump, with its target, and whether it only skips."""
     texts = delivered(workflow)
     for phrase in texts.phrases(_JUMP):
         kind, target, relative, bare = phrase.hit.match.groups()
@@ -140,7 +140,7 @@ def _names_step(ident: str, workflow: Workflow) -> bool:
 def _is_step(kind: str, target: str, phrase: Phrase, workflow: Workflow) -> bool:
     """Whether a step or phase of the workflow is meant: by id, or by a number that the text's own lists don't use."""
     if not target[0].isdigit():
-        # "go back to step through the code" names no step.
+        # "go back to step through the code" does not name a step.
         return target in workflow.step_ids or phrase.words.endswith(("'", '"', "`"))
     number = _FIRST_NUMBER.compiled.match(target)
     first = number[0] if number else target
@@ -150,7 +150,7 @@ def _is_step(kind: str, target: str, phrase: Phrase, workflow: Workflow) -> bool
 
 
 def _is_conditional_by_structure(phrase: Phrase, target: str, workflow: Workflow) -> bool:
-    """Whether what is skipped in words is skipped by a condition too."""
+    """Whether a condition skips what the prompt says is skipped."""
     if target.startswith("this") and phrase.step.step.get("runCondition"):
         return True
     read = condition_facts(workflow).by_variable
@@ -187,7 +187,7 @@ _EXIT = Search(
     r"|\bthe loop (?:will |should |must |can |may )?(?:ends?|stops?|exits?|terminates?)\b",
     before=40,
 )
-# A counted loop does end by itself, and may be said to.
+# A counted loop ends automatically, and a prompt may say so.
 _NATURAL_END = Pattern(
     r"\b(?:after|when|once|until) (?:all|every|each|the last|it has run|its|\d+|two|three|four|five)\b"
     r"|\bautomatically\b|\bby itself\b|\bon its own\b|\bat the end of the loop\b"
@@ -202,8 +202,8 @@ class ProseExitInCountedLoop(LoopRule):
     origin = "product"
     summary = "A prompt in a `for` or `forEach` loop tells the agent to leave the loop."
     why = (
-        "Such a loop runs as often as its count or its list says. No agent can end it early, so the remaining rounds "
-        "come with nothing left to do."
+        "Such a loop runs as often as its count or its list says. The agent can't end it early, so it gets the "
+        "remaining rounds with nothing left to do."
     )
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
@@ -220,9 +220,9 @@ class ProseExitInCountedLoop(LoopRule):
             seen.add(phrase.pointer)
             report(
                 phrase.pointer,
-                f"{label(phrase.step)}: {excerpt(phrase.words)} has no effect, since {_DECIDED_BY[kind]} decides how "
-                f"often this {kind} loop runs. Use a while loop with a loop-control artifact, or a runCondition on the "
-                "step",
+                f"{label(phrase.step)}: {excerpt(phrase.words)} has no effect, because {_DECIDED_BY[kind]} decides how "
+                f"often this {kind} loop runs; use a while loop with a loop-control artifact, or a `runCondition` on "
+                "the step",
             )
 
     def examples(self) -> Iterable[Example]:
@@ -242,7 +242,7 @@ _ROUNDS = Search(
     r"\b(?:at most|up to|no more than|(?:a )?maximum(?: of)?:?|max\.?(?: of)?)\s+"
     rf"(\d{{1,4}}|{'|'.join(_WORDS)})\s+(?:full |total |loop )?(round|iteration|passe?|cycle)s?\b",
 )
-# "5 iterations of the simulation" and "3 passes per file" count something else than the loop.
+# "5 iterations of the simulation" and "3 passes per file" do not count the rounds of the loop.
 _OF_SOMETHING = Pattern(r"\s+(?:of (?!this loop|the loop|this step)|per |for each |in each |through |over )")
 
 
@@ -251,8 +251,8 @@ class ProseRoundsDiffer(LoopRule):
     name = "prose-rounds-differ"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A prompt in a loop names another limit of rounds than `maxIterations`."
-    why = "The engine ends the loop at `maxIterations`, whatever the prompt says; the agent plans for another number."
+    summary = "A prompt in a loop limits the rounds to a number other than `maxIterations`."
+    why = "The engine ends the loop at `maxIterations`, whatever the prompt says; the agent plans for the wrong number."
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         seen: set[tuple[str, int]] = set()
@@ -269,7 +269,7 @@ class ProseRoundsDiffer(LoopRule):
             report(
                 phrase.pointer,
                 f"{label(phrase.step)}: {excerpt(phrase.words)} contradicts the loop, which runs at most "
-                f"{js.number_text(min(limits))} rounds. Make the prompt and maxIterations agree",
+                f"{js.number_text(min(limits))} rounds; make the prompt and `maxIterations` agree",
             )
 
     def examples(self) -> Iterable[Example]:

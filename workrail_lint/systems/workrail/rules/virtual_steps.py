@@ -1,4 +1,4 @@
-"""Verification, audit and synthesis: the blocks from which the compiler makes steps of its own."""
+"""Verification, audit and synthesis: the blocks from which the compiler generates steps."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _config(step: Step, block: str) -> dict[str, Any] | None:
 
 
 class VirtualStepRule(WorkflowRule):
-    """A rule about steps that the compiler makes."""
+    """A rule about steps that the compiler generates."""
 
     needs = frozenset({"verification", "audit", "synthesis", "guidance", "metaGuidance", "parallelDelegations"})
 
@@ -47,7 +47,7 @@ class AuditConfigEmpty(VirtualStepRule):
     severity = Severity.ERROR
     origin = "struct"
     summary = "An audit has neither a prompt nor a rubric."
-    why = "There is nothing the result could be held against."
+    why = "The audit has no criteria to check the result against."
 
     def examples(self) -> Iterable[Example]:
         yield Example(
@@ -62,7 +62,7 @@ class AuditRubricBlank(VirtualStepRule):
     severity = Severity.ERROR
     origin = "struct"
     summary = "An item of an audit's rubric is blank."
-    why = "A criterion without words can't be met or missed."
+    why = "The agent can't check a blank criterion."
     fix = "Remove the item."
     fix_safety = "unsafe"
 
@@ -87,7 +87,7 @@ class AuditRubricIgnored(VirtualStepRule):
     severity = Severity.WARNING
     origin = "runtime"
     summary = "An audit has both a prompt and a rubric."
-    why = "With a prompt of its own the audit step never shows the rubric, so nobody audits against it."
+    why = "The generated audit step shows only the prompt, so the agent never sees the rubric."
     fix = "Append the rubric to the prompt."
     fix_safety = "unsafe"
 
@@ -100,8 +100,8 @@ class AuditRubricIgnored(VirtualStepRule):
             return
         report(
             step.at("audit", "rubric"),
-            f"{label(step)}: the rubric is not shown, because the audit has a prompt of its own; "
-            "put the rubric into the prompt",
+            f"{label(step)}: the agent never sees this rubric, because the audit also has a prompt; add the rubric to "
+            "the prompt",
             fix=_rubric_appended(step, audit),
             on_name=True,
         )
@@ -137,7 +137,7 @@ class VerificationCommandBlank(VirtualStepRule):
     severity = Severity.ERROR
     origin = "struct"
     summary = "A verification command is blank."
-    why = "The agent would be told to run nothing and to report whether it succeeded."
+    why = "The prompt would ask the agent to run nothing and to report whether it succeeded."
 
     def examples(self) -> Iterable[Example]:
         yield Example(
@@ -151,8 +151,8 @@ class VerificationCommandIgnored(VirtualStepRule):
     name = "verification-command-ignored"
     severity = Severity.WARNING
     origin = "runtime"
-    summary = "A verification has a prompt and a command that the prompt does not contain."
-    why = "With a prompt of its own the verification step never shows the command, so it is not run."
+    summary = "A verification has a prompt that does not contain its command."
+    why = "The generated verification step shows only the prompt, so the agent never runs the command."
     fix = "Append the command to the prompt."
     fix_safety = "unsafe"
 
@@ -168,8 +168,8 @@ class VerificationCommandIgnored(VirtualStepRule):
         shown = unsafe("append the command to the prompt", Replace(step.at("verification", "prompt"), text))
         report(
             step.at("verification", "command"),
-            f"{label(step)}: the command {excerpt(command)} is not shown, because the verification has a prompt of "
-            "its own; put the command into the prompt",
+            f"{label(step)}: the command {excerpt(command)} is never run, because the verification also has a "
+            "prompt; add the command to the prompt",
             fix=shown if len(text) <= _MAX_CONFIG_PROMPT else None,
         )
 
@@ -182,7 +182,7 @@ class VerificationCommandIgnored(VirtualStepRule):
 
 
 def _hidden_command(step: Step) -> str | None:
-    """The command of a step's verification, when its own prompt is shown instead and does not contain it."""
+    """The command of a step's verification, when a prompt is shown instead that does not contain it."""
     config = _config(step, "verification") or {}
     prompt, command = config.get("prompt"), config.get("command")
     if not isinstance(command, str) or js.is_blank(command) or not isinstance(prompt, str) or not prompt:
@@ -196,7 +196,7 @@ class SynthesisConfigEmpty(VirtualStepRule):
     severity = Severity.ERROR
     origin = "struct"
     summary = "A synthesis has neither a prompt nor an output contract."
-    why = "It says that the results are merged, and nothing about into what."
+    why = "The agent would learn that it should merge the results, but not into what."
 
     def examples(self) -> Iterable[Example]:
         yield Example(
@@ -210,12 +210,12 @@ class VirtualStepNotRenderable(VirtualStepRule):
     name = "virtual-step-not-renderable"
     severity = Severity.ERROR
     origin = "runtime"
-    summary = "A step has verification, audit or synthesis, whose generated step the public engine can't show."
+    summary = "A step has `verification`, `audit` or `synthesis`, and the public engine can't show the generated step."
     why = (
-        "The public engine compiles the generated step but looks its prompt up in the source, finds nothing and stops "
-        "the run with prompt_render_failed. Our own runs are not affected, so there it is only advice."
+        "The public engine looks for the prompt of the generated step in the source file, finds nothing and stops with "
+        '`prompt_render_failed`. Runs of `workrail-test` are not affected, so with `target = "ir"` it is info.'
     )
-    fix = "Replace the blocks by explicit steps with the same text, once all of it is in their prompts."
+    fix = "Replace the blocks with explicit steps, once everything they show is in their prompts."
     fix_safety = "unsafe"
 
     def applies(self, workflow: Workflow) -> bool:
@@ -224,11 +224,11 @@ class VirtualStepNotRenderable(VirtualStepRule):
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         blocks = [block for block in ("verification", "audit", "synthesis") if _config(step, block) is not None]
         for block in blocks:
-            # The first finding mends all of them: the generated steps stand in a fixed order.
+            # The first finding fixes all of them, because the generated steps have a fixed order.
             report(
                 step.at(block),
-                f"{label(step)}: the public engine can't show the step generated from {block} and stops there; "
-                "write it as a step of its own",
+                f"{label(step)}: the public engine can't show the step generated from `{block}` and stops there; "
+                "write an explicit step instead",
                 fix=_explicit(step, workflow, blocks) if block == blocks[0] else None,
                 on_name=True,
                 severity=Severity.ERROR if workflow.engine else Severity.INFO,
@@ -247,11 +247,11 @@ class VirtualStepNotRenderable(VirtualStepRule):
 
 
 def _explicit(step: Step, workflow: Workflow, blocks: list[str]) -> Fix | None:
-    """Steps behind this one that say what the generated ones would have said."""
+    """Steps after this one that say what the generated ones would have said."""
     if step.loop is None and step.pointer in workflow.loop_of:
-        return None  # a referenced body is this one step; a step behind it would not be in the loop
+        return None  # a referenced body is this one step; a step after it would not be in the loop
     if _hidden_rubric(step) is not None or _hidden_command(step) is not None:
-        return None  # what no generated step shows would be gone for good; its own finding brings it into the prompt
+        return None  # what no generated step shows would be lost; another finding adds it to the prompt
     if workflow.is_routine and any(
         PLACEHOLDER.search(text.text) for text in step.texts if text.field in _CONFIG_FIELDS
     ):
@@ -274,7 +274,7 @@ class ParallelNoSynthesis(VirtualStepRule):
     severity = Severity.WARNING
     origin = "spec"
     summary = "A parallel step with several delegations has no synthesis."
-    why = "The results come back side by side and nobody is told to compare and merge them."
+    why = "The results are returned side by side, and nothing asks the agent to compare and merge them."
 
     def applies(self, workflow: Workflow) -> bool:
         return "parallelDelegations" in step_members(workflow)
@@ -299,7 +299,7 @@ class ParallelNoSynthesis(VirtualStepRule):
 
 
 def _merged_next(step: Step, workflow: Workflow) -> bool:
-    """Whether the very next step says that it brings the results together."""
+    """Whether the next step says that it merges the results."""
     siblings = workflow.steps if step.loop is None else step.loop.body
     following = next((other for other in siblings if other.index == step.index + 1), None)
     return following is not None and any(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from workrail_lint.base import js
-from workrail_lint.base.wording import quoted
+from workrail_lint.base.wording import listed, quoted
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, step_label
 from workrail_lint.systems.workrail.structural.common import (
@@ -51,8 +51,8 @@ def _shared(nodes: Nodes) -> Iterator[tuple[str, str, int]]:
 def check_references(definition: Definition, nodes: Nodes) -> Iterator[Finding]:
     references = items_of(definition.get("references"))
     pairs = ((members_of(item).get("id"), f"/references/{i}/id") for i, item in enumerate(references))
-    for ident, pointer, first in repeated(pairs):
-        message = f"duplicate reference id {quoted(ident)}; references[{first}] already uses it"
+    for ident, pointer, number in repeated(pairs):
+        message = f"reference id {quoted(ident)} is already used by reference number {number}; rename one of them"
         yield finding("reference-id-duplicate", pointer, message)
 
 
@@ -77,15 +77,15 @@ def _prompt_source(node: Node) -> Iterator[Finding]:
         yield finding(
             "prompt-source-missing",
             node.pointer,
-            f"{step_label(node)}: the step has no prompt; add one of prompt, promptBlocks and templateCall",
+            f"{step_label(node)} has no prompt; add `prompt`, `promptBlocks` or `templateCall`",
         )
     elif len(present) > 1 and not (in_body and "templateCall" not in present):
-        # In a body the compiler rejects that one pair; the engine silently discards the rest.
+        # In a body the compiler rejects that one pair; the engine silently drops the rest.
         yield finding(
             "prompt-source-multiple",
-            # The compiler's place for the same problem, so that it is reported once.
+            # Where the compiler reports it too, so it is reported once.
             f"{node.pointer}/{'promptBlocks' if {'prompt', 'promptBlocks'} <= set(present) else present[-1]}",
-            f"{step_label(node)}: the step has {' and '.join(present)}; keep one of them",
+            f"{step_label(node)} has {listed(f'`{name}`' for name in present)}; keep one of them",
             engine=not in_body,
             on_name=True,
         )
@@ -105,7 +105,7 @@ def _fragments(node: Node) -> Iterator[Finding]:
             yield finding(
                 "fragment-wr-token",
                 f"{base}/{index}/text",
-                f"{step_label(node)}: a {{{{wr.…}}}} token is never resolved in a fragment; write the text itself",
+                f"{step_label(node)}: a {{{{wr.…}}}} token in a fragment is never resolved; write the value",
                 engine=engine,
             )
 
@@ -119,7 +119,7 @@ def _virtual_config(node: Node) -> Iterator[Finding]:
             yield finding(
                 "verification-command-blank",
                 f"{node.pointer}/verification/command",
-                f"{step_label(node)}: the verification command is blank; write a command or remove it",
+                f"{step_label(node)}: the verification command is blank; write it, or remove `verification`",
             )
     if not parallel and isinstance(step.get("audit"), dict):
         yield from _audit(node, step["audit"])
@@ -129,7 +129,7 @@ def _virtual_config(node: Node) -> Iterator[Finding]:
             yield finding(
                 "synthesis-config-empty",
                 f"{node.pointer}/synthesis",
-                f"{step_label(node)}: synthesis needs a prompt or an outputContract",
+                f"{step_label(node)}: `synthesis` needs a `prompt` or an `outputContract`",
             )
 
 
@@ -139,14 +139,14 @@ def _audit(node: Node, audit: dict[str, Any]) -> Iterator[Finding]:
         yield finding(
             "audit-config-empty",
             f"{node.pointer}/audit",
-            f"{step_label(node)}: audit needs a prompt or at least one rubric item",
+            f"{step_label(node)}: `audit` needs a `prompt` or at least one `rubric` item",
         )
     for index, item in enumerate(rubric):
         if isinstance(item, str) and js.is_blank(item):
             yield finding(
                 "audit-rubric-blank",
                 f"{node.pointer}/audit/rubric/{index}",
-                f"{step_label(node)}: audit.rubric[{index}] is blank; describe what to check or remove it",
+                f"{step_label(node)}: audit.rubric[{index}] is blank; fill it in or remove it",
             )
 
 
