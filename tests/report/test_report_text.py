@@ -61,8 +61,8 @@ error[SY007 json-comment]: JSON has no comments
   = why: JSON has no comments; the engine refuses the whole file for one.
   = fix: remove it (safe; --fix)
 
-error[LP002 loop-max-iterations-missing]: loop 'again': loop.maxIterations is missing; set it to a number \
-from 1 to 1000
+error[LP002 loop-max-iterations-missing]: loop 'again': loop.maxIterations is missing; there is no default, \
+give 1 to 1000
   --> workflows/again.json:13:15 (/steps/again/loop)
    |
 13 |       "loop": {
@@ -71,13 +71,13 @@ from 1 to 1000
 15 |         "count": 2
    = why: Every loop needs a limit. There is no default, so the engine rejects the workflow.
 
-error[SC001 schema-unknown-member]: step 'work' (in loop 'again'): unknown field 'promt'; did you mean 'prompt'?
+error[SC001 schema-unknown-member]: step 'work' (in loop 'again'): unknown member 'promt'; did you mean 'prompt'?
   --> workflows/again.json:21:11 (/steps/again/body/work/promt)
    |
 21 |           "promt": "Do the next piece."
    |           ^^^^^^^
-   = why: Every object is closed. A misspelt member would otherwise be ignored, and what it says with it.
-   = fix: rename it to prompt (unsafe; --fix --unsafe-fixes)"""
+   = why: The engine rejects unknown members, because a misspelled one would otherwise be ignored silently.
+   = fix: rename it to 'prompt' (unsafe; --fix --unsafe-fixes)"""
 
 
 def test_a_reason_is_told_once() -> None:

@@ -209,21 +209,21 @@ def test_unknown_members_point_at_the_name() -> None:
         (workflow(step(preconditions=["x"])), "belongs at the top level"),
         (workflow(prompt="x"), "belongs on a standard step"),
         (workflow(loop(title="x")), "next to `loop`"),
-        (workflow(parallel(guidance=["x"])), "belongs to a standard step, not to a parallel step"),
-        (workflow(step(requireConfirmation={"condition": {}})), "coordinator_eval or human_approval"),
+        (workflow(parallel(guidance=["x"])), "which belongs to a standard step"),
+        (workflow(step(requireConfirmation={"condition": {}})), "add kind with coordinator_eval or human_approval"),
         (workflow(step(modelTier="x")), "must be one of lightweight, mid, heavy, not 'x'"),
         (workflow(step(functionCalls=[{"name": "1a", "args": {}}])), "the pattern ^[a-zA-Z_][a-zA-Z0-9_]*$"),
         (workflow(loop(maxIterations=1e400)), "too large for a double"),
-        (workflow(step(guidance=None)), "omit the field"),
+        (workflow(step(guidance=None)), "remove the member"),
         (workflow(step(agentRole="dev")), "has 3 characters; it needs at least 10"),
         (workflow(step(functionReferences=["my score"])), r"(^[a-zA-Z_][a-zA-Z0-9_]*\(\)$)"),
-        (workflow(step(titel="again")), "did you mean 'title', which is already set?"),
-        (workflow(Name="again"), "did you mean 'name', which is already set?"),
+        (workflow(step(titel="again")), "did you mean 'title', which already exists?"),
+        (workflow(Name="again"), "did you mean 'name', which already exists?"),
         (workflow({**loop(), "type": "lop"}), "did you mean 'loop'?"),
         (workflow(loop(step("inner", type="paralel"))), "did you mean 'parallel'?"),
-        (conditional({"var": "a", "matches": "^x"}), "use equals, in or contains"),
-        (ruled({"var": "a", "matches": "^x"}), "use equals"),
-        (workflow(step(validationCriteria={"and": [RULE], "note": "x"})), "exactly one of and, or, not"),
+        (conditional({"var": "a", "matches": "^x"}), "compare with equals or in or contains"),
+        (ruled({"var": "a", "matches": "^x"}), "compare with equals"),
+        (workflow(step(validationCriteria={"and": [RULE], "note": "x"})), "only one of and, or, not"),
     ],
 )
 def test_messages_say_what_to_do(document: Any, words: str) -> None:
@@ -245,7 +245,7 @@ def test_author_text_stays_on_one_line() -> None:
     assert "\x1b" not in finding.message
 
 
-def test_a_misspelt_required_member_is_told_once() -> None:
+def test_a_misspelled_required_member_is_reported_once() -> None:
     finding = single(workflow({"id": "plan", "titel": "Plan", "prompt": "Plan."}))
     assert finding.name == "schema-unknown-member"
     assert finding.details["suggestion"] == "title"
@@ -255,10 +255,10 @@ def test_a_misspelt_required_member_is_told_once() -> None:
     ("bent", "kind"),
     [({name: value for name, value in loop().items() if name != "type"}, "loop"), (parallel(type=...), "parallel")],
 )
-def test_a_step_without_its_type_is_told_once(bent: dict[str, Any], kind: str) -> None:
+def test_a_step_without_its_type_is_reported_once(bent: dict[str, Any], kind: str) -> None:
     findings = [finding for finding in found(workflow(step(), bent)) if finding.name == "step-member-wrong-shape"]
     assert findings[0].pointer == "/steps/1"
-    assert f'"type": "{kind}"' in findings[0].message
+    assert f"set `type` to '{kind}'" in findings[0].message
     assert not any(finding.pointer.endswith(("/loop", "/body", "Delegations")) for finding in findings)
 
 

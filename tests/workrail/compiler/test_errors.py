@@ -69,7 +69,7 @@ CASES: list[tuple[str, dict[str, Any], str, str, list[str]]] = [
         workflow(step(), call("wr.templates.routine.args", how=None)),
         "C1",
         "/steps/1/templateCall",
-        ["'caller'", "routine-args", "'use'", "'what', 'what'"],
+        ["'caller'", "routine-args", "'use'", "'what'"],
     ),
     (
         "TEMPLATE_EXPAND_FAILED",

@@ -17,8 +17,8 @@ def start_findings(definition: dict[str, Any]) -> list[Finding]:
         return []
     name = "template-call-first-step"
     message = (
-        f"step {quoted(first.get('id', ''))}: a run can't start at a template call, whose id does not exist after "
-        "expansion; put a plain step before it"
+        f"step {quoted(first.get('id', ''))}: a run can't start at a template call, because expanding it removes the "
+        "step; put a plain step before it"
     )
     details: dict[str, object] = {"engine": True}
     pointer = "/steps/0/templateCall"

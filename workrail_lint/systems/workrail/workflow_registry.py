@@ -1,4 +1,4 @@
-"""The workflows of a run seen together: ids that clash, and delegations that lead nowhere or in a circle.
+"""The workflows of a run seen together: ids that clash, and delegations to unknown workflows or in a cycle.
 
 Each file contributes a small entry, which can travel between processes and be kept in a cache; the findings are
 a function of the entries. They are the engine's own verdict only when all workflows were looked at.
@@ -24,7 +24,7 @@ _Node = tuple[str, str]
 _Graph = dict[_Node, set[_Node]]
 _SHOWN = 3  # of a list of other files or ids
 _MANY = 2000  # ids
-_LONG = 12  # circle of delegations
+_LONG = 12  # cycle of delegations
 # Rules that suggest another id; which one is free shows only among all files.
 RENAMES = frozenset({"workflow-id-reserved", "workflow-id-legacy", "workflow-id-legacy-new"})
 _OWN_FOLDER = ".workrail"
@@ -32,7 +32,7 @@ _OWN_SOURCE = f"{_OWN_FOLDER}/{identity.SOURCE_FOLDER}"
 
 
 class Delegation(NamedTuple):
-    """A workflow that a parallel step hands work to, and where it says so."""
+    """A workflow that a parallel step delegates to, and where it says so."""
 
     pointer: str
     target: str
@@ -237,7 +237,8 @@ class _Registry:
             for entry in sharing if len(ids) > 1 else ():
                 others = _listed([ident for ident in sorted(ids) if ident != entry.id], len(ids) - 1)
                 text = (
-                    f"the routine {quoted(entry.id)} is called as {quoted(template)}, like {others}; the later one wins"
+                    f"routine {quoted(entry.id)} maps to template {quoted(template)}, and so does {others}; the later "
+                    "one silently replaces the other, so rename one"
                 )
                 yield entry.path, self._finding("routine-template-collision", "/id", text, engine=False)
 
@@ -259,21 +260,21 @@ class _Registry:
     def _judged(self, entry: Entry, delegation: Delegation, circular: _Graph) -> Finding | None:
         pointer, target, _ = delegation
         if target == entry.id:
-            text = f"the workflow {quoted(entry.id)} delegates to itself"
+            text = f"the workflow {quoted(entry.id)} delegates to itself; name another workflow"
             return self._finding("delegation-self", pointer, text)
         if target not in self.by_id:
             return None if target in self.bundled else self._unknown(entry, pointer, target)
         if entry.is_discovered and target not in self.discovered and target not in self.bundled:
-            text = f"the workflow {quoted(target)} lies in a folder named examples, where no run finds it; move it"
+            text = f"the workflow {quoted(target)} is in a folder named examples, where no run finds it; move it"
             return self._not_found(pointer, target, text)
         ways = (_way_back(entry.node, meant, circular) for meant in sorted(self._meant(entry, target)))
-        circle = next((way for way in ways if way is not None), None)
-        if circle is None:
+        cycle = next((way for way in ways if way is not None), None)
+        if cycle is None:
             return None
-        if len(circle) > _LONG:
-            circle = [*circle[:4], "...", *circle[-2:]]
-        shown = " -> ".join(quoted(ident)[1:-1] for ident in circle)
-        return self._finding("delegation-cycle", pointer, f"delegation in a circle: {shown}")
+        if len(cycle) > _LONG:
+            cycle = [*cycle[:4], "...", *cycle[-2:]]
+        shown = " -> ".join(quoted(ident)[1:-1] for ident in cycle)
+        return self._finding("delegation-cycle", pointer, f"circular delegation: {shown}; remove one of them")
 
     # ------------------------------------------------------------------------------------ what prompts name
 
@@ -285,7 +286,7 @@ class _Registry:
         if is_name:
             ident = self.ids_by_name.get(_plain_name(target))
             if ident is not None:
-                judged = True  # whatever else there is, this name is no id
+                judged = True  # this name is certainly not an id
                 text = f"workflows are started by id, not by name; write {quoted(ident)} instead of {quoted(target)}"
             else:
                 text = f"workflow {quoted(target)} was not found in the checked folders"
@@ -309,9 +310,9 @@ class _Registry:
     def _unknown(self, entry: Entry, pointer: str, target: str) -> Finding:
         suggestion = self._nearest(target)
         if suggestion == entry.id:
-            suggestion = None  # nobody means to delegate to the workflow itself
-        hint = f" Did you mean {quoted(suggestion)}?" if suggestion else ""
-        text = f"no workflow with the id {quoted(target)} is among those looked at.{hint}"
+            suggestion = None  # a workflow must not delegate to itself
+        hint = f"; did you mean {quoted(suggestion)}?" if suggestion else ""
+        text = f"workflow {quoted(target)} was not found in the checked folders{hint}"
         finding = self._not_found(pointer, target, text)
         if suggestion:
             finding.details["suggestion"] = suggestion
@@ -388,7 +389,7 @@ def _other_source(root: str) -> str | None:
 
 
 def _circular_part(targets: _Graph) -> _Graph:
-    """What is left of a graph without everything that only leads into circles or out of them."""
+    """What is left of a graph without everything that only leads into cycles or out of them."""
     left = {ident: {target for target in found if target in targets} for ident, found in targets.items()}
     for _ in range(2):
         sources: _Graph = {ident: set() for ident in left}

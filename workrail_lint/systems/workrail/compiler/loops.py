@@ -83,21 +83,22 @@ def _referenced_body(node: Node, index: LoopIndex, errors: list[Finding]) -> Nod
     target = index.by_id.get(body_id)
     if target is None and body_id in index.caller_ids:
         message = (
-            f"loop {quoted(node.id)}: the body names template call {quoted(body_id)}, whose id does not exist after "
-            "expansion; move the call into the loop's body"
+            f"loop {quoted(node.id)}: the body names the template call {quoted(body_id)}, whose id no longer exists "
+            "after it is expanded; put the call inline in the loop's body"
         )
         errors.append(compile_error("LOOP_BODY_MISSING", "loop-body-ref-template", "C11", node, message, pointer))
         return ()
     if target is None:
-        hint, details = did_you_mean(body_id, index.by_id.keys() - {node.id})
+        _, details = did_you_mean(body_id, index.by_id.keys() - {node.id})
+        hint = f"; did you mean {quoted(details['suggestion'])}?" if details else ""
         errors.append(
             compile_error(
                 "LOOP_BODY_MISSING",
                 "loop-body-missing-step",
                 "C11",
                 node,
-                f"loop {quoted(node.id)}: the body names step {quoted(body_id)}, which does not exist at the top level "
-                f"after templates are expanded{hint}",
+                f"loop {quoted(node.id)}: the body names the step {quoted(body_id)}, which does not exist at the "
+                f"top level after templates are expanded{hint}",
                 pointer,
                 details=details,
             )

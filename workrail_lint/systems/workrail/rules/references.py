@@ -1,4 +1,4 @@
-"""RF: what a workflow says about its own steps, about files, and about other workflows."""
+"""RF: references to steps, files and other workflows."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from workrail_lint.findings import Finding
 
 _AUTHORING_FILE = r"workflow[._-]?schema|authoring[._-]spec|provenance"
-# "Review workflow" is how workflows are named; what they are about shows in the plural or in what is done to them.
+# "Review workflow" is how workflows are named; the plural, or a verb, shows that workflows are the subject.
 _ABOUT_AUTHORING = (
     r"\bauthor(?:s|ing)?\b|\bworkflows\b|\bworkflow (?:definition|file|schema|quality)"
     r"|\b(?:creat|design|writ|validat|lint|moderni[sz])\w* (?:an? |the )?(?:new )?workflow\b"
@@ -42,13 +42,13 @@ class LoopBodyMissingStep(WorkflowRule):
     severity = Severity.ERROR
     origin = "struct"
     summary = "A loop's `body` names a step that does not exist at the top level."
-    why = "There is nothing to repeat, and the engine refuses the workflow."
-    fix = "Name the existing step whose id is closest."
+    why = "There is nothing to repeat, and the engine rejects the workflow."
+    fix = "Name the existing step with the closest id."
     fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
         ident = finding.details.get("suggestion")
-        return unsafe(f"name {quoted(ident)}", Replace(finding.pointer, ident)) if isinstance(ident, str) else None
+        return unsafe(f"use {quoted(ident)}", Replace(finding.pointer, ident)) if isinstance(ident, str) else None
 
     def examples(self) -> Iterator[Example]:
         good = workflow(step("collect"), {**loop(), "body": "collect"})
@@ -78,7 +78,8 @@ class LoopBodyRefTemplate(WorkflowRule):
     origin = "compile"
     summary = "A loop's `body` names a step that calls a template."
     why = (
-        "The compiler replaces the calling step by the routine's steps, so that its id is gone when loops are resolved."
+        "The compiler replaces the calling step with the routine's steps, so its id no longer exists when loops are "
+        "resolved."
     )
 
     def examples(self) -> Iterator[Example]:
@@ -98,7 +99,7 @@ class ReferenceIdDuplicate(WorkflowRule):
     severity = Severity.ERROR
     origin = "struct"
     summary = "Two references have the same id."
-    why = "A reference is found by its id. Of two with one id, only one can ever be meant."
+    why = "References are looked up by id, so only one of the two can be found."
 
     def examples(self) -> Iterator[Example]:
         yield Example(
@@ -112,8 +113,8 @@ class ReferenceMissingFile(WorkflowRule):
     name = "reference-missing-file"
     severity = Severity.WARNING
     origin = "runtime"
-    summary = "The file a reference names does not exist below the workspace."
-    why = "The engine starts the run all the same, marks the reference as unresolved, and the agent works without it."
+    summary = "A referenced file does not exist in the workspace."
+    why = "The engine starts the run anyway, marks the reference as unresolved, and the agent works without it."
 
     def applies(self, workflow: Workflow) -> bool:
         return workflow.workspace is not None and "references" in workflow.definition
@@ -121,7 +122,8 @@ class ReferenceMissingFile(WorkflowRule):
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         for pointer, source, path in _workspace_files(workflow):
             if not os.path.lexists(path):
-                report(f"{pointer}/source", f"the referenced file {quoted(source)} does not exist in the workspace")
+                message = f"the referenced file {quoted(source)} does not exist in the workspace; correct the path"
+                report(f"{pointer}/source", message)
 
     def examples(self) -> Iterator[Example]:
         files: dict[str, Any] = {"docs/api.md": "The interface.\n"}
@@ -137,8 +139,8 @@ class ReferenceIsDirectory(WorkflowRule):
     name = "reference-is-directory"
     severity = Severity.WARNING
     origin = "runtime"
-    summary = "A reference names something that is no regular file."
-    why = "Only files are resolved; a folder is treated like a file that does not exist."
+    summary = "A reference names something other than a regular file."
+    why = "The engine only resolves files; it treats a folder like a missing file."
 
     def applies(self, workflow: Workflow) -> bool:
         return workflow.workspace is not None and "references" in workflow.definition
@@ -146,7 +148,7 @@ class ReferenceIsDirectory(WorkflowRule):
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         for pointer, source, path in _workspace_files(workflow):
             if os.path.lexists(path) and not os.path.isfile(path):
-                what = "is a folder" if os.path.isdir(path) else "is no regular file"
+                what = "is a folder" if os.path.isdir(path) else "is not a regular file"
                 report(f"{pointer}/source", f"the reference {quoted(source)} {what}; name a file")
 
     def examples(self) -> Iterator[Example]:
@@ -159,7 +161,7 @@ class ReferenceIsDirectory(WorkflowRule):
 
 
 def _workspace_files(workflow: Workflow) -> Iterator[tuple[str, str, str]]:
-    """References to files of the workspace: pointer, source and path. What leaves the base is another finding."""
+    """References to files of the workspace: pointer, source and path. Sources outside the base are another finding."""
     for pointer, reference in _references(workflow):
         source = reference.get("source")
         if not isinstance(source, str) or reference.get("resolveFrom") == "package":
@@ -182,12 +184,12 @@ class ReferencePackageScope(WorkflowRule):
     name = "reference-package-scope"
     severity = Severity.WARNING
     origin = "doc"
-    summary = "A reference is resolved from the engine's package, and the file is not there."
+    summary = "A reference is resolved from the engine's package, but the file is not there."
     why = (
-        "`resolveFrom: package` looks inside the installed engine, not in the workspace. In one of the engine's own "
-        "workflows, a file that `files` in package.json leaves out is missing for everyone who installs the engine."
+        "`resolveFrom: package` looks in the installed engine, not in the workspace. In the engine's own workflows, a "
+        "file that `files` in `package.json` omits is missing for everyone who installs the engine."
     )
-    fix = "Remove `resolveFrom`, so that the workspace is meant."
+    fix = "Remove `resolveFrom`, so the engine looks in the workspace."
     fix_safety = "unsafe"
 
     def applies(self, workflow: Workflow) -> bool:
@@ -206,7 +208,7 @@ class ReferencePackageScope(WorkflowRule):
                         f"{pointer}/resolveFrom",
                         f"the engine looks for {quoted(source)} in its own package, not in the workspace; "
                         "remove `resolveFrom`",
-                        fix=unsafe("remove resolveFrom", Remove(f"{pointer}/resolveFrom")),
+                        fix=unsafe("remove `resolveFrom`", Remove(f"{pointer}/resolveFrom")),
                     )
             elif package is not None:
                 problem = package.problem_with(source)
@@ -228,7 +230,7 @@ _ENGINE_FOLDERS = ("docs", "spec", "workflows")
 
 
 def _is_of_engine(source: str, workflow: Workflow) -> bool:
-    """Whether a file may well be one of the engine's: its folder has such files, and the workspace has not this one."""
+    """Whether a file may belong to the engine: its folder has such files, and the workspace does not have this one."""
     if posixpath.normpath(source).partition("/")[0] not in _ENGINE_FOLDERS:
         return False
     path = inside(workflow.workspace, source) if workflow.workspace is not None else None
@@ -259,7 +261,7 @@ class _Package:
         # Where the path leads, not how it starts: `spec/../docs/a.md` is a file of `docs`.
         if any(_is_listed(plain, item) for item in self.files):
             return None
-        return f"{quoted(source)} is not published: `files` in package.json leaves it out. Add it there"
+        return f"{quoted(source)} is not published: `files` in package.json omits it; add it there"
 
 
 def _is_listed(path: str, item: str) -> bool:
@@ -291,8 +293,8 @@ class ReferenceAuthoringOnly(WorkflowRule):
     name = "reference-authoring-only"
     severity = Severity.WARNING
     origin = "spec"
-    summary = "A reference is about how workflows are written, and the workflow is about something else."
-    why = "Schema, authoring rules and provenance help whoever writes a workflow; an agent that runs it is distracted."
+    summary = "A reference is about authoring workflows, but the workflow is about something else."
+    why = "The schema, authoring rules and provenance help authors; they distract an agent that runs the workflow."
 
     def applies(self, workflow: Workflow) -> bool:
         return "references" in workflow.definition
@@ -306,8 +308,7 @@ class ReferenceAuthoringOnly(WorkflowRule):
             if isinstance(source, str) and re.search(_AUTHORING_FILE, source.rpartition("/")[2], re.IGNORECASE):
                 report(
                     f"{pointer}/source",
-                    f"{quoted(source)} is for authors of workflows; leave it out unless the agent needs it to do the "
-                    "work",
+                    f"{quoted(source)} is for authors of workflows; remove it unless the agent needs it for the work",
                 )
 
     def examples(self) -> Iterator[Example]:
@@ -333,8 +334,8 @@ class DelegationSelf(WorkflowRule):
     name = "delegation-self"
     severity = Severity.ERROR
     origin = "registry"
-    summary = "A parallel step delegates to the workflow it stands in."
-    why = "Every run would start another one like itself."
+    summary = "A parallel step delegates to its own workflow."
+    why = "Every run would start another run of the same workflow."
 
     def examples(self) -> Iterator[Example]:
         yield Example(_delegating("demo.example"), _delegating("demo.other"), files=_others())
@@ -345,10 +346,10 @@ class DelegationUnknown(WorkflowRule):
     name = "delegation-unknown"
     severity = Severity.ERROR
     origin = "registry"
-    summary = "A parallel step delegates to a workflow that is not there."
+    summary = "A parallel step delegates to an unknown workflow."
     why = (
-        "The run fails when it reaches the step. It is an error when all workflows were looked at, and information "
-        "otherwise: the target may simply not be part of this run."
+        "The run fails when it reaches the step. It is an error if all workflows were checked, and info otherwise, "
+        "because the target may be among the others."
     )
 
     def examples(self) -> Iterator[Example]:
@@ -360,8 +361,8 @@ class DelegationCycle(WorkflowRule):
     name = "delegation-cycle"
     severity = Severity.ERROR
     origin = "registry"
-    summary = "Workflows delegate to each other in a circle."
-    why = "Every run would start another one of each, without an end."
+    summary = "Workflows delegate to each other in a cycle."
+    why = "Every run would start another run of each workflow, endlessly."
 
     def examples(self) -> Iterator[Example]:
         back = _others("demo.example")

@@ -1,4 +1,4 @@
-"""Routines: workflows that template calls inject, and what gets lost or goes wrong on the way."""
+"""Routines: workflows that template calls inject, and what is lost when they do."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ class RoutineRecursive(_RoutineRule):
     name = "routine-recursive"
     severity = Severity.ERROR
     origin = "compile (at the call); product (linting the routine file)"
-    summary = "A step of a routine calls a template itself."
-    why = "Routines can't nest: such a routine is not registered at all, and every call to it fails."
+    summary = "A step of a routine calls a template."
+    why = "Routines can't be nested: the engine does not register this one, and every call to it fails."
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         if step.loop is None and js.truthy(step.step.get("templateCall")):
             report(
                 step.at("templateCall"),
-                f"{label(step)}: a routine can't call a template; write the steps out",
+                f"{label(step)}: a routine can't call a template; write the steps out instead",
                 on_name=True,
             )
 
@@ -67,8 +67,8 @@ class RoutineStepNoPrompt(_RoutineRule):
     name = "routine-step-no-prompt"
     severity = Severity.ERROR
     origin = "compile (at the call); product (linting the routine file)"
-    summary = "A step of a routine has no plain prompt: it is written in blocks, or is a loop or a parallel step."
-    why = "Only steps with an id, a title and a prompt can be injected; a call to the routine fails at any other."
+    summary = "A step of a routine has no plain prompt: it uses blocks, or is a loop or a parallel step."
+    why = "Only steps with an id, a title and a prompt can be injected; a call to the routine fails at any other step."
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         if step.loop is not None or js.truthy(step.step.get("prompt")) or "templateCall" in step.step:
@@ -76,12 +76,12 @@ class RoutineStepNoPrompt(_RoutineRule):
         if step.kind != "standard":
             report(
                 step.at("type"),
-                f"{label(step)}: a {step.kind} step can't be injected; a routine is a plain list of steps with prompts",
+                f"{label(step)}: a {step.kind} step can't be injected; use only plain steps with prompts",
             )
         elif "promptBlocks" in step.step:
             report(
                 step.at("promptBlocks"),
-                f"{label(step)}: a step in blocks can't be injected; write a plain prompt",
+                f"{label(step)}: a step with `promptBlocks` can't be injected; write a plain `prompt`",
                 on_name=True,
             )
 
@@ -95,8 +95,8 @@ class RoutineLiteralBraces(_RoutineRule):
     name = "routine-literal-braces"
     severity = Severity.WARNING
     origin = "product"
-    summary = "Braces in a routine's prompt or title hold what looks like literal JSON."
-    why = "Everything in single braces is taken for an argument, and there is no way to escape a brace."
+    summary = "Braces in a routine's prompt or title contain what looks like literal JSON."
+    why = "Everything in single braces is treated as an argument, and a brace can't be escaped."
 
     def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
         if step is None or step.loop is not None or text.field not in ("prompt", "title") or "{" not in text.text:
@@ -105,7 +105,7 @@ class RoutineLiteralBraces(_RoutineRule):
         if literal:
             report(
                 text.pointer,
-                f"{label(step)}: {excerpt(literal[0])} is taken for an argument name; describe the members in words",
+                f"{label(step)}: {excerpt(literal[0])} is treated as an argument; describe the members in words",
             )
 
     def examples(self) -> Iterable[Example]:
@@ -121,8 +121,8 @@ class RoutinePlaceholderUnsupported(_RoutineRule):
     name = "routine-placeholder-unsupported"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A routine uses an argument where arguments are not filled in."
-    why = "Only prompts and titles are filled. In guidance, a role or a fragment the agent reads the bare placeholder."
+    summary = "A routine uses an argument where arguments are not replaced."
+    why = "Arguments are replaced in prompts and titles only. Elsewhere the placeholder remains."
 
     def check_text(self, text: Text, step: Step | None, workflow: Workflow, report: Report) -> None:
         if "{" not in text.text or text.field not in ("guidance", "agentRole", "fragment", "metaGuidance"):
@@ -130,7 +130,8 @@ class RoutinePlaceholderUnsupported(_RoutineRule):
         names = [match[0] for match in _NAME().finditer(text.text)]
         if names:
             where = f"{label(step)}: " if step else ""
-            report(text.pointer, f"{where}{excerpt(names[0])} is not filled in {text.field}; only prompt and title are")
+            advice = "use it in `prompt` or `title`"
+            report(text.pointer, f"{where}{excerpt(names[0])} is not replaced in `{text.field}`; {advice}")
 
     def examples(self) -> Iterable[Example]:
         yield Example(
@@ -145,8 +146,8 @@ class RoutineTemplateCollision(RoutineRule):
     name = "routine-template-collision"
     severity = Severity.ERROR
     origin = "product"
-    summary = "Two routines have ids that stand for the same template."
-    why = "The later one silently takes the place of the other, and calls expand to steps nobody expected."
+    summary = "Two routines have ids that map to the same template."
+    why = "The later one silently replaces the other, and calls expand to unexpected steps."
 
     def examples(self) -> Iterable[Example]:
         other: dict[str, Any] = {"workflows/routines/a.json": routine(samples.step(), id="routine-check")}
@@ -164,15 +165,15 @@ class RoutineFeatureIgnored(_RoutineRule):
     name = "routine-feature-ignored"
     severity = Severity.INFO
     origin = "product"
-    summary = "A routine declares features, functions or assessments, which do not travel with its steps."
-    why = "A call takes over the steps and metaGuidance only; the rest holds just when the routine is run by itself."
+    summary = "A routine declares features, functions or assessments, which a template call does not inject."
+    why = "A call injects only the steps and `metaGuidance`; the rest applies when the routine runs as a workflow."
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         for member in _NOT_INJECTED:
             if workflow.definition.get(member):
                 report(
                     f"/{member}",
-                    f"The {member} of routine {quoted(workflow.id)} are ignored when a template call injects it",
+                    f"`{member}` of routine {quoted(workflow.id)} is ignored when a template call injects the routine",
                     on_name=True,
                 )
 

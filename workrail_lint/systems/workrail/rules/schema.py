@@ -1,10 +1,11 @@
-"""SC: the schema. Detection stands in `schema_findings`; here are the names, the reasons and the fixes."""
+"""SC: the schema. `schema_findings` finds the violations; here are the names, the reasons and the fixes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from workrail_lint.base.wording import quoted
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.operations import Remove, Rename, Replace
 from workrail_lint.findings import Fix, Severity
@@ -27,14 +28,14 @@ class SchemaUnknownMember(WorkflowRule):
     name = "schema-unknown-member"
     severity = Severity.ERROR
     origin = "schema"
-    summary = "An object has a member that its kind of object does not know."
-    why = "Every object is closed. A misspelt member would otherwise be ignored, and what it says with it."
-    fix = "Rename the member when exactly one known name is close to it."
+    summary = "An object has an unknown member."
+    why = "The engine rejects unknown members, because a misspelled one would otherwise be ignored silently."
+    fix = "Rename the member if exactly one known name is close to it."
     fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
         name = _suggested(finding)
-        return unsafe(f"rename it to {name}", Rename(finding.pointer, name)) if name else None
+        return unsafe(f"rename it to {quoted(name)}", Rename(finding.pointer, name)) if name else None
 
     def examples(self) -> Iterator[Example]:
         good = workflow(step())
@@ -46,8 +47,8 @@ class SchemaMissingMember(WorkflowRule):
     name = "schema-missing-member"
     severity = Severity.ERROR
     origin = "schema"
-    summary = "A required member is absent."
-    why = "The engine refuses the workflow; no default is filled in for a required member."
+    summary = "A required member is missing."
+    why = "The engine rejects the workflow; required members have no default."
 
     def examples(self) -> Iterator[Example]:
         yield Example(workflow(step(title=...)), workflow(step()))
@@ -59,7 +60,7 @@ class SchemaType(WorkflowRule):
     severity = Severity.ERROR
     origin = "schema"
     summary = "A value has the wrong JSON type."
-    why = 'Nothing is converted: `"3"` is no number, `null` is not the same as a member left out.'
+    why = 'Values are not converted: `"3"` is not a number, and `null` is not the same as a missing member.'
 
     def examples(self) -> Iterator[Example]:
         yield Example(workflow(step(guidance="Read first.")), workflow(step(guidance=["Read first."])))
@@ -70,14 +71,14 @@ class SchemaEnum(WorkflowRule):
     name = "schema-enum"
     severity = Severity.ERROR
     origin = "schema"
-    summary = "A value is none of the closed set its place allows."
-    why = "Closed sets grow only with the engine. A word it does not know has no behaviour behind it."
-    fix = "Write the member of the set that is closest."
+    summary = "A value is not one of those allowed at its place."
+    why = "The engine has no behaviour for other values and rejects the workflow."
+    fix = "Write the closest allowed value."
     fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
         value = _suggested(finding)
-        return unsafe(f"write {value}", Replace(finding.pointer, value)) if value else None
+        return unsafe(f"write {quoted(value)}", Replace(finding.pointer, value)) if value else None
 
     def examples(self) -> Iterator[Example]:
         good = workflow(step(modelTier="heavy"))
@@ -89,14 +90,14 @@ class SchemaPattern(WorkflowRule):
     name = "schema-pattern"
     severity = Severity.ERROR
     origin = "schema"
-    summary = "A text does not match the pattern its place asks for."
-    why = "Names are used in tokens and look-ups, which only work for names of the documented form."
-    fix = "Where one spelling is certainly meant (a function reference without its parentheses), write it."
+    summary = "A string does not match the required pattern."
+    why = "Names are used in tokens and lookups, which only work for names of the documented form."
+    fix = "Write the intended spelling if it is certain, such as the missing parentheses of a function reference."
     fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
         value = _suggested(finding)
-        return unsafe(f"write {value}", Replace(finding.pointer, value)) if value else None
+        return unsafe(f"write {quoted(value)}", Replace(finding.pointer, value)) if value else None
 
     def examples(self) -> Iterator[Example]:
         functions = [{"name": "score", "definition": "Rate it from 1 to 5."}]
@@ -109,8 +110,8 @@ class SchemaTooShort(WorkflowRule):
     name = "schema-too-short"
     severity = Severity.ERROR
     origin = "schema"
-    summary = "A text has fewer characters than its place asks for."
-    why = "The engine refuses the workflow. Lengths count Unicode code points."
+    summary = "A string has fewer characters than required."
+    why = "The engine rejects the workflow. Lengths count Unicode code points."
 
     def examples(self) -> Iterator[Example]:
         yield Example(workflow(step(agentRole="dev")), workflow(step(agentRole="Careful senior developer")))
@@ -121,8 +122,8 @@ class SchemaTooLong(WorkflowRule):
     name = "schema-too-long"
     severity = Severity.ERROR
     origin = "schema"
-    summary = "A text has more characters than its place allows."
-    why = "The engine refuses the workflow. Lengths count Unicode code points."
+    summary = "A string has more characters than allowed."
+    why = "The engine rejects the workflow. Lengths count Unicode code points."
 
     def examples(self) -> Iterator[Example]:
         yield Example(workflow(step(title="Look again. " * 20)), workflow(step(title="Look again")))
@@ -133,8 +134,8 @@ class SchemaTooFew(WorkflowRule):
     name = "schema-too-few"
     severity = Severity.ERROR
     origin = "schema"
-    summary = "A list has fewer items than its place asks for."
-    why = "An empty list says nothing that leaving the member out would not say, so the engine refuses it."
+    summary = "A list has fewer items than required."
+    why = "The engine rejects the workflow. An empty list says no more than a missing member does."
 
     def examples(self) -> Iterator[Example]:
         yield Example(workflow(examples=[]), workflow(examples=["Show me what this rule finds"]))
@@ -145,8 +146,8 @@ class SchemaTooMany(WorkflowRule):
     name = "schema-too-many"
     severity = Severity.ERROR
     origin = "schema"
-    summary = "A list has more items than its place allows."
-    why = "The engine refuses the workflow."
+    summary = "A list has more items than allowed."
+    why = "The engine rejects the workflow."
 
     def examples(self) -> Iterator[Example]:
         goals = [f"Review change number {number}" for number in range(1, 8)]
@@ -158,8 +159,8 @@ class SchemaNotUnique(WorkflowRule):
     name = "schema-not-unique"
     severity = Severity.ERROR
     origin = "schema"
-    summary = "A list that must not repeat an item repeats one."
-    why = "The engine refuses the workflow. Items are compared as values; the order of members does not matter."
+    summary = "A list whose items must be unique repeats one."
+    why = "The engine rejects the workflow. Items are compared by value; the order of members does not matter."
     fix = "Remove the later of the two items."
     fix_safety = "unsafe"
 
@@ -176,8 +177,8 @@ class SchemaRange(WorkflowRule):
     name = "schema-range"
     severity = Severity.ERROR
     origin = "schema"
-    summary = "A number lies outside the bounds of its place."
-    why = "The engine refuses the workflow."
+    summary = "A number is out of range."
+    why = "The engine rejects the workflow."
 
     def examples(self) -> Iterator[Example]:
         yield Example(workflow(validatedAgainstSpecVersion=0), workflow(validatedAgainstSpecVersion=3))
@@ -189,7 +190,7 @@ class SchemaOneOfCriteria(WorkflowRule):
     severity = Severity.ERROR
     origin = "schema"
     summary = "A composition of validation criteria has none or several of `and`, `or` and `not`."
-    why = "One object combines its parts in one way; two connectives side by side leave open how they relate."
+    why = "One object combines its parts in one way; with two connectives it is unclear how they relate."
 
     def examples(self) -> Iterator[Example]:
         rule = {"type": "length", "min": 200, "message": "Say more."}
@@ -205,14 +206,14 @@ class StepTypeUnknown(WorkflowRule):
     severity = Severity.ERROR
     origin = "schema"
     summary = "A step's `type` is neither `loop` nor `parallel`."
-    why = "Only these two have a type; a standard step is one without. The engine refuses any other word."
-    fix = "Remove the member when it says `standard`."
+    why = "Only loop and parallel steps have a type; a standard step has none. The engine rejects any other value."
+    fix = "Remove the member if its value is `standard`."
     fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
         if _value(workflow.definition, finding.pointer) != "standard":
             return None
-        return unsafe("remove type", Remove(finding.pointer))
+        return unsafe("remove `type`", Remove(finding.pointer))
 
     def examples(self) -> Iterator[Example]:
         good = workflow(step())
@@ -225,7 +226,7 @@ class StepMemberWrongShape(WorkflowRule):
     severity = Severity.ERROR
     origin = "schema"
     summary = "A step has a member that belongs to another kind of step."
-    why = "A loop has no prompt of its own and a parallel step no audit; the member would never take effect."
+    why = "The member would have no effect: for example, a loop has no prompt and a parallel step no audit."
 
     def examples(self) -> Iterator[Example]:
         yield Example(workflow({**loop(), "prompt": "Look again."}), workflow(loop()))
@@ -238,13 +239,13 @@ class VersionNotSemver(WorkflowRule):
     severity = Severity.ERROR
     origin = "schema"
     summary = "The workflow's `version` is not a semantic version."
-    why = "The engine accepts MAJOR.MINOR.PATCH only, so that versions can be compared."
+    why = "The engine only accepts MAJOR.MINOR.PATCH, so versions can be compared."
     fix = "Pad a version of plain numbers to three parts."
     fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
         version = _suggested(finding)
-        return unsafe(f"write {version}", Replace(finding.pointer, version)) if version else None
+        return unsafe(f"write {quoted(version)}", Replace(finding.pointer, version)) if version else None
 
     def examples(self) -> Iterator[Example]:
         good = workflow(version="1.0.0")
@@ -268,10 +269,10 @@ class ConditionSourceShape(WorkflowRule):
     name = "condition-source-shape"
     severity = Severity.ERROR
     origin = "schema"
-    summary = "A loop's `conditionSource` has neither of its two forms."
+    summary = "A loop's `conditionSource` has an invalid shape."
     why = (
         "A loop reads its decision from an artifact (`artifact_contract` with a `contractRef`) or from the context "
-        "(`context_variable` with a `condition`). Anything between the two decides nothing."
+        "(`context_variable` with a `condition`). Any other shape decides nothing."
     )
 
     def examples(self) -> Iterator[Example]:
@@ -287,15 +288,15 @@ class CriteriaBareRule(WorkflowRule):
     origin = "schema"
     summary = "`validationCriteria` is a single rule instead of a list."
     why = (
-        "The engine's schema takes a list of rules or a composition. A single rule belongs to the design form: "
-        "outside engine parity it is read as a list of one and reported as `design-form-construct`."
+        "The engine only accepts a list of rules or a composition. Outside engine parity a single rule is read as a "
+        "list of one and reported as `design-form-construct`."
     )
-    fix = "Put the rule into a list."
+    fix = "Wrap the rule in a list."
     fix_safety = "unsafe"
 
     def fix_for(self, finding: Finding, workflow: Workflow) -> Fix | None:
         rule: Any = _value(workflow.definition, finding.pointer)
-        return unsafe("put the rule into a list", Replace(finding.pointer, [rule])) if isinstance(rule, dict) else None
+        return unsafe("wrap the rule in a list", Replace(finding.pointer, [rule])) if isinstance(rule, dict) else None
 
     def examples(self) -> Iterator[Example]:
         rule = {"type": "length", "min": 200, "message": "Say more."}

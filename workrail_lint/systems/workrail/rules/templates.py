@@ -1,4 +1,4 @@
-"""Template calls: their arguments, and what becomes of the step that makes one."""
+"""Template calls: their arguments, and what happens to the calling step."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from workrail_lint.systems.workrail.rules.prose import is_reported, label, listi
 if TYPE_CHECKING:
     from workrail_lint.systems.workrail.catalog.routine import Routine
 
-# What the expansion keeps of a calling step, and what other findings speak about.
+# What the expansion keeps of a calling step, and what other rules report.
 _KEPT = ("id", "title", "runCondition", "templateCall")
-_SAID_ELSEWHERE = ("prompt", "promptBlocks", "promptFragments")
+_OTHER_RULES = ("prompt", "promptBlocks", "promptFragments")
 _IDEATION = "wr.templates.routine.ideation"
 _SIMULATION = "wr.templates.routine.execution-simulation"
 
@@ -59,8 +59,8 @@ class TemplateArgMissing(TemplateRule):
     name = "template-arg-missing"
     severity = Severity.ERROR
     origin = "compile"
-    summary = "A template call leaves out an argument that the routine's texts need."
-    why = "The routine's prompt has a hole where the value belongs, so the call can't be expanded."
+    summary = "A template call omits an argument that the routine needs."
+    why = "The routine's prompt has a placeholder for the value, so the call can't be expanded."
 
     def examples(self) -> Iterable[Example]:
         args = {"deliverable": "options.md", "quantity": 3}
@@ -72,8 +72,8 @@ class TemplateArgType(TemplateRule):
     name = "template-arg-type"
     severity = Severity.ERROR
     origin = "compile"
-    summary = "A template argument that is used is neither a string nor a number nor a boolean."
-    why = "Arguments are put into the middle of a sentence; a list, an object or null has no text to put there."
+    summary = "A template argument that the routine uses is not a string, number or boolean."
+    why = "Arguments are inserted into a sentence, where a list, an object or null makes no sense."
 
     def examples(self) -> Iterable[Example]:
         def quantity(value: Any) -> dict[str, Any]:
@@ -87,9 +87,9 @@ class TemplateArgUnused(_CallRule):
     name = "template-arg-unused"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A template call gives an argument that the routine does not use."
-    why = "It has no effect, and most often it is a misspelled name of one that would."
-    fix = "Rename the argument to the one that is missing; remove it when none is."
+    summary = "A template call passes an argument that the routine does not use."
+    why = "It has no effect, and is often a misspelled name."
+    fix = "Rename the argument to the missing one; remove it if none is missing."
     fix_safety = "unsafe"
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
@@ -101,16 +101,17 @@ class TemplateArgUnused(_CallRule):
         missing = [known for known in used if known not in args] if isinstance(args, dict) else []
         for name in unused:
             found = nearest(name, missing) or (missing[0] if len(missing) == len(unused) == 1 else None)
-            hint = f" Did you mean {quoted(found)}?" if found else ""
+            known = f"it uses {listing(used)}" if used else "it has no arguments"
+            hint = f"did you mean {quoted(found)}?" if found else known
             pointer = child(step.at("templateCall", "args"), name)
             report(
                 pointer,
-                f"{label(step)}: template {quoted(routine.template_id)} does not use the argument "
-                f"{quoted(name)}.{hint} It uses: {listing(used)}",
+                f"{label(step)}: template {quoted(routine.template_id)} does not use the argument {quoted(name)}; "
+                f"{hint}",
                 fix=(
                     unsafe(f"rename it to {quoted(found)}", Rename(pointer, found))
                     if found
-                    # While an argument is missing, the value may be meant for it.
+                    # While an argument is missing, the value may be intended for it.
                     else None
                     if missing
                     else unsafe("remove the argument", Remove(pointer))
@@ -130,7 +131,7 @@ class TemplateCallFirstStep(TemplateRule):
     severity = Severity.ERROR
     origin = "start"
     summary = "The first step of a workflow calls a template."
-    why = "A run starts at the id of the first authored step, and expanding the call has removed that id."
+    why = "A run starts at the id of the first authored step, and expanding the call removes that id."
     fix = "Insert a plain first step."
     fix_safety = "unsafe"
 
@@ -155,7 +156,7 @@ class TemplateCallMemberIgnored(_CallRule):
     severity = Severity.WARNING
     origin = "product"
     summary = "A step that calls a template has members that the expansion drops."
-    why = "The routine's steps take its place; of the calling step only the id and the run condition live on."
+    why = "The routine's steps replace the calling step; only its id and run condition are kept."
     fix = "Remove the member."
     fix_safety = "unsafe"
 
@@ -163,16 +164,16 @@ class TemplateCallMemberIgnored(_CallRule):
         if not step.calls_template or step.kind != "standard":
             return
         for name in step.step:
-            # What says nothing but the default is not lost.
+            # Nothing is lost where the value is the default.
             if (
                 name not in _KEPT
-                and name not in _SAID_ELSEWHERE
+                and name not in _OTHER_RULES
                 and name in _STEP_MEMBERS
                 and not _is_default(step.step[name])
             ):
                 report(
                     step.at(name),
-                    f"{label(step)}: {name} is dropped when the template call is expanded; remove it",
+                    f"{label(step)}: `{name}` is dropped when the template call is expanded; remove it",
                     fix=unsafe("remove it", Remove(step.at(name))),
                     on_name=True,
                 )
@@ -186,7 +187,7 @@ def _is_default(value: object) -> bool:
     return value is None or value is False or value in ("", [])
 
 
-# Members a standard step may have; any other one is refused by the schema.
+# Members a standard step may have; the schema rejects any other.
 _STEP_MEMBERS = (
     "agentRole",
     "modelTier",
@@ -212,8 +213,8 @@ class TemplateCallRunCondition(_CallRule):
     name = "template-call-run-condition"
     severity = Severity.INFO
     origin = "product"
-    summary = "A conditional template call expands to steps that have conditions of their own."
-    why = "Conditions are not combined: such a step runs by its own condition, even when the caller's does not hold."
+    summary = "A conditional template call expands to steps that have their own conditions."
+    why = "Conditions are not combined: such a step runs when its own condition holds, even if the caller's does not."
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         routine = called_routine(step, workflow)
@@ -223,7 +224,8 @@ class TemplateCallRunCondition(_CallRule):
         if own:
             report(
                 step.at("runCondition"),
-                f"{label(step)}: the condition does not reach the routine's steps {listing(own)}, which have their own",
+                f"{label(step)}: the condition does not apply to the routine's steps {listing(own)}, which have their "
+                "own conditions",
                 on_name=True,
             )
 
@@ -238,8 +240,8 @@ class TemplateIdToken(_CallRule):
     name = "template-id-token"
     severity = Severity.ERROR
     origin = "product"
-    summary = "A template id holds a {{…}} token."
-    why = "Templates are expanded before bindings are resolved and before any context exists, so the id is taken as is."
+    summary = "A template id contains a `{{…}}` token."
+    why = "Templates are expanded before bindings and context exist, so the engine uses the id literally."
 
     def check_step(self, step: Step, workflow: Workflow, report: Report) -> None:
         call = step.step.get("templateCall")
@@ -248,8 +250,8 @@ class TemplateIdToken(_CallRule):
         if isinstance(template, str) and "{{" in template and not is_reported(self.name, pointer, workflow):
             report(
                 pointer,
-                f"{label(step)}: a token in the template id {quoted(template)} is never resolved; "
-                "write the id, or choose between two calls by runCondition",
+                f"{label(step)}: the token in the template id {quoted(template)} is never resolved; write the id, or "
+                "choose between two calls with `runCondition`",
             )
 
     def examples(self) -> Iterable[Example]:

@@ -15,7 +15,7 @@ from workrail_lint.systems.workrail.schema_findings.places import Place, shown, 
 if TYPE_CHECKING:
     from workrail_lint.documents.structure import Violation
 
-# A longer list of names is not shown.
+# Longer lists of names are not shown.
 _LISTED = 12
 
 
@@ -36,7 +36,7 @@ def wrong_type(violation: Violation, place: Place) -> Message:
     wanted, value = typed(violation.expected), violation.value
     if isinstance(value, float) and math.isinf(value):
         return Message("schema-type", f"{place.subject} is too large for a double; write a smaller number")
-    hint = "; omit the field if there is no value" if value is None and not place.member.isdigit() else ""
+    hint = "; remove the member if it has no value" if value is None and not place.member.isdigit() else ""
     return Message("schema-type", f"{place.subject} must be {wanted}, not {shown(value)}{hint}")
 
 
@@ -46,7 +46,7 @@ def missing(violation: Violation, place: Place) -> Message:
 
 
 def unknown(violation: Violation, place: Place) -> Message:
-    """An unknown member, with the name that was probably meant."""
+    """An unknown member, with the one that was probably meant."""
     name, present = place.member, place.parent or {}
     text = f"unknown field {shown(name)}{place.inside}"
     home = elsewhere(name, violation.shape)
@@ -58,7 +58,7 @@ def unknown(violation: Violation, place: Place) -> Message:
     elif suggestion is not None:
         text += did_you_mean(suggestion)
     elif (there := nearest_member(name, violation.expected)) is not None:
-        text += f"; did you mean {quoted(there)}, which is already set?"
+        text += f"; did you mean {quoted(there)}, which already exists?"
     elif len(violation.expected) <= _LISTED:
         text += f"; expected one of {', '.join(violation.expected)}"
     return Message("schema-unknown-member", text, suggestion, on_name=True)
@@ -102,8 +102,9 @@ def too_many(violation: Violation, place: Place) -> Message:
 
 
 def repeated(violation: Violation, place: Place) -> Message:
-    first = Place(pointers.encode([*place.tokens[:-1], violation.expected]), place.definition)
-    return Message("schema-not-unique", f"{place.subject} duplicates {first.subject}; items must be unique")
+    items = place.path.rpartition("[")[0]
+    text = f"{place.path} duplicates {items}[{violation.expected}]; items must be unique"
+    return Message("schema-not-unique", text)
 
 
 def below(violation: Violation, place: Place) -> Message:

@@ -10,7 +10,7 @@ from workrail_lint.systems.schemas import load_schema
 
 STEP_SHAPES = {"StandardStep": "a standard step", "LoopStep": "a loop step", "ParallelStep": "a parallel step"}
 EVALUATOR_ONLY = frozenset({"startsWith", "endsWith", "matches"})
-# Members with which people give a step its own schema, where only a catalog contract is allowed.
+# Members that authors use for an inline output schema, where only a catalog contract is allowed.
 INLINE_SCHEMA = frozenset(
     {
         "inlineSchema",
@@ -52,14 +52,14 @@ def members(shape: str) -> tuple[str, ...]:
 
 
 def other_step_shapes(name: str, shape: str) -> list[str]:
-    """The other kinds of steps that have a member."""
+    """The kinds of steps that have a member which this kind does not have."""
     if shape not in STEP_SHAPES:
         return []
     return [label for other, label in STEP_SHAPES.items() if other != shape and name in members(other)]
 
 
 def elsewhere(name: str, shape: str) -> str | None:
-    """Where a member belongs that is in the wrong object."""
+    """Where a member belongs that is in the wrong object of the right document."""
     if shape in STEP_SHAPES and name in members("LoopConfig"):
         return "inside `loop` of a loop step"
     if shape in STEP_SHAPES and name in members("Workflow"):
@@ -75,7 +75,7 @@ def elsewhere(name: str, shape: str) -> str | None:
 
 
 def nearest_member(name: str, known: Collection[str]) -> str | None:
-    """The one known member a name was meant to be: another spelling of it, or a typo of one or two letters."""
+    """The one known member a name was meant to be: another spelling of it, or a typo of one or two keys."""
     squashed = _squashed(name)
     same = [member for member in known if _squashed(member) == squashed]
     if len(same) == 1:

@@ -58,7 +58,7 @@ class Place:
 
     @property
     def label(self) -> str:
-        """How a message starts: `step 'plan'`, and the loop it is in, if any; "" outside of steps."""
+        """How a message starts: `step 'plan'`, and the loop it is in; "" outside of steps."""
         if not self._step_length:
             return ""
         label = self._step_label(self.tokens[: self._step_length])
@@ -99,7 +99,7 @@ class Place:
 
     @property
     def inside(self) -> str:
-        """The object that contains the place, as a phrase after a noun; "" for a step or the whole document."""
+        """The object the place is in, as a phrase that follows a noun; "" for a step or the whole."""
         outer = Place(pointers.encode(self.tokens[:-1]), self.definition).path
         return f" in {outer}" if outer else ""
 

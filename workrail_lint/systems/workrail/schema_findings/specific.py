@@ -29,10 +29,13 @@ if TYPE_CHECKING:
 
 _STEP_ID = "step-id-pattern"
 _Triple = tuple["Violation", Place, Message]
-_Writer = Callable[["Violation", Place], "Message | None"]
+_Describer = Callable[["Violation", Place], "Message | None"]
 
 _CONNECTIVES = ("and", "or", "not")
-_SOURCE_FORMS = 'write {kind: "artifact_contract", contractRef, loopId} or {kind: "context_variable", condition}'
+_SOURCE_FORMS = (
+    'write `{"kind": "artifact_contract", "contractRef": …, "loopId": …}` or '
+    '`{"kind": "context_variable", "condition": …}`'
+)
 
 
 def findings_of(violations: list[Violation], definition: dict[str, Any]) -> list[Finding]:
@@ -46,7 +49,7 @@ def findings_of(violations: list[Violation], definition: dict[str, Any]) -> list
     compositions = {pointers.parent(v.pointer) for v, place, _ in messages if _is_listed_composition(v, place)}
     found: list[Finding] = []
     for violation, place, words in messages:
-        # A misspelled member is missing under its right name, and a composition lacks members that only rules have.
+        # A misspelled member is missing under its right name, and a composition lacks what only rules have.
         is_covered = (violation.pointer, violation.expected) in covered or violation.pointer in compositions
         if violation.keyword == "required" and is_covered:
             continue
@@ -94,7 +97,7 @@ def _step_ids(definition: dict[str, Any]) -> Iterator[str]:
 
 
 def _untyped_steps(messages: list[_Triple]) -> list[_Triple]:
-    """A step without a type that has the members of a loop or a parallel step is one finding about the step."""
+    """What says "this is a loop" or "this is parallel" on a step without a type is one mistake in the step."""
     marks = {"loop": ("loop", "body"), "parallel": ("parallelDelegations",)}
     unknown: dict[str, set[str]] = {}
     for violation, place, _ in messages:
@@ -113,16 +116,15 @@ def _untyped_steps(messages: list[_Triple]) -> list[_Triple]:
         if place.member not in names:
             result.append((violation, place, words))
         elif place.member == names[0]:
-            verb = "belongs" if len(names) == 1 else "belong"
-            text = f'{" and ".join(names)} {verb} to a {kind} step; add {{"type": "{kind}"}}'
+            text = f"{' and '.join(names)} belong to a {kind} step; set `type` to {quoted(kind)}"
             above = Place(step, place.definition)
             result.append((violation._replace(pointer=step), above, Message("step-member-wrong-shape", text)))
     return result
 
 
 def _message_of(violation: Violation, place: Place) -> Message:
-    writer = _WRITERS.get(violation.shape)
-    message = writer(violation, place) if writer is not None else None
+    describe = _DESCRIBERS.get(violation.shape)
+    message = describe(violation, place) if describe is not None else None
     return message if message is not None else general(violation, place)
 
 
@@ -136,7 +138,7 @@ def _workflow(violation: Violation, place: Place) -> Message | None:
         case "pattern", "version":
             return _version(violation.value)
         case "minItems", "steps":
-            return Message("steps-empty", "a workflow needs at least one step")
+            return Message("steps-empty", "the workflow has no steps; add at least one")
     return None
 
 
@@ -162,11 +164,11 @@ def _workflow_id(ident: str) -> Message:
 
 
 def _version(version: str) -> Message:
-    text = f"version {shown(version)} is not a semantic version; write MAJOR.MINOR.PATCH, such as 1.0.0"
+    text = f"version {shown(version)} is not a semantic version (MAJOR.MINOR.PATCH)"
     if re.fullmatch(r"(?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*))?", version):
         padded = version + ".0" * (2 - version.count("."))
         return Message("version-not-semver", text + did_you_mean(padded), padded)
-    return Message("version-not-semver", text)
+    return Message("version-not-semver", f"{text}; write one such as 1.0.0")
 
 
 # -------------------------------------------------------------------------------------------------- steps
@@ -196,7 +198,7 @@ def _step_member(violation: Violation, place: Place) -> Message | None:
     name = place.member
     kinds = other_step_shapes(name, violation.shape)
     if kinds:
-        text = f"{shown(name)} belongs to {' or '.join(kinds)}, not to {STEP_SHAPES[violation.shape]}"
+        text = f"{STEP_SHAPES[violation.shape]} can't have {shown(name)}, which belongs to {' or '.join(kinds)}"
         return Message("step-member-wrong-shape", text, on_name=True)
     return _inline_schema(violation, place) if violation.shape == "StandardStep" else None
 
@@ -221,7 +223,7 @@ def _step_type(violation: Violation, place: Place) -> Message | None:
     meant = nearest_member(violation.value, violation.expected) if isinstance(violation.value, str) else None
     return Message(
         "step-type-unknown",
-        f"unknown step type {shown(violation.value)}; write {kinds}, or no type for a standard step"
+        f"unknown step type {shown(violation.value)}; use {kinds}, or remove `type` for a standard step"
         + did_you_mean(meant),
     )
 
@@ -306,7 +308,7 @@ def _condition(violation: Violation, place: Place) -> Message | None:
 
 
 def _gate_hint(name: str, place: Place) -> str:
-    """The hint for an object that was meant as a gate, which differs from a condition by its `kind`."""
+    """What to say when an object was meant as a gate, which differs from a condition in its `kind`."""
     if len(place.tokens) < 2 or place.tokens[-2] != "requireConfirmation" or name not in ("condition", "type", "gate"):
         return ""
     return "; a gate needs a kind that says who confirms: coordinator_eval or human_approval"
@@ -335,9 +337,9 @@ def _composition(violation: Violation, place: Place) -> Message | None:
     if violation.keyword != "additionalProperties":
         return None
     if place.member in _CONNECTIVES:
-        text = f"{shown(place.member)}{place.inside} is next to another connective; keep one of and, or, not"
+        text = f"{shown(place.member)}{place.inside} can't be next to another connective; keep one of and, or, not"
         return Message("schema-one-of-criteria", text, on_name=True)
-    text = f"unknown field {shown(place.member)}{place.inside}; a composition has exactly one of and, or, not"
+    text = f"unknown member {shown(place.member)}{place.inside}; a composition has only one of and, or, not"
     return Message("schema-unknown-member", text, on_name=True)
 
 
@@ -353,7 +355,7 @@ def _rule(violation: Violation, place: Place) -> Message | None:
     if not _is_listed_composition(violation, place):
         return None
     text = (
-        f"{shown(place.member)}{place.inside}: a list can contain only plain rules; make validationCriteria itself "
+        f"{shown(place.member)}{place.inside}: a list can only contain plain rules; make `validationCriteria` itself "
         "the composition"
     )
     return Message("schema-unknown-member", text, on_name=True)
@@ -365,7 +367,7 @@ def _dimension(violation: Violation, place: Place) -> Message | None:
     return Message("assessment-level-duplicate", f"{place.path} repeats the level {shown(violation.value)}")
 
 
-_WRITERS: dict[str, _Writer] = {
+_DESCRIBERS: dict[str, _Describer] = {
     "Workflow": _workflow,
     "StandardStep": _step,
     "LoopStep": _step,

@@ -66,14 +66,14 @@ def _referenced_body(loop: Node, by_id: dict[str, Node], fitting: set[str]) -> I
         yield finding(
             "loop-body-missing-step",
             pointer,
-            f"loop {quoted(loop.id)}: the body names step {quoted(body_id)}, which does not exist{hint}",
+            f"loop {quoted(loop.id)}: the body names the step {quoted(body_id)}, which does not exist{hint}",
             suggestion=suggestion,
         )
     elif target.is_loop:
         yield finding(
             "loop-body-ref-is-loop",
             pointer,
-            f"loop {quoted(loop.id)}: the body names loop {quoted(body_id)}, but loops can't be nested",
+            f"loop {quoted(loop.id)}: the body names the loop {quoted(body_id)}; loops can't be nested",
         )
     elif target.step.get("type") != "parallel":
         for block in ("verification", "audit"):
