@@ -132,13 +132,13 @@ def test_routines_and_bindings(run: Run, write: Any) -> None:
 @pytest.mark.parametrize(
     ("content", "code", "part"),
     [
-        (b"", 1, "holds no JSON value"),
+        (b"", 1, "contains no JSON value"),
         (b"\x00\x01\x02", 1, "expected a value"),
         (b"\xff\xfe{\x00}\x00", 1, "not UTF-8"),
         (b"[]", 1, "must be a JSON object"),
         (b'{"name": "package"}', 1, "error"),
         (b'{"catalogFormat": 1}', 2, "is not a workflow but a catalog"),
-        (b'{"id": "demo.x",}', 1, "comma before '}'"),
+        (b'{"id": "demo.x",}', 1, "trailing comma before '}'"),
     ],
 )
 def test_bad_files(run: Run, write: Any, content: bytes, code: int, part: str) -> None:

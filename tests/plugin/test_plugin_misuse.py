@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 WORKFLOW = '"workflow": "../workflows/review.json", "golden": false'
 BROKEN: dict[str, tuple[str | bytes, str]] = {
     "syntax": ("{" + WORKFLOW, ":1:57: * expected ',' or '}'*"),
-    "empty": ("", ":1:1: the file holds no JSON value*"),
+    "empty": ("", ":1:1: the file contains no JSON value*"),
     "list": ("[]", ":1:1: the document must be a JSON object*"),
     "bytes": (b"\xff\xfe{}", ":1:1: the file is not UTF-8*"),
     "deep": ("[" * 5000, ":1:201: values nest deeper than 200 levels*"),

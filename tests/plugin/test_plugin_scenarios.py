@@ -122,7 +122,7 @@ def test_a_failure_shows_place_pointer_turn_and_transcript(project: Project) -> 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('{"workflow": "../workflows/review.json",}', ":1:40: comma before '}' (/)"),
+        ('{"workflow": "../workflows/review.json",}', ":1:40: trailing comma before '}' (/)"),
         ('{"workflow": 3}', ":1:14: workflow must be a string, not 3 (/workflow)"),
         (
             '{"workflow": "../workflows/review.json", "expct": {}}',

@@ -53,12 +53,12 @@ def test_a_real_report() -> None:
 
 
 EXPECTED = """\
-error[SY007 json-comment]: JSON has no comments
+error[SY007 json-comment]: JSON has no comments; remove this one
  --> workflows/again.json:5:23
   |
 5 |   "version": "1.0.0", // bump me
   |                       ^^^^^^^^^^
-  = why: JSON has no comments; the engine refuses the whole file for one.
+  = why: JSON has no comments; the engine rejects the whole file.
   = fix: remove it (safe; --fix)
 
 error[LP002 loop-max-iterations-missing]: loop 'again': loop.maxIterations is missing; there is no default, \

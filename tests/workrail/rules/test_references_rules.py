@@ -185,9 +185,9 @@ def test_a_misspelt_token_explains_an_unused_slot() -> None:
 
 
 @pytest.mark.parametrize("token", ["{{ wr.bindings.check }}", "{{WR.bindings.Check}}", "{{wr.bindings.check"])
-def test_a_slot_that_an_ill_spelled_token_means_is_not_removed(token: str) -> None:
+def test_a_slot_that_a_misspelled_token_means_is_not_removed(token: str) -> None:
     document = workflow(step(prompt=f"Run {token} now."), extensionPoints=[point("check"), point("other")])
     meant, other = lint(ExtensionPointUnused, document)
-    assert "did a prompt mean it" in meant.message
+    assert "may mean it" in meant.message
     assert meant.fix is None
     assert (other.fix is None) is not token.endswith("}}")  # what has no end may mean any

@@ -162,16 +162,16 @@ def test_what_applies_says_is_what_is_there(text: str) -> None:
     for ascii_only in (True, False):
         raw = json.dumps({"a": text}, ensure_ascii=ascii_only)
         for rule in RULES:
-            if rule().sort_out(text)[0]:  # type: ignore[attr-defined]
+            if rule().find_bad(text)[0]:  # type: ignore[attr-defined]
                 assert rule.kind in kinds_in(raw)  # type: ignore[attr-defined]
 
 
 @given(st.text())
 def test_cleaning_is_done_once(text: str) -> None:
     for rule in RULES[:4]:
-        cleaned = rule().sort_out(text)[1]  # type: ignore[attr-defined]
+        cleaned = rule().find_bad(text)[1]  # type: ignore[attr-defined]
         if rule is not UnicodeInvisible:  # what stood beside a joiner may be gone
-            assert rule().sort_out(cleaned) == ("", cleaned)  # type: ignore[attr-defined]
+            assert rule().find_bad(cleaned) == ("", cleaned)  # type: ignore[attr-defined]
 
 
 def test_plain_documents_cost_nothing() -> None:

@@ -1,4 +1,4 @@
-"""Small documents for the examples of rules: a valid workflow, and ways to bend it."""
+"""Small documents for the examples of rules: a valid workflow, and variations of it."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ def loop(*body: dict[str, Any], ident: str = "again", **config: Any) -> dict[str
 
 
 def decision(ident: str = "decide", **members: Any) -> dict[str, Any]:
-    """The step of a loop body that decides whether the loop goes on."""
+    """The step of a loop body that decides whether the loop continues."""
     return step(
         ident,
-        "Hand in a wr.loop_control artifact: decision continue while findings are open, stop when none is left.",
+        "Submit a wr.loop_control artifact: decision continue while findings are open, stop when none is left.",
         outputContract={"contractRef": "wr.contracts.loop_control"},
         **members,
     )

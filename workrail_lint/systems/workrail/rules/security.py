@@ -1,4 +1,4 @@
-"""SE: ids, patterns and commands that a workflow should not bring into a run."""
+"""SE: ids and commands that make a run unsafe."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class IdNullByte(WorkflowRule):
     name = "id-null-byte"
     severity = Severity.ERROR
     origin = "load"
-    summary = "An id or a path holds the character U+0000."
-    why = "Lookups and file systems cut a name there or refuse it, so that it can't be found, or another one is."
+    summary = "An id or a path contains the character U+0000."
+    why = "Lookups and file systems cut the name there or reject it, so it is not found, or another one is."
 
     def applies(self, workflow: Workflow) -> bool:
         return "\\u0000" in workflow.document.text
@@ -29,7 +29,7 @@ class IdNullByte(WorkflowRule):
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
         for ident, pointer in _looked_up(workflow):
             if "\x00" in ident:
-                report(pointer, f"{quoted(ident)} holds the character U+0000 and can't be looked up; remove it")
+                report(pointer, f"{quoted(ident)} contains the character U+0000 and can't be looked up; remove it")
 
     def examples(self) -> Iterable[Example]:
         def delegating(target: str) -> dict[str, Any]:
@@ -39,7 +39,7 @@ class IdNullByte(WorkflowRule):
 
 
 def _looked_up(workflow: Workflow) -> Iterator[tuple[str, str]]:
-    """The ids by which something else is found, with their places."""
+    """The ids that are used for lookups, with their places."""
     top = workflow.definition
     found: list[tuple[object, str]] = [(top.get("id"), "/id")]
     for list_name, member in (("assessments", "id"), ("extensionPoints", "default"), ("references", "source")):
@@ -62,7 +62,7 @@ def _looked_up(workflow: Workflow) -> Iterator[tuple[str, str]]:
 # ---------------------------------------------------------------------------------------------- commands
 
 
-# Shapes of commands that nobody should run unseen, and what they do.
+# Patterns of dangerous commands, and what they do.
 _END = r"/?(?:\*|[\s\"';&|]|$)"
 _ROOTS = rf"[\"']?(?:(?=/)|/(?:etc|usr|var|home|bin|lib|boot|root)|~|\$\{{?HOME\}}?){_END}"
 _RECURSIVE = r"(?:-[a-zA-Z]*[rR][a-zA-Z]*|--recursive)"
@@ -79,8 +79,8 @@ _DANGEROUS = tuple(
         (r"\bmkfs(?:\.\w+)?\b", "formats a disk"),
         (r">\s*/dev/(?:sd|nvme|hd|vd|disk)", "writes to a disk"),
         (r"\bdd\b[^;&|\n]{0,200}\bof=/dev/(?:sd|nvme|hd|vd|disk)", "writes to a disk"),
-        (r"(:|\b\w{1,40})\s*\(\s*\)\s*\{\s*\1\s*\|\s*\1\s*&\s*\}\s*;?\s*\1", "starts processes without end"),
-        (rf"\bch(?:mod|own)\s+(?:-\S+\s+)*{_RECURSIVE}\s+\S+\s+{_ROOTS}", "changes the rights of the whole system"),
+        (r"(:|\b\w{1,40})\s*\(\s*\)\s*\{\s*\1\s*\|\s*\1\s*&\s*\}\s*;?\s*\1", "starts processes endlessly"),
+        (rf"\bch(?:mod|own)\s+(?:-\S+\s+)*{_RECURSIVE}\s+\S+\s+{_ROOTS}", "changes permissions across the system"),
     )
 )
 
@@ -111,12 +111,12 @@ class ShellCommandDangerous(_CommandRule):
     severity = Severity.WARNING
     origin = "product"
     summary = "A verification command destroys data or runs what it downloads."
-    why = "The agent is told to run the command as it stands, on the machine of whoever started the run."
+    why = "The prompt tells the agent to run the command unchanged, on the machine of the user who started the run."
 
     def check_command(self, command: str, pointer: str, step: Step, report: Report) -> None:
         meaning = next((meaning for shape, meaning in _DANGEROUS if shape.search(command)), None)
         if meaning is not None:
-            report(pointer, f"{label(step)}: the command {excerpt(command)} {meaning}")
+            report(pointer, f"{label(step)}: the command {excerpt(command)} {meaning}; replace it")
 
     def examples(self) -> Iterable[Example]:
         good = _verified("rm -rf build && make test")
@@ -129,18 +129,18 @@ class ShellCommandContextToken(_CommandRule):
     name = "shell-command-context-token"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A verification command has a context value put into it."
+    summary = "A verification command contains a context value."
     why = (
-        "Values of the context come from agents and are put in as they are: a quote, a semicolon or a line break in "
-        "one becomes part of the command."
+        "Agents set context values, and the engine inserts them unquoted: a quote, a semicolon or a line break becomes "
+        "part of the command."
     )
 
     def check_command(self, command: str, pointer: str, step: Step, report: Report) -> None:
         if "{{" in command:
             report(
                 pointer,
-                f"{label(step)}: the command {excerpt(command)} takes in a context value unquoted; write it out, or "
-                "let a script read the value",
+                f"{label(step)}: the command {excerpt(command)} inserts a context value unquoted; write it out, or let "
+                "a script read the value",
             )
 
     def examples(self) -> Iterable[Example]:
@@ -152,8 +152,8 @@ class AllowedToolsHint(WorkflowRule):
     name = "allowed-tools-hint"
     severity = Severity.INFO
     origin = "doc"
-    summary = "A delegation lists the tools that are allowed."
-    why = "The list is shown to the agent and enforced by nobody. What must not happen has to be prevented elsewhere."
+    summary = "A delegation lists allowed tools."
+    why = "The engine shows the list to the agent but does not enforce it."
 
     def applies(self, workflow: Workflow) -> bool:
         return any(found.kind == "parallel" for found in workflow.all_steps)
@@ -164,7 +164,7 @@ class AllowedToolsHint(WorkflowRule):
             if isinstance(item, dict) and "allowedTools" in item:
                 report(
                     step.at("parallelDelegations", index, "allowedTools"),
-                    f"{label(step)}: allowedTools is a hint to the agent, nothing enforces it",
+                    f"{label(step)}: nothing enforces `allowedTools`; it is only a hint to the agent",
                     on_name=True,
                 )
 

@@ -1,4 +1,4 @@
-"""SE: references that lead somewhere else than into the workspace."""
+"""SE: references that lead outside the workspace."""
 
 from __future__ import annotations
 
@@ -61,10 +61,10 @@ class ReferencePathEscape(_ReferenceRule):
     name = "reference-path-escape"
     severity = Severity.ERROR
     origin = "runtime"
-    summary = "A reference leaves the folder that it is resolved from."
+    summary = "A reference leads outside the folder it is resolved from."
     why = (
-        "A run never reads outside its base, so that the reference stays unresolved; and where somebody else's tool "
-        "follows it, a workflow gets at files that are not the project's."
+        "The engine never reads outside that folder, so the reference stays unresolved. A tool that does follow it "
+        "would read files outside the project."
     )
 
     def check_source(
@@ -73,7 +73,7 @@ class ReferencePathEscape(_ReferenceRule):
         if _is_relative(source):
             path = posixpath.normpath(source.replace("\\", "/"))
             if path == ".." or path.startswith("../"):
-                report(pointer, f"the reference {quoted(source)} leaves its base; name a file below it")
+                report(pointer, f"the reference {quoted(source)} leads outside its base folder; name a file inside it")
 
     def examples(self) -> Iterable[Example]:
         yield Example(_reference("../../secret.md"), _reference("docs/guide.md"))
@@ -84,14 +84,14 @@ class ReferenceAbsolutePath(_ReferenceRule):
     name = "reference-absolute-path"
     severity = Severity.ERROR
     origin = "product"
-    summary = "A reference is an absolute path or starts in somebody's home folder."
-    why = "The path exists on one machine at most, and a run does not read outside its base anyway."
+    summary = "A reference is an absolute path or starts in a home folder."
+    why = "The path exists on one machine at most, and the engine does not read outside the base folder anyway."
 
     def check_source(
         self, source: str, pointer: str, reference: dict[str, Any], workflow: Workflow, report: Report
     ) -> None:
         if _ABSOLUTE.match(source):
-            report(pointer, f"the reference {quoted(source)} is no path relative to the workspace")
+            report(pointer, f"the reference {quoted(source)} is not relative to the workspace; write a relative path")
 
     def examples(self) -> Iterable[Example]:
         good = _reference("docs/guide.md")
@@ -104,14 +104,14 @@ class ReferenceUrl(_ReferenceRule):
     name = "reference-url"
     severity = Severity.ERROR
     origin = "product"
-    summary = "A reference is an address, not a file."
-    why = "References are resolved as files; nothing is fetched, and the agent would be told that it is missing."
+    summary = "A reference is a URL, not a file."
+    why = "References are resolved as files; nothing is downloaded, and the engine reports it as missing."
 
     def check_source(
         self, source: str, pointer: str, reference: dict[str, Any], workflow: Workflow, report: Report
     ) -> None:
         if _SCHEME.match(source):
-            report(pointer, f"the reference {quoted(source)} is an address; keep a copy in the workspace and name that")
+            report(pointer, f"the reference {quoted(source)} is a URL; keep a copy in the workspace and name that")
 
     def examples(self) -> Iterable[Example]:
         yield Example(_reference("https://example.org/guide.md"), _reference("docs/guide.md"))
@@ -122,8 +122,8 @@ class ReferenceSymlinkEscape(_ReferenceRule):
     name = "reference-symlink-escape"
     severity = Severity.ERROR
     origin = "product"
-    summary = "A reference leads out of its base through a symbolic link."
-    why = "The path looks as if it were inside the workspace, and what is read is a file from somewhere else."
+    summary = "A reference leads outside its base folder through a symbolic link."
+    why = "The path looks as if it were inside the workspace, but the file that is read is somewhere else."
 
     def applies(self, workflow: Workflow) -> bool:
         return workflow.workspace is not None and super().applies(workflow)
@@ -139,12 +139,15 @@ class ReferenceSymlinkEscape(_ReferenceRule):
             return
         root = os.path.realpath(base)
         try:
-            # A file that is not there yet counts as well: the link above it already decides where it will be read.
+            # A file that does not exist yet counts too: the link above it decides where it will be read.
             real = os.path.realpath(path)
-        except ValueError:  # half a character: no file has such a name
+        except ValueError:  # a lone surrogate: no file has such a name
             return
         if real != root and not real.startswith(root.rstrip(os.sep) + os.sep):
-            report(pointer, f"the reference {quoted(source)} leads out of the workspace through a symbolic link")
+            message = (
+                f"the reference {quoted(source)} leads outside the workspace through a symlink; name a file inside"
+            )
+            report(pointer, message)
 
     def examples(self) -> Iterable[Example]:
         files: dict[str, Any] = {"docs/guide.md": "How it is done.\n"}
@@ -161,9 +164,9 @@ class PathBackslash(_ReferenceRule):
     name = "path-backslash"
     severity = Severity.WARNING
     origin = "product"
-    summary = "The path of a reference is written with backslashes."
-    why = "Only Windows takes a backslash for a separator; elsewhere it is part of a file's name, and no file has it."
-    fix = "Write `/`."
+    summary = "The path of a reference contains backslashes."
+    why = "Only Windows treats a backslash as a separator; elsewhere it is part of the file name, so no file is found."
+    fix = "Replace the backslashes with `/`."
     fix_safety = "unsafe"
 
     def check_source(
@@ -172,8 +175,8 @@ class PathBackslash(_ReferenceRule):
         if "\\" in source and _is_relative(source):
             report(
                 pointer,
-                f"the reference {quoted(source)} has backslashes; write / between folders",
-                fix=unsafe("write /", Replace(pointer, source.replace("\\", "/"))),
+                f"the reference {quoted(source)} contains backslashes; write / between folders",
+                fix=unsafe("replace the backslashes with /", Replace(pointer, source.replace("\\", "/"))),
             )
 
     def examples(self) -> Iterable[Example]:

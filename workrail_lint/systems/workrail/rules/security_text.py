@@ -1,4 +1,4 @@
-"""SE: what a text should not hold: credentials, private paths, orders against the protocol."""
+"""SE: strings with credentials, private paths, or instructions against the protocol."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ _ASSIGNED = Pattern(
     re.I,
 )
 _NAMED = Pattern(rf"(?:{_WORDS})$", re.I)
-# Digits and a to f may be a hash, unless they are given to what only holds credentials.
+# Digits and a to f may be a hash, unless they are assigned to a name that only credentials have.
 _HOLDER = "token|secret|password|passwd|(?:api|access)[ _-]?key"
 _HEX_ASSIGNED = Pattern(rf"(?:{_HOLDER})[\"'`]?\s{{0,3}}[:=]\s{{0,3}}[\"'`]?([0-9a-f]{{{_LEAST},}})(?![0-9a-z])", re.I)
 _HEX_NAMED = Pattern(rf"(?:{_HOLDER})$", re.I)
-# What the known kinds have in a row of token characters.
+# How the known kinds start in a row of token characters.
 _MARKED = Pattern(r"AKIA|ASIA|AIza|gh[pousr]_|github_pat_|glpat-|xox[abeprs]-|k_live_|sk-|npm_|eyJ|services/T[A-Z0-9]")
 _PLACEHOLDER = Pattern(
     r"example|placeholder|your|dummy|sample|redacted|changeme|insert|replace|xxxx|0123456789|\*\*\*|\.\.\.", re.I
 )
 _HASH = Pattern(r"(?:sha\d+[-=:/]?)?(?:0x)?[0-9a-f]+|(?:0x)?[0-9A-F]+")
 _UUID = Pattern(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", re.I)
-# Letters in a row are words, unless nobody could pronounce them.
+# Letters in a row are words, unless they can't be pronounced.
 _CLUSTER = Pattern(r"[bcdfghjklmnpqrstvwxz]{5,}", re.I)
 _LOWER_WORD = Pattern(r"[a-z]{7,}")
 _LONG_WORD = Pattern(r"[a-z]{11,}|[A-Z]{11,}")
@@ -68,7 +68,7 @@ def _entropy(token: str) -> float:
 
 
 def looks_random(token: str) -> bool:
-    """Whether a token is likely a secret: no hash, no UUID, no name made of words, no placeholder."""
+    """Whether a token is likely a secret: not a hash, a UUID, a name made of words, or a placeholder."""
     if len(token) < _LEAST or len(token) > 500 or _HASH.fullmatch(token) or _UUID.search(token):
         return False
     if _PLACEHOLDER.search(token) or sum(char.isdigit() for char in token) < _LEAST_RARE:
@@ -81,7 +81,7 @@ def looks_random(token: str) -> bool:
 
 
 def looks_random_hex(token: str) -> bool:
-    """The same for what else would be taken for a hash."""
+    """The same for tokens that would otherwise count as a hash."""
     if not _HEX.fullmatch(token) or _PLACEHOLDER.search(token):
         return False
     return sum(char.isdigit() for char in token) >= _LEAST_RARE and _entropy(token) >= 3
@@ -96,7 +96,7 @@ _ROW = b"t" * _SHORTEST
 
 
 def _table(shown: dict[str, str]) -> bytes:
-    """Every byte as a blank, but for the characters that are shown as something."""
+    """A table that maps every byte to a blank, except the given characters."""
     table = bytearray(b" " * 256)
     for characters, mark in shown.items():
         for character in characters.encode():
@@ -111,7 +111,7 @@ _RARE = _table({_UPPER + _DIGIT: "r"})
 
 @lru_cache(maxsize=4)
 def _suspicious(text: str) -> bool:
-    """Whether a document may hold a credential: a quick look that may err by saying yes.
+    """Whether a document may contain a credential: a quick check with false positives only.
 
     Translating bytes and searching them for a fixed row is many times faster than any pattern.
     """
@@ -136,7 +136,7 @@ def _suspicious(text: str) -> bool:
 
 
 def credentials(text: str) -> Iterator[tuple[str, str]]:
-    """The credentials in a text: what each is, and how it starts."""
+    """The credentials in a text: the kind of each, and how it starts."""
     covered: list[tuple[int, int]] = []
     for kind, pattern in _SHAPES:
         for match in pattern.finditer(text):
@@ -156,10 +156,10 @@ class SecretLiteral(WorkflowRule):
     name = "secret-literal"
     severity = Severity.ERROR
     origin = "product"
-    summary = "A text holds what looks like a credential."
+    summary = "A string contains what looks like a credential."
     why = (
-        "Workflows are committed, hashed, copied into prompts and kept in logs. A credential in one is public from "
-        "then on. Revoke it, and let the agent take it from its environment."
+        "Workflows are committed, hashed, copied into prompts and kept in logs, so a credential in one is public. "
+        "Revoke it, and let the agent read it from its environment."
     )
 
     def applies(self, workflow: Workflow) -> bool:
@@ -176,12 +176,12 @@ class SecretLiteral(WorkflowRule):
         for kind, start in found:
             report(
                 pointer,
-                f"the text holds what looks like {kind} ({quoted(start + '…')}); remove it and revoke it",
+                f"this string contains what looks like {kind} ({quoted(start + '…')}); remove it and revoke it",
                 on_name=is_name,
             )
 
     def examples(self) -> Iterable[Example]:
-        # Put together here, so that no scanner takes this file for one that leaks something.
+        # Assembled here, so that no secret scanner reports this file.
         token = "gh" + "p_" + "R4nd0mQ7" * 4 + "Zk2V"
         good = workflow(step(prompt="Sign in with the token in GITHUB_TOKEN."))
         yield Example(workflow(step(prompt=f"Sign in with {token}.")), good)
@@ -194,7 +194,7 @@ class SecretLiteral(WorkflowRule):
 _HOME = Pattern(
     r"(?<![\w.~$}/-])(?:/home/|/Users/|[A-Za-z]:[\\/]+Users[\\/]+)([A-Za-z0-9_][A-Za-z0-9_.-]*)(?=[/\\])", re.I
 )
-_ANYBODY = frozenset(
+_GENERIC_USERS = frozenset(
     ("user", "username", "you", "yourname", "your-name", "your_name", "name", "someone", "shared", "public", "runner")
 )
 
@@ -204,8 +204,8 @@ class PrivatePathLiteral(WorkflowRule):
     name = "private-path-literal"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A text holds a path into somebody's home folder."
-    why = "The path exists on one machine and tells who works there. Say it relative to the workspace."
+    summary = "A string contains a path into a user's home folder."
+    why = "The path exists on one machine and reveals who works there. Write it relative to the workspace."
 
     def applies(self, workflow: Workflow) -> bool:
         text = workflow.document.text
@@ -213,12 +213,12 @@ class PrivatePathLiteral(WorkflowRule):
 
     def check_string(self, value: str, pointer: str, is_name: bool, workflow: Workflow, report: Report) -> None:
         if pointer.startswith("/references/") and pointer.endswith("/source"):
-            return  # an absolute source is an error of its own
-        match = next((found for found in _HOME.finditer(value) if found[1].lower() not in _ANYBODY), None)
+            return  # another rule reports an absolute source
+        match = next((found for found in _HOME.finditer(value) if found[1].lower() not in _GENERIC_USERS), None)
         if match is not None:
             report(
                 pointer,
-                f"{quoted(match[0])} is a folder of one person's machine; write paths relative to the workspace",
+                f"{quoted(match[0])} is a home folder on one machine; write paths relative to the workspace",
                 on_name=is_name,
             )
 
@@ -232,11 +232,11 @@ class PrivatePathLiteral(WorkflowRule):
 
 
 def _override(words: tuple[str, ...], *pattern: str, before: int = 0) -> tuple[Search, Pattern]:
-    """For the prompts, which are searched in one piece, and for every other text."""
+    """One pattern for the joined prompts, and one for every other text."""
     return Search(words, "".join(pattern), before), Pattern("".join(pattern))
 
 
-# What makes an order to wait of an order to stop.
+# Words that turn an instruction to stop into one to wait.
 _NOT_YET = r"(?![^.\n]{0,60}\b(?:until|before|unless|yet|if|while|when|again|twice|more)\b)"
 _OVERRIDES = (
     _override(
@@ -270,10 +270,10 @@ class PromptProtocolOverride(WorkflowRule):
     name = "prompt-protocol-override"
     severity = Severity.INFO
     origin = "product"
-    summary = "A text tells the agent to ignore its instructions or the engine, or not to continue the workflow."
+    summary = "The workflow tells the agent to ignore its instructions or the engine, or not to continue."
     why = (
-        "A step that sends the agent past the protocol leaves the run hanging, and the phrase is what injected text "
-        "looks like. If it came in with copied material, remove it."
+        "A step that bypasses the protocol leaves the run unfinished, and the phrase looks like an injected "
+        "instruction. If it came with copied material, remove it."
     )
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
@@ -309,4 +309,4 @@ _HOLDERS = ("agentRole", "guidance", "verification", "audit", "synthesis", "para
 
 def _report_override(text: Text, owner: Step | None, phrase: str, report: Report) -> None:
     start = f"{label(owner)}: " if owner is not None else ""
-    report(text.pointer, f"{start}{excerpt(phrase)} sends the agent past the protocol; say what to do instead")
+    report(text.pointer, f"{start}{excerpt(phrase)} tells the agent to bypass the protocol; say what to do instead")

@@ -18,7 +18,7 @@ _PREFIX = Pattern(r"\s*(?:step|phase|stage)\s*\d{1,3}(?:\.\d{1,2})?[a-z]?\s*[:.)
 
 
 class NumberedStep(NamedTuple):
-    """A step whose title or id says its number, and its title without it."""
+    """A step whose title or id has a number, and its title without it."""
 
     kind: str  # step, phase or stage
     number: str
@@ -37,14 +37,14 @@ def numbered_steps(workflow: Workflow) -> tuple[NumberedStep, ...]:
 
 
 def plain_title(title: str) -> str:
-    """A title in lower case, without a number in front."""
+    """A title in lower case, without its leading number."""
     match = _PREFIX.match(title)
     return title[match.end() if match else 0 :].strip().lower()
 
 
 @lru_cache(maxsize=16)
 def numbered_parts(workflow: Workflow, kind: str) -> frozenset[str]:
-    """The numbers that titles and ids give to steps of a kind; `3b` makes a `3` too."""
+    """The numbers that titles and ids give to steps of a kind; `3b` also counts as `3`."""
     found = {step.number for step in numbered_steps(workflow) if step.kind == kind}
     return frozenset(found | {base_number(number) for number in found})
 
@@ -56,7 +56,7 @@ def base_number(number: str) -> str:
 
 @lru_cache(maxsize=32)
 def own_numbers(step: Step, kind: str) -> frozenset[str]:
-    """The numbers that the prompt of a step uses for a list of its own; a procedure is rendered with numbers."""
+    """The numbers that the prompt of a step uses for its own list; a procedure is rendered with numbers."""
     found = {match[2] for match in _LIST_NUMBER.finditer(step.prompt.lower()) if (match[1] or "step") == kind}
     if kind == "step":
         procedure = sum(text.field == "procedure" for text in step.prompt_texts)

@@ -1,6 +1,6 @@
 """SY: the file and its JSON, before anything is known about workflows.
 
-The reader finds what is wrong with the text; only the rules about numbers look again, at how each is spelled.
+The reader reports what is wrong with the text; only the rules about numbers check the spelling of each again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LONGEST_SHOWN = 40
 
 
 def _text(old: str = "", new: str = "") -> str:
-    """A valid workflow as text, one stretch of it replaced by another that need not be JSON."""
+    """A valid workflow as text, with one part replaced by another that need not be JSON."""
     condition = {"var": "round", "equals": 3}
     text = json.dumps(samples.workflow(samples.step(), samples.step("last-step", runCondition=condition)), indent=2)
     return text.replace(old, new) + "\n"
@@ -37,8 +37,8 @@ class FileNotReadable(WorkflowRule):
     name = "file-not-readable"
     severity = Severity.ERROR
     origin = "load"
-    summary = "The file does not exist, is no regular file, or can't be read."
-    why = "The engine skips a file that it can't read without a word, and the workflow is missing at run time."
+    summary = "The file does not exist, is not a regular file, or can't be read."
+    why = "The engine silently skips a file that it can't read, so the workflow is missing at run time."
 
     def examples(self) -> Iterator[Example]:
         yield Example(_text(), _text(), options={"missing": True})
@@ -50,7 +50,7 @@ class FileTooLarge(WorkflowRule):
     severity = Severity.ERROR
     origin = "load"
     summary = f"The file has more than {MAX_BYTES:,} bytes."
-    why = "Discovery leaves larger files out silently, so that the workflow can't be found by its id."
+    why = "The engine silently skips larger files, so the workflow can't be found by its id."
 
     def examples(self) -> Iterator[Example]:
         yield Example(_text() + " " * MAX_BYTES, _text())
@@ -61,8 +61,8 @@ class FileEmpty(WorkflowRule):
     name = "file-empty"
     severity = Severity.ERROR
     origin = "load"
-    summary = "The file holds nothing but white space."
-    why = "There is no workflow in it; usually an editor or a script was interrupted while it wrote the file."
+    summary = "The file is empty or contains only white space."
+    why = "It contains no workflow; usually an editor or a script was interrupted while writing it."
 
     def examples(self) -> Iterator[Example]:
         yield Example(" \n", _text())
@@ -73,8 +73,8 @@ class JsonSyntax(WorkflowRule):
     name = "json-syntax"
     severity = Severity.ERROR
     origin = "load"
-    summary = "The text breaks JSON's grammar."
-    why = "Nothing in a file that is not JSON can be used. The message says what was expected where."
+    summary = "The file is not valid JSON."
+    why = "The engine can't use any part of the file. The message says what was expected and where."
 
     def examples(self) -> Iterator[Example]:
         yield Example(_text('"demo.example"', "demo"), _text())
@@ -86,7 +86,7 @@ class JsonBom(WorkflowRule):
     severity = Severity.ERROR
     origin = "load"
     summary = "The file starts with a byte order mark (U+FEFF)."
-    why = "JSON must not start with one, and the engine refuses the file for an error that no editor shows."
+    why = "JSON does not allow one; the engine rejects the file with an error that no editor shows."
     fix = "Remove the mark."
     fix_safety = "safe"
 
@@ -99,8 +99,8 @@ class JsonInvalidUtf8(WorkflowRule):
     name = "json-invalid-utf8"
     severity = Severity.ERROR
     origin = "product"
-    summary = "The bytes of the file are not UTF-8."
-    why = "The engine replaces what it can't decode by U+FFFD and goes on, so that an agent reads a damaged prompt."
+    summary = "The file is not encoded in UTF-8."
+    why = "The engine silently replaces what it can't decode with U+FFFD, so the agent reads a damaged prompt."
 
     def examples(self) -> Iterator[Example]:
         yield Example(_text().encode().replace(b"A step", b"A st\xffep"), _text())
@@ -111,9 +111,9 @@ class JsonComment(WorkflowRule):
     name = "json-comment"
     severity = Severity.ERROR
     origin = "load"
-    summary = "The text holds a comment."
-    why = "JSON has no comments; the engine refuses the whole file for one."
-    fix = "Remove the comment, unless two words or numbers would become one."
+    summary = "The file contains a comment."
+    why = "JSON has no comments; the engine rejects the whole file."
+    fix = "Remove the comment, unless that would join two words or numbers."
     fix_safety = "safe"
 
     def examples(self) -> Iterator[Example]:
@@ -129,8 +129,8 @@ class JsonTrailingComma(WorkflowRule):
     name = "json-trailing-comma"
     severity = Severity.ERROR
     origin = "load"
-    summary = "A comma stands before a closing bracket."
-    why = "JSON separates by commas and ends by brackets; the engine refuses the whole file for one comma too many."
+    summary = "A comma comes before a closing bracket."
+    why = "JSON does not allow a trailing comma; the engine rejects the whole file."
     fix = "Remove the comma."
     fix_safety = "safe"
 
@@ -143,8 +143,8 @@ class JsonNonFiniteLiteral(WorkflowRule):
     name = "json-non-finite-literal"
     severity = Severity.ERROR
     origin = "load"
-    summary = "NaN or Infinity stands where JSON has no such value."
-    why = "JSON knows finite numbers only. Some serializers write these words all the same; the engine refuses them."
+    summary = "A value is NaN or Infinity, which JSON does not have."
+    why = "JSON has finite numbers only. Some serializers write these words anyway; the engine rejects the file."
 
     def examples(self) -> Iterator[Example]:
         yield Example(_text('"equals": 3', '"equals": NaN'), _text())
@@ -155,9 +155,9 @@ class JsonDuplicateKey(WorkflowRule):
     name = "json-duplicate-key"
     severity = Severity.ERROR
     origin = "product"
-    summary = "An object has two members with one name."
-    why = "The last one wins silently: what the author reads first is not what runs."
-    fix = "Remove the members that lose. None is offered where their place decides an order an agent sees."
+    summary = "An object has two members with the same name."
+    why = "The last one silently wins: what the author reads first is not what runs."
+    fix = "Remove the members without effect, unless their position decides an order that the agent sees."
     fix_safety = "safe"
 
     def examples(self) -> Iterator[Example]:
@@ -171,8 +171,8 @@ class JsonTooDeep(WorkflowRule):
     name = "json-too-deep"
     severity = Severity.ERROR
     origin = "product"
-    summary = f"Values nest deeper than {MAX_DEPTH} levels."
-    why = "No workflow needs that, and tools that read it by recursion run out of stack; the engine does, a bit later."
+    summary = f"Values are nested more than {MAX_DEPTH} levels deep."
+    why = "No workflow needs that, and tools that read it recursively run out of stack; the engine does a bit later."
 
     def examples(self) -> Iterator[Example]:
         yield Example(_text('"equals": 3', f'"equals": {"[" * MAX_DEPTH}{"]" * MAX_DEPTH}'), _text())
@@ -195,9 +195,9 @@ class NumberPrecisionLoss(WorkflowRule):
     name = "number-precision-loss"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A whole number has more digits than a double can hold."
-    why = "Numbers are doubles in the engine. It compares and hashes the nearest one it can represent, not this one."
-    fix = "Write the value that is really used."
+    summary = "An integer has more digits than a double can represent."
+    why = "The engine stores numbers as doubles. It compares and hashes the nearest one, not this one."
+    fix = "Write the value that the engine uses."
     fix_safety = "unsafe"
 
     def applies(self, workflow: Workflow) -> bool:
@@ -208,7 +208,8 @@ class NumberPrecisionLoss(WorkflowRule):
             if loses_precision(number):
                 used = js.number_text(number.value)
                 fix = unsafe(f"write {used}", Respell(number.start, number.end, used))
-                report(number.pointer, f"{_shown(number)} can't be held exactly; {used} is used instead", fix=fix)
+                message = f"{_shown(number)} can't be represented exactly; the engine uses {used}"
+                report(number.pointer, message, fix=fix)
 
     def examples(self) -> Iterator[Example]:
         exact = _text('"equals": 3', '"equals": 9007199254740992')
@@ -227,11 +228,12 @@ class NumberNotFinite(WorkflowRule):
         return workflow.document.odd_numbers
 
     def check_workflow(self, workflow: Workflow, report: Report) -> None:
-        # Where a number is expected the schema refuses infinity already.
-        refused = {finding.pointer for finding in workflow.found if finding.phase is Phase.SCHEMA}
+        # Where a number is expected the schema already rejects infinity.
+        rejected = {finding.pointer for finding in workflow.found if finding.phase is Phase.SCHEMA}
         for number in workflow.document.numbers():
-            if math.isinf(number.value) and number.pointer not in refused:
-                report(number.pointer, f"{_shown(number)} is too large for a double; the workflow has no hash")
+            if math.isinf(number.value) and number.pointer not in rejected:
+                message = f"{_shown(number)} is too large for a double, so the workflow can't be hashed; reduce it"
+                report(number.pointer, message)
 
     def examples(self) -> Iterator[Example]:
         yield Example(_text('"equals": 3', '"equals": 1e400'), _text('"equals": 3', '"equals": 1e+40'))
@@ -242,8 +244,8 @@ class NumberNoncanonical(WorkflowRule):
     name = "number-noncanonical"
     severity = Severity.INFO
     origin = "product"
-    summary = "A number is not spelled the way its canonical form is."
-    why = "The same value in two spellings looks like a difference in reviews and hides that the hashes are equal."
+    summary = "A number is not in its canonical form."
+    why = "The same value in two spellings looks like a change in reviews and hides that the hashes are equal."
     fix = "Write the canonical spelling."
     fix_safety = "safe"
 
@@ -257,7 +259,7 @@ class NumberNoncanonical(WorkflowRule):
             canonical = js.number_text(number.value)
             if canonical != number.lexeme:
                 fix = safe(f"write {canonical}", Respell(number.start, number.end, canonical))
-                report(number.pointer, f"{_shown(number)} is written {canonical} in canonical JSON", fix=fix)
+                report(number.pointer, f"{_shown(number)} is not canonical JSON; write {canonical}", fix=fix)
 
     def examples(self) -> Iterator[Example]:
         plain = _text('"equals": 3', '"equals": 1000')
@@ -265,7 +267,7 @@ class NumberNoncanonical(WorkflowRule):
 
 
 def loses_precision(number: NumberLexeme) -> bool:
-    """Whether a whole number is not the double it reads as. A fraction is rounded by everybody's leave.
+    """Whether an integer differs from the double that it is read as. Rounding a fraction is normal.
 
     The canonical spelling of a large double is rounded too, and there is no better one to write.
     """

@@ -1,7 +1,7 @@
-"""SE: characters that nobody sees, or that make a text look like another one.
+"""SE: characters that are invisible, or that make one string look like another.
 
-Every document is first asked which kinds of such characters it can hold at all, in a few searches that are over at
-once for plain ASCII. Only then are strings looked at one by one.
+A few fast searches first find which kinds of such characters a document can contain; for plain ASCII they end at
+once. Only then are the strings checked one by one.
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ _ASCII = bytes(range(128))
 
 @lru_cache(maxsize=4)
 def kinds_in(text: str) -> frozenset[str]:
-    """The kinds of unusual characters that the strings of a JSON text may hold."""
+    """The kinds of unusual characters that the strings of a JSON text may contain."""
     found: set[str] = set()
     if not text.isascii():
-        # Deleting everything else leaves little to look at, and takes no time.
+        # Deleting everything else is fast and leaves little to check.
         rare = text.encode("utf-8", "surrogatepass").translate(None, _ASCII).decode("utf-8", "surrogatepass")
         found.update(_kind(ord(char)) for char in set(rare))
     escapes = set(_ESCAPES.findall(text))
@@ -105,7 +105,7 @@ def _is_in_names(char: str) -> bool:
 
 
 def code_points(text: str) -> str:
-    """The distinct characters of a text by number and, where people know it, by name."""
+    """The distinct characters of a text by number and, if it is well known, by name."""
     distinct = list(dict.fromkeys(text))
     shown = [
         f"U+{ord(char):04X} ({_NAMES[ord(char)]})" if ord(char) in _NAMES else f"U+{ord(char):04X}"
@@ -116,15 +116,14 @@ def code_points(text: str) -> str:
 
 
 def respelled(title: str, text: str, pointer: str, is_name: bool, workflow: Workflow) -> Fix | None:
-    """Put another spelling in the place of a text; None where that leaves nothing, nothing writable, or no difference
-    to a neighbour that it has to be told apart from."""
+    """Replace a string with another spelling; None if the result is empty, can't be written, or is a neighbour's."""
     if not text or not _is_writable(text) or _is_taken(text, pointer, is_name, workflow.document.value):
         return None
     return unsafe(title, Rename(pointer, text) if is_name else Replace(pointer, text))
 
 
 def _is_taken(text: str, pointer: str, is_name: bool, root: object) -> bool:
-    """Whether a member, an item or the id of an element beside it is called that already."""
+    """Whether a member, an item or the id of an element beside it already has that name."""
     place = pointers.parent(pointer)
     beside = value_at(root, place)
     if is_name:
@@ -146,23 +145,23 @@ class CharacterRule(WorkflowRule):
     """A rule about single characters in any string."""
 
     kind: ClassVar[str]
-    says: ClassVar[str]  # what the characters do, after "holds U+…, "
+    effect: ClassVar[str]  # what the characters do, after "contains U+…, "
 
     def applies(self, workflow: Workflow) -> bool:
         return self.kind in kinds_in(workflow.document.text)
 
     def check_string(self, value: str, pointer: str, is_name: bool, workflow: Workflow, report: Report) -> None:
-        bad, cleaned = self.sort_out(value)
+        bad, cleaned = self.find_bad(value)
         if bad:
-            what = "the name" if is_name else "the text"
+            what = "this name" if is_name else "this string"
             report(
                 pointer,
-                f"{what} holds {code_points(bad)}, {self.says}",
-                fix=respelled("remove them", cleaned, pointer, is_name, workflow) if self.fix else None,
+                f"{what} contains {code_points(bad)}, {self.effect}",
+                fix=respelled("remove the characters", cleaned, pointer, is_name, workflow) if self.fix else None,
                 on_name=is_name,
             )
 
-    def sort_out(self, value: str) -> tuple[str, str]:
+    def find_bad(self, value: str) -> tuple[str, str]:
         """The offending characters of a string, and the string without them."""
         raise NotImplementedError
 
@@ -181,14 +180,14 @@ class UnicodeBidiControl(CharacterRule):
     name = "unicode-bidi-control"
     severity = Severity.ERROR
     origin = "product"
-    summary = "A string holds characters that change the direction of the text around them."
-    why = "What a reviewer reads is then in another order than what the agent gets, which hides instructions in sight."
+    summary = "A string contains characters that change the direction of the text around them."
+    why = "A reviewer sees the text in another order than the agent, which can hide instructions."
     fix = "Remove the characters."
     fix_safety = "unsafe"
     kind = "bidi"
-    says = "which shows the text in another order than it has"
+    effect = "which displays the text in another order; remove it"
 
-    def sort_out(self, value: str) -> tuple[str, str]:
+    def find_bad(self, value: str) -> tuple[str, str]:
         if value.isascii():
             return "", value
         bad = "".join(char for char in value if char in BIDI)
@@ -204,17 +203,17 @@ class UnicodeInvisible(CharacterRule):
     name = "unicode-invisible"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A string holds characters that take no space."
+    summary = "A string contains invisible characters."
     why = (
-        "Nobody sees them, but searches, checks and comparisons fail on them: a word with one inside is another word. "
-        "Joiners inside emoji and in scripts that need them are fine."
+        "They break searches, checks and comparisons: a word with one inside is a different word. Joiners inside emoji "
+        "and in scripts that need them are fine."
     )
     fix = "Remove the characters."
     fix_safety = "unsafe"
     kind = "invisible"
-    says = "which nobody sees; remove it"
+    effect = "which is invisible; remove it"
 
-    def sort_out(self, value: str) -> tuple[str, str]:
+    def find_bad(self, value: str) -> tuple[str, str]:
         if value.isascii() or not any(char in value for char in INVISIBLE):
             return "", value
         places = [place for place, char in enumerate(value) if char in INVISIBLE and not is_needed_joiner(value, place)]
@@ -228,7 +227,7 @@ class UnicodeInvisible(CharacterRule):
 
 
 def is_needed_joiner(text: str, place: int) -> bool:
-    """Whether a joiner stands where writing needs it: in an emoji, or between letters of a joining script."""
+    """Whether a joiner is where it is needed: in an emoji, or between letters of a joining script."""
     if text[place] not in "\u200c\u200d" or place == 0 or place + 1 >= len(text):
         return False
     before, after = text[place - 1], text[place + 1]
@@ -245,7 +244,7 @@ def _in_emoji(char: str) -> bool:
     import unicodedata
 
     code = ord(char)
-    # U+2194 is a sign of mathematics by its category, and what a head that is shaken is joined with.
+    # U+2194 has the category of a math symbol, but is also part of the head-shaking emoji.
     return code in (0xFE0F, 0x2194) or 0x1F3FB <= code <= 0x1F3FF or unicodedata.category(char) == "So"
 
 
@@ -254,14 +253,14 @@ class UnicodeTagChars(CharacterRule):
     name = "unicode-tag-chars"
     severity = Severity.ERROR
     origin = "product"
-    summary = "A string holds tag characters outside of a flag."
-    why = "They spell out text that no screen shows and that a language model reads: a way to smuggle in instructions."
+    summary = "A string contains tag characters outside of a flag."
+    why = "They spell text that no screen shows but a language model reads, which can smuggle in instructions."
     fix = "Remove the characters."
     fix_safety = "unsafe"
     kind = "tag"
-    says = "which spells text that nobody sees"
+    effect = "which spells invisible text; remove it"
 
-    def sort_out(self, value: str) -> tuple[str, str]:
+    def find_bad(self, value: str) -> tuple[str, str]:
         if value.isascii():
             return "", value
         bad: list[str] = []
@@ -290,16 +289,17 @@ class UnicodeControl(CharacterRule):
     name = "unicode-control"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A string holds control characters."
+    summary = "A string contains control characters."
     why = (
-        "They do nothing in a prompt, and in a terminal or a log they can move the cursor or rewrite what was printed."
+        "They have no use in a prompt, and in a terminal or a log they can move the cursor or overwrite what was "
+        "printed."
     )
     fix = "Remove the characters."
     fix_safety = "unsafe"
     kind = "control"
-    says = "which terminals obey and prompts do not need"
+    effect = "which can control a terminal; remove it"
 
-    def sort_out(self, value: str) -> tuple[str, str]:
+    def find_bad(self, value: str) -> tuple[str, str]:
         bad = "".join(_CONTROLS.findall(value))
         return bad, _CONTROLS.sub("", value) if bad else value
 
@@ -316,15 +316,15 @@ class UnicodeLoneSurrogate(CharacterRule):
     name = "unicode-lone-surrogate"
     severity = Severity.ERROR
     origin = "product"
-    summary = "A string holds half of a surrogate pair."
+    summary = "A string contains half of a surrogate pair."
     why = (
-        "It is no character and can't be written as UTF-8. Each tool puts something else in its place, so that hashes "
-        "differ and an agent reads a replacement character."
+        "It is not a character and can't be written as UTF-8. Each tool replaces it differently, so hashes differ and "
+        "the agent reads a replacement character."
     )
     kind = "surrogate"
-    says = "which is half of a character; write the whole one"
+    effect = "which is half of a character; write the whole one"
 
-    def sort_out(self, value: str) -> tuple[str, str]:
+    def find_bad(self, value: str) -> tuple[str, str]:
         if value.isascii():
             return "", value
         return "".join(_SURROGATE.findall(value)), value

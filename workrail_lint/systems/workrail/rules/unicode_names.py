@@ -1,4 +1,4 @@
-"""SE: names that are compared character by character, and that look alike without being alike."""
+"""SE: names that look alike but differ in their characters."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _LOOP_VARIABLES = ("iterationVar", "itemVar", "indexVar", "items", "count")
 
 
 def has_letters(workflow: Workflow) -> bool:
-    """Whether a document can hold a letter beyond ASCII, and not only the dashes and quotes of prose."""
+    """Whether a document can contain a letter beyond ASCII, and not only the dashes and quotes of prose."""
     kinds = kinds_in(workflow.document.text)
     return "letter" in kinds or "surrogate" in kinds
 
@@ -97,8 +97,8 @@ class UnicodeNotNfc(WorkflowRule):
     origin = "product"
     summary = "A name is not in Unicode's composed form (NFC)."
     why = (
-        "A letter with an accent can be one character or two. They look the same and are not equal, so that a lookup "
-        "with the other spelling fails."
+        "A letter with an accent can be one character or two. They look the same but are not equal, so a lookup with "
+        "the other spelling fails."
     )
     fix = "Write the composed form."
     fix_safety = "unsafe"
@@ -116,8 +116,8 @@ class UnicodeNotNfc(WorkflowRule):
             if composed != name:
                 report(
                     pointer,
-                    f"the name {quoted(name)} is written with separate accents; compare it in its composed form",
-                    fix=respelled("compose it", composed, pointer, is_key, workflow),
+                    f"the name {quoted(name)} has separate accent characters; write it in its composed form",
+                    fix=respelled("write the composed form", composed, pointer, is_key, workflow),
                     on_name=is_key,
                 )
 
@@ -136,7 +136,7 @@ class UnicodeMixedScript(WorkflowRule):
     severity = Severity.WARNING
     origin = "product"
     summary = "A name mixes Latin letters with Cyrillic or Greek ones."
-    why = "Many letters of these alphabets look the same. Whoever types the name as it looks gets another one."
+    why = "Many letters of these alphabets look the same, so typing the name as it looks gives a different name."
 
     def applies(self, workflow: Workflow) -> bool:
         return has_letters(workflow)
@@ -165,8 +165,8 @@ class UnicodeNonAsciiToken(WorkflowRule):
     name = "unicode-non-ascii-token"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A `{{…}}` token holds characters beyond ASCII."
-    why = "Only names of ASCII letters, digits and _ are replaced; the agent reads the braces and what is in them."
+    summary = "A `{{…}}` token contains characters beyond ASCII."
+    why = "The engine only replaces names of ASCII letters, digits and `_`; the agent sees the token literally."
 
     def applies(self, workflow: Workflow) -> bool:
         return bool(kinds_in(workflow.document.text)) and has_braces(workflow)
@@ -179,7 +179,7 @@ class UnicodeNonAsciiToken(WorkflowRule):
             where = f"{label(step)}: " if step is not None else ""
             shown = ", ".join(quoted(f"{{{{{expression}}}}}") for expression in dict.fromkeys(bad))
             odd = "".join(char for expression in bad for char in expression if not char.isascii())
-            report(text.pointer, f"{where}{shown} holds {code_points(odd)}; tokens are ASCII only")
+            report(text.pointer, f"{where}{shown} contains {code_points(odd)} and is never replaced; use ASCII only")
 
     def examples(self) -> Iterable[Example]:
         yield Example(

@@ -1,4 +1,4 @@
-"""RF: what is declared and never used."""
+"""RF: declarations that are never used."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from workrail_lint.systems.workrail.rules.samples import step, workflow
 
 _WORD = Pattern(r"[A-Za-z_][A-Za-z0-9_]*")
 _ALMOST_TOKEN = Pattern(rf"\{{\{{[{js.WHITESPACE_CLASS}]*wr\.bindings\.([^{js.WHITESPACE_CLASS}{{}}]+)", re.IGNORECASE)
-_FEW = 20  # tokens without a slot, among which one can have been meant
+_FEW = 20  # tokens with an unknown slot; among more, none is suggested
 
 
 class AssessmentUnused(WorkflowRule):
@@ -30,8 +30,8 @@ class AssessmentUnused(WorkflowRule):
     name = "assessment-unused"
     severity = Severity.WARNING
     origin = "spec"
-    summary = "An assessment is declared and no step refers to it."
-    why = "Nobody is ever asked for the judgement, so that a check which seems to be there is not."
+    summary = "An assessment is declared, but no step refers to it."
+    why = "The agent is never asked for it, so a check that seems to exist does not."
 
     def applies(self, workflow: Workflow) -> bool:
         return "assessments" in workflow.definition
@@ -43,7 +43,7 @@ class AssessmentUnused(WorkflowRule):
             if isinstance(ident, str) and ident not in used:
                 report(
                     f"/assessments/{index}/id",
-                    f"no step refers to the assessment {quoted(ident)}; add it to assessmentRefs or remove it",
+                    f"no step refers to the assessment {quoted(ident)}; add it to `assessmentRefs` or remove it",
                 )
 
     def examples(self) -> Iterator[Example]:
@@ -63,8 +63,8 @@ class FunctionUnused(WorkflowRule):
     name = "function-unused"
     severity = Severity.INFO
     origin = "product"
-    summary = "A function is defined and nothing calls, references or mentions it."
-    why = "The definition is hashed and reviewed with the workflow, but no agent ever sees it."
+    summary = "A function is defined, but nothing calls, references or mentions it."
+    why = "The definition is hashed and reviewed with the workflow, but the agent never sees it."
 
     def applies(self, workflow: Workflow) -> bool:
         return "functionDefinitions" in workflow.definition or "functionDefinitions" in step_members(workflow)
@@ -77,7 +77,7 @@ class FunctionUnused(WorkflowRule):
         if not unused:
             return
         unused = {name for name in unused if not _has_word(author_text(workflow), name)}
-        # One definition may use another, but its own name in its text is no use of it.
+        # One definition may use another, but its own name in its text does not count as a use.
         mentions = Counter(word for _, _, body in definitions for word in _words(body)) if unused else Counter()
         for name, pointer, body in definitions:
             if name in unused and mentions[name] == (name in _words(body)):
@@ -97,7 +97,7 @@ def _has_word(text: str, name: str) -> bool:
     while at >= 0:
         end, before = at + len(name), at - 1
         while before >= 0 and "0" <= text[before] <= "9":
-            before -= 1  # a word starts behind digits
+            before -= 1  # a word starts after digits
         if not (end < len(text) and _in_word(text[end])) and not (before >= 0 and _in_word(text[before])):
             return _WORD.fullmatch(name) is not None
         at = text.find(name, at + 1)
@@ -142,8 +142,8 @@ def _called_prompts(workflow: Workflow) -> Iterator[str]:
                 yield inner["prompt"]
 
 
-def _ill_spelled(texts: list[str]) -> dict[str, str]:
-    """The slots that tokens would use, were it not for spaces, capital letters or a missing end; each with a token."""
+def _misspelled(texts: list[str]) -> dict[str, str]:
+    """The slots of tokens that are misspelled with spaces, capital letters or a missing end; each with its token."""
     found = (match for text in texts if "{{" in text for match in _ALMOST_TOKEN.finditer(text))
     return {match[1].lower(): match[0] for match in found}
 
@@ -153,9 +153,9 @@ class ExtensionPointUnused(WorkflowRule):
     name = "extension-point-unused"
     severity = Severity.WARNING
     origin = "product"
-    summary = "An extension point is declared and no token uses it."
-    why = "A project that binds the slot would expect something to change, and nothing does."
-    fix = "Remove the declaration, unless some token names no slot and may mean this one."
+    summary = "An extension point is declared, but no token uses it."
+    why = "A project that binds the slot expects something to change, but nothing does."
+    fix = "Remove the declaration, unless a token with an unknown slot may mean this one."
     fix_safety = "unsafe"
 
     def applies(self, workflow: Workflow) -> bool:
@@ -167,22 +167,27 @@ class ExtensionPointUnused(WorkflowRule):
         tokens = [match[1] for text in texts for match in TOKEN.finditer(text)]
         called = list(_called_prompts(workflow))
         used = {*tokens, *(match[1] for text in called for match in TOKEN.finditer(text))}
-        # A token that is not finished, names no slot, or stands in a step too broken to be read may mean this one.
+        # A token that is unfinished, has an unknown slot, or is in a step too broken to be read may mean this one.
         all_understood = len(tokens) >= workflow.document.text.count(PREFIX)
         slots = [point.get("slotId") if isinstance(point, dict) else None for point in points]
         strays = used.difference(slot for slot in slots if isinstance(slot, str))
-        ill_spelled = _ill_spelled([*texts, *called])
+        misspelled = _misspelled([*texts, *called])
         for index, slot in enumerate(slots):
             if not isinstance(slot, str) or slot in used:
                 continue
-            # The last one takes the whole member with it: an empty list would only be left over.
+            # Removing the last one removes the whole member, not leaving an empty list.
             place = "/extensionPoints" if len(points) == 1 else f"/extensionPoints/{index}"
-            meant = ill_spelled.get(slot) or (nearest(slot, strays) if len(strays) <= _FEW else None)
-            hint = f"; did a prompt mean it by {quoted(meant)}?" if meant else ""
+            meant = misspelled.get(slot) or (nearest(slot, strays) if len(strays) <= _FEW else None)
+            name = quoted(slot)[1:-1]
+            advice = (
+                f"correct {quoted(meant)}, which may mean it"
+                if meant
+                else f"use {{{{wr.bindings.{name}}}}}, or remove the slot"
+            )
             report(
                 f"/extensionPoints/{index}/slotId",
-                f"no prompt uses the slot {quoted(slot)}, as {{{{wr.bindings.{quoted(slot)[1:-1]}}}}} would{hint}",
-                # It is the token that wants mending where one means the slot, and that needs the declaration.
+                f"no prompt uses the slot {quoted(slot)}; {advice}",
+                # A token that means the slot must be corrected, and needs the declaration.
                 fix=unsafe("remove the extension point", Remove(place))
                 if all_understood and not strays and not meant
                 else None,

@@ -1,4 +1,4 @@
-"""Names inside text: what stands in braces, and whether a text has a name as a word of its own."""
+"""Names in author text: expressions in braces, and names as separate words."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 
 def expressions(text: str) -> Iterator[str]:
-    """What stands between `{{` and `}}`, without the pairs that hold a single closing brace.
+    """What is between `{{` and `}}`, without the pairs that contain a single closing brace.
 
     The same as matching `{{([^}]*)}}` again and again, but linear on text full of opening braces.
     """
@@ -21,7 +21,7 @@ def expressions(text: str) -> Iterator[str]:
 
 
 def mentions(text: str, name: str) -> bool:
-    """Whether a text has the name as a word of its own."""
+    """Whether a text has the name as a separate word."""
     start = text.find(name) if name else -1
     while start >= 0:
         end = start + len(name)

@@ -23,7 +23,7 @@ _OTHER_HOLDERS = (
     "validationCriteria",
 )
 _LOGIC = ("and", "or", "not")
-# Violations after which a value can't be taken for what its place says it is.
+# Violations after which a value does not have the type that its place requires.
 _WRONG_TYPE = ("type", "anyOf", "oneOf")
 
 
@@ -61,7 +61,7 @@ def run_rules(rules: RuleSet[WorkflowRule], workflow: Workflow) -> list[Finding]
 
 
 def members_of(workflow: Workflow) -> set[str]:
-    """The members of the document and its steps, by which rules say that it can concern them."""
+    """The members of the document and its steps, by which rules declare what they apply to."""
     present = set(workflow.definition)
     for step in workflow.all_steps:
         present |= step.step.keys()
@@ -73,7 +73,7 @@ def members_of(workflow: Workflow) -> set[str]:
 
 
 def build_steps(definition: dict[str, Any], damaged: set[str]) -> list[Step]:
-    """The views of all steps but those whose shape can't be trusted."""
+    """The views of all steps except those with the wrong shape."""
     steps: list[Step] = []
     authored = definition.get("steps")
     for index, item in enumerate(authored if isinstance(authored, list) else ()):
@@ -131,7 +131,7 @@ def conditions_of(workflow: Workflow) -> list[Condition]:
 
 
 def _other_roots(step: Step) -> Iterator[tuple[Any, str, str]]:
-    """The conditions in other places than runCondition."""
+    """The conditions outside of `runCondition`."""
     data = step.step
     rule = data.get("requireConfirmation")
     if isinstance(rule, dict):

@@ -1,4 +1,4 @@
-"""Which other workflows the prompts of a workflow name. Whether they exist shows only among all files."""
+"""Which other workflows the prompts of a workflow name. Whether they exist is known only with all files."""
 
 from __future__ import annotations
 
