@@ -128,7 +128,7 @@ def test_what_was_written_is_read_back_with_how_often_it_occurs() -> None:
         ("[]", "not a baseline"),
         ("{}", "not a baseline"),
         ('{"baselineVersion": 1, "entries": {}}', "not a baseline"),
-        ('{"baselineVersion": 2, "entries": []}', "version 2, this program knows version 1"),
+        ('{"baselineVersion": 2, "entries": []}', "version 2, but this program supports version 1"),
         ('{"entries": []}', "version None"),
         ('{"baselineVersion": 1, "entries": [{"fingerprint": "x"}, {}]}', "no fingerprint"),
         ('{"baselineVersion": 1, "entries": ["x"]}', "no fingerprint"),

@@ -59,7 +59,7 @@ def test_a_suppression_holds_up_to_and_on_the_day_it_expires(
     entries = at(tmp_path, entry(expires=expires))
     assert (len(entries.live), len(entries.expired)) == ((1, 0) if is_live else (0, 1))
     assert entries.reason(finding(), "/steps/plan/prompt") == ("meant" if is_live else None)
-    assert [remark.name for remark in entries.remarks(None, selection())] == (
+    assert [remark.name for remark in entries.findings(None, selection())] == (
         [] if is_live else ["suppression-expired"]
     )
 
@@ -105,29 +105,29 @@ def test_an_entry_that_covers_nothing_is_told_where_its_file_was_looked_at(tmp_p
     entries = at(
         tmp_path, entry(), entry("b.json#/steps/plan"), entry("EXTRA.json"), entry("none-*.json"), entry("old/b.json")
     )
-    (remark, *others) = entries.remarks(["a.json", str(tmp_path / "c.json")], selection())
+    (remark, *others) = entries.findings(["a.json", str(tmp_path / "c.json")], selection())
     assert (remark.code, remark.name, remark.severity) == ("CF001", "suppression-unused", Severity.WARNING)
     assert (remark.path, remark.pointer) == ("workrail-lint.toml", "")
     assert "a.json#/steps/plan" in remark.message
     # A file that is gone can't be looked at; one that is there and was not asked for may still need its entry.
     assert ["EXTRA.json" in others[0].message, "old/b.json" in others[1].message] == [True, True]
     assert len(others) == 2
-    assert entries.remarks(None, selection()) == []
+    assert entries.findings(None, selection()) == []
 
 
 def test_an_entry_that_was_of_use_is_not_told(tmp_path: Path) -> None:
     entries = at(tmp_path, entry())
     entries.reason(finding(), "/steps/plan")
-    assert entries.remarks(["a.json"], selection()) == []
+    assert entries.findings(["a.json"], selection()) == []
 
 
 def test_an_entry_of_a_rule_that_is_off_is_not_judged(tmp_path: Path) -> None:
-    assert at(tmp_path, entry()).remarks(["a.json"], selection(ignore=["AA001"])) == []
-    assert len(at(tmp_path, entry()).remarks(["a.json"], selection(select=["AA001"]))) == 1
+    assert at(tmp_path, entry()).findings(["a.json"], selection(ignore=["AA001"])) == []
+    assert len(at(tmp_path, entry()).findings(["a.json"], selection(select=["AA001"]))) == 1
 
 
 def test_an_expired_entry_is_told_with_its_date_and_before_the_idle_ones(tmp_path: Path) -> None:
-    remarks = at(tmp_path, entry("b.json"), entry(expires="2026-02-28")).remarks(["a.json"], selection())
+    remarks = at(tmp_path, entry("b.json"), entry(expires="2026-02-28")).findings(["a.json"], selection())
     assert [(remark.code, remark.name) for remark in remarks] == [
         ("CF002", "suppression-expired"),
         ("CF001", "suppression-unused"),
@@ -139,8 +139,8 @@ def test_an_expired_entry_is_told_with_its_date_and_before_the_idle_ones(tmp_pat
 
 def test_remarks_can_be_ignored_and_have_the_severity_of_the_project(tmp_path: Path) -> None:
     entries = at(tmp_path, entry(expires="2026-02-28"))
-    assert entries.remarks(None, selection(ignore=["CF002"])) == []
-    (remark,) = entries.remarks(None, selection(severity={"suppression-expired": "error"}))
+    assert entries.findings(None, selection(ignore=["CF002"])) == []
+    (remark,) = entries.findings(None, selection(severity={"suppression-expired": "error"}))
     assert remark.severity is Severity.ERROR
 
 
@@ -149,7 +149,7 @@ def test_the_configuration_may_stand_in_another_folder(tmp_path: Path) -> None:
     entries = at(tmp_path / "project", entry(expires="2026-02-28"), entry(), entry("project/b.json"))
     assert entries.reason(finding("project/a.json"), "/steps/plan") == "meant"
     assert entries.reason(finding("project/b.json"), "/steps/plan") is None
-    assert entries.remarks(None, selection())[0].path.replace("\\", "/") == "project/workrail-lint.toml"
+    assert entries.findings(None, selection())[0].path.replace("\\", "/") == "project/workrail-lint.toml"
 
 
 def test_entries_are_read_in_order_with_all_they_say() -> None:

@@ -12,9 +12,9 @@ from workrail_lint.cli import main
 from workrail_lint.systems.workrail.rules.samples import step, workflow
 
 UNUSED = (
-    "the suppression of workflows/example.json#/steps/first matches no finding of LP018 and LP019; remove the entry"
+    "this suppression of workflows/example.json#/steps/first matches no finding of LP018 and LP019; remove the entry"
 )
-EXPIRED = "was due for review on 2020-01-01 and no longer holds; mend the place and remove the entry, or set a later"
+EXPIRED = "was due for review on 2020-01-01 and no longer applies; fix the place and remove the entry, or set a later"
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ expires = 2020-01-01
         UNUSED,
     )
     assert expired[:3] == ("workrail-lint.toml", 11, 1)
-    assert expired[3].startswith(f"the suppression of workflows/example.json {EXPIRED}")
+    assert expired[3].startswith(f"this suppression of workflows/example.json {EXPIRED}")
 
 
 HEADERS = """[project]

@@ -121,7 +121,7 @@ def test_addresses_are_absolute_and_hold_nothing_special() -> None:
 
 def test_formats_are_those_of_the_command_line() -> None:
     assert FORMATS == ("text", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit")
-    with pytest.raises(ValueError, match="no such format"):
+    with pytest.raises(ValueError, match="unknown format"):
         render("yaml", ReportData([], sources=Sources(), rules={}, files=0, version="1"))
 
 

@@ -1,4 +1,4 @@
-"""Findings speak in JSON Pointers; a span is computed only when one is reported.
+"""Findings refer to places by JSON Pointer; a span is computed only when a finding is reported.
 
 Plain slotted classes: the hook starts on every commit, and `dataclasses` alone would cost as much as
 reading the file.
@@ -14,7 +14,7 @@ from workrail_lint.findings.fix import Fix
 
 
 class Severity(str, Enum):
-    """error: rejected, failing or hanging; warning: works but breaks a rule; info: advice."""
+    """error: the engine rejects it, fails or hangs; warning: it works but breaks a rule; info: advice."""
 
     ERROR = "error"
     WARNING = "warning"
@@ -29,7 +29,7 @@ _RANKS = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.INFO: 2}
 
 
 class Phase(str, Enum):
-    """Where in the pipeline a finding arises; the reference engine stops at the first that fails."""
+    """The phase that produces a finding; the reference engine stops at the first that fails."""
 
     READ = "read"
     SCHEMA = "schema"
@@ -44,7 +44,7 @@ class Phase(str, Enum):
 
 
 class Finding:
-    """One report: which rule, how bad, what, where, and what to do about it."""
+    """One problem: the rule, the severity, the message, the place, and how to fix it."""
 
     __slots__ = (
         "code",
@@ -88,7 +88,7 @@ class Finding:
         self.fix = fix
         self.help = help
         self.details = details or {}
-        self.on_name = on_name  # the member's name is at fault, not its value
+        self.on_name = on_name  # the problem is the member's name, not its value
 
     def __repr__(self) -> str:
         return f"Finding({self.code} {self.severity.value} {self.path}#{self.pointer}: {self.message})"

@@ -1,8 +1,8 @@
-"""Baselines: adopt the linter on old files, and be told only about what is new.
+"""Baselines: adopt the linter on old files, and see only new findings.
 
 A fingerprint is the rule, the file, the place by ids and a hash of the value found there: it survives
-reformatting and steps that move, and it ends when somebody touches the value. A finding about the document as a
-whole has no value of its own: it stays accepted, since every edit would end it.
+reformatting and moved steps, and changes with the value. A finding about the whole document has no value: it stays
+accepted, because every edit would change it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ VERSION = 1
 
 
 def fingerprint(finding: Finding, root: str = os.curdir) -> str:
-    """The finding's identity across runs; `details` carries what only the check could know."""
+    """The finding's identity across runs; `details` has what only the check knows."""
     parts = [finding.name, relative_to(root, finding.path), finding.details.get("place", finding.pointer)]
     value = finding.details.get("valueHash", "") if finding.pointer else ""
     return canonical_hash([*parts, value])[7:39]
@@ -52,7 +52,7 @@ class Baseline:
 
 
 def baseline_text(findings: list[Finding], root: str = os.curdir) -> str:
-    """The content of a baseline file, in a stable order, with enough words to review it."""
+    """The content of a baseline file, in a stable order, readable in a review."""
     entries: list[dict[str, Any]] = [
         {
             "fingerprint": fingerprint(finding, root),
@@ -76,7 +76,7 @@ def parse_baseline(data: bytes) -> Ok[Baseline] | Err[str]:
     if not isinstance(value, dict) or not isinstance(entries, list):
         return Err("it is not a baseline")
     if value.get("baselineVersion") != VERSION:
-        return Err(f"it has version {value.get('baselineVersion')!r}, this program knows version {VERSION}")
+        return Err(f"it has version {value.get('baselineVersion')!r}, but this program supports version {VERSION}")
     keys = [entry.get("fingerprint") if isinstance(entry, dict) else None for entry in entries]
     if not all(isinstance(key, str) for key in keys):
         return Err("one of its entries has no fingerprint")

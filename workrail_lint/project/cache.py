@@ -1,7 +1,7 @@
 """Results of earlier runs, keyed by content and by everything else that decides a result.
 
-One file for each way of looking (version, rules, catalog, configuration), replaced in one step. A file that is
-missing, damaged or from elsewhere is simply not used: deleting it is always safe.
+One file for each combination of version, rules, catalog and configuration, replaced atomically. A file that is
+missing, damaged or from another version is not used: deleting it is always safe.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from workrail_lint.documents.operations import Cut, Insert, Remove, Rename, Repl
 from workrail_lint.findings import Finding, Fix, Phase, Position, Safety, Severity, Span
 from workrail_lint.systems.base import FileResult
 
-# Folders that agents keep their files in; whatever else lies there is a finding.
-_OF_AGENTS = (".output", ".run", ".agents-work")
+# Folders in which agents keep their files; any other file there is a finding.
+_AGENT_FOLDERS = (".output", ".run", ".agents-work")
 _FORMAT = 5
 
 
@@ -27,14 +27,14 @@ def content_key(data: bytes) -> str:
 
 
 def _home(folder: str) -> str:
-    """The folder itself, or the nearest one above it that is none of the agents'."""
+    """The folder itself, or the nearest one above it that does not belong to agents."""
     names = os.path.abspath(folder).split(os.sep)
-    first = next((at for at, name in enumerate(names) if name in _OF_AGENTS), None)
+    first = next((at for at, name in enumerate(names) if name in _AGENT_FOLDERS), None)
     return folder if first is None else os.sep.join(names[:first]) or os.sep
 
 
 class Cache:
-    """The results of one way of looking. `entries` maps a path to its content key and result."""
+    """The results for one key. `entries` maps a path to its content key and result."""
 
     def __init__(self, folder: str | None, key: str) -> None:
         self.path = None if folder is None else os.path.join(_home(folder), CACHE_FOLDER, f"{key[:32]}.json")
@@ -66,7 +66,7 @@ class Cache:
         self.changed = True
 
     def save(self) -> None:
-        """Write what is new. A folder that can't be written is no error: the next run is slower, that is all."""
+        """Write new results. A folder that can't be written is not an error: the next run is only slower."""
         if self.path is None or not self.changed:
             return
         from workrail_lint.base.files import write_atomically

@@ -1,7 +1,7 @@
 """Configuration: `[tool.workrail-lint]` in pyproject.toml, or workrail-lint.toml, found from a folder upwards.
 
-Paths in a configuration are relative to the folder it stands in. An unknown key or a wrong type is an error
-with a suggestion, never ignored: a misspelt `ignore` would silently change what is checked.
+Paths in a configuration are relative to its folder. An unknown key or a wrong type is an error with a suggestion,
+never ignored: a misspelled `ignore` would silently change what is checked.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _KEYS: dict[str, str] = {
 
 @cache
 def system_keys() -> dict[str, Setting]:
-    """The keys that the document systems bring."""
+    """The keys of the document systems."""
     from workrail_lint.systems.builtin import manifests
 
     return {key: setting for manifest in manifests() for key, setting in manifest.config_keys.items()}
@@ -60,7 +60,7 @@ class Config:
         self.root = root  # the folder of the configuration, which paths are relative to
         self.values = values or {}
         self.path = path
-        self.keys = keys or {}  # those of the document systems, as far as the configuration may use them
+        self.keys = keys or {}  # those of the document systems that the configuration may use
 
     def strings(self, key: str) -> list[str]:
         return list(self.values.get(key, ()))
@@ -90,7 +90,7 @@ class Config:
 
 
 def find_config(start: str) -> Ok[Config] | Err[str]:
-    """The configuration that holds for a file or folder: the nearest one above it."""
+    """The configuration of a file or folder: the nearest one above it."""
     folder = _folder(start)
     while True:
         own = config_file(folder)
@@ -103,7 +103,7 @@ def find_config(start: str) -> Ok[Config] | Err[str]:
 
 
 def config_file(folder: str, names: Collection[str] = (OWN_FILE, SHARED_FILE)) -> str | None:
-    """The configuration that stands in a folder. `names` are those of its files, where they are known already."""
+    """The configuration file in a folder. `names` are those of its files, if they are known already."""
     own = os.path.join(folder, OWN_FILE)
     if OWN_FILE in names and os.path.isfile(own):
         return own
@@ -123,7 +123,7 @@ def _folder(path: str) -> str:
 
 
 def _mentions_table(path: str) -> bool:
-    """Whether a pyproject.toml can have our table at all; most do not, and need not be parsed."""
+    """Whether a pyproject.toml may have our table; most do not, and need not be parsed."""
     try:
         with open(path, "rb") as file:
             text = file.read(1_000_000)
@@ -161,7 +161,7 @@ def load_config(path: str) -> Ok[Config] | Err[str]:
 
 
 def _plugin_keys(names: list[str]) -> Ok[dict[str, Setting]] | Err[str]:
-    """The keys of the systems that plugins bring."""
+    """The keys of the systems that plugins add."""
     from workrail_lint.project.plugins import load_plugins
 
     loaded = load_plugins(names)

@@ -1,4 +1,4 @@
-"""Which files a command looks at: the ones named, and the JSON documents below the folders named."""
+"""Which files a command checks: the named ones, and the documents below the named folders."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SKIPPED_FOLDERS = {
 
 
 class Found(NamedTuple):
-    """A file to look at; one that was named is ours whatever it holds, one that was found has to look like it."""
+    """A file to check; one that was named is always a document, one that was found must look like one."""
 
     path: str
     named: bool
@@ -42,7 +42,7 @@ class Discovery(NamedTuple):
 
     files: list[Found]
     problems: list[tuple[str, str]]
-    apart: list[str]  # folders that were not looked into, because they are for somebody else
+    apart: list[str]  # folders that were skipped, because they have their own configuration
 
 
 def discover(
@@ -54,10 +54,10 @@ def discover(
     suffixes: tuple[str, ...] = (".json",),
     is_apart: Callable[[str, list[str]], bool] | None = None,
 ) -> Discovery:
-    """Expand paths; patterns are seen from `root`, the folder of the configuration they stand in.
+    """Expand paths; patterns are relative to `root`, the folder of their configuration.
 
-    Symbolic links to folders are not followed, so a link can't make the walk endless. `is_apart` says of a folder
-    further down, by the names of its files, that it is not to be looked into.
+    Symbolic links to folders are not followed, so a link can't make the walk endless. `is_apart` says
+    whether to skip a folder below, given the names of its files.
     """
     wanted = _Wanted(include or [], exclude or [], root, suffixes, is_apart)
     files: dict[str, Found] = {}
@@ -80,7 +80,7 @@ def discover(
 
 
 class _Wanted(NamedTuple):
-    """What of a folder is looked at."""
+    """Which files of a folder are checked."""
 
     include: list[str]
     exclude: list[str]
@@ -119,7 +119,7 @@ def _walk(root: str, wanted: _Wanted, problems: list[tuple[str, str]], apart: li
 
 
 def is_wanted(path: str, top: str, *, include: list[str], exclude: list[str], root: str) -> bool:
-    """Whether a walk from `top` would come upon a path, were it there."""
+    """Whether a walk from `top` would find a path if it existed."""
     wanted = _Wanted(include, exclude, root, (".json",), None)
     folder = os.path.dirname(path)
     while os.path.normpath(folder) != os.path.normpath(top) and folder:

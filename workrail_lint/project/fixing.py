@@ -11,8 +11,8 @@ from workrail_lint.documents.operations import Insert, Rename
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding, Fix, Safety
 
-# Most texts are mended in one round, and a second one finds nothing left. A fix may open the way for another one;
-# more rounds than this mean that fixes go on for ever.
+# Most texts are fixed in one round, and a second one finds nothing left. A fix may enable another one; more rounds
+# than this mean that fixes never end.
 _MAX_ROUNDS = 100
 
 
@@ -24,7 +24,7 @@ class Fixed(NamedTuple):
 
 
 def fix_text(text: str, findings_of: Callable[[str], list[Finding]], *, unsafe: bool) -> Fixed:
-    """Fix a text. `findings_of` checks a text anew; only what it reports is fixed."""
+    """Fix a text. `findings_of` checks the text again; only what it reports is fixed."""
     applied: list[Finding] = []
     seen = {text}
     for _ in range(_MAX_ROUNDS):
@@ -38,7 +38,7 @@ def fix_text(text: str, findings_of: Callable[[str], list[Finding]], *, unsafe: 
 
 
 def fix_once(text: str, findings: Iterable[Finding], *, unsafe: bool) -> Fixed:
-    """Apply the fixes of findings about a text, as far as they do not get in each other's way."""
+    """Apply the fixes of findings about a text that do not overlap."""
     wanted = [finding for finding in findings if is_applicable(finding, unsafe=unsafe)]
     if not wanted:
         return Fixed(text, [])
@@ -56,7 +56,7 @@ def fix_once(text: str, findings: Iterable[Finding], *, unsafe: bool) -> Fixed:
 def _are_new_names(fix: Fix, given: set[str]) -> bool:
     """Whether a fix gives no member a name that another fix gives its neighbour; `given` collects them.
 
-    Of two misspellings of one name only one can be mended; the other is for the author to decide.
+    Of two misspellings of one name only one can be fixed; the author must decide about the other.
     """
     names = {
         renamed(operation) if isinstance(operation, Rename) else child(operation.pointer, operation.name)

@@ -31,7 +31,7 @@ class Request(NamedTuple):
     fingerprints: bool  # whether findings are to be compared with a baseline, or written to one
     use_cache: bool
     jobs: int
-    complete: bool  # a whole project is looked at
+    complete: bool  # a whole project is checked
 
 
 def make_plan(settings: RunSettings, config: Config, request: Request) -> Ok[Plan] | Err[str]:
@@ -76,7 +76,7 @@ def make_plan(settings: RunSettings, config: Config, request: Request) -> Ok[Pla
         selection,
         suppressions=suppressions.value,
         baseline=baseline.value,
-        # What a plugin finds depends on code that no key can speak for.
+        # What a plugin finds depends on code that no key covers.
         cache=Cache(config.root, _cache_key(settings, choice)) if request.use_cache and not plugins else None,
         jobs=request.jobs,
         complete=request.complete,
@@ -91,22 +91,22 @@ def document_suffixes(config: Config) -> tuple[str, ...]:
         from workrail_lint.project.plugins import load_plugins
 
         loaded = load_plugins(plugins)
-        systems += loaded.value.systems if isinstance(loaded, Ok) else []  # the plan says what is wrong with them
+        systems += loaded.value.systems if isinstance(loaded, Ok) else []  # the plan reports what is wrong with them
     return suffixes_of(systems)
 
 
 def _cache_key(settings: RunSettings, choice: dict[str, Any]) -> str:
-    """Everything besides a file's own content that decides what is said about it."""
+    """Everything besides a file's content that decides its findings."""
     facts = {"version": VERSION, "sources": _own_sources(), "choice": choice, **settings.cache_facts()}
     return canonical_hash(facts)[7:]
 
 
-# The rooms whose code has a part in what is found in a file.
+# The packages whose code decides what is found in a file.
 DECIDING = ("base", "documents", "findings", "rules", "systems", "project")
 
 
 def _own_sources() -> list[int]:
-    """In a checkout the rules change without the version; an installed package stays as it is."""
+    """In a checkout the rules change without the version; an installed package does not change."""
     package = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     if "site-packages" in package:
         return []
@@ -138,7 +138,7 @@ def load_baseline(path: str) -> Ok[Baseline] | Err[str]:
     """The accepted findings that a file holds, or why it can't be used."""
     read = read_file(path)
     if isinstance(read, Err):
-        advice = "" if os.path.lexists(path) else "; make it with workrail-lint check --write-baseline"
+        advice = "" if os.path.lexists(path) else "; create it with workrail-lint check --write-baseline"
         return Err(f"baseline: {read.error.message}{advice}")
     parsed = parse_baseline(read.value)
     if isinstance(parsed, Err):

@@ -28,11 +28,11 @@ hookimpl = pluggy.HookimplMarker("workrail_lint")
 
 
 class Hooks:
-    """What a plugin can bring."""
+    """What a plugin can add."""
 
     @hookspec
     def workrail_lint_rules(self) -> list[type[Rule]]:  # type: ignore[empty-body]
-        """Rule classes about the documents of a system, such as `WorkflowRule`. Their codes and names must be free."""
+        """Rule classes about the documents of a system, such as `WorkflowRule`. Codes and names must be unused."""
 
     @hookspec
     def workrail_lint_systems(self) -> list[System]:  # type: ignore[empty-body]
@@ -40,7 +40,7 @@ class Hooks:
 
 
 class Plugins:
-    """What the configured plugins brought."""
+    """What the configured plugins added."""
 
     def __init__(self, rules: list[Rule], systems: list[System]) -> None:
         self.rules = rules
@@ -56,8 +56,8 @@ def load_plugins(names: list[str], taken: Iterable[RuleInfo] = ()) -> Ok[Plugins
             manager.register(import_module(name), name)
         except ImportError as error:
             return Err(f"plugin {name!r} can't be imported: {error}; install it, or put its folder on PYTHONPATH")
-        except Exception as error:  # a plugin is foreign code: whatever it raises is told, not shown as our crash
-            return Err(f"plugin {name!r} failed while it was loaded: {type(error).__name__}: {error}")
+        except Exception as error:  # a plugin is foreign code: its exceptions are reported, not shown as our crash
+            return Err(f"plugin {name!r} failed to load: {type(error).__name__}: {error}")
     try:
         rules = [cls() for brought in manager.hook.workrail_lint_rules() for cls in brought]
         systems = [system for brought in manager.hook.workrail_lint_systems() for system in brought]
@@ -75,7 +75,7 @@ def _clash(rules: list[Rule | RuleInfo], taken: Iterable[RuleInfo]) -> str | Non
         if not isinstance(getattr(rule, "code", None), str) or not isinstance(getattr(rule, "name", None), str):
             return f"the rule {type(rule).__name__} of a plugin has no code or name"
         if rule.code in codes or rule.name in names:
-            return f"the rule {rule.code} {rule.name} of a plugin has a code or name that is taken"
+            return f"the rule {rule.code} {rule.name} of a plugin has a code or name that is already used"
         codes.add(rule.code)
         names.add(rule.name)
     return None

@@ -1,6 +1,6 @@
-"""Paths grouped by the configuration that holds for them.
+"""Paths grouped by their configuration.
 
-A folder below a path may have a configuration of its own: its files are judged by that one, and compared with each
+A folder below a path may have its own configuration: its files are checked with that one, and compared with each
 other, not with those around it.
 """
 
@@ -15,12 +15,12 @@ from workrail_lint.project.discovery import Discovery, Found, discover
 
 
 class Project:
-    """The files that one configuration holds for."""
+    """The files of one configuration."""
 
     def __init__(self, config: Config) -> None:
         self.config = config
         self.problems: list[tuple[str, str]] = []
-        self.is_whole = False  # a folder was looked at, not some of its files
+        self.is_whole = False  # a folder was checked, not some of its files
         self._files: dict[str, Found] = {}
 
     def add(self, path: str, found: Discovery) -> None:
@@ -39,10 +39,10 @@ class Project:
 def projects(
     paths: list[str], config_of: Callable[[str], Config], suffixes: Callable[[Config], tuple[str, ...]], *, nested: bool
 ) -> list[Project]:
-    """The projects in the order in which they are met; `nested` says that folders may have their own configuration."""
+    """The projects in the order they are found; `nested` says that folders may have their own configuration."""
     is_apart = (lambda folder, names: config_file(folder, names) is not None) if nested else None
     found: dict[str, Project] = {}
-    known: dict[str, Project] = {}  # by folder: many files are named together, and most stand together too
+    known: dict[str, Project] = {}  # by folder: many files are named together, and most are in the same folder
     waiting = deque(paths)
     while waiting:
         path = waiting.popleft()

@@ -1,4 +1,4 @@
-"""A run over many files: find them, check each, look at them together, and sort out what is reported."""
+"""A run over many files: check each, check them together, and select what is reported."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class Plan:
         self.baseline = baseline
         self.cache = cache or Cache(None, "")
         self.jobs = jobs
-        self.complete = complete  # a whole project is looked at, not some of its files
+        self.complete = complete  # a whole project is checked, not some of its files
 
 
 class Outcome(NamedTuple):
-    """What a run found. `accepted` findings stand in the baseline, `suppressed` ones are excused with a reason."""
+    """What a run found. `accepted` findings are in the baseline, `suppressed` ones are accepted with a reason."""
 
     findings: list[Finding]
     files: list[str]
@@ -54,7 +54,7 @@ class Outcome(NamedTuple):
 
 
 class FileOutcome(NamedTuple):
-    """One file: which system it belongs to (None: none of ours) and what came out."""
+    """One file: which system it belongs to (None: none) and its result."""
 
     path: str
     system: int | None
@@ -63,7 +63,7 @@ class FileOutcome(NamedTuple):
 
 
 def run(discovery: Discovery, plan: Plan) -> Outcome:
-    """Check the files and give the findings in their final order."""
+    """Check the files and return the findings in their final order."""
     outcomes = _check_all(discovery.files, plan)
     ours = [outcome for outcome in outcomes if outcome.system is not None and outcome.result.ours]
     found = [finding for outcome in ours for finding in outcome.result.findings]
@@ -78,14 +78,14 @@ def run(discovery: Discovery, plan: Plan) -> Outcome:
 
 
 def reported_outcome(found: list[Finding], files: list[str], plan: Plan) -> Outcome:
-    """What of the findings is reported, in order: selected, not suppressed, not in the baseline."""
+    """The findings to report, in order: selected, not suppressed, not in the baseline."""
     kept = [plan.selection.adjusted(finding) for finding in found if plan.selection.applies(finding)]
     suppressed: list[tuple[Finding, str]] = []
     if plan.suppressions:
         reasons = [plan.suppressions.reason(f, str(f.details.get("place", f.pointer))) for f in kept]
         suppressed = [(f, reason) for f, reason in zip(kept, reasons, strict=True) if reason is not None]
         kept = [f for f, reason in zip(kept, reasons, strict=True) if reason is None]
-        kept += plan.suppressions.remarks(files if plan.complete else None, plan.selection)
+        kept += plan.suppressions.findings(files if plan.complete else None, plan.selection)
     kept.sort(key=order)
     accepted: list[Finding] = []
     if plan.baseline is not None:
@@ -94,7 +94,7 @@ def reported_outcome(found: list[Finding], files: list[str], plan: Plan) -> Outc
 
 
 class CheckedProject(NamedTuple):
-    """A project that was looked at: what came out, by which plan, and whether warnings fail it."""
+    """A checked project: its outcome, its plan, and whether warnings fail it."""
 
     outcome: Outcome
     plan: Plan
@@ -102,7 +102,7 @@ class CheckedProject(NamedTuple):
 
 
 def merged_outcome(outcomes: list[Outcome]) -> Outcome:
-    """What was found in several projects, as one."""
+    """The outcomes of several projects, merged."""
     if len(outcomes) == 1:
         return outcomes[0]
     return Outcome(
@@ -131,7 +131,7 @@ def _check_all(files: list[Found], plan: Plan) -> list[FileOutcome]:
     fresh: list[Found] = []
     outcomes: list[FileOutcome] = []
     if jobs > 1:
-        # What the cache knows is looked up here; only the rest is worth sending to another process.
+        # Cached results are looked up here; only the rest is sent to another process.
         for file in files:
             known = _from_cache(file, plan)
             if known is None:
@@ -169,7 +169,7 @@ def _cached(file: Found, data: bytes, plan: Plan) -> FileOutcome | None:
 
 
 def check_file(file: Found, plan: Plan) -> FileOutcome:
-    """Check one file, unless the result of an earlier run still holds."""
+    """Check one file, unless the cache has its result."""
     if not file.named and not any(system.may_claim(file.path) for system in plan.systems):
         return FileOutcome(file.path, None, FileResult([]), "")
     read = read_file(file.path)

@@ -14,7 +14,7 @@ from workrail_lint.rules.table import RuleInfo, info_of
 from workrail_lint.systems.base import System
 
 ALL = "ALL"
-# A document that can't be read or has the wrong shape is wrong, whatever a project would like.
+# A document that can't be read or has the wrong shape stays an error, whatever a project configures.
 _FIXED_PHASES = (Phase.READ, Phase.SCHEMA)
 
 
@@ -33,7 +33,7 @@ class KnownRules:
         return [*found, *CONFIGURATION.infos, *self._extra.values()]
 
     def get(self, code: str, name: str) -> RuleInfo | None:
-        """The rule that a finding goes by."""
+        """The rule of a finding."""
         own = self._extra.get(name) or (CONFIGURATION.by_name.get(name) if code.startswith("CF") else None)
         if own is not None:
             return own
@@ -64,8 +64,8 @@ class KnownRules:
 class Selection:
     """The rules a run asks for. Patterns are codes, prefixes of codes, names, or ALL.
 
-    The rules themselves are asked for only when something has to be decided: a run whose results all come from
-    the cache never loads them.
+    The rules are loaded only when something must be decided: a run whose results all come from the cache never
+    loads them.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Selection:
 
     @property
     def is_default(self) -> bool:
-        """Whether nobody asked for anything in particular."""
+        """Whether no rule was selected or ignored."""
         return self._select == [ALL] and not self._ignore and not self._extra
 
     @cached_property
@@ -128,7 +128,7 @@ class Selection:
         return found
 
     def applies(self, finding: Finding) -> bool:
-        """Whether a finding is reported; one that says the text can't be read always is."""
+        """Whether a finding is reported; one about an unreadable text always is."""
         if finding.phase is Phase.READ and finding.severity is Severity.ERROR:
             return True
         if not self._is_active(finding):
@@ -145,11 +145,11 @@ class Selection:
         return rule is not None and rule.default_on
 
     def ignores(self, finding: Finding) -> bool:
-        """Whether a finding is ignored by name: what is said about the configuration needs no selecting."""
+        """Whether a finding is ignored by name; findings about the configuration need not be selected."""
         return pattern_matches(finding.code, finding.name, self._ignore)
 
     def runs_all(self, patterns: list[str]) -> bool:
-        """Whether every rule that the patterns name is on, as far as rules are on by default."""
+        """Whether every rule that the patterns name and that is on by default is active."""
         return self.is_default or all(
             rule.name in self.active for rule in self.rules if rule.default_on and _names(rule, patterns)
         )
@@ -189,6 +189,6 @@ def unknown_patterns(rules: Iterable[RuleInfo], patterns: Iterable[str]) -> list
             continue
         names = [rule.name for rule in known] + [rule.code for rule in known]
         suggestion = pattern.upper() if pattern.upper() in names else nearest(pattern, names, many=len(names))
-        advice = f"did you mean {suggestion!r}?" if suggestion else "workrail-lint rule lists all"
+        advice = f"did you mean {suggestion!r}?" if suggestion else "run workrail-lint rule to list all rules"
         problems.append(f"no rule matches {pattern!r}; {advice}")
     return problems

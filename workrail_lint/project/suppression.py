@@ -1,4 +1,4 @@
-"""Suppressions: JSON has no comments, so a place that is meant to be as it is is named in the configuration."""
+"""Suppressions: JSON has no comments, so accepted findings are listed in the configuration."""
 
 from __future__ import annotations
 
@@ -62,14 +62,14 @@ def _problem(table: dict[str, Any]) -> str | None:
     if not isinstance(codes, list) or not codes or not all(isinstance(code, str) for code in codes):
         return "'codes' must list the codes or names of rules"
     if not isinstance(table.get("reason"), str) or not table["reason"].strip():
-        return "'reason' is missing: say why this place is meant to be as it is"
+        return "'reason' is missing: say why these findings are accepted"
     if "expires" in table and not _DATE.fullmatch(str(table["expires"])):
         return "'expires' must be a date such as 2027-01-31"
     return None
 
 
 class Suppressions:
-    """All entries of a run, and which of them were of use."""
+    """All entries of a run, and which of them were used."""
 
     def __init__(self, entries: list[Suppression], today: str, source: str) -> None:
         self.live = [entry for entry in entries if entry.expires is None or entry.expires >= today]
@@ -88,52 +88,52 @@ class Suppressions:
             entry.used = True
         return covering[0].reason if covering else None
 
-    def remarks(self, files: list[str] | None, selection: Selection) -> list[Finding]:
-        """Entries that expired, and (when folders were looked at, so that `files` is given) those that cover nothing.
+    def findings(self, files: list[str] | None, selection: Selection) -> list[Finding]:
+        """Findings about expired entries and, when whole folders were checked (`files` is given), unused ones.
 
-        What was not looked at, be it a file or a rule, may still be there: such an entry is not judged.
+        An entry about a file or a rule that was not checked may still be needed, so it is not reported.
         """
-        remarks = [(_expired(entry), entry) for entry in self.expired]
+        found = [(_expired(entry), entry) for entry in self.expired]
         idle = [entry for entry in self.live if not entry.used] if files is not None else []
         if idle:
             seen = [relative_to(self.root, path) for path in files or ()]
-            remarks += [
+            found += [
                 (_unused(entry), entry)
                 for entry in idle
-                if selection.runs_all(entry.codes) and self._was_seen(entry, seen)
+                if selection.runs_all(entry.codes) and self._was_checked(entry, seen)
             ]
-        remarks = [(remark, entry) for remark, entry in remarks if not selection.ignores(remark)]
-        spans = entry_spans(self.source) if remarks else []
-        for remark, entry in remarks:
-            remark.path = os.path.relpath(self.source)
-            remark.span = spans[entry.number] if entry.number < len(spans) else None
-        return [selection.adjusted(remark) for remark, _ in remarks]
+        found = [(finding, entry) for finding, entry in found if not selection.ignores(finding)]
+        spans = entry_spans(self.source) if found else []
+        for finding, entry in found:
+            finding.path = os.path.relpath(self.source)
+            finding.span = spans[entry.number] if entry.number < len(spans) else None
+        return [selection.adjusted(finding) for finding, _ in found]
 
-    def _was_seen(self, entry: Suppression, seen: list[str]) -> bool:
-        """Whether the file of an entry was looked at, or is gone."""
+    def _was_checked(self, entry: Suppression, seen: list[str]) -> bool:
+        """Whether the file of an entry was checked, or no longer exists."""
         if any(file_matches(entry.file, path) for path in seen):
             return True
         return not any(char in entry.file for char in "*?[") and not os.path.exists(os.path.join(self.root, entry.file))
 
 
 def _expired(entry: Suppression) -> Finding:
-    advice = "mend the place and remove the entry, or set a later expires"
-    message = f"the suppression of {entry.place} was due for review on {entry.expires} and no longer holds; {advice}"
-    return _remark("suppression-expired", message)
+    advice = "fix the place and remove the entry, or set a later `expires`"
+    message = f"this suppression of {entry.place} was due for review on {entry.expires} and no longer applies; {advice}"
+    return _finding("suppression-expired", message)
 
 
 def _unused(entry: Suppression) -> Finding:
-    message = f"the suppression of {entry.place} matches no finding of {listed(entry.codes)}; remove the entry"
-    return _remark("suppression-unused", message)
+    message = f"this suppression of {entry.place} matches no finding of {listed(entry.codes)}; remove the entry"
+    return _finding("suppression-unused", message)
 
 
-def _remark(name: str, message: str) -> Finding:
+def _finding(name: str, message: str) -> Finding:
     rule = CONFIGURATION.by_name[name]
     return Finding(rule.code, rule.name, rule.severity, message)
 
 
 def entry_spans(source: str) -> list[Span]:
-    """Where the entries of a configuration file stand, in their order; none when it can't be read any more."""
+    """The spans of the entries in a configuration file, in order; none when it can no longer be read."""
     from workrail_lint.documents.source_text import SourceText
     from workrail_lint.documents.toml_places import table_places
 

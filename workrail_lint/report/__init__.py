@@ -1,6 +1,6 @@
 """Findings as text: one module for each format, imported when it is asked for.
 
-A format is a pure function of `ReportData`. Whatever a document holds is made harmless on the way: no control
+A format is a pure function of `ReportData`. The content of documents is neutralised: no control
 characters, escape sequences or CI commands get through, and machine formats stay valid.
 """
 
@@ -19,12 +19,12 @@ def render(name: str, data: ReportData) -> str:
     from importlib import import_module
 
     if name not in FORMATS:
-        raise ValueError(f"no such format: {name!r}")
+        raise ValueError(f"unknown format {name!r}")
     return str(import_module(f"workrail_lint.report.{name}").render(data))
 
 
 def render_statistics(name: str, data: ReportData) -> str:
-    """How often each rule was hit: a table, or JSON where the format is JSON."""
+    """How many findings each rule has: a table, or JSON if the format is JSON."""
     from workrail_lint.report import statistics
 
     return statistics.as_json(data) if name in ("json", "jsonl") else statistics.as_table(data)

@@ -1,4 +1,4 @@
-"""What a reporter is given: findings in their order, with everything that is shown about them."""
+"""The input of a reporter: findings in order, with everything that is shown about them."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ Edits = tuple[Edit, ...]
 
 
 class Reported:
-    """A finding, the edits its fix makes, and, when a suppression covers it, the reason that one gives.
+    """A finding, the edits of its fix, and the reason of the suppression that covers it, if any.
 
-    Few formats show edits and they cost more than all the rest, so they may be given as a function. No edits mean
-    that the fix can't be applied any more.
+    Few formats show edits, and computing them is expensive, so they may be a function. No edits mean that the fix
+    can no longer be applied.
     """
 
     __slots__ = ("_edits", "finding", "reason")
@@ -43,7 +43,7 @@ class Reported:
 
     @property
     def span(self) -> Span:
-        """The finding's span; a finding about a whole file stands at its start."""
+        """The finding's span; a finding about a whole file is at its start."""
         return self.finding.span or Span(_START, _START)
 
 
@@ -67,9 +67,9 @@ class Summary(NamedTuple):
 class ReportData:
     """One run, ready to be shown.
 
-    `accepted` findings stand in the baseline and `suppressed` ones are covered by the configuration: formats that
-    can mark them do so, the others leave them out. `sources` gives the text of a file for source frames and for
-    the positions of edits, None when it can't be read any more. Colours and links are for terminals only; `link`
+    `accepted` findings are in the baseline and `suppressed` ones are covered by the configuration: formats that
+    can mark them do so, the others omit them. `sources` returns the text of a file for source frames and for
+    the positions of edits, None when it can no longer be read. Colours and links are for terminals only; `link`
     turns a path into an address.
     """
 
@@ -119,9 +119,9 @@ class ReportData:
         self.strict = strict
         self.colour = colour
         self.link = link
-        self.load = load  # gives the rule itself, for its examples
+        self.load = load  # returns the rule itself, for its examples
         self.width = width
-        self.least = least  # what is less severe is counted and not shown, except in JSON
+        self.least = least  # less severe findings are counted but not shown, except in JSON
 
     @property
     def shown(self) -> list[Reported]:
@@ -158,7 +158,7 @@ class ReportData:
         return finding.severity is Severity.ERROR or (self.strict and finding.severity is Severity.WARNING)
 
     def help(self, finding: Finding) -> str:
-        """What to know beyond the message: the finding's own advice, or why the rule is there."""
+        """More than the message: the finding's own advice, or why the rule exists."""
         if finding.help:
             return finding.help
         rule = self.rules.get(finding.name)
@@ -171,7 +171,7 @@ def portable(path: str) -> str:
 
 
 def _order(item: Reported) -> tuple[str, int, int, str, str, str]:
-    """By path, position, code; what is about the file as a whole comes first."""
+    """By path, position, code; findings about the whole file come first."""
     finding = item.finding
     line, column = (finding.span.start.line, finding.span.start.column) if finding.span else (0, 0)
     return portable(finding.path), line, column, finding.code, finding.message, finding.pointer

@@ -10,8 +10,8 @@ from workrail_lint.report.data import Reported
 
 
 def unique_fingerprint(item: Reported, seen: Counter[str]) -> str:
-    """As in a baseline, except that several findings of one rule at one place are told apart: services keep only
-    one finding for each fingerprint. `seen` counts those of the run so far."""
+    """As in a baseline, except that several findings of one rule at one place differ: services keep only one
+    finding for each fingerprint. `seen` counts those of the run so far."""
     own = fingerprint(item.finding)
     seen[own] += 1
     return own if seen[own] == 1 else canonical_hash([own, seen[own]])[7:39]

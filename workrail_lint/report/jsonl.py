@@ -1,4 +1,4 @@
-"""One JSON object for each finding, each on a line of its own; no line when there is nothing to report."""
+"""One JSON object per line for each finding; no line when there is nothing to report."""
 
 from __future__ import annotations
 

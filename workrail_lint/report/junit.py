@@ -35,7 +35,7 @@ def _suite(path: str, items: list[Reported], data: ReportData) -> str:
 
 def _case(item: Reported, data: ReportData) -> str:
     finding, start = item.finding, item.span.start
-    # Consumers take cases with one name for one case.
+    # Consumers merge cases with the same name.
     name = _escaped(f"{finding.code} {finding.name} at {start.line}:{start.column}")
     text = f"{shown_path(finding.path)}:{start.line}:{start.column}: {finding.severity.value}: {finding.message}"
     notes = {"at": finding.pointer, "help": data.help(finding)}

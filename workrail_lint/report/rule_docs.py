@@ -43,7 +43,7 @@ def rules() -> tuple[Rule, ...]:
 
 
 def undocumented() -> tuple[Rule, ...]:
-    """What no document can show: rules about the configuration."""
+    """Rules that no document can show: those about the configuration, and those that no program can check."""
     return tuple(shipped().rule(info) for info in shipped()() if not _is_shown(info))
 
 
@@ -106,31 +106,44 @@ def _sections(rule: Rule, examples: list[Example]) -> Iterator[tuple[str, str]]:
     yield "Origin", origin_line(rule)
 
 
+def state(rule: AnyRule) -> str:
+    """Why a rule is off."""
+    match rule.status:
+        case Status.CHECKED:
+            return "off unless selected by name"
+        case Status.DOCUMENTATION:
+            return "advice that no program can check"
+        case Status.PLANNED:
+            return "planned"
+        case _:  # pragma: no cover - the enum is closed
+            assert_never(rule.status)
+
+
 def fix_word(rule: AnyRule) -> str:
     return rule.fix_safety or "none"
 
 
 def fix_line(rule: AnyRule) -> str:
     if not rule.fix_safety:
-        return "None: a person has to decide what is right."
+        return "None: the author must decide what is right."
     how = "`--fix`" if rule.fix_safety == "safe" else "`--fix --unsafe-fixes`"
     return f"{rule.fix} {rule.fix_safety.capitalize()}, applied with {how}."
 
 
 _ORIGINS = {
-    "schema": "the engine refuses the document: it does not fit its schema",
-    "struct": "the engine refuses the document in its structural checks",
-    "compile": "the engine refuses to compile the workflow",
-    "start": "the engine refuses to start the workflow",
-    "registry": "the engine refuses the workflows of a repository together",
-    "load": "it shows when the engine loads the file",
+    "schema": "the engine rejects the document, because it does not match the schema",
+    "struct": "the engine rejects the document in its structural checks",
+    "compile": "the engine can't compile the workflow",
+    "start": "the engine can't start the workflow",
+    "registry": "the engine rejects the workflows of a repository together",
+    "load": "the engine can't load the file",
     "runtime": "the engine accepts the workflow and then fails, hangs or misreads it",
     "engine-warn": "the engine prints a warning",
     "spec": "a rule of the authoring guide",
     "lock": "a design rule that must hold for every workflow",
     "doc": "the engine's documentation",
     "product": "added by this linter",
-    "planned": "announced for the authoring guide, and not yet in force",
+    "planned": "announced for the authoring guide, but not yet in force",
 }
 
 
@@ -145,12 +158,12 @@ def origin_line(rule: AnyRule) -> str:
 
 def _shown_bad(example: Example) -> str:
     if not has_file(example):
-        return f"`{example.path}` is named, but there is no such file."
+        return f"`{example.path}` is named, but does not exist."
     parts = [_block(example.bad, example.path)]
     beside, named = shown_files(example)
     parts += [f"`{path}`:\n\n{_block(data, path)}" for path, data in beside.items()]
     if named:
-        parts.append(f"And beside them {', '.join(f'`{path}`' for path in named)}.")
+        parts.append(f"Other files: {', '.join(f'`{path}`' for path in named)}.")
     if example.path != "workflows/example.json" or len(parts) > 1:
         parts[0] = f"`{example.path}`:\n\n{parts[0]}"
     return "\n\n".join([*parts, *remarks(example)])
@@ -166,8 +179,8 @@ def _shown_fixed(example: Example) -> str:
     if example.fixed is None:
         return ""
     if example.fixed == example.good:
-        return "It makes of the example what is shown above."
-    return f"It makes of the example:\n\n{_block(example.fixed, example.path)}"
+        return "Applied to the example, it gives the result above."
+    return f"Applied to the example, it gives:\n\n{_block(example.fixed, example.path)}"
 
 
 def _block(content: object, path: str) -> str:
@@ -182,7 +195,7 @@ def _block(content: object, path: str) -> str:
 
 
 def shown_lines(data: bytes) -> list[str]:
-    """The lines of an example: what can't be seen is shown as escapes, and what is too long is cut."""
+    """The lines of an example: invisible characters are shown as escapes, and long lines are cut."""
     text = data.decode("utf-8", "backslashreplace")
     lines = [_cut(printable(line.replace("\t", "    "))) for line in text.rstrip("\n").split("\n")]
     if len(lines) <= _MOST_LINES:

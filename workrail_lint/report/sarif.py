@@ -115,7 +115,7 @@ def _suppressions(item: Reported) -> list[dict[str, str]]:
 
 
 def _message(text: str) -> str:
-    """Viewers make links of `[text](target)`; a document must not bring its own."""
+    """Viewers turn `[text](target)` into links; a document must not add its own."""
     return text.replace("](", "] (") or "-"
 
 
@@ -128,7 +128,7 @@ def _artifact(path: str) -> dict[str, str]:
 
 
 def _is_native(path: str) -> bool:
-    """Whether the lone surrogates of a path stand for bytes of a file name."""
+    """Whether the lone surrogates of a path represent bytes of a file name."""
     try:
         path.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:

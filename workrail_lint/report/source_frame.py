@@ -41,7 +41,7 @@ def frame(source: SourceText, span: Span, width: int, style: Style, colour: str)
     line = source.line(first)
     start = min(span.start.column - 1, len(line))
     end = max(start, min(span.end.column - 1, len(line))) if span.end.line == first else len(line)
-    # A lone bracket says nothing about what it opens; what follows does.
+    # A lone bracket says nothing about what it opens; the next lines do.
     lone = span.end.line > first and line[start:].strip() in _OPENERS
     shown = range(first, min(first + (_MORE_LINES if lone else 0), len(source.line_starts)) + 1)
     gutter = len(str(shown[-1]))
@@ -76,12 +76,12 @@ def _shown(char: str) -> str:
 
 
 def _window(line: str, start: int, end: int, room: int) -> _Window:
-    """What of a line is shown: the marked stretch, a part of what is before it, and what fits after it."""
+    """The part of a line that is shown: the marked stretch, a part of what is before it, and what fits after it."""
     room -= 2  # for the ellipses
     marked = _fitting(line, start, end, room * 3 // 4)
     free = room - _width(line, start, marked)
-    behind = _width(line, marked, _fitting(line, marked, len(line), free // 3)) if marked == end else 0
-    left = _fitting_back(line, start, free - behind)
+    following = _width(line, marked, _fitting(line, marked, len(line), free // 3)) if marked == end else 0
+    left = _fitting_back(line, start, free - following)
     free = room - _width(line, left, start)
     marked = _fitting(line, start, end, free)
     right = _fitting(line, marked, len(line), free - _width(line, start, marked)) if marked == end else marked

@@ -1,4 +1,4 @@
-"""The texts behind the findings, read again when something is shown from them."""
+"""The source texts of findings, read again when a part of them is shown."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from workrail_lint.documents.source_text import SourceText
     from workrail_lint.findings import Finding
 
-# Findings come ordered by file, so that few texts are needed at a time.
+# Findings are ordered by file, so few texts are needed at a time.
 _KEPT = 4
 
 

@@ -1,4 +1,4 @@
-"""How often each rule was hit."""
+"""How many findings each rule has."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from workrail_lint.report.text import COLOURS, closing
 
 
 class Row(NamedTuple):
-    """A rule, how often it was hit, and how many of its findings have a fix."""
+    """A rule, the number of its findings, and how many of them have a fix."""
 
     code: str
     name: str

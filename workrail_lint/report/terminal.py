@@ -22,7 +22,7 @@ class Terminal(NamedTuple):
 
 
 def terminal_of(stream: TextIO | None) -> Terminal:
-    """What the stream can show; None stands for a file."""
+    """What the stream can show; None means a file."""
     if stream is None or not stream.isatty():
         return Terminal(stream is not None and uses_colour(stream), None, _WIDTH)
     colour = uses_colour(stream)
@@ -31,7 +31,7 @@ def terminal_of(stream: TextIO | None) -> Terminal:
 
 
 def file_address(path: str) -> str:
-    """The address of a file, with nothing in it that a terminal could take for a command."""
+    """The address of a file, without anything that a terminal could interpret as a command."""
     from urllib.parse import quote
 
     absolute = os.path.abspath(path).replace(os.sep, "/")

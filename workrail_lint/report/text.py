@@ -17,7 +17,7 @@ _HOW = {Safety.SAFE: "--fix", Safety.UNSAFE: "--fix --unsafe-fixes"}
 
 def render(data: ReportData) -> str:
     style = Style(data.colour)
-    explained: set[str] = set()  # a reason is told once, not at each of a hundred findings
+    explained: set[str] = set()  # a reason is shown once, not for each of a hundred findings
     parts = [_block(item, data, style, explained) for item in data.shown]
     return "".join(f"{block}\n\n" for block in parts) + closing(data.summary, style, data.hidden)
 
@@ -65,7 +65,7 @@ def style_link(text: str, address: str) -> str:
 
 
 def closing(summary: Summary, style: Style, hidden: str = "") -> str:
-    """What was found, how much of it is hidden, and what can be done about it at once."""
+    """What was found, how much of it is hidden, and what can be fixed automatically."""
     files = counted(summary.files, "file")
     if not summary.findings:
         lines = [style(f"No findings in {files}.", "green")]
@@ -88,11 +88,11 @@ def closing(summary: Summary, style: Style, hidden: str = "") -> str:
         fixes.append(f"{summary.fixable_unsafe} with --fix --unsafe-fixes")
     if fixes:
         lines.append(f"Fixable: {listed(fixes)}.")
-    excused = []
+    accepted = []
     if summary.baselined:
-        excused.append(f"{summary.baselined} in the baseline")
+        accepted.append(f"{summary.baselined} in the baseline")
     if summary.suppressed:
-        excused.append(f"{summary.suppressed} suppressed")
-    if excused:
-        lines.append(f"Not shown: {listed(excused)}.")
+        accepted.append(f"{summary.suppressed} suppressed")
+    if accepted:
+        lines.append(f"Not shown: {listed(accepted)}.")
     return "\n".join(lines) + "\n"

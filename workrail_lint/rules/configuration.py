@@ -9,28 +9,28 @@ from workrail_lint.rules.base import Example, Rule
 
 
 class SuppressionUnused(Rule):
-    """Facts about an entry of the configuration; there is no document to give an example of."""
+    """A rule about an entry of the configuration; no document can be an example of it."""
 
     code = "CF001"
     name = "suppression-unused"
     severity = Severity.WARNING
     origin = "product"
     summary = "A suppression in the configuration matches no finding."
-    why = "The place was mended or moved. An entry that is left behind would hide the next finding there."
+    why = "The place was fixed or moved. A leftover entry would hide the next finding there."
 
     def examples(self) -> Iterable[Example]:
         return ()
 
 
 class SuppressionExpired(Rule):
-    """The same for an entry that was meant for a time."""
+    """The same for an entry that has expired."""
 
     code = "CF002"
     name = "suppression-expired"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A suppression in the configuration is past its date."
-    why = "The place was due for review by then; until that is done its findings are reported again."
+    summary = "A suppression in the configuration has expired."
+    why = "The place was due for review by that date. Until it is reviewed, its findings are reported again."
 
     def examples(self) -> Iterable[Example]:
         return ()

@@ -1,4 +1,4 @@
-"""Judgements about whole conditions: never true, always true, or true for all that is set."""
+"""Judgements about whole conditions: never true, always true, or false only for an unset variable."""
 
 from __future__ import annotations
 
@@ -40,14 +40,12 @@ def find_dead_steps(judge: Judge) -> None:
 
 def _is_contradiction(judge: Judge, decision: Decision) -> bool:
     if "var" in decision.condition or _is_malformed(judge, decision):
-        return False  # a single comparison can always come out either way
-    if _is_free(judge, decision.condition):
-        return False
+        return False  # a single comparison can always be true or false
     return judge.analysis.satisfy((decision.condition,)).verdict == IMPOSSIBLE
 
 
 def _is_malformed(judge: Judge, decision: Decision) -> bool:
-    """Whether other rules speak of the condition, or of something in it."""
+    """Whether other rules report the condition, or a part of it."""
     node = judge.analysis.node(decision.condition)
     if node is None or not node.leaves or _has_empty(node):
         return True
@@ -88,7 +86,7 @@ def judge_conditions(judge: Judge) -> None:
 
 
 def _enclosing(judge: Judge, decision: Decision) -> tuple[Condition, ...]:
-    """What holds when the condition is looked at."""
+    """The conditions that hold when this one is evaluated."""
     step = judge.analysis.steps[decision.step]
     if decision.kind == "criteria":
         return ()
@@ -159,8 +157,8 @@ def _always(judge: Judge, decision: Decision) -> bool:
 
 
 def _parts(judge: Judge, decision: Decision) -> None:
-    """A part that never holds, or always does, in a condition that as a whole decides something."""
-    if "var" in decision.condition or _is_free(judge, decision.condition):
+    """A part that never holds, or always does, in a condition that can be true or false as a whole."""
+    if "var" in decision.condition:
         return
     pending = _compound_parts(decision.condition, decision.pointer)
     while pending:

@@ -124,7 +124,7 @@ class _Values:
         self._report(TYPE, Severity.WARNING, pointer, f"{what}; {quoted(operator)} is always false on {kind}", operator)
 
     def _holds(self) -> tuple[str, str] | None:
-        """What the texts say the variable holds, when that is no number."""
+        """What the prompts say the variable holds, when that is not a number."""
         name = quoted(self.name)
         if self.domain is not None:
             if self.domain.kind == BOOLEAN:
@@ -141,19 +141,19 @@ class _Values:
             if self.domain is not None:
                 if self.domain.kind != BOOLEAN or any(lenient_equal(value, item) for item in self.domain.values):
                     return False
-                message = f"{name} is true or false, never {shown(value)}"
+                message = f"{name} is true or false, never {shown(value)}; compare with true or false"
                 return self._report(TYPE, Severity.WARNING, literal.pointer, message, f"text {value}")
-            # A value that some sentence gives the variable is one that it can have.
+            # A variable can have every value that a prompt gives it.
             stated = any(lenient_equal(value, item) for statement in self.statements for item in statement.values)
             other = self._boolean
             if other is not None and not stated and len(self._texts) == 1 and LIST not in self.kinds:
                 message = (
                     f"other conditions compare {name} with {shown(other)}, this one with {shown(value)}; "
-                    "a variable that is true or false never equals other text"
+                    "a variable that is true or false never equals another string"
                 )
                 return self._report(TYPE, Severity.WARNING, literal.pointer, message, f"text {value}")
         if self.kinds == {LIST} and not isinstance(value, dict | list):
-            message = f"{name} holds a list, which never equals {shown(value)}; let a step set the value to compare"
+            message = f"{name} holds a list, which never equals {shown(value)}; compare a variable with one value"
             return self._report(TYPE, Severity.WARNING, literal.pointer, message, "list")
         return False
 
@@ -164,7 +164,7 @@ class _Values:
 
     @cached_property
     def _texts(self) -> set[str]:
-        """The texts that conditions compare the variable with."""
+        """The strings that conditions compare the variable with."""
         return {normal_text(item.value) for item in self.literals if _is_text(item.value)}
 
     def _outside(self, literal: Literal) -> bool:
@@ -203,7 +203,7 @@ class _Values:
         usual = self._usual_spelling(value)
         if usual is not None:
             message = f"other conditions on {quoted(self.name)} say {shown(usual)}, this one {shown(value)}"
-            return self._report(SPELLED, Severity.WARNING, literal.pointer, f"{message}; spell them alike", key)
+            return self._report(SPELLED, Severity.WARNING, literal.pointer, f"{message}; use one spelling", key)
         if not setters or len(self._texts) > _MANY_VALUES or scanner.occurs(value):
             return False
         for other in respelled(value):
@@ -229,7 +229,7 @@ class _Values:
         )
 
     def _usual_spelling(self, value: str) -> str | None:
-        """How more of the conditions join the same words; the engine takes both for different values."""
+        """How most conditions join the same words; the engine treats the spellings as different values."""
         written = self._spellings[fold(value)]
         counts = Counter(map(normal_text, written))
         usual = max(counts, key=lambda spelling: counts[spelling])
@@ -264,7 +264,7 @@ class _Values:
         return sorted(word for word in found if word not in self.analysis.by_name and word != self.name)
 
     def _where(self, word: str) -> str:
-        """The step whose text has the word, in words."""
+        """The step whose text contains the word, for a message."""
         pattern = re.compile(rf"(?<![\w-]){re.escape(word)}(?![\w-])", re.IGNORECASE)
         for text in self.analysis.texts:
             if text.delivered and text.step is not None and pattern.search(text.text):
@@ -302,7 +302,7 @@ def _few(values: Iterable[Any]) -> str:
 
 
 def _judge_branches(judge: Judge) -> None:
-    """Runs of sibling steps, one for each value of a variable, that forget some."""
+    """Runs of sibling steps, one for each value of a variable, that omit some."""
     analysis = judge.analysis
     by_step = {
         decision.step: decision
@@ -346,7 +346,7 @@ def _judge_run(judge: Judge, run: list[tuple[Decision, str, Any]]) -> None:
     if any(f"{decision.pointer}/var" in judge.judged for decision, _, _ in run):
         return
     named = [literal.value for use in uses for literal in literals_of(use)]
-    # Another kind of test may take care of every value that is not named.
+    # Another kind of test may handle every value that is not named.
     if any(use.leaf is not None and not ({"equals", "in"} & use.leaf.keys()) for use in uses):
         return
     missing = [value for value in domain.values if not any(lenient_equal(value, other) for other in named)]

@@ -46,9 +46,8 @@ class VariableNeverSet(AnalysisRule):
     origin = "product"
     summary = "Nothing sets a variable that a condition, a loop or a prompt reads."
     why = (
-        "An agent sets a variable because a prompt asks for it. One that nothing asks for stays unset: a condition on "
-        "it never changes, a token shows `[unset: …]`, and a loop over it stops the run. It is an error when the run "
-        "stops or the name is surely misspelt."
+        "Agents only set what a prompt asks for. Conditions on an unset variable never change, a token shows "
+        "`[unset: …]`, and a loop stops the run. It is an error when the run stops or the name is certainly misspelled."
     )
 
     def examples(self) -> Iterable[Example]:
@@ -70,8 +69,8 @@ class VariableSetTooLate(AnalysisRule):
     origin = "product"
     summary = "A variable is read before the first step that sets it."
     why = (
-        "The reader finds nothing: a token shows `[unset: …]`, a loop stops the run, and a step whose condition turns "
-        "true later runs then, out of order."
+        "The variable is unset there: a token shows `[unset: …]`, a loop stops the run, and a step whose condition "
+        "becomes true later runs out of order."
     )
 
     def examples(self) -> Iterable[Example]:
@@ -85,8 +84,8 @@ class VariableSetBySameStep(AnalysisRule):
     name = "variable-set-by-same-step"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A prompt or condition reads what only its own step sets."
-    why = "The engine evaluates conditions and builds the prompt before the step runs, so the value is never there."
+    summary = "A prompt or condition reads a variable that only its own step sets."
+    why = "The engine evaluates conditions and builds the prompt before the step runs, so the variable is still unset."
 
     def examples(self) -> Iterable[Example]:
         fragment = {"id": "rules", "when": {"var": "deliveryMode", "equals": "final"}, "text": "List open questions."}
@@ -103,8 +102,8 @@ class VariableMaybeUnset(AnalysisRule):
     name = "variable-maybe-unset"
     severity = Severity.WARNING
     origin = "product"
-    summary = "A prompt or loop reads a variable that only a step which may be skipped sets."
-    why = "In the runs that skip that step the agent reads `[unset: …]`, or the run stops at the loop."
+    summary = "A prompt or loop reads a variable that is only set by a step that may be skipped."
+    why = "In runs that skip that step the agent sees `[unset: …]`, or the run stops at the loop."
 
     def examples(self) -> Iterable[Example]:
         scan = step("scan", "Classify `corpusSize` as small, medium, or large.")
@@ -119,8 +118,8 @@ class VariableNeverRead(AnalysisRule):
     name = "variable-never-read"
     severity = Severity.INFO
     origin = "product"
-    summary = "A prompt asks for variables that nothing reads and no other text mentions."
-    why = "Whatever the agent puts there has no effect. Often that is meant as a note for the agent itself."
+    summary = "A prompt asks for variables that nothing reads or mentions elsewhere."
+    why = "The value has no effect, unless it is a note for the agent itself."
     default_on = False
 
     def applies(self, workflow: Workflow) -> bool:
@@ -147,7 +146,7 @@ class LoopVariableOutsideLoop(AnalysisRule):
     severity = Severity.WARNING
     origin = "runtime"
     summary = "A loop's variable is read outside the loop."
-    why = "The variables of a loop exist only in its body; they are not stored, so nothing is there afterwards."
+    why = "Loop variables exist only in the body of the loop; the engine does not store them."
 
     def examples(self) -> Iterable[Example]:
         def closing(prompt: str) -> dict[str, Any]:
@@ -164,8 +163,8 @@ class ItemMemberUnknown(AnalysisRule):
     name = "item-member-unknown"
     severity = Severity.WARNING
     origin = "runtime"
-    summary = "A prompt reads a member of the loop's item that the list's producer does not name."
-    why = "The items have the members that the earlier prompt asks for; of any other the agent reads `[unset: …]`."
+    summary = "A prompt reads a member of the loop item that the prompt for the list does not name."
+    why = "Items have the members that the earlier prompt asks for; for any other the agent sees `[unset: …]`."
 
     def examples(self) -> Iterable[Example]:
         def writing(prompt: str) -> dict[str, Any]:
@@ -185,7 +184,7 @@ class LoopNeverEntered(AnalysisRule):
     severity = Severity.WARNING
     origin = "runtime"
     summary = "The condition of a loop fails before the first round, because only its body sets the variable."
-    why = "Comparisons with an unset variable are false, so the loop is skipped and the variable never set."
+    why = "Comparisons with an unset variable are false, so the loop is skipped and the variable is never set."
 
     def examples(self) -> Iterable[Example]:
         def retry(first: str) -> dict[str, Any]:

@@ -25,7 +25,7 @@ MAYBE_UNSET, OUTSIDE_LOOP, MEMBER = "variable-maybe-unset", "loop-variable-outsi
 GATE_SELF, NEVER_READ = "gate-condition-self", "variable-never-read"
 # The run stops where these find nothing.
 _STOPS = ("items", "count")
-# Names that old documents gave loop variables; another rule says what they are called now.
+# Old names of loop variables; another rule reports them.
 OLD_LOOP_NAMES = frozenset(("_iteration", "iteration", "_item", "item", "_index", "index"))
 
 
@@ -38,7 +38,7 @@ def judge_variables(judge: Judge) -> None:
 
 
 class _Variable:
-    """One variable and all that reads it."""
+    """One variable and all its uses."""
 
     def __init__(self, judge: Judge, name: str, uses: list[Use]) -> None:
         self.judge_ = judge
@@ -90,7 +90,7 @@ class _Variable:
         undelivered = any(made.confidence == UNDELIVERED for made in self.definitions)
         mentioned = bool(self.mentions) or any(made.confidence == MENTIONED for made in self.definitions)
         if meant is None and not self.analysis.is_complete:
-            return  # what could not be found may set it
+            return  # a workflow that was not found may set it
         hint = f"; did you mean {quoted(meant.name)}?" if meant else f"; {self._remedy()}"
         severity = Severity.WARNING
         if use.kind in _STOPS or (meant is not None and meant.close):
@@ -104,7 +104,7 @@ class _Variable:
             what = f"only guidance asks for {name}, and the engine never sends guidance to the agent"
             hint = hint if meant else "; ask for it in a prompt"
         elif mentioned:
-            what = f"no step is told to set {name}"
+            what = f"no prompt asks for {name}"
         else:
             what = f"nothing sets {name}"
         message = f"{what}{self._effect(use)}{hint}{more}"
@@ -172,7 +172,7 @@ class _Variable:
                     self.judge_.gate_names.setdefault(use.root, []).append(use)
 
     def _is_mentioned_before(self, use: Use, *, surely: bool = False) -> bool:
-        """Whether an earlier step speaks of the variable without setting it; `surely`: one that always runs."""
+        """Whether an earlier step mentions the variable without setting it; `surely`: one that always runs."""
         here = self.analysis.steps[use.step]
         named = [
             *((mention.step, None) for mention in self.mentions),
@@ -213,7 +213,7 @@ class _Variable:
                 decision = self.judge_.decisions.get(use.root)
                 holds = None if decision is None else self.judge_.verdict_when_unset(decision, self.name)
                 effect = (
-                    "this fragment is decided too early"
+                    "this fragment is evaluated too early"
                     if holds is None
                     else consequence(self.judge_, "fragment", use.step, holds)
                 )
@@ -308,7 +308,7 @@ class _Variable:
 
 
 def judge_gates(judge: Judge) -> None:
-    """One finding for each confirmation that looks at what its own step sets."""
+    """One finding for each confirmation that reads what its own step sets."""
     for root, uses in judge.gate_names.items():
         first = uses[0]
         names = listed(dict.fromkeys(quoted(use.name) for use in uses))
@@ -316,9 +316,9 @@ def judge_gates(judge: Judge) -> None:
         unset = {use.name: ONLY_UNSET for use in uses}
         never = satisfy([judge.analysis.node(judge.decisions[root].condition)], (), unset).verdict == IMPOSSIBLE
         if judge.analysis.steps[first.step].loop is not None:
-            effect = "sees the value of the round before"
+            effect = "sees the value of the previous round"
         elif never:
-            effect = "never shows"
+            effect = "never triggers"
         else:
             effect = f"can't depend on {names}"
             pronoun = "it" if len(unset) == 1 else "them"
@@ -326,8 +326,8 @@ def judge_gates(judge: Judge) -> None:
             GATE_SELF,
             Severity.WARNING,
             first.pointer,
-            f"in an interactive run this confirmation {effect}: it is decided before the step runs, and only this step "
-            f"sets {pronoun}. Move it to the next step",
+            f"in an interactive run this confirmation {effect}: the engine evaluates it before the step runs, and only "
+            f"this step sets {pronoun}. Move it to the next step",
         )
 
 
@@ -362,7 +362,7 @@ def _members(analysis: Analysis, items: str) -> Iterable[str]:
 
 
 def judge_unread(judge: Judge) -> None:
-    """Variables that a prompt asks for and nothing ever looks at."""
+    """Variables that a prompt asks for and nothing reads."""
     analysis = judge.analysis
     unread: list[tuple[str, str]] = []
     for name in sorted(analysis.all_names):

@@ -1,7 +1,7 @@
-"""What the analysis finds wrong, worked out once for all rules that report it.
+"""What the analysis finds wrong, computed once for all rules that report it.
 
-One cause makes one finding: a comparison that is wrong in itself, or whose variable nothing sets, is not also called
-out of its domain or never true. So the judgements are made in order, and each leaves out what an earlier one took.
+One cause makes one finding: a comparison that is wrong in itself, or whose variable nothing sets, is not also reported
+as outside its domain or never true. So the judgements are made in order, and each skips what an earlier one reported.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Verdict(NamedTuple):
 
 
 class Judge:
-    """Collects the verdicts on a workflow, and what they have already said."""
+    """Collects the verdicts on a workflow, and what they have already covered."""
 
     def __init__(self, workflow: Workflow) -> None:
         self.workflow = workflow
@@ -58,7 +58,7 @@ class Judge:
         return use.step in self.dead
 
     def verdict_when_unset(self, decision: Decision, name: str) -> bool | None:
-        """What a condition comes to while the variable is unset; None when it depends on others."""
+        """The value of a condition while the variable is unset; None when it depends on others."""
         node = self.analysis.node(decision.condition)
         only_unset = {name: ONLY_UNSET}
         if satisfy([node], (), only_unset).verdict == IMPOSSIBLE:
@@ -83,7 +83,7 @@ def verdicts(workflow: Workflow) -> dict[str, list[Verdict]]:
 
 
 def is_odd(leaf: Condition) -> bool:
-    """Whether another rule speaks of the comparison: it compares with a structure, or with several things at once."""
+    """Whether another rule reports the comparison: it compares with a structure, or with several things at once."""
     if len(leaf) > 2 or "and" in leaf or "or" in leaf or "not" in leaf:
         return True
     literals: list[Any] = [leaf.get("equals"), leaf.get("not_equals")]
@@ -114,7 +114,7 @@ _ALWAYS = {
     "runCondition": "is never skipped",
     "fragment": "always shows",
     "gate": "always triggers",
-    "loop": "goes on until its limit",
+    "loop": "runs until its limit",
     "delegation": "always runs",
     "criteria": "always applies",
 }
@@ -124,7 +124,7 @@ _EXCEPT = {
     "gate": "is skipped",
     "loop": "ends",
     "delegation": "is skipped",
-    "criteria": "is left out",
+    "criteria": "is skipped",
 }
 
 
