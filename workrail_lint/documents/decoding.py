@@ -18,5 +18,5 @@ def decoded(data: bytes | str, format_name: str, max_bytes: int | None) -> tuple
     except UnicodeDecodeError as error:
         at = error.start
     start = len(data[:at].decode(errors="replace"))
-    message = f"the file is not UTF-8: byte 0x{data[at]:02x} at offset {at} is not part of a character"
+    message = f"the file is not UTF-8: invalid byte 0x{data[at]:02x} at offset {at}"
     return data.decode(errors="replace"), Problem(f"{format_name}-invalid-utf8", message, start, start + 1)

@@ -159,7 +159,9 @@ def _read_into(document: JsonDocument, max_depth: int, most_problems: int) -> No
     text = document.text
     if text.startswith("\ufeff"):
         document.problems.append(
-            Problem("json-bom", "the file starts with a byte order mark, which JSON forbids", 0, 1, removes=((0, 1),))
+            Problem(
+                "json-bom", "the file starts with a byte order mark, which JSON does not allow", 0, 1, removes=((0, 1),)
+            )
         )
         text = _without_bom(text)
     clean = _read_clean(text, document)
@@ -258,7 +260,7 @@ def _decode(data: bytes | str) -> tuple[str, Problem | None]:
 def _utf8_message(data: bytes, start: int) -> str:
     if data[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\x00" in data[:4]:
         return "the file is not UTF-8 (it looks like UTF-16 or UTF-32); save it as UTF-8"
-    return f"the file is not UTF-8: byte 0x{data[start]:02x} at offset {start} is not part of a character"
+    return f"the file is not UTF-8: invalid byte 0x{data[start]:02x} at offset {start}"
 
 
 def _find(text: str, tokens: list[str]) -> NodeSpan:

@@ -120,7 +120,7 @@ class _Parser:
                 self.at += 1
                 self.space()
                 if self.peek() == close:
-                    self.slip("json-trailing-comma", f"trailing comma before '{close}'", comma, comma + 1, cut=True)
+                    self.report("json-trailing-comma", f"trailing comma before '{close}'", comma, comma + 1, cut=True)
                     self.close(frame)
                     return
             elif self.starts_item(frame):
@@ -243,13 +243,7 @@ class _Parser:
             return value
         if word in _NON_FINITE:
             self.at = start + len(word)
-            self.slip(
-                "json-non-finite-literal",
-                f"JSON has no {word}; write a number",
-                start,
-                self.at,
-                pointer=pointer,
-            )
+            self.report("json-non-finite-literal", f"JSON does not allow {word}", start, self.at, pointer=pointer)
             return None
         if not word:
             self.fail(f"expected a value, found {self.shown()}")
@@ -265,7 +259,7 @@ class _Parser:
         if lower in ("true", "false", "null"):
             return f"expected a value, found {word}; write {lower}"
         if word[0] in "+-.0123456789":
-            return f"expected a number as JSON writes it, found {word}"
+            return f"invalid number {word}"
         return f"expected a value, found {word}; put strings in double quotes"
 
     def space(self) -> None:
@@ -284,7 +278,7 @@ class _Parser:
                 return
             self.at = end
             glued = start > 0 and _GLUE.match(self.text, start - 1) and _GLUE.match(self.text, end)
-            self.slip("json-comment", "JSON has no comments; remove this one", start, end, cut=not glued)
+            self.report("json-comment", "JSON does not allow comments", start, end, cut=not glued)
 
     def peek(self) -> str:
         return self.text[self.at : self.at + 1]
@@ -357,8 +351,8 @@ class _Parser:
                 self.out.problems.append(
                     Problem(
                         "json-duplicate-key",
-                        f"member {quoted(name)} at line {where.line}, column {where.column} is repeated at "
-                        f"line {winner.line}, column {winner.column}; the last one wins",
+                        f"duplicate key {quoted(name)} at line {where.line}, column {where.column}; the value at line "
+                        f"{winner.line}, column {winner.column} wins",
                         loser,
                         end,
                         pointer=child(frame.pointer, name),

@@ -15,7 +15,7 @@ from workrail_lint.rules.example_files import as_shown, essentials, has_file, re
 from workrail_lint.rules.table import RuleInfo
 from workrail_lint.systems.builtin import known_systems
 
-OFF = "off unless it is selected by name"
+OFF = "off unless selected by name"
 _LANGUAGES = {
     ".json": "json",
     ".jsonl": "json",
@@ -43,7 +43,7 @@ def rules() -> tuple[Rule, ...]:
 
 
 def undocumented() -> tuple[Rule, ...]:
-    """Rules that no document can show: those about the configuration, and those that no program can check."""
+    """Rules that no document can show: those about the configuration."""
     return tuple(shipped().rule(info) for info in shipped()() if not _is_shown(info))
 
 
@@ -104,19 +104,6 @@ def _sections(rule: Rule, examples: list[Example]) -> Iterator[tuple[str, str]]:
         yield "Use instead", "\n\n".join(dict.fromkeys(map(_shown_good, short)))
     yield "Fix", "\n\n".join([fix_line(rule), *dict.fromkeys(filter(None, map(_shown_fixed, short)))])
     yield "Origin", origin_line(rule)
-
-
-def state(rule: AnyRule) -> str:
-    """Why a rule is off."""
-    match rule.status:
-        case Status.CHECKED:
-            return "off unless selected by name"
-        case Status.DOCUMENTATION:
-            return "advice that no program can check"
-        case Status.PLANNED:
-            return "planned"
-        case _:  # pragma: no cover - the enum is closed
-            assert_never(rule.status)
 
 
 def fix_word(rule: AnyRule) -> str:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from workrail_lint.base import js
-from workrail_lint.base.wording import listed, name_list, quoted
+from workrail_lint.base.wording import name_list, quoted
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.catalog.routine import PLACEHOLDER, TEMPLATE_PREFIX
@@ -160,25 +160,22 @@ def _unknown_template(node: Node, template_id: str, catalog: Catalog) -> Finding
             _PASS,
             node,
             f"{step_label(node)}: template {quoted(template_id)} can't be used, because step {quoted(recursive[1])} of "
-            f"routine {quoted(recursive[0])} calls a template itself",
+            f"its routine {quoted(recursive[0])} calls a template",
             f"{node.pointer}/templateCall/templateId",
             details={"cause": "RECURSIVE_ROUTINE", "routineId": recursive[0]},
         )
-    is_routine = template_id.startswith(TEMPLATE_PREFIX) and not hint
-    own = "; routines of your own are known by --routines DIR or the setting routines" if is_routine else ""
-    message = f"unknown template {quoted(template_id)}.{hint} Known templates: {name_list(catalog.templates)}{own}"
+    hint, details = catalog_hint(template_id, catalog.templates)
     has_token = "{{" in template_id
     if has_token:
-        message = (
-            f"the token in the template id {quoted(template_id)} is never resolved; write the id, or choose between "
-            "two calls with `runCondition`"
-        )
+        hint = "; a token in a template id is never resolved, because templates are expanded before bindings"
+    elif template_id.startswith(TEMPLATE_PREFIX) and not details:
+        hint += ". Load your own routines with --routines DIR or the setting routines"
     return compile_error(
         "UNKNOWN_TEMPLATE",
         "template-id-token" if has_token else "template-unknown",
         _PASS,
         node,
-        f"{step_label(node)}: {message}",
+        f"{step_label(node)}: unknown template {quoted(template_id)}{hint}",
         f"{node.pointer}/templateCall/templateId",
         details=details,
     )
@@ -201,26 +198,24 @@ def _field_missing(node: Node, routine: Routine, step_id: str, field: str) -> Fi
 def _bad_arguments(node: Node, routine: Routine, step_id: str, missing: list[str], wrong: list[str]) -> Finding:
     where = f"step {quoted(step_id)} of routine {quoted(routine.routine_id)}"
     if missing:
-        names = dict.fromkeys(map(quoted, missing))
-        what = f"the argument{'s' if len(names) > 1 else ''} {listed(names)}"
+        names = ", ".join(map(quoted, missing))
         return compile_error(
             "TEMPLATE_EXPAND_FAILED",
             "template-arg-missing",
             _PASS,
             node,
-            f"{step_label(node)} omits {what}, which {where} needs; "
+            f"{step_label(node)}: {where} needs {'argument' if len(missing) == 1 else 'arguments'} {names}; "
             f"the routine takes {name_list(routine.required_args)}",
             f"{node.pointer}/templateCall",
             details={"cause": "MISSING_TEMPLATE_ARG", "routineId": routine.routine_id, "arguments": missing},
         )
-    names = dict.fromkeys(map(quoted, wrong))
-    what = f"the argument {listed(names)}" if len(names) == 1 else f"each of the arguments {listed(names)}"
+    names = ", ".join(map(quoted, wrong))
     return compile_error(
         "TEMPLATE_EXPAND_FAILED",
         "template-arg-type",
         _PASS,
         node,
-        f"{step_label(node)}: {what} must be a string, number or boolean, because {where} inserts it",
+        f"{step_label(node)}: {where} needs a string, number or boolean for {names}",
         child(f"{node.pointer}/templateCall/args", wrong[0]),
         details={"cause": "INVALID_TEMPLATE_ARG_TYPE", "routineId": routine.routine_id, "arguments": wrong},
     )

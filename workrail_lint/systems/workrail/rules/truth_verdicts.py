@@ -41,6 +41,8 @@ def find_dead_steps(judge: Judge) -> None:
 def _is_contradiction(judge: Judge, decision: Decision) -> bool:
     if "var" in decision.condition or _is_malformed(judge, decision):
         return False  # a single comparison can always be true or false
+    if _is_free(judge, decision.condition):
+        return False
     return judge.analysis.satisfy((decision.condition,)).verdict == IMPOSSIBLE
 
 
@@ -158,7 +160,7 @@ def _always(judge: Judge, decision: Decision) -> bool:
 
 def _parts(judge: Judge, decision: Decision) -> None:
     """A part that never holds, or always does, in a condition that can be true or false as a whole."""
-    if "var" in decision.condition:
+    if "var" in decision.condition or _is_free(judge, decision.condition):
         return
     pending = _compound_parts(decision.condition, decision.pointer)
     while pending:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from workrail_lint.base import js
 from workrail_lint.base.wording import counted, quoted
-from workrail_lint.documents import pointer as pointers
 from workrail_lint.systems.workrail.schema_findings.members import elsewhere, nearest_member
 from workrail_lint.systems.workrail.schema_findings.places import Place, shown, typed
 
