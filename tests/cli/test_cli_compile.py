@@ -88,7 +88,7 @@ def test_explain_tells_where_text_came_from(run: Run, write: Any) -> None:
     assert ran.code == 0
     assert "ref wr.refs.memory_query" in ran.out
     assert "feature wr.features.capabilities" in ran.out
-    assert "build__verification: made from the verification block at /steps/1/verification" in ran.out
+    assert "build__verification: generated from /steps/1/verification" in ran.out
 
 
 def test_stdin(run: Run, plain: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -137,8 +137,8 @@ def test_routines_and_bindings(run: Run, write: Any) -> None:
         (b"\xff\xfe{\x00}\x00", 1, "not UTF-8"),
         (b"[]", 1, "must be a JSON object"),
         (b'{"name": "package"}', 1, "error"),
-        (b'{"catalogFormat": 1}', 2, "is not a workflow but a catalog"),
-        (b'{"id": "demo.x",}', 1, "trailing comma before '}'"),
+        (b'{"catalogFormat": 1}', 2, "is a catalog, not a workflow"),
+        (b'{"id": "demo.x",}', 1, "comma before '}'"),
     ],
 )
 def test_bad_files(run: Run, write: Any, content: bytes, code: int, part: str) -> None:

@@ -88,4 +88,4 @@ def test_what_only_workflows_have_is_refused_in_a_word(
     write("a.json", plain)
     ran = run(*command)
     assert (ran.code, ran.out) == (2, "")
-    assert "login.workflow.json is not a workflow but a definition of blocks" in ran.err
+    assert "login.workflow.json is a definition of blocks, not a workflow" in ran.err

@@ -39,7 +39,7 @@ def test_unknown_command_and_option(run: Run) -> None:
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
-        (("show",), "required: ID (see workrail-lint catalog show --help)"),
+        (("show",), "required: ID (run workrail-lint catalog show --help for details)"),
         (("import",), "required: DIR"),
         (("list", "--frob"), "--frob"),
         (("export", "--outptu", "x"), "--outptu"),

@@ -53,7 +53,7 @@ def test_init_then_check_then_pytest(shell: Shell) -> None:
     made = shell("workrail-lint init")
     assert "created  ./workrail.lock.json" in made
     assert "nothing found" in shell("workrail-lint check .")
-    assert "as pinned" in shell("workrail-lint lock --check")
+    assert "unchanged" in shell("workrail-lint lock --check")
     missing = shell("pytest -q", code=1)
     assert "no golden yet: tests/__goldens__/first_workflow.golden.json" in missing
     assert "1 written" in shell("pytest -q --workrail-golden=new")

@@ -91,8 +91,8 @@ def test_a_family(capsys: pytest.CaptureFixture[str]) -> None:
     ("asked", "hint"),
     [
         ("json-trailing-coma", "did you mean 'json-trailing-comma'?"),
-        ("SY08", "no rule 'SY08'"),
-        ("\x1b[31mx", "no rule '\\u001b[31mx'"),
+        ("SY08", "unknown rule 'SY08'"),
+        ("\x1b[31mx", "unknown rule '\\u001b[31mx'"),
     ],
 )
 def test_an_unknown_rule(capsys: pytest.CaptureFixture[str], asked: str, hint: str) -> None:

@@ -1,4 +1,4 @@
-"""The command line. One module per subcommand, imported only when it is asked for."""
+"""The command line. One module per command, imported when the command runs."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import TextIO
 
 # Name, summary; the module of a command has its name, and a function `main(arguments) -> exit code`.
 COMMANDS = {
-    "check": "lint workflows: what is wrong, where, why, and how to fix it",
-    "compile": "compile workflows to the IR or the engine's snapshot, and hash them",
-    "canonical": "the RFC 8785 bytes of a JSON file",
+    "check": "find and fix problems in workflows",
+    "compile": "compile workflows and print the result or its hash",
+    "canonical": "print the canonical bytes of a JSON file, or their hash",
     "lock": "pin the hashes of all workflows, or verify them",
-    "diff": "what changed in behaviour between two workflows",
-    "graph": "a workflow as a diagram",
-    "rule": "explain a rule, or list all of them",
-    "catalog": "the builtins: list, show, export, import",
-    "schema": "the JSON Schema of a document kind",
-    "init": "scaffold a workflow, a scenario, configuration and hooks",
-    "completion": "a script that completes commands and options in a shell",
+    "diff": "show how the behaviour of a workflow changed",
+    "graph": "draw a workflow as a diagram",
+    "rule": "explain a rule, or list all rules",
+    "catalog": "list, show, export or import the builtins",
+    "schema": "print the JSON Schema of a document kind",
+    "init": "create a first workflow with a scenario, configuration and hooks",
+    "completion": "print a completion script for your shell",
 }
 OK, FINDINGS, USAGE, NOTHING = 0, 1, 2, 3
 
@@ -28,7 +28,7 @@ class UsageError(Exception):
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run a command and return its exit code; nothing but a bug in our code ever shows a traceback."""
+    """Run a command and return its exit code. Only a bug in our code shows a traceback, and only in debug mode."""
     _open_closed_streams()
     try:
         code = _run(sys.argv[1:] if arguments is None else arguments)
@@ -38,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # The reader (head, a pager) has gone.
+        # The reader (head, a pager) has closed the pipe.
         _abandon(sys.stdout)
         return OK
     except Exception as error:
@@ -49,7 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
             raise
         kind = type(error).__name__
         return _fail(
-            f"internal error: {kind}: {error} (set WORKRAIL_LINT_DEBUG=1 for the details, and please report it)"
+            f"internal error: {kind}: {error} (set WORKRAIL_LINT_DEBUG=1 to see the traceback, and please report this)"
         )
     return int(code)
 
@@ -69,21 +69,21 @@ def _run(args: list[str]) -> int:
 
         suggestion = nearest(name, COMMANDS)
         hint = f"; did you mean '{suggestion}'?" if suggestion else ""
-        raise UsageError(f"unknown command '{name}'{hint} (see workrail-lint --help)")
+        raise UsageError(f"unknown command '{name}'{hint} (run workrail-lint --help for a list)")
     from importlib import import_module
 
     return int(import_module(f"workrail_lint.cli.{name}").main(args[1:]))
 
 
 def _open_closed_streams() -> None:
-    """A stream that the caller has closed takes everything and gives nothing; the exit code still tells."""
+    """Replace streams that the caller closed by the null device; the exit code still says how the run ended."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115  (for the whole process)
 
 
 def _abandon(stream: TextIO) -> None:
-    """If nothing more can be written there, the interpreter must not try to when it ends."""
+    """Stop writing to a broken stream, or the interpreter would fail when it flushes the stream at exit."""
     try:
         stream.flush()
     except OSError:
@@ -103,7 +103,12 @@ def _fail(message: str) -> int:
 
 def _help(stream: TextIO, code: int) -> int:
     width = max(map(len, COMMANDS))
-    lines = ["usage: workrail-lint COMMAND [ARGUMENT...]", "", "Finds broken agent workflows before the commit.", ""]
+    lines = [
+        "usage: workrail-lint COMMAND [ARGUMENT...]",
+        "",
+        "Finds broken agent workflows before you commit them.",
+        "",
+    ]
     lines += [f"  {name.ljust(width)}  {summary}" for name, summary in COMMANDS.items()]
     lines += ["", "Run workrail-lint COMMAND --help for details."]
     stream.write("\n".join(lines) + "\n")

@@ -1,4 +1,4 @@
-"""What the commands share: configuration, catalog, bindings, and the workflows they are about."""
+"""What the commands share: configuration, catalog, bindings, and the workflow files they read."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def configuration(args: argparse.Namespace, start: str = os.curdir) -> Config:
 
 
 def judging_settings(args: argparse.Namespace, config: Config, *, parity: bool) -> Settings:
-    """What workflows are judged with: for the public engine, unless the project writes for the IR alone."""
+    """The settings of `check`: for the public engine, unless the project's target is the IR."""
     return settings(args, config, parity=parity, engine=config.text("target") != "ir")
 
 
@@ -85,7 +85,7 @@ def _path(path: str | None) -> _Path | None:
 
 
 def bindings_file(args: argparse.Namespace, config: Config) -> str | None:
-    """The bindings that hold: those of the command line, of the configuration, or of the usual place."""
+    """The bindings file: from the command line, from the configuration, or the default one if it exists."""
     if args.bindings:
         return str(args.bindings)
     if args.bindings_dir is None and (configured := config.file("bindings")):
@@ -95,14 +95,14 @@ def bindings_file(args: argparse.Namespace, config: Config) -> str | None:
 
 
 def _named(key: str, option: str | None, findings: list[Finding]) -> str:
-    """A problem with a file that the command line or the configuration names, and which of them does."""
+    """A problem with a file, after the option or configuration key that names it."""
     return f"{'--' if option else ''}{key}: {first_line(findings, option or key)}"
 
 
 def first_line(findings: list[Finding], subject: str) -> str:
-    """The first of several problems, and how many more there are."""
+    """The first of several problems, and the number of the others."""
     if not findings:
-        return f"{subject}: can't be used"
+        return f"{subject} can't be used"
     first = findings[0]
     where = f"{first.path}: " if first.path and not first.message.startswith(first.path) else ""
     place = f" (at {first.pointer})" if first.pointer else ""
@@ -121,9 +121,9 @@ class Workflow:
 
 
 def workflow_files(paths: list[str], config: Config, *, others: bool = False) -> list[Workflow]:
-    """The workflows that the paths name or hold. A named file that can't be read is an error.
+    """The workflows at and below the paths. A file that was named and can't be read is an error.
 
-    `others` says that a named file may also be what another system compiles.
+    With `others`, a named file may also be one that another system compiles.
     """
     include, exclude = config.strings("include"), config.strings("exclude")
     found = discover(paths, include=include, exclude=exclude, root=config.root)
@@ -144,7 +144,7 @@ def workflow_files(paths: list[str], config: Config, *, others: bool = False) ->
 
 
 class Owner(NamedTuple):
-    """The system that compiles a file which is no workflow, and what such a file is called in a sentence."""
+    """The system that compiles a file other than a workflow, and what such a file is called in a message."""
 
     system: System
     kind: str
@@ -152,8 +152,8 @@ class Owner(NamedTuple):
 
 
 def compiled_by_other(path: str, data: bytes) -> Owner | None:
-    """Whose file it is, if it is one that another system compiles."""
-    # What comes without a name is told by its content.
+    """The owner of a file that another system compiles, or None."""
+    # Without a file name, the content decides.
     name = path if path.endswith(".json") else "stdin.json"
     for system in known_systems():
         kind = system.claims(name, data, True) if system.compiled_kinds else None
@@ -165,14 +165,14 @@ def compiled_by_other(path: str, data: bytes) -> Owner | None:
 def refuse_others(path: str, data: bytes) -> None:
     owner = compiled_by_other(path, data)
     if owner is not None:
-        raise UsageError(f"{printable(path)} is not a workflow but {owner.noun}")
+        raise UsageError(f"{printable(path)} is {owner.noun}, not a workflow")
 
 
 def _refuse_other_kind(path: str, data: bytes) -> None:
     refuse_others(path, data)
     kind = _kind(path, data)
     if kind not in (Kind.WORKFLOW, Kind.ROUTINE, Kind.UNKNOWN):
-        raise UsageError(f"{printable(path)} is not a workflow but a {kind.value}")
+        raise UsageError(f"{printable(path)} is a {kind.value}, not a workflow")
 
 
 def is_workflow(path: str, data: bytes) -> bool:

@@ -37,37 +37,45 @@ def main(arguments: list[str]) -> int:
             raise UsageError(printable(shown.error.message))
         _show(shown.value, as_json)
     else:
-        # The project's own routines are no part of the catalog they are added to.
+        # The project's routines are not part of the catalog they are added to.
         _write(args.output, export_text(catalog if args.routines else active.base_catalog))
     return OK
 
 
 class _ActionParser(Parser):
-    """The same parser as argparse makes one for each action, with the whole command as its name."""
+    """The parser of one action. argparse passes the full command as `prog`."""
 
     def __init__(self, prog: str, description: str) -> None:
         super().__init__(prog.removeprefix("workrail-lint "), description)
 
 
 def parser() -> Parser:
-    made = Parser("catalog", "The builtins: features, refs, templates, contract packs, capabilities.")
+    made = Parser(
+        "catalog", "List, show, export or import the builtins: features, refs, templates, contract packs, capabilities."
+    )
     made.set_defaults(output_format="text")
     actions = made.add_subparsers(dest="action", required=True, metavar="ACTION", parser_class=_ActionParser)
-    for name, text in (("list", "list all builtins"), ("show", "show one builtin")):
-        action = actions.add_parser(name, help=text, description=text)
-        if name == "show":
-            action.add_argument("id", metavar="ID", help="such as wr.features.capabilities")
-        action.add_argument("--output-format", choices=("text", "json"), default="text")
-        add_inputs(action)
-    export = actions.add_parser("export", help="print the catalog as a file", description="Print the catalog.")
-    export.add_argument("--output", metavar="FILE", help="write it there instead of stdout")
-    add_inputs(export)
-    imported = actions.add_parser(
-        "import", help="make a catalog of an installed engine", description="Make a catalog of an installed engine."
-    )
-    imported.add_argument("directory", metavar="DIR", help="the engine's package folder")
-    imported.add_argument("--output", metavar="FILE", help="write the catalog there instead of stdout")
-    imported.add_argument("--node", metavar="PROGRAM", help="the Node program to run (default: node)")
+    added = {
+        name: actions.add_parser(name, help=text, description=f"{text.capitalize()}.")
+        for name, text in (
+            ("list", "list all builtins"),
+            ("show", "show one builtin"),
+            ("export", "print the whole catalog"),
+            ("import", "create a catalog from an installed engine"),
+        )
+    }
+    added["show"].add_argument("id", metavar="ID", help="the id of a builtin, such as wr.features.capabilities")
+    for name in ("list", "show"):
+        added[name].add_argument(
+            "--output-format", choices=("text", "json"), default="text", help="output format (default: text)"
+        )
+    imported = added["import"]
+    imported.add_argument("directory", metavar="DIR", help="the folder of the installed engine package")
+    imported.add_argument("--node", metavar="PROGRAM", help="the Node.js program to run (default: node)")
+    for name in ("export", "import"):
+        added[name].add_argument("--output", metavar="FILE", help="write to this file instead of stdout")
+    for name in ("list", "show", "export"):
+        add_inputs(added[name])
     return made
 
 
@@ -86,7 +94,7 @@ def _import(args: argparse.Namespace) -> int:
 
 def _show(text: str, as_json: bool) -> None:
     if as_json:
-        out_bytes(text.encode())  # JSON is UTF-8, whatever the terminal speaks
+        out_bytes(text.encode())  # JSON is always UTF-8
     else:
         out(text.rstrip("\n"))
 

@@ -38,19 +38,19 @@ def main(arguments: list[str]) -> int:
 
 def _validate_args(args: Namespace) -> None:
     if args.unsafe_fixes and not (args.fix or args.diff):
-        raise UsageError("--unsafe-fixes goes with --fix or --diff")
+        raise UsageError("--unsafe-fixes needs --fix or --diff")
     if args.jobs is not None and args.jobs < 1:
         raise UsageError("--jobs must be at least 1")
     if "-" in args.paths and len(args.paths) > 1:
-        raise UsageError("- (stdin) can't be mixed with other paths")
+        raise UsageError("- (stdin) can't be combined with other paths")
     if args.paths == ["-"] and (args.watch or args.fix):
-        raise UsageError("stdin can be checked and shown with --diff, but not watched or fixed in place")
+        raise UsageError("--fix and --watch need a file, not - (stdin); use --diff to see the fixes for stdin")
     if args.stdin_filename and args.paths != ["-"]:
-        raise UsageError("--stdin-filename goes with -")
+        raise UsageError("--stdin-filename needs - (stdin) as the path")
 
 
 def _deciding_files(args: Namespace) -> list[str]:
-    """The files besides the documents that decide what is found; none while the configuration is broken."""
+    """The other files that affect the findings. If the configuration is broken, only that file."""
     try:
         configs = [project.config for project in _projects(args)]
     except UsageError:
@@ -94,11 +94,11 @@ def _run_stdin(args: Namespace) -> int:
 
 
 def _conclude(args: Namespace, checked: list[CheckedProject]) -> int:
-    """Report what was found and say how it went."""
+    """Report the findings and return the exit code."""
     outcome = merged_outcome([each.outcome for each in checked])
     if not outcome.files and not outcome.findings:
         where = ", ".join(map(printable, args.paths or [os.curdir]))
-        err(f"workrail-lint: no document found in {where}; name a file or folder, or start one with workrail-lint init")
+        err(f"workrail-lint: no document found in {where}; name another path, or start with workrail-lint init")
         return OK if args.exit_zero else NOTHING
     if args.write_baseline:
         return _write_baseline(args.write_baseline, outcome)
@@ -108,7 +108,7 @@ def _conclude(args: Namespace, checked: list[CheckedProject]) -> int:
 
 
 def _projects(args: Namespace) -> list[Project]:
-    """What is to be checked, by the configurations that hold for it."""
+    """The paths to check, grouped by the configuration that applies to them."""
     paths = args.paths or [os.curdir]
     fixed = configuration(args, paths[0]) if args.config or args.isolated else None
     found = projects(paths, lambda path: fixed or configuration(args, path), document_suffixes, nested=fixed is None)
@@ -124,7 +124,7 @@ def _is_strict(args: Namespace, config: Config) -> bool:
 
 
 def exit_code(findings: list[Finding], strict: bool) -> int:
-    """1 when something is an error, or with `strict` a warning; advice never fails a run."""
+    """1 for errors and, with `strict`, for warnings; advice never fails a run."""
     failing = (Severity.ERROR, Severity.WARNING) if strict else (Severity.ERROR,)
     return FINDINGS if any(finding.severity in failing for finding in findings) else OK
 
@@ -153,7 +153,7 @@ def _plan(args: Namespace, config: Config, *, complete: bool, project: Project |
 
 
 def _system_options(args: Namespace) -> dict[str, object]:
-    """The settings of systems that the command line gives."""
+    """The settings of systems that were given on the command line."""
     given = vars(args)
     if given.keys() <= KNOWN:
         return {}
@@ -163,7 +163,7 @@ def _system_options(args: Namespace) -> dict[str, object]:
 
 
 def _is_looked_at(bindings: str, project: Project) -> bool:
-    """Whether the bindings file is checked itself, which it is under its usual name only."""
+    """Whether the bindings file is one of the checked documents; only its default name makes it one."""
     if kind_by_name(bindings) is not Kind.BINDINGS:
         return False
     path = os.path.abspath(bindings)
@@ -183,7 +183,7 @@ def _write_baseline(path: str, outcome: Outcome) -> int:
         write_atomically(path, text.encode("utf-8", "surrogatepass"))
     except OSError as error:
         raise UsageError(f"{printable(path)} can't be written ({error.strerror})") from None
-    err(f"workrail-lint: {counted(len(outcome.findings), 'finding')} accepted into {printable(path)}")
+    err(f"workrail-lint: wrote {counted(len(outcome.findings), 'finding')} to {printable(path)}")
     return OK
 
 

@@ -1,7 +1,7 @@
 """The options of `check`.
 
-A hook calls `check` with file names and a few switches on every commit. That is understood here at once; anything
-more goes to argparse, which takes longer to load than a clean file takes to check.
+A hook calls `check` with file names and a few switches on every commit. These are parsed here; anything else
+goes to argparse, which takes longer to load than a clean file takes to check.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 FORMATS = ("text", "concise", "json", "jsonl", "sarif", "github", "gitlab", "junit")
 SWITCHES = {
     "--fix": "apply safe fixes",
-    "--unsafe-fixes": "with --fix or --diff: unsafe fixes too",
-    "--diff": "show what --fix would change, and change nothing",
-    "--strict": "warnings count as errors for the exit code",
-    "--statistics": "count findings by rule instead of listing them",
-    "--no-cache": "neither use nor write cached results",
-    "--exit-zero": "exit 0 even when there are findings",
-    "--watch": "check again whenever a file changes",
-    "--engine-parity": "errors are exactly what the engine rejects",
+    "--unsafe-fixes": "with --fix or --diff: also apply unsafe fixes",
+    "--diff": "show what --fix would change, without changing files",
+    "--strict": "exit 1 for warnings too",
+    "--statistics": "show the number of findings per rule instead of the findings",
+    "--no-cache": "ignore the cache, and don't write it",
+    "--exit-zero": "exit 0 even if there are findings",
+    "--watch": "keep running, and check again when a file changes",
+    "--engine-parity": "report as errors exactly what the public WorkRail engine rejects",
 }
 SEVERITIES = ("error", "warning", "info")
 _DEFAULTS: dict[str, Any] = {
@@ -44,12 +44,12 @@ _DEFAULTS: dict[str, Any] = {
     **{option[2:].replace("-", "_"): False for option in SWITCHES},
 }
 
-# What there is when no system adds an option.
+# All options, unless a system adds one.
 KNOWN = {*_DEFAULTS, "select", "ignore", "extend_select", "paths", "stdin_data"}
 
 
 def quick_arguments(arguments: list[str]) -> Namespace | None:
-    """The arguments when they are paths and switches only, None otherwise."""
+    """The arguments if they are only paths and switches, else None."""
     values: dict[str, Any] = {**_DEFAULTS, "select": [], "ignore": [], "extend_select": [], "paths": []}
     for argument in arguments:
         if not argument.startswith("-") and argument:
@@ -62,7 +62,7 @@ def quick_arguments(arguments: list[str]) -> Namespace | None:
 
 
 def full_arguments(arguments: list[str]) -> Namespace | None:
-    """The arguments as argparse sees them, None when help was asked for and given."""
+    """The arguments as argparse parses them, or None if `--help` was given and printed."""
     return parser().parsed(arguments)
 
 
@@ -70,27 +70,29 @@ def parser() -> Parser:
     from workrail_lint.cli.parser import Parser, add_inputs
     from workrail_lint.project.config import system_keys
 
-    made = Parser("check", "Lint workflows: what is wrong, where, why, and how to fix it.")
-    made.add_argument("paths", nargs="*", metavar="PATH", help="files and folders (default: .), or - for stdin")
+    made = Parser("check", "Find and fix problems in workflows.")
+    made.add_argument(
+        "paths", nargs="*", metavar="PATH", help="files and folders to check (default: .), or - for stdin"
+    )
     for switch, text in SWITCHES.items():
         made.add_argument(switch, action="store_true", help=text)
     for option, text in (
-        ("select", "only these rules (codes, prefixes, names or ALL)"),
-        ("ignore", "not these rules"),
-        ("extend-select", "these rules too"),
+        ("select", "check only these rules: codes, prefixes of codes, names or ALL"),
+        ("ignore", "skip these rules"),
+        ("extend-select", "check these rules too, even if they are off by default"),
     ):
         made.add_argument(f"--{option}", action="append", default=[], metavar="RULES", help=text)
     made.add_argument(
         "--severity",
         choices=SEVERITIES,
-        help="the least severity shown (default: warning, or info with --select); json and jsonl always hold all",
+        help="the lowest severity to show (default: warning, or info with --select); json and jsonl contain all",
     )
-    made.add_argument("--output-format", choices=FORMATS, default="text", help="how to report")
-    made.add_argument("--output-file", metavar="FILE", help="write the report there instead of stdout")
-    made.add_argument("--baseline", metavar="FILE", help="report only what is not in this baseline")
-    made.add_argument("--write-baseline", metavar="FILE", help="accept all findings into this file")
+    made.add_argument("--output-format", choices=FORMATS, default="text", help="format of the report (default: text)")
+    made.add_argument("--output-file", metavar="FILE", help="write the report to this file instead of stdout")
+    made.add_argument("--baseline", metavar="FILE", help="report only findings that are not in this baseline")
+    made.add_argument("--write-baseline", metavar="FILE", help="write all findings to this baseline")
     made.add_argument("--jobs", type=int, metavar="N", help="number of processes (default: one per core)")
-    made.add_argument("--stdin-filename", metavar="NAME", help="the name of the document on stdin (with -)")
+    made.add_argument("--stdin-filename", metavar="NAME", help="the file name to assume for - (stdin)")
     for setting in system_keys().values():
         if setting.option is not None:
             made.add_argument(setting.option, choices=setting.allowed, metavar="NAME", help=setting.help)

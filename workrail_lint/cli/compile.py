@@ -1,4 +1,4 @@
-"""`workrail-lint compile`: to the IR or the engine's snapshot, with the hash, and where each text came from."""
+"""`workrail-lint compile`: the IR or the engine's snapshot, its hash, and the origin of each text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def main(arguments: list[str]) -> int:
     if args is None:
         return OK
     if args.mode != HashMode.PINNED.value and args.target != "engine":
-        raise UsageError("--mode goes with --target engine")
+        raise UsageError("--mode needs --target engine")
     config = configuration(args, args.paths[0] if args.paths[0] != "-" else os.curdir)
     active = settings(args, config)
     if args.paths == ["-"]:
@@ -42,20 +42,29 @@ def main(arguments: list[str]) -> int:
 
 
 def parser() -> Parser:
-    made = Parser("compile", "Compile workflows. Several paths print one JSON line each.")
+    made = Parser(
+        "compile",
+        "Compile workflows. For a folder or several paths, print one line of JSON per workflow, with its hash.",
+    )
     made.add_argument("paths", nargs="+", metavar="PATH", help="a workflow, a folder of workflows, or - for stdin")
-    made.add_argument("--target", choices=("ir", "engine"), default="ir", help="what to compile to (default: ir)")
-    made.add_argument("--emit", choices=("json", "canonical", "hash"), default="json", help="what to print")
-    made.add_argument("--explain", action="store_true", help="show where each step and injected text came from")
+    made.add_argument(
+        "--target", choices=("ir", "engine"), default="ir", help="our IR or the engine's snapshot (default: ir)"
+    )
+    made.add_argument(
+        "--emit", choices=("json", "canonical", "hash"), default="json", help="what to print (default: json)"
+    )
+    made.add_argument("--explain", action="store_true", help="show the origin of each step and of each injected text")
     made.add_argument(
         "--mode",
         choices=[mode.value for mode in HashMode],
         default=HashMode.PINNED.value,
-        help="which of the engine's snapshots (default: pinned)",
+        help="which snapshot of the engine (default: pinned)",
     )
-    made.add_argument("--workspace", metavar="DIR", default=os.curdir, help="the base of references (modes with refs)")
-    made.add_argument("--package-root", metavar="DIR", help="the base of references into the engine package")
-    made.add_argument("--stdin-filename", metavar="NAME", default="-", help="the name to use for stdin")
+    made.add_argument(
+        "--workspace", metavar="DIR", default=os.curdir, help="the base folder of references, in modes with refs"
+    )
+    made.add_argument("--package-root", metavar="DIR", help="the base folder of references into the engine's package")
+    made.add_argument("--stdin-filename", metavar="NAME", default="-", help="the file name to assume for - (stdin)")
     add_inputs(made)
     return made
 
@@ -81,7 +90,7 @@ def _explain(file: Workflow, active: Settings) -> int:
 
     owner = compiled_by_other(file.path, file.data)
     if owner is not None:
-        raise UsageError(f"--explain is about workflows, and {printable(file.path)} is {owner.noun}")
+        raise UsageError(f"--explain needs a workflow, but {printable(file.path)} is {owner.noun}")
     compiled = _compiled(file, active)
     if compiled is None:
         return FINDINGS
@@ -113,11 +122,11 @@ def _compile_many(files: list[Workflow], args: argparse.Namespace, active: Setti
 
 
 def _bytes(file: Workflow, args: argparse.Namespace, active: Settings) -> tuple[str, bytes] | None:
-    """The id of a workflow and the canonical bytes of the target, or None (and a report) when there are none."""
+    """The id of a workflow and the canonical bytes of the target, or None after reporting why there are none."""
     owner = compiled_by_other(file.path, file.data)
     if owner is not None:
         if args.target != "ir":
-            raise UsageError(f"{printable(file.path)} is {owner.noun}, for which there is no --target {args.target}")
+            raise UsageError(f"{printable(file.path)} is {owner.noun}, which --target {args.target} can't compile")
         made = owner.system.compile(file.path, file.data, owner.kind, active)
         if isinstance(made, Err):
             report_errors(made.error)
@@ -145,7 +154,7 @@ def _compiled(file: Workflow, active: Settings) -> CompiledWorkflow | None:
 
 
 def _engine_bytes(file: Workflow, args: argparse.Namespace, active: Settings) -> tuple[str, bytes] | None:
-    """The same for the engine's snapshot, which a document that the engine refuses does not have."""
+    """The same for the engine's snapshot; a document that the engine rejects has none."""
     document = read_for_compiling(file.data)
     mode = HashMode(args.mode)
 

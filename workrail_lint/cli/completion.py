@@ -1,6 +1,6 @@
-"""`workrail-lint completion`: a script that completes commands, options, choices and file names in a shell.
+"""`workrail-lint completion`: a script that completes commands, options, choices and file names in your shell.
 
-The script is made from the parsers of the commands, so it always offers what this version takes.
+The script is generated from the parsers of the commands, so it always matches this version.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from workrail_lint.cli import COMMANDS, OK
 from workrail_lint.cli.parser import Parser
 
 PROGRAM = "workrail-lint"
-# What an argument is follows from what it is called in the help.
+# The metavar says which kind of path an argument is.
 _FILES, _FOLDERS = ("FILE", "PATH"), ("DIR",)
 
 
 class Argument(NamedTuple):
-    """An option with its names, or without names the positional arguments of a command; and what may follow."""
+    """An option with its names, or the positional arguments of a command, which have none; and their values."""
 
     names: tuple[str, ...]
     help: str
@@ -37,7 +37,7 @@ class Argument(NamedTuple):
 
 
 class Command(NamedTuple):
-    """A command, or an action of one (then its name is both, with a space between them)."""
+    """A command, or one of its actions; then the name is both, separated by a space."""
 
     name: str
     help: str
@@ -58,12 +58,12 @@ def main(arguments: list[str]) -> int:
 
 def parser() -> Parser:
     made = Parser("completion", "Print a completion script. In bash: source <(workrail-lint completion bash)")
-    made.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell to complete in")
+    made.add_argument("shell", choices=("bash", "zsh", "fish"), help="your shell")
     return made
 
 
 def commands() -> tuple[Command, ...]:
-    """All commands with what their parsers take."""
+    """All commands with their options and arguments."""
     return tuple(_command(name, summary, _parser_of(name)) for name, summary in COMMANDS.items())
 
 
@@ -262,5 +262,5 @@ def _fish_values(argument: Argument) -> str:
 
 
 def _quoted(text: str) -> str:
-    """One word of a shell: in single quotes nothing is special but the quote itself."""
+    """One word of a shell. In single quotes, only the quote itself is special."""
     return "'" + text.replace("'", "'\\''") + "'"

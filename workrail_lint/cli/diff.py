@@ -1,4 +1,4 @@
-"""`workrail-lint diff`: what changed in behaviour between two workflows, or since a git revision."""
+"""`workrail-lint diff`: how behaviour changed between two workflows, or since a git revision."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _COLOURS = {"added": "green", "removed": "red", "moved": "yellow", "renamed": "y
 
 
 class _FileChange(NamedTuple):
-    """What became of a workflow file since a revision."""
+    """How a workflow file changed since a revision."""
 
     path: str
     status: str  # "added", "removed", "changed", "renamed" (in its folder) or "moved" (to another one)
@@ -45,7 +45,7 @@ def main(arguments: list[str]) -> int:
     if args is None:
         return OK
     if args.git is None and len(args.paths) != 2:
-        raise UsageError("give two workflows, or --git REV PATH...")
+        raise UsageError("name two workflows, or use --git REV PATH...")
     config = configuration(args, args.paths[-1])
     active = settings(args, config)
     as_json = args.output_format == "json"
@@ -59,10 +59,14 @@ def main(arguments: list[str]) -> int:
 
 
 def parser() -> Parser:
-    made = Parser("diff", "Show what changed in behaviour between two workflows (or compiled IRs).")
-    made.add_argument("paths", nargs="+", metavar="PATH", help="OLD and NEW, or with --git files and folders")
-    made.add_argument("--git", metavar="REV", help="compare with the files as they were in this revision")
-    made.add_argument("--output-format", choices=("text", "json"), default="text", help="how to print the changes")
+    made = Parser("diff", "Show how behaviour changed between two workflows, or since a git revision.")
+    made.add_argument(
+        "paths", nargs="+", metavar="PATH", help="two workflows or IRs, OLD and NEW; with --git, files and folders"
+    )
+    made.add_argument("--git", metavar="REV", help="compare with this git revision")
+    made.add_argument(
+        "--output-format", choices=("text", "json"), default="text", help="format of the changes (default: text)"
+    )
     add_inputs(made)
     return made
 
@@ -99,7 +103,7 @@ def _compare_two(
 
 
 def _compare_with_revision(path: str, revision: Revision, active: Settings, *, as_json: bool) -> int:
-    """One file; where it was not there, the workflow with its id that is gone from its place is what it was."""
+    """Compare one file. If the revision lacks it, find the workflow with the same id whose file is gone."""
     data = _read(path)
     before = None if revision.holds(path) else _former_path(path, data, revision)
     old = revision.read(before or path)
@@ -151,7 +155,7 @@ def _compare_folders(paths: list[str], revision: Revision, config: Config, activ
 
 
 def _files_then(path: str, revision: Revision, config: Config) -> list[Workflow]:
-    """The workflows that a path named or held in a revision."""
+    """The workflows at or below a path in a revision."""
     if not os.path.isdir(path):
         return [Workflow(os.path.normpath(path), revision.read(path))] if revision.holds(path) else []
     include, exclude = config.strings("include"), config.strings("exclude")
@@ -165,7 +169,7 @@ def _files_then(path: str, revision: Revision, config: Config) -> list[Workflow]
 
 
 def _pairs(then: dict[str, Workflow], now: dict[str, Workflow]) -> dict[str, str]:
-    """By the path of a file now, the path it had: the same one, or that of a file with its workflow id that is gone."""
+    """The former path of each file: the same one, or that of a missing file with the same workflow id."""
     pairs = {path: path for path in now if path in then}
     gone: dict[str, list[str]] = {}
     for path in then.keys() - pairs.keys():
@@ -220,7 +224,7 @@ def _outline(path: str, data: bytes, active: Settings) -> Outline | None:
     if document.readable and kind_of(path, document.value) is Kind.IR:
         ir = document.value
         if not isinstance(ir, dict) or ir.get("format") != FORMAT:
-            raise UsageError(f"{printable(path)} is an IR of an unknown format (this program knows {FORMAT})")
+            raise UsageError(f"{printable(path)} is an IR in an unknown format; this version reads {FORMAT}")
         try:
             read = outline(ir)
         except (KeyError, TypeError, AttributeError):

@@ -1,4 +1,4 @@
-"""`compile --explain`: the executable steps, and for each where it and its injected texts came from."""
+"""`compile --explain`: the compiled steps, with their origin and that of each injected text."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _origin(node: Node) -> str:
         case "template":
             return f"step '{origin.part}' of template {origin.ref}, called at {node.pointer}"
         case "virtual":
-            return f"made from the {origin.part} block at {node.pointer}/{origin.part}"
+            return f"generated from {node.pointer}/{origin.part}"
         case "feature":
             return f"probe of the required capability '{origin.capability}'"
         case _:

@@ -16,19 +16,19 @@ from workrail_lint.project.fixing import fix_once, fix_text, is_applicable
 from workrail_lint.project.run import Outcome, Plan, reported_outcome, run
 from workrail_lint.systems.workrail.workflow_registry import RENAMES
 
-# A fix that needs several files may open the way for another one, in another file.
+# A fix that involves several files may allow another fix in another file.
 _MAX_ROUNDS = 20
 
 
 class Result(NamedTuple):
-    """How many files changed, or would; and what a check finds afterwards."""
+    """How many files changed, or would change; and the findings after that."""
 
     changed: int
     outcome: Outcome
 
 
 class _Change(NamedTuple):
-    """A file that changes: its text before and after, and how many findings that resolves."""
+    """A changed file: its text before and after, and the number of findings this resolves."""
 
     before: str
     after: str
@@ -55,7 +55,7 @@ def fix_files(discovery: Discovery, plan: Plan, *, unsafe: bool, write: bool) ->
 
 
 class _Fixing:
-    """The files that have changed so far, by path; when they are written, they are on disk too."""
+    """The files changed so far, by path. With `write` they are already on disk."""
 
     def __init__(self, discovery: Discovery, plan: Plan, *, unsafe: bool, write: bool) -> None:
         self.changes: dict[str, _Change] = {}
@@ -65,14 +65,14 @@ class _Fixing:
         self._write = write
 
     def fix_alone(self, file: Found) -> None:
-        """Apply what a file's own check finds, until that finds nothing more."""
+        """Apply the fixes of a file's own findings until none is left."""
         data = _read(file.path)
         fixed = None if data is None else _fixed(file, data, self._plan, unsafe=self._unsafe, alone=False)
         if fixed is not None:
             self._keep(file.path, *fixed)
 
     def fix_together(self, outcome: Outcome) -> bool:
-        """Apply what shows only when files are seen together; whether it may be worth another look."""
+        """Apply the fixes of findings that involve several files; returns whether another round may find more."""
         by_path: dict[str, list[Finding]] = {}
         for finding in outcome.findings:
             together = finding.phase is Phase.REGISTRY or finding.name in RENAMES
@@ -92,7 +92,7 @@ class _Fixing:
         text = data.decode("utf-8", "surrogateescape")
         change = self.changes.get(path)
         if change is not None and not self._write:
-            # Nothing was written, so that these findings are about another text; their places still are in this one.
+            # Nothing was written, so these findings are about the old text. Their pointers are still valid.
             text, findings = change.after, [finding for finding in findings if not _has_offsets(finding)]
         fixed = fix_once(text, findings, unsafe=self._unsafe)
         return self._keep(path, text, fixed.text, len(fixed.applied))
@@ -107,7 +107,7 @@ class _Fixing:
 
 
 def diff_text(name: str, data: bytes, plan: Plan, *, unsafe: bool) -> bool:
-    """Print what fixing a text that is on no disk would change; whether it would change anything."""
+    """Print how fixing would change a text from stdin; returns whether it would."""
     change = _fixed(Found(name, True), data, plan, unsafe=unsafe)
     if change is None or change.before == change.after:
         return False
@@ -116,16 +116,16 @@ def diff_text(name: str, data: bytes, plan: Plan, *, unsafe: bool) -> bool:
 
 
 def _fixed(file: Found, data: bytes, plan: Plan, *, unsafe: bool, alone: bool = True) -> _Change | None:
-    """A document before and after; None for what is not ours, or can't be read as text.
+    """A document before and after; None for unknown documents, or bytes that are not UTF-8.
 
-    One that is not alone keeps its id for now: which other one is free shows only among all files.
+    Unless it is checked `alone`, it keeps its id for now: only all files together show which ids are free.
     """
     claims = ((system, system.claims(file.path, data, file.named)) for system in plan.systems)
     system, kind = next((pair for pair in claims if pair[1] is not None), (None, None))
     try:
         text = data.decode()
     except UnicodeDecodeError:
-        return None  # the report says so; guessing at bytes is nothing a fix should do
+        return None  # the report says so, and a fix must not guess the encoding
     if system is None or kind is None:
         return None
 
@@ -150,9 +150,9 @@ def _read(path: str) -> bytes | None:
 
 
 def _write(path: str, before: str, after: str) -> bool:
-    """Write the fixed text, unless somebody changed the file in the meantime."""
+    """Write the fixed text, unless the file changed in the meantime."""
     if _read(path) != before.encode("utf-8", "surrogateescape"):
-        err(f"workrail-lint: {printable(path)} changed while it was being fixed; left alone")
+        err(f"workrail-lint: {printable(path)} changed on disk while it was being fixed, so the fixes were not written")
         return False
     try:
         write_atomically(path, after.encode("utf-8", "surrogatepass"))
@@ -162,12 +162,12 @@ def _write(path: str, before: str, after: str) -> bool:
     return True
 
 
-# As in every unified diff: what tells a last line without its end from the same line with one.
+# As in every unified diff, this marks a last line that has no line end.
 _NO_END = "\n\\ No newline at end of file"
 
 
 def _lines(text: str) -> list[str]:
-    """The lines of a text; one that ends in CR LF differs from one that ends in LF."""
+    """The lines of a text; CR LF and LF are different line ends."""
     *lines, last = text.split("\n")
     return [*lines, last + _NO_END] if last else lines
 

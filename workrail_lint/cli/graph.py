@@ -1,4 +1,4 @@
-"""`workrail-lint graph`: a workflow as a diagram, or what the analysis knows about it."""
+"""`workrail-lint graph`: a workflow as a diagram, or the results of its analysis."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def main(arguments: list[str]) -> int:
     config = configuration(args, args.path)
     files = workflow_files([args.path], config)
     if len(files) != 1:
-        err(f"workrail-lint: {printable(args.path)} holds {len(files) or 'no'} workflows; name one file")
+        err(f"workrail-lint: {printable(args.path)} contains {len(files) or 'no'} workflows; name one file")
         return NOTHING
     checked = check_document(read_for_compiling(files[0].data), files[0].path, settings(args, config), None)
     if checked.compiled is None:
@@ -40,7 +40,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _analysis_text(checked: CheckedDocument, path: str) -> str:
-    """The records of the analysis; escapes keep control characters of the document harmless."""
+    """The records of the analysis, with control characters from the document escaped."""
     import json
 
     from workrail_lint.systems.workrail.analysis.build import analyse
@@ -56,14 +56,14 @@ def _analysis_text(checked: CheckedDocument, path: str) -> str:
 
 
 def parser() -> Parser:
-    made = Parser("graph", "A workflow as a diagram: what runs after what, when, and how often.")
-    made.add_argument("path", metavar="PATH", help="the workflow")
+    made = Parser("graph", "Draw a workflow as a diagram: steps, conditions and loops; or print its analysis.")
+    made.add_argument("path", metavar="PATH", help="a workflow file")
     made.add_argument(
         "--format",
         choices=FORMATS,
         default="mermaid",
-        help="how to draw it (default: mermaid); json prints the analysis: steps, variables, values, reachability",
+        help="output format (default: mermaid); json is the analysis: steps, variables, values, reachability",
     )
-    made.add_argument("--output", metavar="FILE", help="write it there instead of stdout")
+    made.add_argument("--output", metavar="FILE", help="write to this file instead of stdout")
     add_inputs(made)
     return made

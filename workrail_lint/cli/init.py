@@ -1,4 +1,4 @@
-"""`workrail-lint init`: a first workflow with everything around it, without touching what is there."""
+"""`workrail-lint init`: a first workflow with everything around it, without changing existing files."""
 
 from __future__ import annotations
 
@@ -22,13 +22,15 @@ def main(arguments: list[str]) -> int:
     if problem:
         raise UsageError(f"--id {printable(args.id)}: {problem}")
     if any("\ud800" <= char <= "\udfff" for char in args.name):
-        raise UsageError(f"--name {printable(args.name)}: is not text in the encoding of this system")
+        raise UsageError(
+            f"--name {printable(args.name)}: contains bytes that are not valid in the encoding of this system"
+        )
     files = scaffold.files(args.id, args.name)
     if config_file(args.directory) == os.path.join(args.directory, SHARED_FILE):
-        # A file of our own would hide the settings that the project has already.
+        # Our own file would hide the settings in the project's pyproject.toml.
         files[SHARED_FILE] = files.pop(OWN_FILE)
     created = _created(args.directory, files)
-    # Pins what was just made; what a project has already is pinned by its people.
+    # Only the new workflow is pinned; existing ones are up to their authors.
     is_new = scaffold.workflow_path(args.id) in created
     pinned = _created(args.directory, scaffold.lockfile(args.id, args.name)) if is_new else set()
     folder = os.path.join(args.directory, os.path.dirname(scaffold.workflow_path(args.id)))
@@ -40,8 +42,10 @@ def main(arguments: list[str]) -> int:
 
 
 def parser() -> Parser:
-    made = Parser("init", "Scaffold a workflow, a scenario, configuration and hooks. Existing files are kept.")
-    made.add_argument("directory", nargs="?", default=os.curdir, metavar="DIR", help="where (default: .)")
+    made = Parser("init", "Create a first workflow with a scenario, configuration and hooks. Existing files are kept.")
+    made.add_argument(
+        "directory", nargs="?", default=os.curdir, metavar="DIR", help="the folder of the project (default: .)"
+    )
     made.add_argument("--id", default="project.first_workflow", metavar="ID", help="the id of the workflow")
     made.add_argument("--name", default="First workflow", metavar="NAME", help="the name of the workflow")
     return made
@@ -49,16 +53,16 @@ def parser() -> Parser:
 
 def _next_steps(directory: str, is_pinned: bool) -> Iterator[tuple[str, str]]:
     if os.path.abspath(directory) != os.getcwd():
-        yield f"cd {shlex.quote(directory)}", "into the new project"
-    yield "workrail-lint check .", "finds what is wrong, before anything runs"
+        yield f"cd {shlex.quote(directory)}", "go to the new project"
+    yield "workrail-lint check .", "find problems before anything runs"
     if not is_pinned:
-        yield "workrail-lint lock --update", "pins the hashes of all workflows, which the hook verifies"
-    yield "pytest --workrail-golden=new", "runs the scenario and writes its golden; comes with workrail-lint[pytest]"
-    yield "pre-commit install", "switches the hooks on, in a git repository"
+        yield "workrail-lint lock --update", "pin the hashes of all workflows; a hook verifies them"
+    yield "pytest --workrail-golden=new", "run the scenario and write its golden (needs workrail-lint[pytest])"
+    yield "pre-commit install", "install the hooks (in a git repository)"
 
 
 def _created(directory: str, files: dict[str, str]) -> set[str]:
-    """Write the files that are not there yet; the answer is which ones."""
+    """Write the files that don't exist yet; returns their paths."""
     created: set[str] = set()
     for path, text in files.items():
         target = os.path.join(directory, path)

@@ -32,7 +32,7 @@ from workrail_lint.systems.workrail.lockfile import (
 )
 from workrail_lint.systems.workrail.settings import Settings
 
-_MAKE = "make it with workrail-lint lock --update"
+_CREATE = "create it with workrail-lint lock --update"
 
 
 def main(arguments: list[str]) -> int:
@@ -50,10 +50,10 @@ def main(arguments: list[str]) -> int:
 
 
 def parser() -> Parser:
-    made = Parser("lock", f"Write or verify {FILE_NAME}, the golden hashes of a repository's workflows.")
+    made = Parser("lock", f"Pin the hashes of all workflows in {FILE_NAME}, or verify them.")
     action = made.add_mutually_exclusive_group(required=True)
-    action.add_argument("--update", action="store_true", help="pin the workflows as they are now")
-    action.add_argument("--check", action="store_true", help="fail when a workflow no longer is as it was pinned")
+    action.add_argument("--update", action="store_true", help="write the current hashes to the lockfile")
+    action.add_argument("--check", action="store_true", help="fail if a workflow differs from the lockfile")
     made.add_argument("paths", nargs="*", default=[os.curdir], metavar="PATH", help="workflows or folders (default: .)")
     made.add_argument("--file", default=FILE_NAME, metavar="FILE", help=f"the lockfile (default: {FILE_NAME})")
     add_inputs(made)
@@ -61,14 +61,14 @@ def parser() -> Parser:
 
 
 class _Scope:
-    """Which entries a run is about: those at or below the paths it was given."""
+    """Which entries a run covers: those at or below the given paths."""
 
     def __init__(self, paths: list[str], root: str) -> None:
         self.paths = [os.path.abspath(path) for path in paths]
         self.root = root
 
     def holds(self, key: str) -> bool:
-        # The lockfile may lie below a path as well as above it.
+        # The lockfile may be below a path or above it.
         whole = os.path.normpath(os.path.join(self.root, key))
         return any(whole == path or whole.startswith(path.rstrip(os.sep) + os.sep) for path in self.paths)
 
@@ -78,7 +78,7 @@ def _key(path: str, root: str) -> str:
 
 
 class _Made(NamedTuple):
-    """What became of the workflows, by their keys: compiled, failed, or passed over because a baseline accepts why."""
+    """The workflows by their keys: compiled, failed, or skipped because a baseline accepts their errors."""
 
     compiled: dict[str, CompiledWorkflow]
     failed: set[str]
@@ -86,7 +86,7 @@ class _Made(NamedTuple):
 
     @property
     def left_alone(self) -> set[str]:
-        """Those that can't be compared or pinned; an entry they have stays as it is."""
+        """Workflows that can't be compared or pinned; their entries stay as they are."""
         return self.failed | self.accepted
 
 
@@ -121,7 +121,7 @@ def _compile(files: list[Workflow], active: Settings, root: str, baseline: Basel
     progress.close()
     if made.accepted:
         number = counted(len(made.accepted), "workflow")
-        err(f"workrail-lint: {number} passed over: why they can't be compiled is in the baseline")
+        err(f"workrail-lint: skipped {number} with compile errors that are in the baseline")
     return made
 
 
@@ -137,7 +137,7 @@ def _existing(path: str, *, must_exist: bool) -> Lockfile | None:
     if not os.path.lexists(path):
         if must_exist:
             above = _above(path)
-            advice = f"there is {printable(above)}: run this there, or name it with --file" if above else _MAKE
+            advice = f"found {printable(above)}: run this command there, or use --file" if above else _CREATE
             raise UsageError(f"{printable(path)} does not exist; {advice}")
         return None
     read = read_file(path)
@@ -150,7 +150,7 @@ def _existing(path: str, *, must_exist: bool) -> Lockfile | None:
 
 
 def _above(path: str) -> str | None:
-    """The nearest lockfile in a folder further up: most likely the one that is meant."""
+    """The nearest lockfile in a parent folder, most likely the one that is meant."""
     folder, name = os.path.split(os.path.abspath(path))
     while folder != (parent := os.path.dirname(folder)):
         folder = parent
@@ -165,7 +165,9 @@ def _update(path: str, active: Settings, made: _Made, scope: _Scope) -> int:
     kept = {key: entry for key, entry in entries.items() if not scope.holds(key) or key in made.left_alone}
     if not made.compiled and not kept:
         err(
-            "workrail-lint: no workflow that compiles" if made.left_alone else "workrail-lint: no workflow found to pin"
+            "workrail-lint: no workflow compiles, so nothing is pinned"
+            if made.left_alone
+            else "workrail-lint: no workflow found to pin"
         )
         return FINDINGS if made.failed else NOTHING
     pinned = {key: lock_entry(item) for key, item in made.compiled.items()}
@@ -177,7 +179,7 @@ def _update(path: str, active: Settings, made: _Made, scope: _Scope) -> int:
     changed = sum(1 for key in before & lock.workflows.keys() if old and old.workflows[key] != lock.workflows[key])
     if old is None or old.text() != text:
         try:
-            # A file name that is no UTF-8 holds lone surrogates, which JSON can only escape.
+            # A file name that is not UTF-8 has lone surrogates, which JSON must escape.
             write_atomically(path, text.encode("utf-8", "backslashreplace"))
         except OSError as error:
             raise UsageError(f"{printable(path)} can't be written ({error.strerror})") from None
@@ -192,7 +194,7 @@ def _update(path: str, active: Settings, made: _Made, scope: _Scope) -> int:
 
 
 def _failed(made: _Made, what: str) -> int:
-    """The exit code; workflows that can't be compiled were named one by one, and are counted here."""
+    """The exit code. Workflows that can't be compiled were reported one by one and are counted here."""
     if made.failed:
         err(f"workrail-lint: {counted(len(made.failed), 'workflow')} can't be compiled and {_be(made.failed)} {what}")
     return FINDINGS if made.failed else OK
@@ -209,16 +211,16 @@ def _check(path: str, active: Settings, made: _Made, scope: _Scope) -> int:
     style = Style(uses_colour())
     now = catalog_entry(active.base_catalog)
     if lock.catalog != now:
-        out(f"catalog: {_catalog(lock.catalog)} was pinned, now it is {_catalog(now)}")
+        out(f"catalog: changed from {_catalog(lock.catalog)} to {_catalog(now)}")
     found = differences(lock, made.compiled, asked)
     for difference in found:
         for line in _described(difference, style):
             out(line)
     code = _failed(made, "not verified")
     if found or lock.catalog != now:
-        err("workrail-lint: if this is what you want, pin it with workrail-lint lock --update")
+        err("workrail-lint: to accept these changes, run workrail-lint lock --update")
         return FINDINGS
-    out(f"{path}: {counted(len(asked), 'workflow')} as pinned")
+    out(f"{path}: {counted(len(asked), 'workflow')} unchanged")
     return code
 
 
@@ -230,13 +232,13 @@ def _described(difference: Difference, style: Style) -> list[str]:
     path = style(printable(difference.path), "bold")
     match difference.kind:
         case "new":
-            return [f"{path}: not pinned yet"]
+            return [f"{path}: not in the lockfile"]
         case "missing":
-            return [f"{path}: pinned, but not there any more"]
+            return [f"{path}: in the lockfile, but the file is gone"]
         case "engine":
-            return [f"{path}: only the engine's hash changed"]
+            return [f"{path}: only the engine hash changed"]
         case "metadata":
-            return [f"{path}: the hash changed, but no behaviour: provenance or warnings differ"]
+            return [f"{path}: the hash changed, but not the behaviour: provenance or warnings differ"]
         case _:
             lines = [f"{path}: changed"]
             for change in difference.changes:

@@ -1,4 +1,4 @@
-"""A command-line parser that reports like we do, and the options most commands take."""
+"""The argument parser of all commands, and the options that most of them take."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from workrail_lint.systems.workrail.project_bindings import FILE as BINDINGS_FIL
 
 
 def _formatter(prog: str) -> argparse.HelpFormatter:
-    """Help of a fixed width: asking for the terminal's loads modules that no other run needs."""
+    """Help with a fixed width, because looking up the width of the terminal loads extra modules."""
     return argparse.HelpFormatter(prog, width=100)
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse that raises our own error instead of ending the process."""
+    """An argparse parser that raises `UsageError` instead of exiting."""
 
     def __init__(self, command: str, description: str) -> None:
         super().__init__(
@@ -23,10 +23,10 @@ class Parser(argparse.ArgumentParser):
         )
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message} (see {self.prog} --help)")
+        raise UsageError(f"{message} (run {self.prog} --help for details)")
 
     def parsed(self, arguments: list[str]) -> argparse.Namespace | None:
-        """The arguments, or None when help was asked for and given."""
+        """The arguments, or None if `--help` was given and printed."""
         try:
             return self.parse_args(arguments)
         except SystemExit:
@@ -34,10 +34,12 @@ class Parser(argparse.ArgumentParser):
 
 
 def add_inputs(parser: argparse.ArgumentParser) -> None:
-    """The options that decide what a workflow is compiled with."""
+    """The options for what a workflow is compiled with."""
     parser.add_argument("--catalog", metavar="FILE", help="use this catalog instead of the shipped one")
-    parser.add_argument("--routines", metavar="DIR", help="add the routines of this folder to the catalog")
-    parser.add_argument("--bindings", metavar="FILE", help=f"project bindings (default: {BINDINGS_FILE} if it exists)")
-    parser.add_argument("--bindings-dir", metavar="DIR", help=f"the folder that holds {BINDINGS_FILE}")
-    parser.add_argument("--config", metavar="FILE", help="use this configuration file")
+    parser.add_argument("--routines", metavar="DIR", help="add the routines in this folder to the catalog")
+    parser.add_argument(
+        "--bindings", metavar="FILE", help=f"the project's bindings (default: {BINDINGS_FILE}, if it exists)"
+    )
+    parser.add_argument("--bindings-dir", metavar="DIR", help=f"the folder that contains {BINDINGS_FILE}")
+    parser.add_argument("--config", metavar="FILE", help="use this configuration file instead of searching for one")
     parser.add_argument("--isolated", action="store_true", help="ignore all configuration files")

@@ -18,7 +18,7 @@ from workrail_lint.report.terminal import terminal_of
 from workrail_lint.rules.base import Rule
 from workrail_lint.rules.table import RuleInfo
 
-# Formats that hide less severe findings and have no line to say so in.
+# Formats that leave out less severe findings and have no summary that counts them.
 _WITHOUT_SUMMARY = ("sarif", "github", "gitlab", "junit")
 
 
@@ -62,7 +62,7 @@ def report_data(args: argparse.Namespace, outcome: Outcome, checked: list[Checke
 
 
 def _sources(args: argparse.Namespace) -> Sources:
-    """The texts of the findings. A document on stdin has a name, but what stands there on disk is another text."""
+    """The sources of the findings. A document on stdin has a file name, but the file on disk may differ from it."""
     if args.paths != ["-"]:
         return Sources()
     data: bytes = getattr(args, "stdin_data", b"")

@@ -1,4 +1,4 @@
-"""Compile errors in one line each, for the commands that are not about findings."""
+"""Compile errors, one line each, for all commands except `check`."""
 
 from __future__ import annotations
 

@@ -12,15 +12,15 @@ _TIMEOUT_SECONDS = 60
 
 
 class Revision:
-    """A revision of the repository that a path lies in."""
+    """A revision of the git repository that contains a path."""
 
     def __init__(self, name: str) -> None:
         if name.startswith("-"):
-            raise UsageError(f"not a revision: {printable(name)}")
+            raise UsageError(f"'{printable(name)}' is not a git revision")
         self.name = name
 
     def read(self, path: str) -> bytes:
-        """A file as it was, whose folder need not be there any more; one that was not there is a usage error."""
+        """A file of the revision; its folder may be gone today. A file that did not exist is a usage error."""
         folder = os.path.dirname(os.path.abspath(path))
         while not os.path.isdir(folder):
             folder = os.path.dirname(folder)
@@ -28,7 +28,7 @@ class Revision:
         return self._git(folder, "show", f"{self.name}:./{inside}")
 
     def files(self, folder: str) -> list[str]:
-        """The files below a folder as it was, seen from where the folder is seen from."""
+        """The files below a folder in the revision, relative to the same place as the folder."""
         listed = self._git(folder, "ls-tree", "-r", "-z", "--name-only", self.name, ".")
         return [os.path.normpath(os.path.join(folder, os.fsdecode(name))) for name in listed.split(b"\0") if name]
 
@@ -37,7 +37,7 @@ class Revision:
         return bool(self._git(folder, "ls-tree", "-z", "--name-only", self.name, f"./{name}"))
 
     def mentioning(self, text: str, path: str) -> list[str]:
-        """The JSON files of the whole repository in which a text occurred."""
+        """The JSON files of the whole repository that contained a string."""
         folder = os.path.dirname(os.path.abspath(path))
         top = os.fsdecode(self._git(folder, "rev-parse", "--show-toplevel")).rstrip("\n")
         found = self._git(top, "grep", "-lzF", "-e", text, self.name, "--", "*.json", may_find_nothing=True)

@@ -1,4 +1,4 @@
-"""`workrail-lint rule`: explain one rule, or list them."""
+"""`workrail-lint rule`: explain a rule, or list all rules."""
 
 from __future__ import annotations
 
@@ -56,13 +56,20 @@ def main(arguments: list[str]) -> int:
 
 def parser() -> Parser:
     made = Parser("rule", "Explain a rule, or list all rules.")
-    made.add_argument("code", nargs="?", metavar="CODE", help="a code, a name, or the two letters of a family")
-    made.add_argument("--output-format", choices=("text", "json", "markdown"), default="text", help="how to show it")
+    made.add_argument(
+        "code",
+        nargs="?",
+        metavar="CODE",
+        help="the code or name of a rule, or the two letters of a family (default: list all rules)",
+    )
+    made.add_argument(
+        "--output-format", choices=("text", "json", "markdown"), default="text", help="output format (default: text)"
+    )
     return made
 
 
 def _known_rules() -> KnownRules:
-    """Our rules, and those of the plugins that the configuration of this folder names."""
+    """Our rules, and those of the plugins in the configuration of this folder."""
     from workrail_lint.project.config import find_config
 
     ours = KnownRules(known_systems())
@@ -74,7 +81,7 @@ def _known_rules() -> KnownRules:
 
     loaded = load_plugins(names, ours())
     if isinstance(loaded, Err):
-        # Our own rules can be looked up all the same.
+        # Our own rules can still be shown.
         err(f"workrail-lint: {printable(loaded.error)}")
         return ours
     return KnownRules([*loaded.value.systems, *known_systems()], loaded.value.rules)
@@ -87,11 +94,11 @@ def _named(asked: str, known: tuple[RuleInfo, ...]) -> RuleInfo:
     names = [rule.name for rule in known] + [rule.code for rule in known]
     suggestion = nearest(asked.lower(), names) or nearest(asked.upper(), names)
     hint = f"; did you mean '{suggestion}'?" if suggestion else ""
-    raise UsageError(f"no rule '{printable(asked)}'{hint} (workrail-lint rule lists all)")
+    raise UsageError(f"unknown rule '{printable(asked)}'{hint} (run workrail-lint rule for a list)")
 
 
 def rule_object(rule: RuleInfo, families: Mapping[str, str]) -> dict[str, Any]:
-    """Everything a program may want to know about a rule."""
+    """A rule as JSON, for other programs."""
     return {
         "code": rule.code,
         "name": rule.name,
@@ -123,7 +130,7 @@ def _table(shown: list[RuleInfo], titles: dict[str, str], style: Style) -> str:
         lines.append(f"{rule.code}  {rule.name.ljust(width)}  {level}  {rule.fix_safety or '-'}")
     lines += [
         "",
-        f"{len(shown)} rules; the last column is the safety of the fix. Run workrail-lint rule CODE for details.",
+        f"{len(shown)} rules. The last column says how safe the fix is. Run workrail-lint rule CODE for details.",
     ]
     return "\n".join(lines[1:])
 
@@ -155,8 +162,8 @@ def _explained(rule: Rule, titles: dict[str, str], style: Style) -> str:
         lines += ["", style(f"Example ({example.path})", "bold"), *_source(as_shown(example.bad))]
     beside, named = shown_files(example)
     for path, data in beside.items():
-        lines += ["", style(f"beside it ({path})", "bold"), *_source(data)]
-    lines += ["", f"and beside them {', '.join(named)}"] if named else []
+        lines += ["", style(f"with {path}", "bold"), *_source(data)]
+    lines += ["", f"and with {', '.join(named)}"] if named else []
     lines += [line for remark in remarks(example) for line in ("", remark.replace("`", ""))]
     lines += ["", style(f"Use instead ({good})", "bold"), *_source(as_shown(example.good))]
     return "\n".join(lines)

@@ -8,7 +8,7 @@ from workrail_lint.cli import OK, UsageError
 from workrail_lint.cli.parser import Parser
 from workrail_lint.systems.schemas import kinds, schema_path
 
-# Kinds that have no schema of their own.
+# Kinds that use the schema of another kind.
 _SHARED = {"routine": "workflow"}
 
 
@@ -25,13 +25,13 @@ def main(arguments: list[str]) -> int:
     if asked not in known:
         suggestion = nearest(args.kind, known)
         hint = f"; did you mean '{suggestion}'?" if suggestion else ""
-        raise UsageError(f"no schema for '{args.kind}'{hint} (known: {', '.join(known)})")
+        raise UsageError(f"unknown document kind '{args.kind}'{hint} (run workrail-lint schema for a list)")
     with open(schema_path(asked), encoding="utf-8") as file:
         out(file.read(), end="")
     return OK
 
 
 def parser() -> Parser:
-    made = Parser("schema", "The JSON Schema of a document kind, generated from the models; or the list of kinds.")
-    made.add_argument("kind", nargs="?", metavar="KIND", help="which schema; without one the kinds are listed")
+    made = Parser("schema", "Print the JSON Schema of a document kind, or list the kinds.")
+    made.add_argument("kind", nargs="?", metavar="KIND", help="the kind of document (default: list all kinds)")
     return made

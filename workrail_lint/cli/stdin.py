@@ -1,4 +1,4 @@
-"""Checking a document that comes on stdin, or showing what would be fixed in it."""
+"""`check -`: check a document on stdin, or show its fixes."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from workrail_lint.project.run import Outcome, Plan, reported_outcome
 
 
 def check_stdin(args: argparse.Namespace, plan: Plan, data: bytes) -> Outcome:
-    """Check the bytes under the name they were given; nothing else of the project is looked at."""
+    """Check the bytes under the given file name, without the other files of the project."""
     name = _name(args)
-    args.stdin_data = data  # the report shows frames of this text, whatever stands on disk under that name
+    args.stdin_data = data  # the report quotes these lines, not the file of that name on disk
     for system in plan.systems:
         kind = system.claims(name, data, True)
         if kind is not None:
@@ -20,7 +20,7 @@ def check_stdin(args: argparse.Namespace, plan: Plan, data: bytes) -> Outcome:
 
 
 def diff_stdin(args: argparse.Namespace, plan: Plan, data: bytes) -> bool:
-    """Show what fixing the document would change; whether that is anything."""
+    """Show how fixing would change the document; returns whether it would."""
     from workrail_lint.cli.fix import diff_text
 
     return diff_text(_name(args), data, plan, unsafe=args.unsafe_fixes)

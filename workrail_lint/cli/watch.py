@@ -15,14 +15,14 @@ from workrail_lint.project.discovery import discover
 _INTERVAL_SECONDS = 0.5
 
 
-def watch(paths: list[str], check: Callable[[], int], further: Callable[[], list[str]]) -> NoReturn:
+def watch(paths: list[str], check: Callable[[], int], extra_files: Callable[[], list[str]]) -> NoReturn:
     """Run a check now and after each change, until interrupted.
 
-    `further` names what else decides the result: the configuration, and what that refers to.
+    `extra_files` are the other files that affect the result: the configuration, and the files it names.
     """
     before: dict[str, tuple[int, int]] | None = None
     while True:
-        now = _state([*(paths or [os.curdir]), *further()])
+        now = _state([*(paths or [os.curdir]), *extra_files()])
         if now != before:
             before = now
             if sys.stdout.isatty():
@@ -30,14 +30,14 @@ def watch(paths: list[str], check: Callable[[], int], further: Callable[[], list
             try:
                 check()
             except UsageError as error:
-                err(f"workrail-lint: {error}")  # a file that is gone for a moment is no reason to stop watching
+                err(f"workrail-lint: {error}")  # a file may be missing for a moment
             sys.stdout.flush()
-            err("workrail-lint: watching for changes (interrupt to stop)")
+            err("workrail-lint: watching for changes (press Ctrl-C to stop)")
         time.sleep(_INTERVAL_SECONDS)
 
 
 def _state(paths: list[str]) -> dict[str, tuple[int, int]]:
-    """Size and time of every file in sight."""
+    """The size and modification time of every watched file."""
     state: dict[str, tuple[int, int]] = {}
     found = discover(paths, suffixes=(".json", ".toml", ".yaml", ".md", ".jsonl"))
     for file in found.files:
