@@ -58,13 +58,13 @@ class _Result:
         from pytest_workrail.golden.document import lifecycle_bytes
 
         if self.run is None:
-            raise RuntimeError("a workflow that does not compile has nothing to record")
+            raise RuntimeError("there is no golden, because the workflow does not compile")
         return lifecycle_bytes(self.run.transcript, self.run.log).decode("utf-8")
 
 
 @dataclass(frozen=True, slots=True)
 class Success(_Result):
-    """The workflow is complete. `status` tells whether there are gaps."""
+    """The workflow is complete. `status` says whether there are gaps."""
 
     kind = "success"
     steps_visited: tuple[str, ...]
@@ -83,7 +83,7 @@ class Blocked(_Result):
 
 @dataclass(frozen=True, slots=True)
 class Gated(_Result):
-    """The run waits at a gate for somebody else."""
+    """The run waits at a gate."""
 
     kind = "gated"
     step_id: str
@@ -100,7 +100,7 @@ class CompilationFailed(_Result):
 
 @dataclass(frozen=True, slots=True)
 class IntegrityFailure(_Result):
-    """What is stored of the run contradicts itself."""
+    """The stored session is inconsistent."""
 
     kind = "integrity_failure"
     step_id: str | None
@@ -109,7 +109,7 @@ class IntegrityFailure(_Result):
 
 @dataclass(frozen=True, slots=True)
 class PromptRenderFailed(_Result):
-    """The prompt of a step could not be made."""
+    """The prompt of a step could not be rendered."""
 
     kind = "prompt_render_failed"
     step_id: str | None
@@ -126,7 +126,7 @@ class MissingFixture(_Result):
 
 @dataclass(frozen=True, slots=True)
 class IterationsExceeded(_Result):
-    """The run was not over after as many rounds as it may have."""
+    """The run was not complete after the maximum number of rounds."""
 
     kind = "driver_exceeded_iterations"
     limit: int
@@ -154,7 +154,7 @@ LifecycleResult: TypeAlias = (
 
 
 class LifecycleOptions(TypedDict, total=False):
-    """What such a run can be given besides its workflow and the prepared outputs."""
+    """The options of such a run."""
 
     initial_context: Mapping[str, Json] | None
     preferences: Preferences | Mapping[str, str] | None
@@ -163,7 +163,7 @@ class LifecycleOptions(TypedDict, total=False):
 
 
 def run_lifecycle(workflow: start.Source, fixtures: Fixtures, **options: Unpack[LifecycleOptions]) -> LifecycleResult:
-    """Drive a workflow with prepared outputs, round by round, until it is over or goes no further."""
+    """Drive a workflow with prepared outputs, round by round, until it ends or gets stuck."""
     __tracebackhide__ = True
     start.known_options(options, LifecycleOptions)
     profile, max_steps = options.get("profile", "reference"), options.get("max_steps", MAX_STEPS)
@@ -196,7 +196,7 @@ def _result(run: Run, agent: Prepared, max_steps: int) -> LifecycleResult:
         return _failure(run, last)
     if last.get("kind") == "gate_checkpoint":
         return Gated(last["stepId"], last["gateKind"], run=run)
-    # No further round would have changed anything about the ends above, nor about a step that can't be tried again.
+    # More rounds would not have changed the results above, nor a step that can't be tried again.
     if run.ending.kind == "endless" and last.get("retryable") is not False:
         return IterationsExceeded(max_steps, run=run)
     return Blocked(last["pending"]["stepId"], tuple(final["blockers"]), run=run)

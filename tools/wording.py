@@ -7,6 +7,7 @@ marks a sentence that was translated word by word.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import io
 import json
@@ -144,12 +145,16 @@ def message_problems(message: str, longest: int = LONGEST_MESSAGE) -> list[str]:
     return found
 
 
-def _plain_problems(text: str, plain: str) -> list[str]:
-    found = [
+def _signals(plain: str) -> list[str]:
+    return [
         f"has '{match[0].strip()}'; write {signal.instead}"
         for signal in SIGNALS
         if (match := signal.pattern.search(plain)) is not None
     ]
+
+
+def _plain_problems(text: str, plain: str) -> list[str]:
+    found = _signals(plain)
     if "  " in plain or plain != plain.strip() or not text.isprintable():
         found.append("has blanks or characters that do not belong into a sentence")
     return found
@@ -228,6 +233,54 @@ def example_problems(rule: Rule) -> list[str]:
         if title:
             found += [f"{rule.code} fix title {problem}: {title}" for problem in message_problems(title)]
     return found
+
+
+# ------------------------------------------------------------------------------------------------- messages and pages
+
+# Code that talks to users, and the parts of it whose texts were not rewritten yet.
+_TALKING = ("workrail_lint/cli", "pytest_workrail")
+_NOT_YET_TALKING = ("pytest_workrail/engine", "pytest_workrail/golden", "pytest_workrail/cli")
+_BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+_LIST_OR_PARAGRAPH = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*#|]|\d+\.) )")
+
+
+def talking_modules(root: Path) -> list[str]:
+    """The modules whose strings are checked, relative to the repository."""
+    found = (path.relative_to(root).as_posix() for name in _TALKING for path in (root / name).rglob("*.py"))
+    return sorted(path for path in found if not path.startswith(_NOT_YET_TALKING))
+
+
+def code_problems(path: Path) -> list[str]:
+    """Signals in the strings of a module: help texts, errors, notes. Docstrings are for those who read the code."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    own_lines = [node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)]
+    parts = [part for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values]
+    skipped = {id(node) for node in (*own_lines, *parts)}
+    found: list[str] = []
+    for node in ast.walk(tree):
+        match node:
+            case ast.JoinedStr(values):
+                text = "".join(str(part.value) if isinstance(part, ast.Constant) else "x" for part in values)
+            case ast.Constant(str(text)) if id(node) not in skipped and " " in text:
+                pass
+            case _:
+                continue
+        found += [f"{path.name}:{node.lineno} {problem}: {text}" for problem in _signals(_without_code(text))]
+    return found
+
+
+def page_problems(path: Path) -> list[str]:
+    """Signals in a Markdown page, outside of code."""
+    prose = _BLOCK.sub("", path.read_text(encoding="utf-8"))
+    return [
+        f"{path.name} {problem}: {' '.join(text.split())}"
+        for text in _LIST_OR_PARAGRAPH.split(prose)
+        for problem in _signals(_without_code(" ".join(text.split())))
+    ]
+
+
+def _without_code(text: str) -> str:
+    return _IN_BACKTICKS.sub("x", _IN_QUOTES.sub("''", text))
 
 
 def main(asked: list[str]) -> int:

@@ -21,7 +21,7 @@ class Auto(Agent):
 
     def act(self, view: StepView) -> Action:
         if view.refusal in ("terminal", "gated"):
-            return Stop("Nothing an agent hands in can help here.")
+            return Stop("No answer of an agent can change this.")
         place = (view.step_id, view.visit)
         if view.refusal is not None and self._answered == place:
             return Stop("The smallest valid answer was refused.")

@@ -41,11 +41,11 @@ class _Recipe(NamedTuple):
 
 
 def behave(behaviour: Behaviour, view: StepView) -> Ok[Submit] | Err[str]:
-    """The answer of an agent that behaves like this, or why the step gives no occasion for it."""
+    """The answer of an agent with this behaviour, or why the behaviour is not possible at this step."""
     way = _WAYS[behaviour]
     answer = way.bend(view, correct_answer(view))
     if answer is None:
-        return Err(f"step '{view.step_id}' gives no occasion for {behaviour.value}: {way.needs}")
+        return Err(f"{behaviour.value} is not possible at step '{view.step_id}': {way.needs}")
     return Ok(answer)
 
 
@@ -278,23 +278,23 @@ def _oversize_context(view: StepView, correct: Submit) -> Submit | None:
 
 
 _NOTES = "it does not require notes"
-_ARTIFACT = "it asks for no artifact"
-_ASSESSMENT = "no assessment decides about it"
-_LOOP = "no artifact decides about a loop here"
+_ARTIFACT = "it requires no artifact"
+_ASSESSMENT = "it has no assessment"
+_LOOP = "no loop is controlled by its artifact"
 _WAYS: dict[Behaviour, _Recipe] = {
     Behaviour.RIGHT: _Recipe(lambda _, correct: correct, ""),
     Behaviour.NOTHING: _Recipe(_empty_answer, ""),
     Behaviour.MISSING_NOTES: _Recipe(_without_notes, _NOTES),
     Behaviour.BLANK_NOTES: _Recipe(_blank_notes, _NOTES),
     Behaviour.OVERSIZE_NOTES: _Recipe(_oversize_notes, ""),
-    Behaviour.FAILING_NOTES: _Recipe(_failing_notes, "no criteria decide about it, or they accept anything"),
+    Behaviour.FAILING_NOTES: _Recipe(_failing_notes, "it has no validation criteria, or they accept anything"),
     Behaviour.MISSING_ARTIFACT: _Recipe(_without_artifact, _ARTIFACT),
     Behaviour.WRONG_KIND: _Recipe(_wrong_kind, _ARTIFACT),
     Behaviour.INVALID_ARTIFACT: _Recipe(_invalid_artifact, _ARTIFACT),
-    Behaviour.OVERSIZE_ARTIFACT: _Recipe(_oversize_artifact, "it asks for no artifact with a text of limited length"),
+    Behaviour.OVERSIZE_ARTIFACT: _Recipe(_oversize_artifact, "it requires no artifact with a string of limited length"),
     Behaviour.WRONG_LEVEL: _Recipe(_wrong_level, _ASSESSMENT),
     Behaviour.FOLLOWUP_LEVEL: _Recipe(_followup_level, "no level of its assessments has a consequence"),
-    Behaviour.MISSING_DIMENSION: _Recipe(_missing_dimension, "no assessment with several dimensions decides about it"),
+    Behaviour.MISSING_DIMENSION: _Recipe(_missing_dimension, "it has no assessment with several dimensions"),
     Behaviour.UNKNOWN_DIMENSION: _Recipe(_unknown_dimension, _ASSESSMENT),
     Behaviour.KEEP_LOOPING: _Recipe(_keep_looping, _LOOP),
     Behaviour.NO_DECISION: _Recipe(_no_decision, _LOOP),

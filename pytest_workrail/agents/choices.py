@@ -1,4 +1,4 @@
-"""Names out of a closed set, as tests write them: one that is not in it is an error that says what was meant."""
+"""Names from a closed set, as tests write them. An unknown name is an error with a suggestion."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def one_of(what: str, name: str, known: Iterable[str]) -> str:
     __tracebackhide__ = True
     names = list(known)
     if name not in names:
-        raise ValueError(f"there is no {what} '{name}'{hint(str(name), names)}")
+        raise ValueError(f"unknown {what} '{name}'{hint(str(name), names)}")
     return name
 
 
@@ -27,5 +27,5 @@ def member_of(kind: type[_Member], what: str, name: str) -> _Member:
 
 
 def unknown_step_message(step_id: str, known: Collection[str]) -> str:
-    """What is said about a step that a workflow does not have."""
+    """The message about a step that a workflow does not have."""
     return f"The workflow has no step '{step_id}'{hint(step_id, known, 'steps')}"

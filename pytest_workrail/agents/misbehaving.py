@@ -43,12 +43,12 @@ class Stubborn(Agent):
             answer = behave(self._behaviour, view)
             if isinstance(answer, Ok):
                 is_over = view.refusal in ("terminal", "gated", "error")
-                return Stop("The engine takes no further attempt.") if is_over else answer.value
+                return Stop("The engine accepts no more attempts.") if is_over else answer.value
         return self._auto.act(view)
 
 
 class Erratic(Agent):
-    """Does something else at every attempt, as chance decides, and the right thing when its patience is over.
+    """Does something random at every attempt, and the right thing when its patience is over.
 
     A block that can't be retried makes it go back to the step and do it right. Where the right thing is refused, it
     gives up.
@@ -65,7 +65,7 @@ class Erratic(Agent):
 
     def act(self, view: StepView) -> Action:
         if view.refusal == "gated":
-            return Stop("A gate is opened by somebody else.")
+            return Stop("The run waits at a gate, which an agent can't open.")
         if view.refusal is not None and view.instance in self._done_right:
             return Stop("The right answer was refused.")
         if view.refusal == "terminal":

@@ -23,13 +23,13 @@ _MEMBERS = ("notesMarkdown", "artifacts", "context")
 class Prepared(Agent):
     """Hands in prepared outputs. A list gives one at each visit, its last one over and over.
 
-    A step that was refused is handed in again with what comes next; handing in the same again would change nothing,
-    so that is where it stops.
+    A step that was refused is tried again with the next output. Submitting the same output again would change nothing,
+    so the agent stops there.
     """
 
     def __init__(self, fixtures: Fixtures) -> None:
         if not callable(fixtures) and not isinstance(fixtures, Mapping):
-            raise TypeError(f"fixtures are a mapping of step ids or a function, not a {type(fixtures).__name__}")
+            raise TypeError(f"fixtures must be a mapping by step id or a function, not a {type(fixtures).__name__}")
         self._fixtures = fixtures
         self._asked: Counter[str] = Counter()
         self._last: Submit | None = None
@@ -42,16 +42,16 @@ class Prepared(Agent):
         return {}
 
     def act(self, view: StepView) -> Action:
-        """Hand in what is prepared, unless nothing is, or nothing that would help."""
+        """Submit the prepared output, if there is one and it can change anything."""
         if view.refusal in ("terminal", "gated", "error"):
-            return Stop("Nothing that could be handed in would change anything.")
+            return Stop("No output can change this.")
         found = self._prepared(view)
         if found is None:
             self.lacks = view.step_id
-            return Stop(f"Nothing is prepared for step '{view.step_id}'.")
+            return Stop(f"No output is prepared for step '{view.step_id}'.")
         answer = _submission(found, view.step_id)
         if view.refusal == "blocked" and _is_same(answer, self._last):
-            return Stop("The same was refused already.")
+            return Stop("The same output was already refused.")
         self._last = answer
         return answer
 
@@ -71,15 +71,15 @@ class Prepared(Agent):
 
 def _submission(output: object, step_id: str) -> Submit:
     if not isinstance(output, Mapping):
-        raise TypeError(f"the fixture of step '{step_id}' is a mapping, not a {type(output).__name__}")
+        raise TypeError(f"the fixture of step '{step_id}' must be a mapping, not a {type(output).__name__}")
     for name in output:
         if name not in _MEMBERS:
             raise TypeError(f"the fixture of step '{step_id}' has no member '{name}'{hint(str(name), _MEMBERS)}")
     context, artifacts = output.get("context"), output.get("artifacts")
     if context is not None and not isinstance(context, Mapping):
-        raise TypeError(f"the context for step '{step_id}' is a mapping, not a {type(context).__name__}")
+        raise TypeError(f"the context of step '{step_id}' must be a mapping, not a {type(context).__name__}")
     if artifacts is not None and not isinstance(artifacts, list | tuple):
-        raise TypeError(f"the artifacts for step '{step_id}' are a list, not a {type(artifacts).__name__}")
+        raise TypeError(f"the artifacts of step '{step_id}' must be a list, not a {type(artifacts).__name__}")
     return Submit(
         output.get("notesMarkdown"),
         tuple(_copied(list(artifacts or ()))),

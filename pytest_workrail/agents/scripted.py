@@ -92,7 +92,7 @@ class Scripted(Agent):
         if self._otherwise is not None:
             return self._otherwise.act(view)
         if view.refusal is not None:
-            return Stop(f"The script has no further turn for step '{view.step_id}'.")
+            return Stop(f"The script has no more turns for step '{view.step_id}'.")
         visit = "" if view.visit == 1 else f" on visit {view.visit}"
         return Problem(f"The script has no answer for step '{view.step_id}'{visit}.")
 
@@ -104,7 +104,7 @@ class Scripted(Agent):
                 turn = waiting[0]
                 if not turn.repeats:
                     return waiting.popleft()
-                # What has just failed would fail for ever.
+                # What has just failed would fail forever.
                 return None if view.refusal == "error" and turn is self._last else turn
         return None
 
@@ -151,12 +151,12 @@ Answer: TypeAlias = "str | Submit | Behaviour | Mapping[str, Any] | Action"
 def script_turns(answers: Mapping[str, Answer | Sequence[Answer]]) -> tuple[Turn, ...]:
     """The turns of a script as tests write it: by step id, one answer or several for one visit after the other.
 
-    An answer is a text (the notes), a behaviour, an action, or an object: with `notes`, `artifacts` and `context`, or
+    An answer is a string (the notes), a behaviour, an action, or an object: with `notes`, `artifacts` and `context`, or
     with the name of a behaviour as `does` and `context`; `visit` and `repeats` are those of a turn.
     """
     __tracebackhide__ = True
     if not isinstance(answers, Mapping):
-        raise TypeError(f"a script is a mapping of step ids to answers, not a {type(answers).__name__}")
+        raise TypeError(f"a script must map step ids to answers, not be a {type(answers).__name__}")
     return tuple(
         _turn(step_id, answer, f"{step_id}[{number}]" if len(given) > 1 else step_id)
         for step_id, answer_or_answers in answers.items()
@@ -178,8 +178,8 @@ def _turn(step_id: str, answer: Any, place: str) -> Turn:
     if isinstance(answer, Action):
         return Turn(step_id, answer, place=place)
     if not isinstance(answer, Mapping):
-        kinds = "a text, a behaviour, an action or a mapping of its members"
-        raise TypeError(f"an answer is {kinds}, not a {type(answer).__name__}")
+        kinds = "a string, a behaviour, an action or a mapping"
+        raise TypeError(f"an answer must be {kinds}, not a {type(answer).__name__}")
     return Turn(step_id, _action(answer), answer.get("visit"), bool(answer.get("repeats")), place)
 
 
@@ -188,16 +188,18 @@ def _action(answer: Mapping[str, Any]) -> Submit | Behave:
     known = ("does", "context") if "does" in answer else ("notes", "artifacts", "context")
     unknown = sorted(set(answer) - {*known, "visit", "repeats"})
     if unknown:
-        beside = " beside does" if "does" in answer and unknown[0] in ("notes", "artifacts") else ""
-        raise TypeError(f"an answer has {', '.join(known)}, visit and repeats, but no {', '.join(unknown)}{beside}")
+        beside = " with does" if "does" in answer and unknown[0] in ("notes", "artifacts") else ""
+        raise TypeError(
+            f"unknown in an answer{beside}: {', '.join(unknown)} (known: {', '.join(known)}, visit, repeats)"
+        )
     context = answer.get("context")
     if context is not None and not isinstance(context, Mapping):
-        raise TypeError(f"the context of an answer is a mapping, not a {type(context).__name__}")
+        raise TypeError(f"the context of an answer must be a mapping, not a {type(context).__name__}")
     if "does" in answer:
         return Behave(member_of(Behaviour, "behaviour", answer["does"]), context)
     notes, artifacts = answer.get("notes"), answer.get("artifacts", ())
     if notes is not None and not isinstance(notes, str):
-        raise TypeError(f"the notes of an answer are a text, not a {type(notes).__name__}")
+        raise TypeError(f"the notes of an answer must be a string, not a {type(notes).__name__}")
     if not isinstance(artifacts, list | tuple):
-        raise TypeError(f"the artifacts of an answer are a list, not a {type(artifacts).__name__}")
+        raise TypeError(f"the artifacts of an answer must be a list, not a {type(artifacts).__name__}")
     return Submit(notes, tuple(artifacts), None if context is None else dict(context))

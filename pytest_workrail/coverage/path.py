@@ -130,7 +130,7 @@ class _Search:
                 self._completed = self._completed.with_key(loop_id)
                 return None, None
             case error:
-                raise AssertionError(f"a choice that was made can't be made again: {error.message}")
+                raise AssertionError(f"a recorded choice can't be repeated: {error.message}")
 
     def _move(self, loop: LoopPlan, frame: LoopFrame, still_open: list[str]) -> Move | InterpreterError:
         kernel = LoopKernel(loop, self._plan.profile, self._choice.context, self._choice.artifacts, Tracer())

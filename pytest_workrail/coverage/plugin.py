@@ -60,7 +60,7 @@ class CoveragePlugin:
             path.parent.mkdir(parents=True, exist_ok=True)
             write_atomically(str(path), document(self.session.tally).encode())
         except OSError as problem:
-            yield f"the workflow coverage can't be written to {target}: {problem.strerror}"
+            yield f"{target} can't be written: {problem.strerror}"
 
     def _shortfall(self) -> Iterator[str]:
         wanted = self._config.getoption("workrail_cov_fail_under")
@@ -68,7 +68,7 @@ class CoveragePlugin:
         if wanted is not None and not score.reaches(wanted):
             yield (
                 f"workflow coverage is {score.percent:g}% ({score.covered} of {score.points}), "
-                f"less than the required {wanted:g}%"
+                f"below the required {wanted:g}%"
             )
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:

@@ -12,7 +12,7 @@ _SHORT_HASH = len("sha256:") + 8
 
 
 def table(tally: Tally, *, missing: bool = False) -> list[str]:
-    """One line for each workflow and one for all of them; with `missing`, what nobody has shown yet."""
+    """One line for each workflow and one for all of them; with `missing`, the points that are not covered."""
     kinds = [kind for kind in Kind if tally.score(kind).points]
     rows = [["workflow", *(f"{kind.value}s" for kind in kinds), "total"]]
     labels = _labels(tally)
@@ -29,7 +29,7 @@ def table(tally: Tally, *, missing: bool = False) -> list[str]:
 
 
 def _labels(tally: Tally) -> list[str]:
-    """The ids, with the beginning of the hash where one id stands for several versions."""
+    """The ids, with the beginning of the hash if one id has several versions."""
     ids = [workflow.workflow_id for workflow in tally]
     return [
         workflow.workflow_id
@@ -54,7 +54,7 @@ def _padded(cell: str, width: int, left: bool) -> str:
 
 
 def document(tally: Tally) -> str:
-    """Everything as JSON, with the tests that have shown each point."""
+    """Everything as JSON, with the tests that covered each point."""
     value: dict[str, Json] = {
         "version": 1,
         "total": _score(tally.score()),

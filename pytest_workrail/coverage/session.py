@@ -1,4 +1,4 @@
-"""One test session's workflow coverage: runs come in, are held until their test is over, and count if it passed."""
+"""The workflow coverage of a test session: runs are kept until their test ends, and count if it passed."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class CoverageSession:
         self._held.setdefault(test, []).append((workflow, observe(transcript)))
 
     def test_finished(self, test: str, passed: bool) -> None:
-        """A test is over. What it ran without passing has shown nothing."""
+        """A test ended. Its runs count only if it passed."""
         for workflow, points in self._held.pop(test, ()):
             if passed:
                 workflow.cover(points, test)
 
     def worker_state(self) -> list[Json]:
-        """What a worker hands to the controller."""
+        """What a worker sends to the controller."""
         return self.tally.to_json()
 
     def merge(self, state: list[dict[str, Any]]) -> None:

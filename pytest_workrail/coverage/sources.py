@@ -1,4 +1,4 @@
-"""Workflows that count although no test has run them, so that a forgotten one is seen."""
+"""Workflows that count even if no test runs them, so that a forgotten one shows up."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from workrail_lint.systems.workrail.kinds import Kind, kind_of
 
 
 def add_untested(tally: Tally, paths: Sequence[str], folder: Path) -> Iterator[str]:
-    """Add the workflows below some paths that nothing has run; the answer is what can't be added, and why."""
+    """Add the workflows below some paths that no test ran; yields why others can't be added."""
     found = discover([os.fspath(folder / path) for path in paths])
     yield from (f"{Path(path).name} {reason}" for path, reason in found.problems)
     for file in found.files:

@@ -21,14 +21,14 @@ import pytest
 MARKER = "enforces"
 
 _TAG = re.compile(r"^\s*(?:\*|#)?\s*@enforces\s+([a-z0-9-]+(?:@\d+)?)", re.IGNORECASE | re.MULTILINE)
-_NAMES_NONE = 'claims no lock: write the ids as texts, like @pytest.mark.enforces("lock-id")'
+_NAMES_NONE = 'claims no lock: pass the ids as strings, such as @pytest.mark.enforces("lock-id")'
 _CLAIM = re.compile(r"(?P<lock>[a-z0-9]+(?:-[a-z0-9]+)*)(?:@(?P<revision>[1-9]\d*))?")
 
 
 class Claim(NamedTuple):
     """One lock that a test claims, with the revision it names, if it names one.
 
-    `is_own` tells a claim that stands at the test from one of its class or module, which speaks for all their tests.
+    `is_own` distinguishes a claim of the test itself from one of its class or module, which holds for all their tests.
     """
 
     lock_id: str
@@ -44,7 +44,7 @@ class Claims(NamedTuple):
 
 
 def read_claim(text: str) -> Claim | None:
-    """A claim as it is written; None when it is none."""
+    """A claim, or None if the string is not one."""
     match = _CLAIM.fullmatch(text)
     if match is None:
         return None
@@ -73,7 +73,7 @@ class ClaimReader:
                     problems.append(f'claims "{text}" {times} times in one place')
                 claim = read_claim(text)
                 if claim is None:
-                    problems.append(f'claims "{text}", which is no lock id')
+                    problems.append(f'claims "{text}", which is not a lock id')
                 else:
                     known = claims.get((claim.lock_id, claim.revision))
                     is_known = known is not None and known.is_own
@@ -101,7 +101,7 @@ class ClaimReader:
 
 
 class CommentClaims:
-    """The claims in the comments of one file, by the qualified name of what they stand in."""
+    """The claims in the comments of one file, by the qualified name of the scope they are in."""
 
     def __init__(self, path: Path) -> None:
         self._claims: dict[str, list[str]] = {}

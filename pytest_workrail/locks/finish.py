@@ -40,7 +40,7 @@ def close(
             record = updated(settings, evidence, findings)
             failures += _save(settings.record_path, record.to_text())
         else:
-            failures.append("The lock record was left alone, because not all tests passed.")
+            failures.append("The lock record was not written, because not all tests passed.")
     coverage = lock_coverage(settings.registry, evidence, record, settings.sabotages, (*settings.problems, *problems))
     failures += coverage.problems
     failures += _shortfall("enforced", coverage, coverage.enforced, settings.fail_under)
@@ -98,13 +98,13 @@ def _save(path: Path, text: str) -> Iterator[str]:
 
 def _compare(path: Path, text: str) -> Iterator[str]:
     if not path.is_file() or path.read_bytes() != text.encode():
-        yield f"{path.name} does not say what this run shows. Make the reports anew and look at what changed."
+        yield f"{path.name} is out of date. Run again without --workrail-locks-verify and review the changes."
 
 
 def _shortfall(what: str, coverage: LockCoverage, part: Sequence[LockStatus], percent: float | None) -> Iterator[str]:
     if percent is None or coverage.share(part) >= percent:
         return
-    yield f"{len(part)} of {len(coverage.locks)} locks are {what}, less than the required {percent:g}%."
+    yield f"{len(part)} of {len(coverage.locks)} locks are {what}; {percent:g}% are required."
     lacking = [status for status in coverage.locks if status not in part]
     for status in lacking[:_SHOWN]:
         yield f"  {status.lock.id}: {_shortcoming(status)}"
@@ -115,9 +115,9 @@ def _shortfall(what: str, coverage: LockCoverage, part: Sequence[LockStatus], pe
 def _shortcoming(status: LockStatus) -> str:
     """The shortest answer to why a lock is not enforced, or not proven."""
     if status.is_suspect:
-        return "suspect, its text is not the one its tests were written for"
+        return "suspect: its text changed after its tests were written"
     if status.is_enforced:
-        return "proven no longer, its test or sabotage changed" if status.stale else "no sabotage is noticed"
+        return "no longer proven: its test or sabotage changed" if status.stale else "no sabotage of it is noticed"
     if not status.claims:
         return f"no test claims it ({status.lock.summary})"
     flaws = sorted({f"{evidence.name} {evidence.flaw}" for evidence in status.claims})

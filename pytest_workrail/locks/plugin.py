@@ -29,9 +29,9 @@ class LockPlugin:
         self._findings: list[AttemptResult] = []
         self._closing = LockSummary((), ())
         if settings.proves and not can_prove():
-            raise pytest.UsageError("--workrail-locks-prove needs a platform that can copy a process (os.fork)")
+            raise pytest.UsageError("--workrail-locks-prove needs a platform with os.fork")
         if settings.proves and config.getoption("numprocesses", None):
-            raise pytest.UsageError("--workrail-locks-prove runs sabotages side by side itself: leave out -n")
+            raise pytest.UsageError("--workrail-locks-prove can't be combined with -n: it starts its own processes")
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -21,7 +21,7 @@ from pytest_workrail.locks.sabotage import Sabotage
 from pytest_workrail.locks.trial import try_sabotage
 
 TIME_LIMIT_SECONDS = 60.0
-_ENDLESS = "the tests did not come to an end"
+_ENDLESS = "the tests did not finish"
 
 
 class Attempt(NamedTuple):

@@ -1,6 +1,6 @@
 """The record: which lock texts the tests were written for, and which sabotages they have noticed.
 
-It is committed beside the code. A lock whose text is no longer the recorded one is suspect until somebody accepts the
+It is committed with the code. A lock whose text is no longer the recorded one is suspect until someone accepts the
 new text; a proof holds as long as the lock, the sabotage and the test are the ones it was made with.
 """
 
@@ -17,7 +17,7 @@ from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
 VERSION = 1
-_WAY_OUT = "Restore it, or remove it and make it anew with --workrail-locks-prove."
+_WAY_OUT = "Restore it, or delete it and run --workrail-locks-prove again."
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -77,14 +77,15 @@ def load_record(path: Path) -> Ok[LockRecord] | Err[str]:
     try:
         value: Any = json.loads(path.read_bytes())
         if value["lockRecordVersion"] != VERSION:
-            return Err(f"{path.name} is a lock record of version {value['lockRecordVersion']}, which is not known here")
+            found = value["lockRecordVersion"]
+            return Err(f"{path.name} has the unknown lock record version {found}; this program reads {VERSION}")
         return Ok(LockRecord({lock_id: _entry(entry) for lock_id, entry in value["locks"].items()}))
     except OSError as problem:
         return Err(f"{path.name} can't be read: {problem.strerror}")
     except ValueError as problem:
-        return Err(f"{path.name} is no lock record, as it is not JSON: {problem}. {_WAY_OUT}")
+        return Err(f"{path.name} can't be used as a lock record, because it is not JSON: {problem}. {_WAY_OUT}")
     except (KeyError, TypeError, AttributeError):
-        return Err(f"{path.name} is no lock record, as its members are others. {_WAY_OUT}")
+        return Err(f"{path.name} can't be used as a lock record, because members are missing or wrong. {_WAY_OUT}")
 
 
 def _entry(value: dict[str, Any]) -> LockEntry:

@@ -1,6 +1,6 @@
-"""The lock registry: what must stay true, each with an id that tests claim.
+"""The lock registry: rules that must stay true, each with an id that tests claim.
 
-The models are the source of what `workrail-lint schema lock-registry` prints; running the module writes it anew.
+`workrail-lint schema lock-registry` prints the schema of these models; running this module writes it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FOLDER = Path(__file__).parent
 REGISTRY_FILE = _FOLDER / "locks.json"
 SCHEMA_FILE = Path(schema_path("lock-registry"))
 _VERSION = r"^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$"
-# Both ways to write a heading: behind number signs, and above a line.
+# Both ways to write a heading: after number signs, and above a line.
 _HEADING = re.compile(r"^(?:#{1,6}\s+(.+?)\s*$|(\S.*?)\s*\n(?:=+|-+)\s*$)", re.MULTILINE)
 
 
@@ -37,19 +37,17 @@ class _Model(BaseModel):
 class Lock(_Model):
     """One thing that must stay true."""
 
-    id: Annotated[str, Field(pattern="^[a-z0-9]+(-[a-z0-9]+)*$", description="What tests name.")]
+    id: Annotated[str, Field(pattern="^[a-z0-9]+(-[a-z0-9]+)*$", description="The id that tests claim.")]
     category: Annotated[NonEmpty, Field(description="One of the registry's categories.")]
-    source: Annotated[
-        NonEmpty, Field(description="A document of the repository, with `#section` where it has sections.")
-    ]
-    summary: Annotated[NonEmpty, Field(description="The invariant in one sentence.")]
-    revision: Annotated[int, Field(ge=1, description="Goes up when the summary changes its meaning.")] = 1
+    source: Annotated[NonEmpty, Field(description="The document that states the rule, optionally with `#section`.")]
+    summary: Annotated[NonEmpty, Field(description="The rule in one sentence.")]
+    revision: Annotated[int, Field(ge=1, description="Increase it when the meaning of the summary changes.")] = 1
     applies: Annotated[
         Part | Literal["n/a"] | list[Part] | None,
-        Field(description="Which part of the product has to keep it; with `n/a` a reason is due."),
+        Field(description="Which part of the product must keep the rule; `n/a` needs a reason."),
     ] = None
-    reason: Annotated[NonEmpty | None, Field(description="Why it does not apply.")] = None
-    obsolete: Annotated[bool, Field(description="Kept for its id only.")] = False
+    reason: Annotated[NonEmpty | None, Field(description="Why the rule does not apply.")] = None
+    obsolete: Annotated[bool, Field(description="True if the lock is kept only to reserve its id.")] = False
 
     @property
     def counts(self) -> bool:
@@ -64,11 +62,11 @@ class Registry(_Model):
 
     schema_ref: Annotated[str | None, Field(alias="$schema")] = None
     lock_registry_version: Annotated[
-        Literal[1], Field(alias="lockRegistryVersion", description="The version of this form; 1 unless given.")
+        Literal[1], Field(alias="lockRegistryVersion", description="The version of the registry format (default: 1).")
     ] = 1
     version: Annotated[str, Field(pattern=_VERSION, description="The version of the content.")]
     description: str | None = None
-    categories: Annotated[dict[str, str], Field(description="Category id to what belongs there.")]
+    categories: Annotated[dict[str, str], Field(description="Category ids and what each category contains.")]
     locks: list[Lock]
 
     def counting(self) -> list[Lock]:
@@ -88,7 +86,7 @@ def read_registry(text: str | bytes) -> Ok[Registry] | Err[list[RegistryProblem]
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as problem:
-        return Err([RegistryProblem("", f"The registry is not JSON: {problem}. Correct the file.")])
+        return Err([RegistryProblem("", f"The registry is not valid JSON: {problem}.")])
     try:
         registry = Registry.model_validate(value)
     except ValidationError as problem:
@@ -102,7 +100,7 @@ def load_registry(path: Path) -> Ok[Registry] | Err[list[RegistryProblem]]:
     try:
         text = path.read_bytes()
     except OSError as problem:
-        return Err([RegistryProblem("", f"The registry can't be read: {problem.strerror}. Name a file that is there.")])
+        return Err([RegistryProblem("", f"The registry can't be read: {problem.strerror}.")])
     return read_registry(text)
 
 
@@ -117,7 +115,7 @@ def _shape_problems(value: Any, problem: ValidationError) -> Iterator[RegistryPr
     for error in problem.errors(include_url=False):
         found.setdefault(_place(value, error["loc"], error["type"]), []).append(error["msg"])
     for pointer, messages in found.items():
-        yield RegistryProblem(pointer, f"{', or: '.join(messages)}. Write it as the registry's schema says.")
+        yield RegistryProblem(pointer, f"{', or: '.join(messages)}. See workrail-lint schema lock-registry.")
 
 
 def _place(value: Any, location: tuple[int | str, ...], kind: str) -> str:
@@ -136,19 +134,19 @@ def _problems(registry: Registry) -> Iterator[RegistryProblem]:
     counts = Counter(lock.id for lock in registry.locks)
     for index, lock in enumerate(registry.locks):
         if counts[lock.id] > 1:
-            yield RegistryProblem(f"/locks/{index}/id", f"Lock '{lock.id}' stands here twice. Rename or remove one.")
+            yield RegistryProblem(f"/locks/{index}/id", f"Lock '{lock.id}' is defined twice. Rename or remove one.")
         if lock.category not in registry.categories:
-            message = f"Category '{lock.category}' is not declared. Add it to `categories` or use one of those."
+            message = f"Category '{lock.category}' is not in `categories`. Add it, or use one of those."
             yield RegistryProblem(f"/locks/{index}/category", message)
         if (lock.applies == "n/a") != (lock.reason is not None):
-            message = f"Lock '{lock.id}' needs a `reason` exactly when it does not apply."
+            message = f"Lock '{lock.id}' needs a `reason` if and only if `applies` is `n/a`."
             yield RegistryProblem(f"/locks/{index}/reason", message)
 
 
 def missing_sources(registry: Registry, root: Path) -> list[RegistryProblem]:
-    """Sources that lead nowhere: no such document below the root, or no such section in it."""
+    """Sources whose document, or section in it, does not exist below the root."""
     return [
-        RegistryProblem(f"/locks/{index}/source", f"'{lock.source}' leads nowhere. Name a section that exists.")
+        RegistryProblem(f"/locks/{index}/source", f"'{lock.source}' does not exist. Name an existing section.")
         for index, lock in enumerate(registry.locks)
         if not _exists(lock.source, root)
     ]

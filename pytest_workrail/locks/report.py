@@ -74,7 +74,7 @@ def json_report(coverage: LockCoverage) -> str:
                 "category": status.lock.category,
                 "suspect": status.is_suspect,
                 "claims": [
-                    {"test": evidence.test, "flaw": evidence.flaw or "was written for another text"}
+                    {"test": evidence.test, "flaw": evidence.flaw or "was written for an earlier text of the lock"}
                     for evidence in status.claims
                 ],
             }

@@ -55,11 +55,11 @@ def breaks(*locks: str, at: str | tuple[str, ...]) -> Callable[[Broken], Sabotag
     def decorate(broken: Broken) -> Sabotage:
         summary = inspect.getdoc(broken)
         if not locks or not summary:
-            raise ValueError(f"a sabotage names its locks and says what it breaks: {broken.__name__}")
+            raise ValueError(f"the sabotage {broken.__name__} needs a lock, and a docstring that says what it breaks")
         source = hashlib.sha256(inspect.getsource(broken).encode()).hexdigest()
         places = (at,) if isinstance(at, str) else tuple(at)
         if not places or not all(isinstance(place, str) and _PLACE.fullmatch(place) for place in places):
-            raise ValueError(f"a place to break is written module:name or module:Class.name: {broken.__name__}")
+            raise ValueError(f"the sabotage {broken.__name__} needs a place like module:name or module:Class.name")
         name = broken.__name__.replace("_", "-")
         return Sabotage(name, locks, places, summary.splitlines()[0], broken, f"sha256:{source}")
 
@@ -90,7 +90,7 @@ def _find(place: str) -> tuple[Any, str]:
             owner = inspect.getattr_static(owner, parent)
         inspect.getattr_static(owner, name)
     except (ImportError, AttributeError) as error:
-        raise LookupError(f"there is no {place} to sabotage: {error}") from error
+        raise LookupError(f"{place} does not exist, so it can't be sabotaged: {error}") from error
     return owner, name
 
 
@@ -119,7 +119,7 @@ def load_sabotages(sources: list[str], root: Path) -> list[Sabotage]:
                 if isinstance(value, Sabotage):
                     known = found.setdefault(value.name, value)
                     if known is not value:
-                        raise LookupError(f"two sabotages are called {value.name}")
+                        raise LookupError(f"two sabotages have the name {value.name}")
     return list(found.values())
 
 
@@ -131,7 +131,7 @@ def _modules(source: str, root: Path) -> Iterator[ModuleType]:
     elif path.is_file():
         yield _loaded(path.name, partial(_module_of, path))
     elif not _is_module(source):
-        raise LookupError(f"no sabotages at {source}: there is no such file, folder or module")
+        raise LookupError(f"{source} is not a file, folder or module")
     else:
         yield _loaded(source, partial(importlib.import_module, source))
 
@@ -142,7 +142,7 @@ def _is_module(name: str) -> bool:
 
 
 def _loaded(name: str, load: Callable[[], ModuleType]) -> ModuleType:
-    """What a module's own code makes of it. Whatever goes wrong in there is said with its place."""
+    """Load a module; an error in its code is reported with its location."""
     try:
         return load()
     except Exception as error:
@@ -159,7 +159,7 @@ def _module_of(path: Path) -> ModuleType:
     name = f"workrail_sabotages_{path.stem}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise LookupError(f"{path.name} is no Python module")
+        raise LookupError(f"{path.name} is not a Python module")
     module = importlib.util.module_from_spec(spec)
     # inspect finds the source of a function through its module.
     sys.modules[name] = module

@@ -22,24 +22,24 @@ def prepare(config: pytest.Config) -> None:
 def _switch_on(config: pytest.Config, name: str) -> None:
     sabotages = {sabotage.name: sabotage for sabotage in chosen_sabotages(config)}
     if name not in sabotages:
-        known = ", ".join(sorted(sabotages)) or "none, name some with --workrail-sabotages"
-        raise pytest.UsageError(f"--workrail-sabotage: there is no {name}; known are {known}")
+        known = ", ".join(sorted(sabotages)) or "none; name their modules with --workrail-sabotages"
+        raise pytest.UsageError(f"--workrail-sabotage: unknown sabotage {name} (known: {known})")
     stack = ExitStack()
     try:
         stack.enter_context(sabotages[name].applied())
     except LookupError as error:
         raise pytest.UsageError(f"--workrail-sabotage: {error}") from error
     except Exception as error:
-        # What stands in a sabotage is the project's own code.
+        # A sabotage is the project's own code, so anything can go wrong in it.
         said = f"{type(error).__name__}: {error}"
-        raise pytest.UsageError(f"--workrail-sabotage: {name} can't be switched on: {said}") from error
+        raise pytest.UsageError(f"--workrail-sabotage: {name} can't be turned on: {said}") from error
     config.add_cleanup(stack.close)
 
 
 def _forget_examples() -> Callable[[], None]:
-    """Let hypothesis neither store nor shrink what it finds in broken code, draw the same each time, and be patient.
+    """Make hypothesis deterministic and patient, and keep it from storing or shrinking what it finds in broken code.
 
-    Gives what puts it back as it was.
+    Returns a function that restores its settings.
     """
     import hypothesis
 

@@ -49,13 +49,11 @@ def lock_settings(config: pytest.Config) -> LockSettings:
     report_folder = config.getoption("workrail_lock_report")
     verifies = config.getoption("workrail_locks_verify")
     if verifies and report_folder is None:
-        raise pytest.UsageError(
-            "--workrail-locks-verify compares reports: say where they are with --workrail-lock-report"
-        )
+        raise pytest.UsageError("--workrail-locks-verify needs --workrail-lock-report=FOLDER")
     accepted = frozenset(config.getoption("workrail_locks_accept"))
     unknown = accepted - {lock.id for lock in registry.value.locks} - {"all"}
     if unknown:
-        raise pytest.UsageError(f"--workrail-locks-accept: no such lock: {', '.join(sorted(unknown))}")
+        raise pytest.UsageError(f"--workrail-locks-accept: unknown lock: {', '.join(sorted(unknown))}")
     fail_under = config.getoption("workrail_locks_fail_under")
     return LockSettings(
         registry.value,

@@ -38,7 +38,7 @@ def try_sabotage(sabotage: Sabotage, tests: Sequence[pytest.Item]) -> tuple[str 
     except LookupError as error:
         return None, str(error)
     except BaseException as error:
-        return None, f"the run broke off with {type(error).__name__}"
+        return None, f"the run was aborted by {type(error).__name__}"
     return None, watch.other or "every test still passes"
 
 
@@ -60,10 +60,10 @@ class _Watch:
         elif call.when == "call" and (_is_assertion(error) or self._is_missing_attribute(error, item)):
             self.noticed = item.nodeid
         elif not isinstance(error, pytest.skip.Exception):
-            self.other = f"{item.nodeid} fails with {type(error).__name__}, which is no failed assertion"
+            self.other = f"{item.nodeid} fails with {type(error).__name__}, not with an assertion"
 
     def _comes_from_sabotage(self, error: BaseException) -> bool:
-        """Whether it was raised by what stands in for the code; a sabotage must not do the noticing itself."""
+        """Whether the sabotage raised it; a sabotage must not do the noticing itself."""
         return _raised_in(error) == self._sabotage
 
     def _is_missing_attribute(self, error: BaseException, item: pytest.Item) -> bool:

@@ -1,4 +1,4 @@
-"""The pytest plugin: hooks and nothing else. What they need is imported when something asks for it."""
+"""The pytest plugin: only hooks. Everything else is imported when it is needed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def pytest_configure(config: pytest.Config) -> None:
     configure(config)
 
 
-# A folder may hold items of its own, so what is found in one need not be a collector.
+# A folder may contain items directly, so this need not return a collector.
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | pytest.Item | None:
     name = file_path.name
     if name.endswith(_SCENARIO):
@@ -50,7 +50,7 @@ def pytest_deselected(items: Sequence[pytest.Item]) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """Goldens have to hear how every test ends, so they listen from the first one on if any test can claim one."""
+    """Goldens need to know how every test ends, so they start before the first test if any test may have one."""
     config = session.config
     if config.getoption("collectonly"):
         return

@@ -1,14 +1,14 @@
-"""The command line options of both kinds of coverage, and the plugins they call for.
+"""The command line options of both kinds of coverage, and the plugins they need.
 
-Imported at every start of pytest, so everything else is imported only when an option asks for it.
+Imported at every start of pytest, so everything else is imported only if an option needs it.
 """
 
 from __future__ import annotations
 
 import pytest
 
-MARKER = "enforces(*lock_ids): the design locks that this test would notice being broken"
-# What asks something about the locks of a registry.
+MARKER = "enforces(*lock_ids): this test fails if one of these design locks is broken"
+# Options that need a lock registry.
 _ABOUT_A_REGISTRY = (
     "--workrail-locks-check",
     "--workrail-locks-fail-under",
@@ -32,14 +32,14 @@ def _coverage_view(text: str) -> str:
         return text
     from argparse import ArgumentTypeError
 
-    # A path that follows is taken for the value, which nobody means.
+    # A path after the option would be parsed as its value, which is never meant.
     raise ArgumentTypeError(
-        f"{text!r} is not missing; a path stands before --workrail-cov, or after --workrail-cov=table"
+        f"{text!r} is neither 'table' nor 'missing'; put paths before --workrail-cov, or write --workrail-cov=table"
     )
 
 
 def percentage(text: str) -> float:
-    """A number from 0 to 100; anything else is a slip that would never fail, or always."""
+    """A number from 0 to 100; any other number would always pass or always fail."""
     number = float(text)
     if not 0 <= number <= 100:
         raise ValueError(text)
@@ -54,20 +54,20 @@ def _add_workflow_options(group: pytest.OptionGroup) -> None:
         type=_coverage_view,
         metavar="missing",
         dest="workrail_cov",
-        help="Show how much of each workflow the passing tests have run; `missing` also lists what they have not.",
+        help="Show how much of each workflow the passing tests cover; `missing` also lists what they don't cover.",
     )
     group.addoption(
         "--workrail-cov-json",
         metavar="FILE",
         dest="workrail_cov_json",
-        help="Write the workflow coverage to this file, with the tests that covered each point.",
+        help="Write the workflow coverage to this file, with the tests that cover each point.",
     )
     group.addoption(
         "--workrail-cov-fail-under",
         metavar="PERCENT",
         type=percentage,
         dest="workrail_cov_fail_under",
-        help="Fail when the workflow coverage is lower than this.",
+        help="Fail if the workflow coverage is lower than this.",
     )
     group.addoption(
         "--workrail-cov-source",
@@ -75,7 +75,7 @@ def _add_workflow_options(group: pytest.OptionGroup) -> None:
         action="append",
         default=[],
         dest="workrail_cov_source",
-        help="Count the workflows of this file or folder even if no test runs them.",
+        help="Also count the workflows in this file or folder that no test runs.",
     )
 
 
@@ -84,27 +84,27 @@ def _add_lock_options(group: pytest.OptionGroup) -> None:
         "--workrail-locks",
         metavar="REGISTRY",
         dest="workrail_locks",
-        help="Report which design locks of this registry the tests of this run have enforced.",
+        help="Report which design locks of this registry the tests enforce.",
     )
     group.addoption(
         "--workrail-locks-fail-under",
         metavar="PERCENT",
         type=percentage,
         dest="workrail_locks_fail_under",
-        help="Fail when fewer locks than this are enforced.",
+        help="Fail if fewer locks than this are enforced.",
     )
     group.addoption(
         "--workrail-locks-check",
         action="store_true",
         dest="workrail_locks_check",
-        help="Fail when any lock is not enforced.",
+        help="Fail if any lock is not enforced.",
     )
     group.addoption(
         "--workrail-locks-proven-fail-under",
         metavar="PERCENT",
         type=percentage,
         dest="workrail_locks_proven_fail_under",
-        help="Fail when fewer locks than this are proven.",
+        help="Fail if fewer locks than this are proven.",
     )
     group.addoption(
         "--workrail-lock-report",
@@ -116,19 +116,19 @@ def _add_lock_options(group: pytest.OptionGroup) -> None:
         "--workrail-locks-verify",
         action="store_true",
         dest="workrail_locks_verify",
-        help="Write no reports; fail when those in the folder are not what this run shows.",
+        help="Write no reports; fail if those in the report folder are out of date.",
     )
     group.addoption(
         "--workrail-lock-record",
         metavar="FILE",
         dest="workrail_lock_record",
-        help="The file with recorded lock texts and proofs (default: beside the registry, `*.record.json`).",
+        help="The lock record, with reviewed locks and proofs (default: `*.record.json` beside the registry).",
     )
     group.addoption(
         "--workrail-locks-prove",
         action="store_true",
         dest="workrail_locks_prove",
-        help="Run only tests that claim locks, then try every sabotage on them, and record what was noticed.",
+        help="Run only the tests that claim locks, then try every sabotage on them, and record what they notice.",
     )
     group.addoption(
         "--workrail-locks-accept",
@@ -136,7 +136,7 @@ def _add_lock_options(group: pytest.OptionGroup) -> None:
         action="append",
         default=[],
         dest="workrail_locks_accept",
-        help="Record that the tests of this lock enforce its changed text; `all` for every lock.",
+        help="Record that the tests of this lock fit its changed text; `all` for every lock.",
     )
     group.addoption(
         "--workrail-sabotages",
@@ -144,13 +144,13 @@ def _add_lock_options(group: pytest.OptionGroup) -> None:
         action="append",
         default=[],
         dest="workrail_sabotages",
-        help="Where sabotages are defined: a module name, a file or a folder of files.",
+        help="The sabotages: a module name, a file, or a folder of files.",
     )
     group.addoption(
         "--workrail-sabotage",
         metavar="NAME",
         dest="workrail_sabotage",
-        help="Run the tests with this sabotage on, to see what they notice.",
+        help="Run the tests with this sabotage turned on, to see which ones fail.",
     )
 
 
@@ -179,8 +179,8 @@ def configure(config: pytest.Config) -> None:
 
 
 def _require_registry(config: pytest.Config) -> None:
-    """Without a registry nothing can be said about locks: a threshold that looks at none would always hold."""
+    """Reject options that need a registry if there is none: a threshold without locks would always hold."""
     for name in _ABOUT_A_REGISTRY:
         value = config.getoption(name)
         if value is not None and value is not False and value != []:
-            raise pytest.UsageError(f"{name} is about a lock registry: name it with --workrail-locks=REGISTRY")
+            raise pytest.UsageError(f"{name} needs --workrail-locks=REGISTRY")

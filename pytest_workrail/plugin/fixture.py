@@ -1,4 +1,4 @@
-"""The fixture `workrail`: runs workflows for a test, and knows which test it is."""
+"""The fixture `workrail`: runs workflows for a test."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
 
 
 class Workrail:
-    """What a test asks for. Relative paths are looked for beside the test, then in pytest's root folder."""
+    """The API of the fixture. Relative paths start beside the test file, else in pytest's root folder."""
 
     script = staticmethod(api.script)
     auto = staticmethod(api.auto)
@@ -43,7 +43,7 @@ class Workrail:
         self._folder = request.path.parent
 
     def compile(self, workflow: Source, **sources: Unpack[Sources]) -> CompiledWorkflow:
-        """The compiled workflow, with what the project's configuration gives where nothing is given here."""
+        """The compiled workflow; what is not given here comes from the project's configuration."""
         __tracebackhide__ = True
         known_options(sources, Sources)
         return self._compiled(workflow, sources)
@@ -68,7 +68,7 @@ class Workrail:
         mode: Autonomy = "guided",
         **options: Unpack[Options],
     ) -> Comparison:
-        """Run a workflow, or a scenario by its file, under both profiles and see where they part."""
+        """Run a workflow or a scenario file under both profiles and show where they differ."""
         __tracebackhide__ = True
         found = self._found(workflow)
         is_scenario = isinstance(found, Path) and found.name.endswith(SCENARIO_ENDING)

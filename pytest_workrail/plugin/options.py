@@ -1,4 +1,4 @@
-"""The options and ini values of the plugin. Read at every start of pytest, so nothing else is imported for them."""
+"""The options and ini values of the plugin. Loaded at every start of pytest, so they import nothing else."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pytest
 
 from pytest_workrail.run.pytest_session import AUTO_WORKFLOWS
 
-MARKER = "workrail: a scenario, or a workflow that is run by itself"
+MARKER = "workrail: a scenario, or a workflow from workrail_auto"
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -19,14 +19,14 @@ def add_options(parser: pytest.Parser) -> None:
     coverage_options(group)
     parser.addini(
         AUTO_WORKFLOWS,
-        "workflow files to run with the automatic agent under both profiles, as glob patterns",
+        "glob patterns of workflow files to run with the automatic agent, under both profiles",
         type="args",
         default=[],
     )
 
 
 def configure(config: pytest.Config) -> None:
-    """Make the marks known and register what the options call for."""
+    """Register the markers and the plugins that the options need."""
     from pytest_workrail.plugin.coverage_options import configure as configure_coverage
 
     config.addinivalue_line("markers", MARKER)

@@ -1,4 +1,4 @@
-"""What has to travel between the processes of a parallel run. Registered only where xdist is at work."""
+"""What the processes of a parallel run exchange. Registered only if xdist is active."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _KEY = "workrail"
 
 
 class Worker:
-    """One of the processes that run tests: says at the end what it has seen."""
+    """A process that runs tests: at the end it sends what it has seen."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -28,7 +28,7 @@ class Worker:
 
 
 class Controller:
-    """The process that hands out tests and alone writes: hears what the workers have seen."""
+    """The process that distributes tests and is the only one to write: it collects what the workers have seen."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -43,5 +43,5 @@ class Controller:
             from pytest_workrail.golden.plugin import goldens_of
 
             goldens_of(self._config).session.merge(reported["goldens"])
-        # Every worker collects the same, so the largest number is everybody's.
+        # Every worker collects the same tests, so the largest number is that of all.
         self._config.stash[DESELECTED] = max(self._config.stash.get(DESELECTED, 0), reported["deselected"])

@@ -122,7 +122,7 @@ class _RunDriver:
                 return Ending("misplayed", problem.message, problem.place or self._agent.place())
         if self._is_complete:
             return Ending("complete", "The workflow is complete.")
-        return Ending("endless", f"The run was not over after {self._setup.max_turns} turns.")
+        return Ending("endless", f"The run was not complete after {self._setup.max_turns} turns.")
 
     # ------------------------------------------------------------------------------------------------- one action
 
@@ -139,7 +139,7 @@ class _RunDriver:
                 self._call("checkpoint_workflow", {"checkpointToken": self._tokens["$checkpoint"]})
             case Resend():
                 if self._last_advance is None:
-                    return Problem("Nothing was handed in yet that could be sent again.")
+                    return Problem("There is no earlier submission to send again.")
                 self._call("continue_workflow", self._last_advance)
             case Restart():
                 self._bench.restart()
@@ -154,7 +154,7 @@ class _RunDriver:
             case Rebind(overrides):
                 self._bench.rebind(overrides)
             case Stop() | Problem():
-                raise AssertionError("these end the run and are never carried out")
+                raise AssertionError("these end the run before they get here")
             case _:
                 assert_never(action)
         return None
@@ -180,7 +180,7 @@ class _RunDriver:
         named = step_id or self._view().step_id
         token = self._step_tokens.get(named)
         if token is None:
-            return Problem(f"The run has not been at step '{named}', so it can't go back there.")
+            return Problem(f"The run can't go back to step '{named}', because it was never there.")
         answer = self._bench.call("continue_workflow", self._rehydration(token))
         self._agent.receive(answer)
         self._has_failed = answer.is_error
@@ -275,7 +275,7 @@ class _RunDriver:
             self._position = position_at(self._bench, self._tokens["$continue"])
 
     def _current_position(self) -> Position:
-        assert self._position is not None, "nothing stands anywhere before the run is started"
+        assert self._position is not None, "a run has no position before its start"
         return self._position
 
     def _view(self) -> StepView:

@@ -29,16 +29,16 @@ def note_assertion(what: str) -> None:
 
 
 class ItemOutcome(Enum):
-    """How a test ended, in words that fit behind its name."""
+    """How a test ended, in words that fit after its name."""
 
     PASSED = "passed"
     FAILED = "failed"
     SKIPPED = "was skipped"
     XFAILED = "failed as expected"
-    XPASSED = "passed against expectation"
+    XPASSED = "passed although it was expected to fail"
     SETUP_FAILED = "failed in setup"
     TEARDOWN_FAILED = "failed in teardown"
-    UNFINISHED = "did not run to its end"
+    UNFINISHED = "did not finish"
 
 
 class Outcomes:

@@ -92,7 +92,7 @@ class Run:
         if self.golden is None:
             raise RuntimeError("a golden belongs to a test: use the fixture `workrail` to run the workflow")
         if name is not None and not isinstance(name, str):
-            raise TypeError(f"the name of a golden is a text, not {name!r}")
+            raise TypeError(f"the name of a golden must be a string, not {name!r}")
         self.golden(self.transcript, name)
 
     def _final_list(self, member: str) -> list[dict[str, Any]]:

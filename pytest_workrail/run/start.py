@@ -131,7 +131,7 @@ def preferences_of(given: Preferences | Mapping[str, str] | None) -> Preferences
     if isinstance(given, Preferences):
         return given
     if not isinstance(given, Mapping):
-        raise TypeError(f"preferences are a mapping, not a {type(given).__name__}")
+        raise TypeError(f"preferences must be a mapping, not a {type(given).__name__}")
     members = {"autonomy": AUTONOMIES, "riskPolicy": RISK_POLICIES}
     for name, value in given.items():
         one_of(one_of("preference", name, members), value, members[name])
@@ -154,18 +154,18 @@ class Options(Sources, total=False):
     risk: RiskPolicy | None  # how much the run may take upon itself; by default as fits the mode
     context: Mapping[str, Json]  # what it starts with
     goal: str
-    declares: Sequence[Declared]  # what stands against steps besides the workflow; profile locked looks at it
+    declares: Sequence[Declared]  # what blocks steps besides the workflow; only the profile `locked` reads it
     seed: int  # decides about ids and tokens
     max_turns: int  # after how many actions the run counts as endless
 
 
 def known_options(given: Mapping[str, object], kind: type) -> None:
-    """Python looks at the names of such options only while types are checked: a misspelt one must not pass for none."""
+    """Reject unknown options: Python checks their names only when types are checked."""
     __tracebackhide__ = True
     known = kind.__annotations__
     for name in given:
         if name not in known:
-            raise TypeError(f"there is no option '{name}'{hint(name, known)}")
+            raise TypeError(f"unknown option '{name}'{hint(name, known)}")
 
 
 def setup_of(workflow: Source, mode: Autonomy, profile: ProfileName, options: Options) -> Setup:
@@ -194,7 +194,7 @@ def context_of(context: Mapping[str, Json] | object) -> dict[str, Json]:
     """What a run starts with."""
     __tracebackhide__ = True
     if not isinstance(context, Mapping):
-        raise TypeError(f"the context of a run is a mapping, not a {type(context).__name__}")
+        raise TypeError(f"the context of a run must be a mapping, not a {type(context).__name__}")
     return dict(context)
 
 
@@ -211,8 +211,8 @@ def _checked_agent(agent: object, what: str = "an agent") -> Agent:
     if isinstance(agent, Agent):
         return agent
     name = getattr(agent, "__name__", "")
-    advice = f"; call it: {name}()" if name and callable(agent) else ""
-    raise TypeError(f"{what} is needed, not a {type(agent).__name__}{advice}")
+    advice = f"; did you forget to call it ({name}())?" if name and callable(agent) else ""
+    raise TypeError(f"expected {what}, not a {type(agent).__name__}{advice}")
 
 
 def run(

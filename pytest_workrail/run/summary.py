@@ -17,7 +17,7 @@ def exchange_lines(transcript: Transcript) -> list[str]:
     """One line for each exchange, numbered from 1; of a long run the last ones."""
     left_out = max(0, len(transcript.exchanges) - _MOST_EXCHANGES)
     shown = list(enumerate(transcript.exchanges, 1))[left_out:]
-    lines = [f"... {left_out} earlier exchanges are not shown"] if left_out else []
+    lines = [f"... {left_out} earlier exchanges not shown"] if left_out else []
     width = len(str(len(transcript.exchanges)))
     return lines + [f"{number:>{width}}  {_asked(each)} -> {_answered(each)}" for number, each in shown]
 

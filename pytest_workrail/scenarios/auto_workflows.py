@@ -1,4 +1,4 @@
-"""Workflows that are tested without a line written for them: run by the automatic agent, under both profiles."""
+"""Workflows that are tested without a scenario: run by the automatic agent, under both profiles."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WILDCARD = re.compile(r"[*?\[]")
 
 
 def workflow_file(path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """The file as something to collect, if the project's settings name it. What this plugin writes is no workflow."""
+    """The file as a collector, if the project's settings name it and it is not a golden."""
     if path.name.endswith(ENDING):
         return None
     try:
@@ -31,20 +31,20 @@ def workflow_file(path: Path, parent: pytest.Collector) -> pytest.Collector | No
 
 
 def _patterns(config: pytest.Config) -> Iterator[str]:
-    """The patterns of the settings, relative to the root folder, however they are written."""
+    """The patterns of the settings, relative to the root folder."""
     for pattern in config.getini(AUTO_WORKFLOWS):
         yield posixpath.normpath(pattern.removeprefix(f"{config.rootpath.as_posix()}/"))
 
 
 def warn_of_unused_patterns(config: pytest.Config) -> None:
-    """A pattern that names nothing, or nothing that pytest looks at, would silently test nothing."""
+    """Warn of patterns that match no file, or no file that pytest collects: they would silently test nothing."""
     is_by_settings = config.args_source is pytest.Config.ArgsSource.TESTPATHS
     roots = [config.invocation_params.dir / argument for argument in config.args] if is_by_settings else None
     for pattern in _patterns(config):
         if not _names_something(pattern, config.rootpath):
-            _warn(config, f"no file matches {pattern}, so no workflow is run for it")
+            _warn(config, f"no file matches {pattern}")
         elif roots is not None and not _is_within(_folder(pattern, config.rootpath), roots):
-            _warn(config, f"{pattern} lies outside of testpaths, so it is run only where its folder is named")
+            _warn(config, f"{pattern} is outside testpaths, so pytest runs it only if you name its folder")
 
 
 def _warn(config: pytest.Config, text: str) -> None:
@@ -102,7 +102,7 @@ class WorkflowItem(pytest.Item):
         if made.status != "complete":
             from pytest_workrail.scenarios.failures import transcript_lines
 
-            head = f"the run ended as {made.status}, not as complete"
+            head = f"the run ended as {made.status}, expected complete"
             raise WorkflowNotDone("\n".join([head, *transcript_lines(made)]))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
@@ -114,4 +114,4 @@ class WorkflowItem(pytest.Item):
 
 
 class WorkflowNotDone(Exception):  # noqa: N818 - what it is called in reports
-    """A workflow that the automatic agent can't bring to its end."""
+    """A workflow that the automatic agent can't complete."""

@@ -146,7 +146,7 @@ class ScenarioItem(pytest.Item):
             check_golden(self.config, self.nodeid, played.golden)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """A failure of the scenario in its own words; anything else as pytest shows it."""
+        """The message of a failed scenario; anything else as pytest shows it."""
         from pytest_workrail.golden.session import GoldenMismatch
         from pytest_workrail.scenarios.failures import ScenarioFailure
 

@@ -1,4 +1,4 @@
-"""Holding what happened against what a scenario expects: what the expectations of all kinds have in common."""
+"""Comparing a run with what a scenario expects: the part that all kinds of scenarios share."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 from pytest_workrail.scenarios.failures import Fault
 from workrail_lint.documents.pointer import child
 
-# Expected texts of these members need only be a part of the real ones.
+# For these members the expected string need only be a part of the actual one.
 _PARTS = ("message", "summary")
 
 
 def status_faults(actual: str, expected: str | None, default: str, pointer: str) -> Iterator[Fault]:
-    """A run that ended otherwise than expected; where nothing is expected, otherwise than by `default`."""
+    """A run that did not end as expected, or not as `default` if the scenario expects nothing."""
     wanted = default if expected is None else expected
     if actual != wanted:
-        says = "" if expected is not None else " (a scenario that says nothing else has to complete)"
-        yield Fault(f"the run ended as {actual}, not as {wanted}{says}", pointer)
+        says = "" if expected is not None else f" ({default} is the default)"
+        yield Fault(f"status: expected {wanted}{says}, found {actual}", pointer)
 
 
 def first_difference(wanted: Sequence[str], actual: Sequence[str]) -> int | None:
@@ -30,10 +30,10 @@ def first_difference(wanted: Sequence[str], actual: Sequence[str]) -> int | None
 def member_faults(
     wanted: Iterable[tuple[str, Any]], actual: Mapping[str, Any], pointer: str, shown: Callable[[Any], str]
 ) -> Iterator[Fault]:
-    """The expected members that an object has otherwise. Those that are not expected do not count."""
+    """The expected members that differ in an object. Other members do not count."""
     for member, value in wanted:
         found = actual.get(member)
         is_part = member in _PARTS
         if (value not in str(found)) if is_part else found != value:
-            verb = "does not contain" if is_part else "is not"
-            yield Fault(f"{member} {shown(found)} {verb} {shown(value)}", child(pointer, member))
+            part = "a string that contains " if is_part else ""
+            yield Fault(f"{member}: expected {part}{shown(value)}, found {shown(found)}", child(pointer, member))

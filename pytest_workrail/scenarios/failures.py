@@ -1,4 +1,4 @@
-"""Why a scenario failed, with the place in its file that says so."""
+"""Why a scenario failed, with the location in its file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Place(NamedTuple):
 
 
 class Fault(NamedTuple):
-    """One thing that is not as the file says. `place` is given where the pointer can't lead there."""
+    """One difference from the scenario. `place` is set if the pointer can't be located."""
 
     message: str
     pointer: str
@@ -45,7 +45,7 @@ def place_of(document: JsonDocument, pointer: str) -> Place:
 
 
 class ScenarioFailure(ExpectationFailure):
-    """A scenario that did not hold. Written for people: every fault with its place, then what happened."""
+    """A scenario that failed: every fault with its location, then what happened."""
 
     def __init__(
         self, file: str, document: JsonDocument, faults: Sequence[Fault], happened: Sequence[str] = (), turn: str = ""
@@ -54,7 +54,7 @@ class ScenarioFailure(ExpectationFailure):
         self.file = file
         self.document = document
         self.faults = tuple(faults)
-        self.happened = tuple(happened)  # up to where the run stands, a line each
+        self.happened = tuple(happened)  # the run so far, a line each
         self.turn = turn  # the last one that was played
 
     def __str__(self) -> str:
@@ -71,7 +71,7 @@ class ScenarioFailure(ExpectationFailure):
 
 
 def transcript_lines(run: Run) -> Sequence[str]:
-    """What happened up to where the run stands."""
+    """The transcript of the run so far, and why it ended."""
     transcript = run.transcript
     head = f"transcript so far ({transcript.workflow_id}, profile {transcript.profile}, mode {transcript.mode}):"
-    return [head, *(f"  {line}" for line in exchange_lines(transcript)), f"  the run is over: {run.ending.why}"]
+    return [head, *(f"  {line}" for line in exchange_lines(transcript)), f"  the run ended: {run.ending.why}"]

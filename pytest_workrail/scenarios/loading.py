@@ -1,4 +1,4 @@
-"""A scenario file of any kind, read and checked against its schema: the part that no driver does for itself."""
+"""A scenario file of any kind, read and checked against its schema, before its driver runs it."""
 
 from __future__ import annotations
 

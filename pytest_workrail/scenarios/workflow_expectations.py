@@ -1,4 +1,4 @@
-"""What a workflow scenario expects, held against its run. Each difference names the member that says otherwise."""
+"""Compares a run with what its workflow scenario expects. Each difference names the member it is about."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def unmet(scenario: model.Scenario, run: Run) -> tuple[Fault, ...]:
     status = None if expected.status is None else expected.status.value
     found = list(status_faults(run.status, status, "complete", "/expect/status"))
     if expected.steps is not None:
-        found += _sequence(expected.steps, run.steps, "/expect/steps", "steps were done")
+        found += _sequence(expected.steps, run.steps, "/expect/steps", "step")
     if expected.blockers is not None:
-        found += _list(expected.blockers, _blockers(run), "/expect/blockers", "blockers", "code")
+        found += _list(expected.blockers, _blockers(run), "/expect/blockers", "blocker", "code")
     if expected.gaps is not None:
-        found += _list(expected.gaps, _final(run, "gaps"), "/expect/gaps", "gaps", "detail")
+        found += _list(expected.gaps, _final(run, "gaps"), "/expect/gaps", "gap", "detail")
     if expected.outputs is not None:
         found += _outputs(expected.outputs, run)
     if expected.context is not None:
@@ -57,16 +57,14 @@ def _blockers(run: Run) -> list[dict[str, Any]]:
     return found
 
 
-def _sequence(wanted: Sequence[str], actual: Sequence[str], pointer: str, what: str) -> Iterator[Fault]:
+def _sequence(wanted: Sequence[str], actual: Sequence[str], pointer: str, noun: str) -> Iterator[Fault]:
     at = first_difference(wanted, actual)
     if at is None:
         return
-    if at == len(wanted):
-        more = f"after these comes {actual[at]}" if wanted else "there are some"
-        yield Fault(f"{more}; these {what}: {_listed(actual)}", pointer)
-        return
-    says = f"{wanted[at]} is missing" if at == len(actual) else f"number {at + 1} is {actual[at]}, not {wanted[at]}"
-    yield Fault(f"{says}; these {what}: {_listed(actual)}", child(pointer, at))
+    expected = wanted[at] if at < len(wanted) else "none"
+    found = actual[at] if at < len(actual) else "none"
+    place = child(pointer, at) if at < len(wanted) else pointer
+    yield Fault(f"{noun} {at + 1}: expected {expected}, found {found} (all {noun}s: {_listed(actual)})", place)
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -74,11 +72,11 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _list(
-    wanted: Sequence[Any], actual: Sequence[Mapping[str, Any]], pointer: str, what: str, key: str
+    wanted: Sequence[Any], actual: Sequence[Mapping[str, Any]], pointer: str, noun: str, key: str
 ) -> Iterator[Fault]:
-    """Objects in order: a name alone stands for its key, and of an object only the given members count."""
+    """Objects in order: a name alone is the value of its key, and of an object only the given members count."""
     names = [(each if isinstance(each, Enum) else getattr(each, key)).value for each in wanted]
-    found = list(_sequence(names, [str(each[key]) for each in actual], pointer, f"are the {what}"))
+    found = list(_sequence(names, [str(each[key]) for each in actual], pointer, noun))
     if found:
         yield from found
         return
@@ -88,7 +86,7 @@ def _list(
 
 
 def _given(expected: Any) -> Iterator[tuple[str, Any]]:
-    """The members somebody wrote down, under their names in the file."""
+    """The members that the scenario has, under their names in the file."""
     for name in type(expected).model_fields:
         value = getattr(expected, name)
         if value is not None:
@@ -100,7 +98,7 @@ def _outputs(expected: Mapping[str, model.ExpectedOutput], run: Run) -> Iterator
         pointer = child("/expect/outputs", step)
         actual = run.outputs.get(step)
         if actual is None:
-            yield Fault(f"step {step} handed in nothing that was kept", pointer)
+            yield Fault(f"step {step} has no stored output", pointer)
             continue
         for member in ("notes", "artifacts"):
             value = getattr(wanted, member)
@@ -109,40 +107,42 @@ def _outputs(expected: Mapping[str, model.ExpectedOutput], run: Run) -> Iterator
             want: Json = list(value) if member == "artifacts" else value
             have = actual.get(member, [] if member == "artifacts" else None)
             if not js.deep_equal(want, have):
-                yield Fault(f"{member} of step {step} are {_shown(have)}, not {_shown(want)}", child(pointer, member))
+                yield Fault(
+                    f"{member} of step {step}: expected {_shown(want)}, found {_shown(have)}", child(pointer, member)
+                )
 
 
 def _context(expected: Mapping[str, Json], run: Run) -> Iterator[Fault]:
     for name, value in expected.items():
         actual = run.context.get(name)
         if not js.deep_equal(value, actual):
-            said = "not set" if name not in run.context else _shown(actual)
-            yield Fault(f"variable {name} is {said}, not {_shown(value)}", child("/expect/context", name))
+            said = "no value" if name not in run.context else _shown(actual)
+            yield Fault(f"variable {name}: expected {_shown(value)}, found {said}", child("/expect/context", name))
 
 
 def _error(code: str, run: Run) -> Iterator[Fault]:
     last = run.transcript.exchanges[-1]
     if not last.is_error:
-        yield Fault("the run did not end with an error", "/expect/error")
+        yield Fault(f"error: expected {code}, but the run did not end with an error", "/expect/error")
     elif last.response["code"] != code:
-        yield Fault(f"the run ended with error {last.response['code']}, not {code}", "/expect/error")
+        yield Fault(f"error: expected {code}, found {last.response['code']}", "/expect/error")
 
 
 def turn_expectation(expected: model.TurnExpectation) -> Expectation:
-    """What has to come of one turn, as the agent that plays it can ask."""
+    """What one turn must lead to, as a function for the agent that plays it."""
 
     def mismatch(exchange: Exchange) -> str | None:
         kind = _kind(exchange)
         if expected.answer is not None and expected.answer.value != kind:
-            return f"the answer is {kind}, not {expected.answer.value}"
+            return f"answer: expected {expected.answer.value}, found {kind}"
         if expected.code is not None and exchange.response.get("code") != expected.code.value:
-            had = f"error {exchange.response['code']}" if exchange.is_error else "no error"
-            return f"the answer is {had}, not error {expected.code.value}"
+            had = exchange.response["code"] if exchange.is_error else "no error"
+            return f"error: expected {expected.code.value}, found {had}"
         wanted = None if expected.blockers is None else tuple(code.value for code in expected.blockers)
         if wanted is not None and wanted != blocker_codes(exchange.response):
-            return f"the blockers are {_listed(blocker_codes(exchange.response))}, not {_listed(wanted)}"
+            return f"blockers: expected {_listed(wanted)}, found {_listed(blocker_codes(exchange.response))}"
         if expected.pending is not None and expected.pending != _pending(exchange):
-            return f"the pending step is {_pending(exchange) or 'none'}, not {expected.pending}"
+            return f"pending step: expected {expected.pending}, found {_pending(exchange) or 'none'}"
         return None
 
     return mismatch

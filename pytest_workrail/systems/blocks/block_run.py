@@ -101,7 +101,7 @@ def play(setup: Setup, scenario: str, keep: Path | None = None) -> BlockRun:
 
 def _unused_replies(shared: SharedState) -> Iterator[ScenarioProblem]:
     for key in shared.script.unused:
-        yield child("/replies", key), f"there was no run for the reply {key}"
+        yield child("/replies", key), f"the reply {key} was not used: there was no such run"
 
 
 def _text(data: bytes | None) -> str | None:

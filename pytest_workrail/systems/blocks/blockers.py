@@ -53,7 +53,7 @@ def _gate(node: str) -> dict[str, str]:
 
 def output_missing(node: str) -> Blocker:
     fix = f"Write {OUTPUT_FOLDER}/{output_name(node)} with its eight members before the block exits"
-    return _blocker(BlockerCode.OUTPUT_MISSING, _block(node), f"Block {node} left no output file", fix)
+    return _blocker(BlockerCode.OUTPUT_MISSING, _block(node), f"Block {node} wrote no output file", fix)
 
 
 def output_invalid(node: str, first: Finding) -> Blocker:
@@ -74,7 +74,7 @@ def too_deep(node: str, most: int) -> Blocker:
 
 
 def timed_out(node: str) -> Blocker:
-    fix = f"Raise timeoutSeconds of {node}, or split what it has to do"
+    fix = f"Increase timeoutSeconds of {node}, or split its task"
     return _blocker(BlockerCode.TIMED_OUT, _block(node), f"Block {node} exceeded its time limit", fix)
 
 
@@ -90,12 +90,12 @@ def lane_conflict(group: str, clash: PathConflict) -> Blocker:
 
 
 def gate_open(node: str, options: Sequence[str]) -> Blocker:
-    message = f"Nobody has answered the gate of {node}"
+    message = f"The gate of {node} is not answered"
     return _blocker(BlockerCode.GATE_OPEN, _gate(node), message, f"Answer with one of: {', '.join(options)}")
 
 
 def revisions_exhausted(node: str) -> Blocker:
-    message = f"Block {node} was revised {MAX_REVISIONS} times, and there is no further revision"
+    message = f"Block {node} was already revised {MAX_REVISIONS} times, which is the limit"
     return _blocker(BlockerCode.REVISIONS_EXHAUSTED, _gate(node), message, f"Answer with {CONTINUE} or {ABORT}")
 
 
@@ -107,12 +107,12 @@ def plan_cycle(definition: Definition, cycle: Cycle) -> Blocker:
         if closing is None
         else f"Remove the transition {closing.id} from {closing.source} to {closing.target}"
     )
-    message = f"There is no order in which to run {', '.join(cycle.ids)}: each waits for another"
+    message = f"{', '.join(cycle.ids)} can't run: each waits for another"
     return _blocker(BlockerCode.PLAN_CYCLE, {"kind": "workflow", "path": path}, message, fix)
 
 
 def _closing(definition: Definition, cycle: Cycle) -> Transition | None:
-    """The transition that leads from the end of a circle back to its start."""
+    """The transition that closes a cycle."""
 
     def vertex(node: str) -> str:
         group = definition.group_of.get(node)
@@ -124,8 +124,8 @@ def _closing(definition: Definition, cycle: Cycle) -> Transition | None:
 
 def runtime_missing(group: Group) -> Blocker:
     pointer = {"kind": "workflow", "path": group.pointer}
-    message = f"The lanes of {group.id} need containers, and there is no container runtime"
-    fix = f"Run {', '.join(group.lanes)} one after the other: remove the group {group.id}"
+    message = f"The lanes of {group.id} need containers, but there is no container runtime"
+    fix = f"Run {', '.join(group.lanes)} one after another: remove the group {group.id}"
     return _blocker(BlockerCode.RUNTIME_MISSING, pointer, message, fix)
 
 

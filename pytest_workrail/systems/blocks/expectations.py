@@ -39,7 +39,7 @@ def unmet(value: Mapping[str, Any], run: BlockRun) -> Iterator[Fault]:
 def _unshown_locks(value: Mapping[str, Any], run: BlockRun) -> Iterator[Fault]:
     for at, lock in enumerate(value.get("enforces", ())):
         if lock not in run.locks:
-            yield Fault(f"nothing in this run bears witness to {lock}", child("/enforces", at))
+            yield Fault(f"this run does not demonstrate {lock}", child("/enforces", at))
 
 
 def _broken(run: BlockRun) -> Iterator[Fault]:
@@ -79,9 +79,10 @@ def _list(wanted: Sequence[Any], actual: Sequence[dict[str, Any]], pointer: str,
     at = first_difference(expected, names)
     if at is not None:
         place = child(pointer, at) if at < len(expected) else pointer
-        found = names[at] if at < len(names) else "nothing"
-        says = expected[at] if at < len(expected) else "the end"
-        yield Fault(f"number {at + 1} is {found}, not {says}; the {what} are {', '.join(names) or 'none'}", place)
+        found = names[at] if at < len(names) else "none"
+        says = expected[at] if at < len(expected) else "none"
+        every = f"all {what}: {', '.join(names) or 'none'}"
+        yield Fault(f"{what.removesuffix('s')} {at + 1}: expected {says}, found {found} ({every})", place)
         return
     for index, (one, other) in enumerate(zip(wanted, actual, strict=True)):
         if isinstance(one, Mapping):
@@ -93,14 +94,14 @@ def _known_by(item: Mapping[str, Any]) -> Iterator[Any]:
 
 
 def _map(wanted: Mapping[str, Any], actual: Mapping[str, Any], pointer: str, *, whole: bool) -> Iterator[Fault]:
-    """Names and values; `whole` when there may be no others."""
+    """Names and values; with `whole`, there may be no others."""
     for name, value in wanted.items():
         if actual.get(name) != value:
-            yield Fault(f"{name} is {_shown(actual.get(name))}, not {_shown(value)}", child(pointer, name))
+            yield Fault(f"{name}: expected {_shown(value)}, found {_shown(actual.get(name))}", child(pointer, name))
     for name in actual if whole else ():
         if name not in wanted:
-            yield Fault(f"{name} is {_shown(actual[name])}, which nobody expects", pointer)
+            yield Fault(f"{name}: expected nothing, found {_shown(actual[name])}", pointer)
 
 
 def _shown(value: Any) -> str:
-    return "not there" if value is None else repr(value)
+    return "nothing" if value is None else repr(value)

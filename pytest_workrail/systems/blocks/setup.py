@@ -84,12 +84,12 @@ def reply_of(value: Reply | Mapping[str, Any] | None) -> Reply:
     if isinstance(value, Reply):
         return value
     if not isinstance(value, Mapping | None):
-        raise TypeError(f"an agent gives back a reply or nothing, not {value!r}")
+        raise TypeError(f"an agent must return a reply or None, not {value!r}")
     members = dict(value or {})
     known = [each.name for each in fields(Reply)]
     surplus = [name for name in members if name not in known]
     if surplus:
-        raise TypeError(f"a reply has no {', '.join(map(repr, surplus))}; its members are {', '.join(known)}")
+        raise TypeError(f"unknown members of a reply: {', '.join(map(repr, surplus))} (known: {', '.join(known)})")
     if members.get("output") == NO_OUTPUT:
         members["output"] = None
     return Reply(**members)

@@ -34,7 +34,7 @@ class UserAnswers:
         self._misfits: list[ScenarioProblem] = []
 
     def answer(self, node: str) -> str | Revise | None:
-        """The next answer to a question about a node; None when nobody is there to give one."""
+        """The next answer to a question about a node; None if there is none."""
         at = self._asked.get(node, 0)
         if at >= len(self._gates.get(node, ())):
             return None
@@ -42,12 +42,12 @@ class UserAnswers:
         return self._gates[node][at]
 
     def reject_last(self, node: str, possible: Sequence[str]) -> None:
-        """The last answer about a node was none to the question that was asked."""
+        """The last answer about a node does not fit the question."""
         pointer = child(child("/gates", node), self._asked[node] - 1)
-        self._misfits.append((pointer, f"the gate of {node} takes one of {', '.join(dict.fromkeys(possible))}"))
+        self._misfits.append((pointer, f"the gate of {node} accepts only {', '.join(dict.fromkeys(possible))}"))
 
     def choices(self, path_conflicts: Sequence[PathConflict]) -> dict[str, str] | None:
-        """Who wins each clash; None when somebody has not made up their mind. One abort is an abort of all."""
+        """The winner of each conflict; None if a choice is missing. One abort aborts all."""
         made: dict[str, str] = {}
         for clash in path_conflicts:
             choice, possible = self._conflicts.get(clash.path), (*clash.lanes, MANUAL, ABORT)
@@ -57,7 +57,7 @@ class UserAnswers:
             if choice in possible:
                 made[clash.path] = choice
             else:
-                text = f"{clash.path} can go to one of {', '.join(possible)}"
+                text = f"{clash.path} accepts only {', '.join(possible)}"
                 self._misfits.append((child("/conflicts", clash.path), text))
         return made if len(made) == len(path_conflicts) or ABORT in made.values() else None
 
@@ -73,17 +73,20 @@ class UserAnswers:
         return self._pauses[name]
 
     def problems(self) -> Iterator[ScenarioProblem]:
-        """Answers that did not fit, and everything that was written down and not asked for."""
+        """Answers that did not fit, and everything in the scenario that was not used."""
         yield from self._misfits
         for node, answers in self._gates.items():
             for at in range(self._asked[node], len(answers)):
-                yield child(child("/gates", node), at), f"the gate of {node} was never asked for this answer"
+                yield (
+                    child(child("/gates", node), at),
+                    f"this answer was not used: {node} did not ask for it",
+                )
         for path in self._conflicts:
             if path not in self._chosen:
-                yield child("/conflicts", path), f"there was no conflict about {path}"
+                yield child("/conflicts", path), f"this choice was not used: there was no conflict about {path}"
         for path in self._manual:
             if path not in self._written:
-                yield child("/manual", path), f"nobody chose {MANUAL} for {path}"
+                yield child("/manual", path), f"this content was not used: {MANUAL} was not chosen for {path}"
         for name in self._pauses:
             if name not in self._paused:
-                yield child("/pauses", name), f"{name} was never reached, so nothing was paused before it"
+                yield child("/pauses", name), f"this pause was not used: the run did not reach {name}"

@@ -63,7 +63,7 @@ def _project_type(stage: Stage) -> str:
 
 
 def research_question(stage: Stage) -> str:
-    return f"What has to be known for this: {stage.goal}"
+    return f"Research what this needs: {stage.goal}"
 
 
 def _task(stage: Stage, agent: AgentName, task: str) -> dict[str, Any]:
@@ -163,7 +163,7 @@ def message(stage: Stage, agent: AgentName, given: bytes, *, conventions: bool) 
     ]
     parts = {
         "role": f"You are {agent.value}; your role is described in {role}.",
-        "contract": f"The contract that binds you stands in {CONTRACT}.",
+        "contract": f"You are bound by the contract in {CONTRACT}.",
         "conventions": f"Read {CONVENTIONS}; it ranks below the contract, your role and the workflow.",
         "session": f"The session folder is {SESSIONS_FOLDER}/{stage.store.session}/.",
         "input": f"Your input: {given.decode('utf-8', 'replace')}",

@@ -126,7 +126,7 @@ def about_state(code: TeamBlocker, state: WorkflowState, message: str, fix: str)
 
 
 def missing(file: str, mode: Mode = Mode.FULL) -> Blocker:
-    """An artifact that has to be there and is not."""
+    """An artifact that is required and missing."""
     owners = OWNERS if mode is Mode.FULL else {**OWNERS, **_LEAN_OWNERS}
     owner = owners.get(file, AgentName.ORCHESTRATOR).value
     return about_artifact(B.ARTIFACT_MISSING, file, f"{file} is missing", f"Have {owner} write {file}")
@@ -134,7 +134,7 @@ def missing(file: str, mode: Mode = Mode.FULL) -> Blocker:
 
 def invalid(file: str, finding: Finding) -> Blocker:
     """An error in an artifact that a guard needs."""
-    fix = finding.fix.title if finding.fix is not None else f"Correct {file} and send its agent off again"
+    fix = finding.fix.title if finding.fix is not None else f"Correct {file} and dispatch its agent again"
     return about_artifact(B.ARTIFACT_INVALID, file, f"{finding.code} {finding.message}", fix, finding.pointer)
 
 

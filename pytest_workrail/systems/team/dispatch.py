@@ -81,7 +81,7 @@ def dispatch(stage: Stage, agent: AgentName, task: str, check: Check = nothing) 
             continue
         return _check_reply(stage, agent, task, tried.value)
     text = f"{agent.value} with {task} failed {LIMITS.dispatch_retries + 1} times"
-    fix = f"Send {agent.value} off with {task} again"
+    fix = f"Dispatch {agent.value} with {task} again"
     failed = about_agent(TeamBlocker.SUBAGENT_FAILED, agent, task, text, fix)
     return Err(blocked(BlockerSlug.SUBAGENT_FAILURE, failed, *failures))
 
@@ -155,11 +155,11 @@ class _Dispatch:
         )
 
     def _obstacle(self) -> str:
-        """Why a conscientious agent has to stop before it starts."""
+        """Why a conscientious agent must stop before it starts."""
         stage, role = self.stage, ROLES[self.agent]
         for file in role.context:
             for each in stage.linter.errors(file):
-                return f"{file} can't be worked with: {each.message}"
+                return f"{file} can't be used: {each.message}"
         if tests_cannot_run(stage, self.agent, self.task):
             return "The tests can't be run: there is no run_cmd."
         return ""
@@ -203,7 +203,7 @@ class _Dispatch:
                 rule.code,
                 rule.name,
                 rule.severity,
-                f"{agent.value} may write {ROLES[agent].reach.value}, and '{path}' is beyond that",
+                f"{agent.value} may write {ROLES[agent].reach.value}, but not '{path}'",
                 "/artifacts",
                 path=f"{stage.memory.exchanges:04d}-{agent.value}-{self.task}.output.json",
             )
@@ -288,13 +288,13 @@ class _AgentWrites:
         return broken
 
     def _decided(self) -> _Violation | None:
-        """An agent may create status.json and note things in it, but what the user decided is not its business."""
+        """An agent may create status.json and add to it, but must not change the decisions of the user."""
         stage = self.stage
         after = stage.store.status()
         known = self.before or {}
         if after is None:
             if self.before is None:
-                return None  # what it left behind is no status; the guard says so
+                return None  # it is not a status; the guard reports that
             stage.store.save_status(known)
             return _Violation(f"{self.agent.value} left a status.json that can't be read")
         old = {str(entry.get("decision_id")): entry for entry in decisions_of(known)}
@@ -315,14 +315,14 @@ def _violation(stage: Stage, broken: list[_Violation]) -> Halt:
     for text, name in broken:
         rule = RULES.by_name.get(name)
         said = text if rule is None else f"{rule.code} {text}"
-        fix = f"Have the agent keep to its role, then resume in {stage.state.value}"
+        fix = f"Make the agent follow its role, then resume in {stage.state.value}"
         fix = fix if rule is None else f"{rule.summary} {fix}"
         reasons.append(about_state(TeamBlocker.PROTOCOL_VIOLATION, stage.state, said, fix))
     return blocked(BlockerSlug.AGENT_FAILED, *reasons)
 
 
 def _check_reply(stage: Stage, agent: AgentName, task: str, output: Output) -> Ok[Output] | Err[Halt]:
-    """A valid reply: something to go on with, or a reason to stop."""
+    """A valid reply: the output to continue with, or a reason to stop."""
     status = OutputStatus(output["status"])
     if status is OutputStatus.FAIL:
         risk = _high_risk(output)
@@ -336,7 +336,7 @@ def _check_reply(stage: Stage, agent: AgentName, task: str, output: Output) -> O
     if status is not OutputStatus.BLOCKED:
         return Ok(output)
     if tests_cannot_run(stage, agent, task):
-        text = f"{task} needs tests, and there is no way to run them"
+        text = f"{task} needs tests, but run_cmd is not available"
         fix = "Provide run_cmd, or waive the tests"
         return Err(blocked(BlockerSlug.AGENT_BLOCKED, about_task(TeamBlocker.TESTS_NOT_RUNNABLE, task, text, fix)))
     if agent in LOOP_OF or leaves_lean(stage, agent, output):

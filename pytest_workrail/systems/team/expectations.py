@@ -49,23 +49,23 @@ def _end(expected: Expectations, run: TeamRun) -> Iterator[Fault]:
     if run.final_state is not wanted:
         why = "; ".join(blocker.message for blocker in run.blockers)
         found = f"{run.final_state.value} ({why})" if why else run.final_state
-        yield _differs("/expect/finalState", "the final state", wanted, found)
+        yield _differs("/expect/finalState", "final state", wanted, found)
 
 
 def _lists(expected: Expectations, run: TeamRun) -> Iterator[Fault]:
     if expected.states is not None and [state.value for state in expected.states] != run.states:
-        yield _differs("/expect/states", "the states", expected.states, run.states)
+        yield _differs("/expect/states", "states", expected.states, run.states)
     sent = [f"{each['agent']}/{each['task']}" for each in run.dispatches if each["attempt"] == 1]
     if expected.dispatches is not None and list(expected.dispatches) != sent:
-        yield _differs("/expect/dispatches", "the dispatches", expected.dispatches, sent)
+        yield _differs("/expect/dispatches", "dispatches", expected.dispatches, sent)
     if expected.tasks is not None:
         wanted = {ident: status.value for ident, status in expected.tasks.items()}
         if wanted != run.tasks:
-            yield _differs("/expect/tasks", "the tasks", wanted, run.tasks)
+            yield _differs("/expect/tasks", "tasks", wanted, run.tasks)
     if expected.retry_counts is not None and expected.retry_counts != run.retry_counts:
-        yield _differs("/expect/retryCounts", "the counted repairs", expected.retry_counts, run.retry_counts)
+        yield _differs("/expect/retryCounts", "retry counts", expected.retry_counts, run.retry_counts)
     if expected.known_issues is not None and expected.known_issues != len(run.known_issues):
-        yield _differs("/expect/knownIssues", "the known issues", expected.known_issues, run.known_issues)
+        yield _differs("/expect/knownIssues", "known issues", expected.known_issues, run.known_issues)
 
 
 def _decisions(expected: Expectations, run: TeamRun) -> Iterator[Fault]:
@@ -73,7 +73,7 @@ def _decisions(expected: Expectations, run: TeamRun) -> Iterator[Fault]:
         pointer = child("/expect/decisions", ident)
         entry = machine.decision(run.status, ident)
         if entry is None:
-            yield Fault(f"there is no decision {ident}", pointer)
+            yield Fault(f"decision {ident} does not exist", pointer)
             continue
         if isinstance(wanted, DecisionStatus):
             pairs: list[tuple[str, str, Any]] = [("", "status", wanted.value)]
@@ -85,7 +85,7 @@ def _decisions(expected: Expectations, run: TeamRun) -> Iterator[Fault]:
             ]
         for place, member, value in pairs:
             if value is not None and entry.get(member) != value:
-                yield _differs(pointer + place, f"the {member} of {ident}", value, entry.get(member))
+                yield _differs(pointer + place, f"{member} of {ident}", value, entry.get(member))
 
 
 def _blockers(expected: Expectations, run: TeamRun) -> Iterator[Fault]:
@@ -95,7 +95,7 @@ def _blockers(expected: Expectations, run: TeamRun) -> Iterator[Fault]:
     codes = [each.code if isinstance(each, ExpectedBlocker) else each for each in wanted]
     found = [blocker.code.value for blocker in run.blockers]
     if codes != found:
-        yield _differs("/expect/blockers", "the blockers", codes, found)
+        yield _differs("/expect/blockers", "blockers", codes, found)
         return
     for index, (each, blocker) in enumerate(zip(wanted, run.blockers, strict=True)):
         if isinstance(each, ExpectedBlocker):
@@ -104,11 +104,11 @@ def _blockers(expected: Expectations, run: TeamRun) -> Iterator[Fault]:
 
 def _blocker(pointer: str, wanted: ExpectedBlocker, found: Blocker) -> Iterator[Fault]:
     if wanted.pointer is not None and wanted.pointer != found.pointer:
-        yield _differs(f"{pointer}/pointer", "what the blocker is about", wanted.pointer, found.pointer)
+        yield _differs(f"{pointer}/pointer", "pointer of the blocker", wanted.pointer, found.pointer)
     if wanted.message is not None and wanted.message not in found.message:
-        yield _differs(f"{pointer}/message", "the message of the blocker", wanted.message, found.message)
+        yield _differs(f"{pointer}/message", "message of the blocker", wanted.message, found.message)
     if wanted.fix is not None and wanted.fix not in found.suggested_fix:
-        yield _differs(f"{pointer}/fix", "what the blocker suggests", wanted.fix, found.suggested_fix)
+        yield _differs(f"{pointer}/fix", "fix of the blocker", wanted.fix, found.suggested_fix)
 
 
 def _findings(expected: Expectations, run: TeamRun) -> Iterator[Fault]:
@@ -116,7 +116,7 @@ def _findings(expected: Expectations, run: TeamRun) -> Iterator[Fault]:
     if expected.findings is not None:
         if list(expected.findings) != found:
             shown = [f"{each.code} in {each.path}: {each.message}" for each in run.findings]
-            yield _differs("/expect/findings", "the findings", expected.findings, shown)
+            yield _differs("/expect/findings", "findings", expected.findings, shown)
         return
     for finding in run.findings:
         if finding.severity is Severity.ERROR:
@@ -128,7 +128,7 @@ def _locks(scenario: TeamScenario, run: TeamRun) -> Iterator[Fault]:
     for index, lock in enumerate(scenario.enforces or ()):
         pointer = child("/enforces", index)
         if run.locks.get(lock) is False:
-            yield Fault(f"the run does not show that {lock} holds", pointer)
+            yield Fault(f"this run does not demonstrate {lock}", pointer)
         elif lock.startswith(f"{PACK}-") and lock not in lock_ids():
             meant = nearest(lock, lock_ids())
-            yield Fault(f"there is no lock {lock}" + (f"; did you mean {meant}?" if meant else ""), pointer)
+            yield Fault(f"unknown lock {lock}" + (f"; did you mean {meant}?" if meant else ""), pointer)

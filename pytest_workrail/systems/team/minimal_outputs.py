@@ -136,7 +136,7 @@ def output(agent: AgentName, task: str, status: OutputStatus, mode: Mode, writte
         "next": {
             "recommended_agent": _next(agent, status, mode).value,
             "recommended_task_id": "T-001" if agent is A.SPEC_AGENT and mode is Mode.LEAN else task,
-            "reason": "The work is done." if is_ok else "The work can't go on like this.",
+            "reason": "The work is done." if is_ok else "The work can't continue like this.",
         },
     }
 
@@ -160,7 +160,7 @@ def _artifacts(agent: AgentName, status: OutputStatus, written: list[str]) -> di
     role = ROLES[agent]
     found: dict[str, Any] = {key: [] for key in role.required}
     is_ok = status is OutputStatus.OK
-    found["notes"] = ["Done as asked." if is_ok else "Something stands against it."]
+    found["notes"] = ["Done as asked." if is_ok else "Something prevents it."]
     if written:
         found[_written_key(role.reach)] = written
     if "commands_to_run" in found:

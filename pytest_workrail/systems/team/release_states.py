@@ -54,7 +54,7 @@ def run_checks(stage: Stage) -> Ok[list[str]] | Err[Halt]:
     commands = [check for check in dict.fromkeys(checks) if check.startswith("cmd: ")]
     if commands and "run_cmd" not in stage.tools:
         task = str(tasks[0].get("id"))
-        text = f"{commands[0]} has to pass, and there is no way to run it"
+        text = f"{commands[0]} must pass, but run_cmd is not available"
         cannot = about_task(TeamBlocker.TESTS_NOT_RUNNABLE, task, text, "Provide run_cmd, or waive the checks")
         return Err(blocked(BlockerSlug.AGENT_BLOCKED, cannot))
     failed: list[str] = []
@@ -72,7 +72,7 @@ def _failed_build(stage: Stage, failed: list[str]) -> Step:
     """A red build: repaired, asked about, or the end. Nothing is released on red, whatever the user accepts."""
     state = stage.state
     if stage.memory.build_waived:
-        text = f"the build is red in {state.value}, and it was not to be repaired"
+        text = f"the build is red in {state.value}, and the user chose not to repair it"
         red = about_state(TeamBlocker.CI_RED, state, text, f"Make this pass: {failed[0]}")
         return Err(blocked(BlockerSlug.ARTIFACT_INVALID, red))
     if stage.repairs(_BUILD, META) < LIMITS.repairs:

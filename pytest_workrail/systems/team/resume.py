@@ -53,13 +53,13 @@ _SHAPE = (
 
 
 def resume(stage: Stage, start: Resume) -> Step:
-    """Enter the state a session stands in and do what is still to be done there. Gives the state that follows."""
+    """Enter the state of a session and do what is left to do there. Returns the next state."""
     status = stage.store.status()
     state = _state_of(status)
     stage.trace.state = S.BLOCKED if state is None else state
     stage.trace.emit("read_status")
     if status is None or state is None:
-        text = "status.json can't be read, so nobody knows where the session stands"
+        text = "status.json can't be read, so the state of the session is unknown"
         fix = "Restore status.json, then resume"
         lost = about_artifact(TeamBlocker.PERSISTENCE_FAILED, STATUS, text, fix)
         return Err(blocked(BlockerSlug.PERSISTENCE_ERROR, lost))
@@ -88,7 +88,7 @@ def _target(status: Status, state: WorkflowState, start: Resume) -> Step:
         if entry is not None and entry.get("status") == DecisionStatus.CANCELLED:
             return Ok(gate)
     if start.as_ is None:
-        return Err(unscripted("the session is BLOCKED; say with `as` in which state to go on", "/team/start"))
+        return Err(unscripted("the session is BLOCKED; set `as` to the state to continue in", "/team/start"))
     return Ok(start.as_)
 
 
@@ -207,8 +207,8 @@ def _verified(stage: Stage, status: Status) -> Ok[None] | Err[Halt]:
         move_correction(stage, C.COMPLETED)
         return Ok(None)
     file = owned[0] if owned else STATUS
-    text = f"a correction was sent to {agent or 'nobody'}, and {file} does not show that it was made"
-    fix = "Set correction_status to queued to have it made again, or to completed to go on"
+    text = f"a correction was dispatched to {agent or 'no agent'}, but {file} does not show that it was made"
+    fix = "Set correction_status to queued to redo it, or to completed to continue"
     return Err(
         blocked(BlockerSlug.CORRECTION_UNVERIFIED, about_artifact(TeamBlocker.CORRECTION_UNVERIFIED, file, text, fix))
     )

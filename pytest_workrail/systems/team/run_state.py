@@ -116,8 +116,8 @@ class Stage:
         most = machine.LIMITS.steps if limits is None or limits.steps is None else limits.steps
         if len(self.trace.events) < most:
             return None
-        text = f"the run has passed {most} steps"
-        fix = "Look for a question or a repair that comes again and again"
+        text = f"the run has more than {most} steps"
+        fix = "Find the question or repair that repeats"
         return blocked(BlockerSlug.AGENT_FAILED, about_state(TeamBlocker.PROTOCOL_VIOLATION, self.state, text, fix))
 
     # ----------------------------------------------------------------------------------------------- changes

@@ -134,7 +134,7 @@ def _write_start_files(stage: Stage, team: Team, files: Files) -> Halt | None:
             stage.store.put(file, data, at.timestamp())
     except (ValueError, OverflowError, OSError) as problem:
         reason = problem.strerror if isinstance(problem, OSError) else str(problem)
-        return unscripted(f"this can't be there at the start: {reason}", pointer)
+        return unscripted(f"a run can't start with this file: {reason}", pointer)
     return None
 
 
@@ -233,9 +233,9 @@ def _problems(stage: Stage, halt: Halt | None) -> Iterator[Fault]:
     unused = stage.store.unused_faults
     for index, fault in enumerate(stage.team.faults or ()):
         if any((fault.file, fault.nth) == (each.file, each.nth) for each in unused):
-            text = f"write {fault.nth} of {fault.file} never came, so it did not fail"
+            text = f"this fault was not used: there was no write {fault.nth} of {fault.file}"
             yield Fault(text, child("/team/faults", index))
     for check, results in (stage.team.checks or {}).items():
         fails = CheckResult.FAIL in (results if isinstance(results, tuple) else (results,))
         if fails and check not in stage.memory.check_runs:
-            yield Fault(f"{check} was never run, so it did not fail", child("/team/checks", check))
+            yield Fault(f"this result was not used: {check} was never run", child("/team/checks", check))

@@ -69,7 +69,7 @@ class SimulatedAgents:
     def unused(self) -> list[tuple[str, str]]:
         """Replies that were never asked for, as pointer and message."""
         return [
-            (child(_REPLIES, key), f"{key} was never dispatched, so this reply was not used")
+            (child(_REPLIES, key), f"this reply was not used: {key} was never dispatched")
             for key in self._replies
             if key not in self._used
         ]
@@ -80,7 +80,7 @@ class SimulatedAgents:
         keys = [f"{base}#{number}", *([base] if number == 1 else [])]
         key = next((key for key in keys if key in self._replies), None)
         if key is None and self._defaults is Defaults.NONE:
-            return Err(unscripted(f"nothing says what {keys[0]} does", _REPLIES))
+            return Err(unscripted(f"there is no reply for {keys[0]}", _REPLIES))
         if key is None:
             return Ok(self._reaction(call, _default_reply(call)))
         self._used.add(key)
@@ -202,7 +202,7 @@ class SimulatedUser:
         queue = self._queues.get(ident)
         if not queue:
             how = "is asked" if queue is None else "is asked again"
-            return Err(unscripted(f"{ident} {how}, and nothing says what the user answers", _USER))
+            return Err(unscripted(f"{ident} {how}, but the user has no answer for it", _USER))
         self._given[ident] = self._given.get(ident, 0) + 1
         return Ok(queue.pop(0))
 
@@ -210,7 +210,7 @@ class SimulatedUser:
         return [
             (
                 child(child(_USER, ident), self._given.get(ident, 0)),
-                f"{ident} was not asked{' again' if ident in self._given else ''}, so this answer was not used",
+                f"this answer was not used: {ident} was not asked{' again' if ident in self._given else ''}",
             )
             for ident, queue in self._queues.items()
             if queue

@@ -54,14 +54,14 @@ class Store:
     # ------------------------------------------------------------------------------------------------- paths
 
     def refusal(self, file: str) -> str | None:
-        """Why a file may not be touched by anybody; None when it may. A file of the session has no prefix."""
+        """Why no agent may touch a file; None if one may. A file of the session has no prefix."""
         path = self.repo_path(file)
         reason = machine_reason(file.removeprefix(REPO)) or machine_reason(path)
         if reason is not None:
             return reason
         parts = [part for part in path.split("/") if part not in ("", ".")]
         if not parts or "\0" in path:
-            return "is no file"
+            return "is not a file"
         if parts[0] == SESSIONS_FOLDER and (len(parts) < 3 or parts[1] != self.session):
             return "belongs to another session"
         target = self.root.joinpath(*parts)
@@ -69,7 +69,7 @@ class Store:
             is_inside = target.parent.resolve().is_relative_to(self.root) and not target.is_symlink()
         except OSError:
             return "can't be a file"
-        return None if is_inside else "leads out of the repository by a link"
+        return None if is_inside else "is a link out of the repository"
 
     def repo_path(self, file: str) -> str:
         """A file as it is named from the root of the repository."""

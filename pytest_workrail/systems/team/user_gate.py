@@ -286,7 +286,7 @@ def settle_questions(stage: Stage, open_topics: dict[str, Topic]) -> Ok[list[Que
             about_decision(
                 TeamBlocker.DECISION_UNRESOLVED,
                 ident,
-                f"{ident} has {_GIVEN_UP}, and silence is no answer about security",
+                f"{ident} has {_GIVEN_UP}, but a security question needs one",
                 f"Resume and ask {ident} again",
             )
             for ident in unsettled
