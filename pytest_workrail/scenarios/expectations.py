@@ -16,7 +16,7 @@ def status_faults(actual: str, expected: str | None, default: str, pointer: str)
     """A run that did not end as expected, or not as `default` if the scenario expects nothing."""
     wanted = default if expected is None else expected
     if actual != wanted:
-        says = "" if expected is not None else f" ({default} is the default)"
+        says = "" if expected is not None else " (the default)"
         yield Fault(f"status: expected {wanted}{says}, found {actual}", pointer)
 
 

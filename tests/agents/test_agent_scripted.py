@@ -34,7 +34,7 @@ def test_a_script_that_fits() -> None:
         ({"one": "x", "two": "y", "three": "z"}, "no step 'three' (steps: one, two)", "three"),
         ({"one": "x", "tow": "y"}, "did you mean 'two'?", "tow"),
         ({"one": ["x", "y"], "two": "z"}, "turn for step 'one' was never used", "one[1]"),
-        ({"one": Behaviour.WRONG_KIND, "two": "z"}, "gives no occasion for wrong_kind", "one"),
+        ({"one": Behaviour.WRONG_KIND, "two": "z"}, "wrong_kind is not possible at step", "one"),
     ],
 )
 def test_a_script_that_does_not_fit(answers: dict[str, object], message: str, place: str) -> None:
@@ -102,7 +102,7 @@ def test_expectations_of_a_turn_stop_the_run_there() -> None:
 def test_going_back_where_the_run_has_never_been() -> None:
     run = play(TWO, Scripted([Turn("one", Rewind("two"), place="/there")], Auto()))
     assert (run.ending.kind, run.ending.place) == ("misplayed", "/there")
-    assert "has not been at step 'two'" in run.ending.why
+    assert "can't go back to step 'two'" in run.ending.why
     assert play(TWO, Scripted([Turn("one", Rewind())], Auto())).ending.kind == "complete"
 
 
@@ -130,7 +130,7 @@ def test_context_beside_a_behaviour() -> None:
 
 
 def test_answers_that_make_no_sense() -> None:
-    with pytest.raises(TypeError, match="but no notes beside does"):
+    with pytest.raises(TypeError, match="unknown in an answer with does: notes"):
         script_turns({"one": {"does": "right", "notes": "x"}})
     with pytest.raises(TypeError, match="but no note"):
         script_turns({"one": {"note": "x"}})

@@ -205,7 +205,7 @@ def test_a_gate_holds_the_run() -> None:
 
 def test_nothing_to_send_again() -> None:
     run = play(TWO, Scripted([Turn("one", Resend())]))
-    assert (run.ending.kind, run.ending.why) == ("misplayed", "Nothing was handed in yet that could be sent again.")
+    assert (run.ending.kind, run.ending.why) == ("misplayed", "There is no earlier submission to send again.")
 
 
 def test_a_run_in_a_few_lines() -> None:
@@ -226,7 +226,7 @@ def test_a_run_in_a_few_lines() -> None:
     )
     long = play(workflow(loop("again", step("work"), type="for", count=40, maxIterations=40)), Auto())
     lines = exchange_lines(long.transcript)
-    assert lines[0] == "... 11 earlier exchanges are not shown"
+    assert lines[0] == "... 11 earlier exchanges not shown"
     assert len(lines) == 31
 
 

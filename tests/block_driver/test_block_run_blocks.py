@@ -238,7 +238,7 @@ def test_an_answer_that_fits_no_question_is_an_error_before_anything_runs(answer
 def test_an_answer_to_the_wrong_one_of_two_questions_is_an_error_of_the_scenario() -> None:
     planned = node("plan", config={"gateMode": "gate"})
     made = run(workflow(planned, gates=[GATE]), gates={"plan": [{"revise": "too early"}]})
-    assert made.problems == (("/gates/plan/0", "the gate of plan takes one of yes, no, continue, abort"),)
+    assert made.problems == (("/gates/plan/0", "the gate of plan accepts only yes, no, continue, abort"),)
     assert made.execution_status == "waiting_gate"
 
 
@@ -411,7 +411,7 @@ def test_the_hook_puts_back_links_and_folders_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("reply", "message"),
-    [({"tick": 3}, "a reply has no 'tick'; its members are ticks, write,"), (3, "a reply or nothing, not 3")],
+    [({"tick": 3}, "unknown members of a reply: 'tick' \\(known: ticks, write,"), (3, "a reply or None, not 3")],
 )
 def test_an_agent_that_gives_back_something_else_is_told_what_a_reply_is(reply: Any, message: str) -> None:
     with pytest.raises(TypeError, match=message):

@@ -173,7 +173,7 @@ def test_a_choice_of_a_lane_that_has_no_part_in_the_conflict_decides_nothing() -
         conflicts={"src/p.py": "c"},
     )
     assert (made.execution_status, made.files) == ("paused", BASE)
-    assert made.problems == (("/conflicts/src~1p.py", "src/p.py can go to one of a, b, manual, abort"),)
+    assert made.problems == (("/conflicts/src~1p.py", "src/p.py accepts only a, b, manual, abort"),)
 
 
 def test_no_more_than_ten_blockers() -> None:

@@ -55,23 +55,23 @@ def test_what_is_met_says_nothing(expect: dict[str, Any] | None) -> None:
 @pytest.mark.parametrize(
     ("expect", "pointer", "message"),
     [
-        ({"status": "blocked"}, "/expect/status", "the run ended as complete, not as blocked"),
-        ({"steps": ["one"]}, "/expect/steps", "after these comes two; these steps were done: one, two"),
-        ({"steps": ["two", "one"]}, "/expect/steps/0", "number 1 is one, not two; these steps were done: one, two"),
-        ({"steps": ["one", "two", "six"]}, "/expect/steps/2", "six is missing; these steps were done: one, two"),
-        ({"blockers": []}, "/expect/blockers", "there are some; these are the blockers: "),
-        ({"blockers": [{"code": "MISSING_REQUIRED_NOTES", "step": "two"}]}, "/expect/blockers/0/step", '"one" is not'),
+        ({"status": "blocked"}, "/expect/status", "status: expected blocked, found complete"),
+        ({"steps": ["one"]}, "/expect/steps", "step 2: expected none, found two (all steps: one, two)"),
+        ({"steps": ["two", "one"]}, "/expect/steps/0", "step 1: expected two, found one (all steps: one, two)"),
+        ({"steps": ["one", "two", "six"]}, "/expect/steps/2", "step 3: expected six, found none (all steps: one, two)"),
+        ({"blockers": []}, "/expect/blockers", "blocker 1: expected none, found MISSING_REQUIRED_NOTES"),
+        ({"blockers": [{"code": "MISSING_REQUIRED_NOTES", "step": "two"}]}, "/expect/blockers/0/step", 'found "one"'),
         (
             {"blockers": [{"code": "MISSING_REQUIRED_NOTES", "message": "zzz"}]},
             "/expect/blockers/0/message",
-            'does not contain "zzz"',
+            'expected a string that contains "zzz"',
         ),
-        ({"gaps": ["missing_required_notes"]}, "/expect/gaps/0", "is missing; these are the gaps: none"),
-        ({"outputs": {"one": {"notes": "m"}}}, "/expect/outputs/one/notes", 'notes of step one are "n", not "m"'),
+        ({"gaps": ["missing_required_notes"]}, "/expect/gaps/0", "gap 1: expected missing_required_notes, found none"),
+        ({"outputs": {"one": {"notes": "m"}}}, "/expect/outputs/one/notes", 'notes of step one: expected "m", found "n"'),
         ({"outputs": {"one": {"artifacts": []}}}, "/expect/outputs/one/artifacts", "artifacts of step one are [{"),
-        ({"outputs": {"six": {}}}, "/expect/outputs/six", "step six handed in nothing that was kept"),
-        ({"context": {"x": [2]}}, "/expect/context/x", "variable x is [1], not [2]"),
-        ({"context": {"y": 1}}, "/expect/context/y", "variable y is not set, not 1"),
+        ({"outputs": {"six": {}}}, "/expect/outputs/six", "step six has no stored output"),
+        ({"context": {"x": [2]}}, "/expect/context/x", "variable x: expected [2], found [1]"),
+        ({"context": {"y": 1}}, "/expect/context/y", "variable y: expected 1, found no value"),
         ({"error": "NOT_FOUND"}, "/expect/error", "the run did not end with an error"),
     ],
 )
@@ -90,13 +90,13 @@ def test_gaps_and_errors() -> None:
     stubborn = api.run(WORKFLOW, api.stubborn("missing_notes"))
     assert faults({"status": "error", "error": "PRECONDITION_FAILED"}, stubborn) == []
     ((where, says),) = faults({"status": "error", "error": "TIMEOUT"}, stubborn)
-    assert (where, says) == ("/expect/error", "the run ended with error PRECONDITION_FAILED, not TIMEOUT")
+    assert (where, says) == ("/expect/error", "error: expected TIMEOUT, found PRECONDITION_FAILED")
 
 
 def test_a_scenario_that_says_nothing_has_to_complete() -> None:
     ((where, says),) = faults(None, api.run(WORKFLOW, api.stubborn("missing_notes")))
     assert where == "/expect/status"
-    assert "a scenario that says nothing else has to complete" in says
+    assert "expected complete (the default)" in says
 
 
 PENDING = {"stepId": "two"}
@@ -116,13 +116,13 @@ ERROR: dict[str, Any] = {"code": "NOT_FOUND", "message": "m"}
         ({"answer": "gated"}, {"kind": "gate_checkpoint"}, None),
         ({"answer": "complete"}, {"kind": "ok", "isComplete": True, "pending": None}, None),
         ({"answer": "error", "code": "NOT_FOUND"}, ERROR, None),
-        ({"answer": "blocked"}, OK, "the answer is ok, not blocked"),
+        ({"answer": "blocked"}, OK, "answer: expected blocked, found ok"),
         ({"blockers": [LIMIT]}, BLOCKED, f"the blockers are {NOTES}, {LIMIT}, not {LIMIT}"),
         ({"blockers": [LIMIT]}, OK, f"the blockers are none, not {LIMIT}"),
-        ({"code": "TIMEOUT"}, ERROR, "the answer is error NOT_FOUND, not error TIMEOUT"),
-        ({"code": "TIMEOUT"}, OK, "the answer is no error, not error TIMEOUT"),
-        ({"pending": "one"}, OK, "the pending step is two, not one"),
-        ({"pending": "one"}, ERROR, "the pending step is none, not one"),
+        ({"code": "TIMEOUT"}, ERROR, "error: expected TIMEOUT, found NOT_FOUND"),
+        ({"code": "TIMEOUT"}, OK, "error: expected TIMEOUT, found no error"),
+        ({"pending": "one"}, OK, "pending step: expected one, found two"),
+        ({"pending": "one"}, ERROR, "pending step: expected one, found none"),
     ],
 )
 def test_expectations_of_a_turn(expect: dict[str, Any], response: dict[str, Any], says: str | None) -> None:

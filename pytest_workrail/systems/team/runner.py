@@ -238,4 +238,4 @@ def _problems(stage: Stage, halt: Halt | None) -> Iterator[Fault]:
     for check, results in (stage.team.checks or {}).items():
         fails = CheckResult.FAIL in (results if isinstance(results, tuple) else (results,))
         if fails and check not in stage.memory.check_runs:
-            yield Fault(f"this result was not used: {check} was never run", child("/team/checks", check))
+            yield Fault(f"this result was not used: '{check}' was never run", child("/team/checks", check))
