@@ -28,17 +28,17 @@ for e in golden.get("trace") or golden["events"]:
 SHOW
 }
 
-say "1. A team session is clean; then somebody marks the design as approved without an answer"
+say "1. A team session is clean; then the design is marked as approved without an answer"
 run workrail-lint check --no-cache team
 sed -i.old 's/"answer": "approved"/"answer": null/' team/.agents-work/*/status.json
 rm team/.agents-work/*/status.json.old
 fail workrail-lint check --no-cache --output-format concise team
 
-say "2. The session as a simulation: the user asks for a change, the Architect makes it, the user says yes"
+say "2. The session as a simulation: the user requests a change, the Architect makes it, the user approves"
 play scenarios/team/gate-correction.scenario.json
 happened team/__goldens__/gate-correction.golden.json 'e["event"] in ("ask", "user_reply", "decision", "correction")'
 
-say "3. Outputs of blocks are clean; then one of them claims a file outside of its workspace"
+say "3. Outputs of blocks are clean; then one of them claims a file outside its workspace"
 run workrail-lint check --no-cache blocks
 for output in blocks/.output/block-*.json; do
   sed -i.old 's/"filesModified": \[/"filesModified": ["..\/elsewhere.py", /; s/, \]/]/' "$output"
@@ -47,6 +47,6 @@ for output in blocks/.output/block-*.json; do
 done
 fail workrail-lint check --no-cache --output-format concise blocks
 
-say "4. Two lanes in real git worktrees edit one file: the first to finish wins, and the conflict is told"
+say "4. Two lanes in real git worktrees edit one file: the first to finish wins, and the conflict is reported"
 play scenarios/blocks/first-to-finish-wins.scenario.json
 happened blocks/__goldens__/first-to-finish-wins.golden.json '"lane" in e["type"] or e["type"] == "fan_in"'

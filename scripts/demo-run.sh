@@ -20,7 +20,7 @@ run() { printf '$ pytest %s\n' "$*"; pytest -q -p no:cacheprovider "$@" > report
 pass() { run "$@" || { cat report; exit 1; }; tell; }
 fail() { run "$@" && { echo "expected a failure" >&2; exit 1; }; tell; }
 
-say "1. A scenario: the agent hands in no verdict at first. What was expected is not what happens"
+say "1. A scenario: at first the agent submits no verdict, so the expectation fails"
 cat > scenarios/review.scenario.json <<'SCENARIO'
 {
   "workflow": "../workflows/code-review.json",
@@ -34,15 +34,15 @@ SCENARIO
 cat scenarios/review.scenario.json
 fail scenarios
 
-say "2. The fix: say which blocker has to come, and keep what the agent sees as a golden"
+say "2. The fix: expect that blocker, and store what the agent sees as a golden"
 sed -i.old 's/"blockers": \[\]/"blockers": ["MISSING_REQUIRED_OUTPUT"]/' scenarios/review.scenario.json
 pass --workrail-golden=new scenarios
 
-say "3. Somebody changes a prompt: the golden says which answer, which field, which words"
+say "3. A prompt changes: the golden shows which response, which field, which words"
 sed -i.old 's/Read the whole change\./Skim the change./' workflows/code-review.json
 fail scenarios
 
-say "4. It waits until somebody decides: look at it, accept it, and all is well"
+say "4. The change is pending until you decide: review it, accept it, and the test passes"
 printf '$ workrail-golden list\n'
 workrail-golden list || true
 printf '$ workrail-golden accept scenarios\n'

@@ -64,7 +64,7 @@ def _sequence(wanted: Sequence[str], actual: Sequence[str], pointer: str, noun: 
     expected = wanted[at] if at < len(wanted) else "none"
     found = actual[at] if at < len(actual) else "none"
     place = child(pointer, at) if at < len(wanted) else pointer
-    yield Fault(f"{noun} {at + 1}: expected {expected}, found {found} (all {noun}s: {_listed(actual)})", place)
+    yield Fault(f"{noun} {at + 1}: expected {expected}, found {found}; all {noun}s: {_listed(actual)}", place)
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -132,7 +132,7 @@ def test_context_beside_a_behaviour() -> None:
 def test_answers_that_make_no_sense() -> None:
     with pytest.raises(TypeError, match="unknown in an answer with does: notes"):
         script_turns({"one": {"does": "right", "notes": "x"}})
-    with pytest.raises(TypeError, match="but no note"):
+    with pytest.raises(TypeError, match="unknown in an answer: note"):
         script_turns({"one": {"note": "x"}})
     with pytest.raises(ValueError, match="wrong_kinds"):
         script_turns({"one": {"does": "wrong_kinds"}})

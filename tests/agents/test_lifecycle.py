@@ -274,9 +274,9 @@ def test_fixtures_that_are_none(fixtures: Any, said: str) -> None:
 def test_preferences_that_are_none() -> None:
     with pytest.raises(ValueError, match="unknown preference 'autnomy'; did you mean 'autonomy'"):
         run_lifecycle(TWO, BOTH, preferences={"autnomy": "guided"})
-    with pytest.raises(ValueError, match="no riskPolicy 'bold'"):
+    with pytest.raises(ValueError, match="unknown riskPolicy 'bold'"):
         run_lifecycle(TWO, BOTH, preferences={"riskPolicy": "bold"})
-    with pytest.raises(TypeError, match="preferences are a mapping, not a str"):
+    with pytest.raises(TypeError, match="preferences must be a mapping, not a str"):
         run_lifecycle(TWO, BOTH, preferences="guided")  # type: ignore[arg-type]
 
 

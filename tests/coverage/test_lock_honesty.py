@@ -59,7 +59,7 @@ DISHONEST = {
         """,
     ),
     "xpassed": (
-        "passed against expectation",
+        "passed although it was expected to fail",
         """
         @pytest.mark.xfail(reason="known", strict=False)
         def test_it():
@@ -417,7 +417,7 @@ def test_a_test_that_was_not_reached_enforces_nothing(project: LockProject) -> N
     written(project, "first", "def test_it():\n    assert two() == 3\n")
     written(project, "second", HONEST["assert-statement"])
     project.run("-x")
-    assert project.flaws == {"first": "failed", "second": "did not run to its end"}
+    assert project.flaws == {"first": "failed", "second": "did not finish"}
 
 
 def test_one_of_several_is_enough(project: LockProject) -> None:
@@ -457,13 +457,13 @@ CLAIMS = {
     "unknown": ('@pytest.mark.enforces("frist")', 'Unknown lock ID "frist" (did you mean "first"?) in test_locks.py:2'),
     "nothing": (
         "@pytest.mark.enforces",
-        'test_locks.py:2 claims no lock: write the ids as texts, like @pytest.mark.enforces("lock-id")',
+        'test_locks.py:2 claims no lock: pass the ids as strings, such as @pytest.mark.enforces("lock-id")',
     ),
     "by a keyword": (
         '@pytest.mark.enforces(lock="first")',
-        'test_locks.py:2 claims no lock: write the ids as texts, like @pytest.mark.enforces("lock-id")',
+        'test_locks.py:2 claims no lock: pass the ids as strings, such as @pytest.mark.enforces("lock-id")',
     ),
-    "no id": ('@pytest.mark.enforces("First one")', 'test_locks.py:2 claims "First one", which is no lock id'),
+    "no id": ('@pytest.mark.enforces("First one")', 'test_locks.py:2 claims "First one", which is not a lock id'),
     "twice": ('@pytest.mark.enforces("first", "first")', 'test_locks.py:2 claims "first" 2 times in one place'),
     "twice in two markers": (
         '@pytest.mark.enforces("first")\n@pytest.mark.enforces("first")',

@@ -145,9 +145,9 @@ def test_a_sabotage_that_nothing_notices_proves_nothing(doubling: LockProject) -
         [
             "0 of 5 sabotages noticed",
             "  another-thing (first) is not noticed: every test still passes",
-            "  nonsense (first) is not noticed: *test_double fails with TypeError, which is no failed assertion",
-            "  missing (first) is not noticed: there is no product:triple to sabotage*",
-            "  sudden-end (first) is not noticed: the tests did not come to an end",
+            "  nonsense (first) is not noticed: *test_double fails with TypeError, not with an assertion",
+            "  missing (first) is not noticed: product:triple does not exist, so it can't be sabotaged*",
+            "  sudden-end (first) is not noticed: the tests did not finish",
             "  tattling (first) is not noticed: the sabotage itself fails in *test_double",
         ]
     )
@@ -214,7 +214,7 @@ def test_a_whole_run_can_be_sabotaged(doubling: LockProject) -> None:
     options = ("--workrail-sabotages=sabotages.py", "--workrail-sabotage=nothing-is-doubled")
     doubling.run_apart("-n", "2", *options).assert_outcomes(passed=2, failed=1)
     result = doubling.run("--workrail-sabotages=sabotages.py", "--workrail-sabotage=nothing")
-    result.stderr.fnmatch_lines(["*there is no nothing; known are counters-start-late, nothing-is-doubled"])
+    result.stderr.fnmatch_lines(["*unknown sabotage nothing (known: counters-start-late, nothing-is-doubled)"])
 
 
 @pytest.fixture
@@ -267,7 +267,7 @@ def test_a_switch_is_undone_when_another_place_is_missing(product: object) -> No
 
     import some_user
 
-    with pytest.raises(LookupError, match=r"there is no some_product:Counter\.none"), half.applied():
+    with pytest.raises(LookupError, match=r"some_product:Counter\.none does not exist"), half.applied():
         pass
     assert some_user.twice(4) == 8
 
@@ -289,7 +289,7 @@ def test_sabotages_come_from_files_folders_and_modules(tmp_path: Path) -> None:
     assert [each.name for each in load_sabotages(["b_second.py"], tmp_path)] == ["b-second"]
     assert load_sabotages(["json"], tmp_path) == []
     (tmp_path / "c.py").write_text((tmp_path / "a_first.py").read_text("utf-8"), encoding="utf-8")
-    with pytest.raises(LookupError, match="two sabotages are called a-first"):
+    with pytest.raises(LookupError, match="two sabotages have the name a-first"):
         load_sabotages(["."], tmp_path)
 
 
@@ -302,11 +302,11 @@ BROKEN_SABOTAGES = {
     "raises": ("\n\n{}['x']\n", "KeyError: 'x' (sabotages.py, line 4)"),
     "placeless": (
         "@breaks('first', at='somewhere')\ndef anywhere(original):\n    '''Words.'''\n    return original\n",
-        "ValueError: a place to break is written module:name or module:Class.name: anywhere (sabotages.py, line 2)",
+        "ValueError: the sabotage anywhere needs a place like module:name or module:Class.name (sabotages.py, line 2)",
     ),
     "silent": (
         "@breaks('first', at='a:b')\ndef untold(original):\n    return original\n",
-        "ValueError: a sabotage names its locks and says what it breaks: untold (sabotages.py, line 2)",
+        "ValueError: the sabotage untold needs a lock, and a docstring that says what it breaks (sabotages.py, line 2)",
     ),
 }
 
@@ -327,7 +327,7 @@ def test_sabotages_that_can_not_be_loaded_are_a_usage_error(project: LockProject
 def test_sabotages_that_are_not_there_are_a_usage_error(project: LockProject, source: str) -> None:
     result = project.run(f"--workrail-sabotages={source}")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    said = f"ERROR: --workrail-sabotages: no sabotages at {source}: there is no such file, folder or module"
+    said = f"ERROR: --workrail-sabotages: {source} is not a file, folder or module"
     assert said in result.errlines
 
 
@@ -339,5 +339,5 @@ def test_a_sabotage_that_fails_when_it_is_switched_on_is_a_usage_error(project: 
     project.sabotages("@breaks('first', at='json:dumps')\ndef fails(original):\n    'Words.'\n    return 1 / 0\n")
     result = project.run("--workrail-sabotages=sabotages.py", "--workrail-sabotage=fails")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    said = "ERROR: --workrail-sabotage: fails can't be switched on: ZeroDivisionError: division by zero"
+    said = "ERROR: --workrail-sabotage: fails can't be turned on: ZeroDivisionError: division by zero"
     assert said in result.errlines

@@ -60,7 +60,7 @@ def test_nothing_can_be_asked_about_locks_without_a_registry(project: LockProjec
     result = project.pytester.runpytest(option)
     assert result.ret == pytest.ExitCode.USAGE_ERROR
     name = option.partition("=")[0]
-    assert f"ERROR: {name} is about a lock registry: name it with --workrail-locks=REGISTRY" in result.errlines
+    assert f"ERROR: {name} needs --workrail-locks=REGISTRY" in result.errlines
     assert project.pytester.runpytest(option, "--collect-only").ret == pytest.ExitCode.OK
 
 
@@ -80,7 +80,9 @@ def test_a_damaged_record_says_what_to_do(project: LockProject, content: str) ->
     (project.pytester.path / "locks.record.json").write_text(content, encoding="utf-8")
     result = project.run()
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["ERROR: locks.record.json is no lock record, as *. Restore it, or remove it and *"])
+    result.stderr.fnmatch_lines(
+        ["ERROR: locks.record.json can't be used as a lock record, because *. Restore it, or delete it and *"]
+    )
 
 
 def test_what_is_missing_is_listed_and_cut(project: LockProject) -> None:
@@ -89,7 +91,7 @@ def test_what_is_missing_is_listed_and_cut(project: LockProject) -> None:
     result = project.run("--workrail-locks-check")
     result.stdout.fnmatch_lines(
         [
-            "FAIL: 0 of 12 locks are enforced, less than the required 100%.",
+            "FAIL: 0 of 12 locks are enforced; 100% are required.",
             "  lock-00: no test claims it (lock-00 holds.)",
             "  lock-09: no test claims it (lock-09 holds.)",
             "  and 2 more",
@@ -211,7 +213,7 @@ def test_published_reports_are_verified(project: LockProject) -> None:
     project.tests(BOTH)
     result = project.run("--workrail-locks-verify")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["FAIL: lock-coverage.json does not say what this run shows.*"])
+    result.stdout.fnmatch_lines(["FAIL: lock-coverage.json is out of date.*"])
     assert project.enforced == ["first"], "verifying writes nothing"
 
 
@@ -234,10 +236,10 @@ def test_a_folder_that_can_not_be_written_is_reported(project: LockProject) -> N
     ("options", "message"),
     [
         (["--workrail-locks=nowhere.json"], "*lock registry nowhere.json can't be used*"),
-        (["--workrail-locks-accept=nothing"], "*no such lock: nothing*"),
-        (["--workrail-sabotages=nowhere"], "*no sabotages at nowhere*"),
-        (["--workrail-lock-record=test_locks.py"], "*test_locks.py is no lock record*"),
-        (["-n1", "--workrail-locks-prove"], "*leave out -n*"),
+        (["--workrail-locks-accept=nothing"], "*unknown lock: nothing*"),
+        (["--workrail-sabotages=nowhere"], "*nowhere is not a file, folder or module*"),
+        (["--workrail-lock-record=test_locks.py"], "*test_locks.py can't be used as a lock record*"),
+        (["-n1", "--workrail-locks-prove"], "*can't be combined with -n*"),
     ],
 )
 def test_options_that_make_no_sense(project: LockProject, options: list[str], message: str) -> None:
@@ -250,8 +252,8 @@ def test_options_that_make_no_sense(project: LockProject, options: list[str], me
 @pytest.mark.parametrize(
     ("locks", "message"),
     [
-        ([lock("first"), lock("first")], "*stands here twice*"),
-        ([lock("first", category="new")], "*is not declared*"),
+        ([lock("first"), lock("first")], "*is defined twice*"),
+        ([lock("first", category="new")], "*is not in `categories`*"),
         ([lock("First")], "*pattern*"),
     ],
 )
@@ -267,7 +269,7 @@ def test_a_source_that_leads_nowhere_is_an_error(project: LockProject) -> None:
     project.tests(FIRST)
     assert project.run().ret == pytest.ExitCode.TESTS_FAILED
     assert project.report["warnings"] == [
-        "locks.json/locks/0/source: 'design.md#nothing' leads nowhere. Name a section that exists."
+        "locks.json/locks/0/source: 'design.md#nothing' does not exist. Name an existing section."
     ]
 
 
@@ -284,10 +286,10 @@ class TestChangedTexts:
     def test_a_changed_text_makes_the_lock_suspect(self, project: LockProject) -> None:
         assert project.run("--workrail-locks-fail-under=50").ret == pytest.ExitCode.OK
         assert project.enforced == ["second"]
-        assert project.flaws == {"first": "was written for another text"}
+        assert project.flaws == {"first": "was written for an earlier text of the lock"}
         result = project.run("--workrail-locks-check")
         assert result.ret == pytest.ExitCode.TESTS_FAILED
-        result.stdout.fnmatch_lines(["  first: suspect, *"])
+        result.stdout.fnmatch_lines(["  first: suspect: *"])
 
     def test_proving_again_does_not_hide_it(self, project: LockProject) -> None:
         project.run("--workrail-locks-prove")
@@ -312,7 +314,7 @@ class TestChangedTexts:
     def test_a_failing_run_changes_no_record(self, project: LockProject) -> None:
         project.tests("def test_no(request):\n    assert not request\n", "test_more")
         result = project.run("--workrail-locks-accept=first")
-        result.stdout.fnmatch_lines(["FAIL: The lock record was left alone, because not all tests passed."])
+        result.stdout.fnmatch_lines(["FAIL: The lock record was not written, because not all tests passed."])
         project.run()
         assert project.report["suspectLocks"] == 1
 

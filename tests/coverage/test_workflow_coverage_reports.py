@@ -129,7 +129,7 @@ def test_too_little_fails_the_run(project: CovProject, percent: str, fails: bool
     project.scenario("plain")
     result = project.run(f"--workrail-cov-fail-under={percent}")
     assert result.ret == (pytest.ExitCode.TESTS_FAILED if fails else pytest.ExitCode.OK)
-    told = f"FAIL: workflow coverage is 42.85% (3 of 7), less than the required {float(percent):g}%"
+    told = f"FAIL: workflow coverage is 42.85% (3 of 7), below the required {float(percent):g}%"
     assert (told in result.outlines) is fails
 
 
@@ -137,7 +137,7 @@ def test_nothing_shown_is_less_than_anything(project: CovProject) -> None:
     project.write("test_it.py", "def test_it():\n    assert 1 + 1 == 2\n")
     result = project.run("--workrail-cov-fail-under=1")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    assert "FAIL: workflow coverage is 0% (0 of 0), less than the required 1%" in result.outlines
+    assert "FAIL: workflow coverage is 0% (0 of 0), below the required 1%" in result.outlines
 
 
 def test_workflows_that_no_test_runs_count_when_they_are_named(project: CovProject) -> None:
@@ -181,7 +181,7 @@ def test_a_report_that_can_not_be_written_is_said(project: CovProject) -> None:
     project.write("taken", "a file")
     result = project.pytester.runpytest_inprocess("--workrail-cov-json=taken/cov.json")
     assert result.ret == pytest.ExitCode.TESTS_FAILED
-    result.stdout.fnmatch_lines(["FAIL: the workflow coverage can't be written to taken/cov.json: *"])
+    result.stdout.fnmatch_lines(["FAIL: taken/cov.json can't be written: *"])
 
 
 def test_the_folder_of_a_report_is_made(project: CovProject) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 STORY = [
-    "scenarios/review.scenario.json:7:26: there are some; these are the blockers: MISSING_REQUIRED_OUTPUT",
+    "scenarios/review.scenario.json:7:26: blocker 1: expected none, found MISSING_REQUIRED_OUTPUT",
     "blocked at give-verdict: MISSING_REQUIRED_OUTPUT",
     "1 failed",
     "1 written:",

@@ -30,7 +30,7 @@ BROKEN: dict[str, tuple[str | bytes, str]] = {
     ),
     "occasion": (
         "{" + WORKFLOW + ', "agent": {"kind": "auto", "turns": [{"step": "read-change", "does": "wrong_level"}]}}',
-        ":*step 'read-change' gives no occasion for wrong_level*",
+        ":*wrong_level is not possible at step 'read-change'*",
     ),
     "routines": (
         "{" + WORKFLOW + ', "routines": "nowhere"}',
@@ -41,7 +41,7 @@ BROKEN: dict[str, tuple[str | bytes, str]] = {
         ":*: the catalog can't be used: ../workflows/review.json*(/catalog)",
     ),
     "invalid": ('{"workflow": "../workflows/invalid.json"}', ":1:14: the workflow does not compile: *"),
-    "endless": ("{" + WORKFLOW + ', "maxTurns": 1}', ":*The run was not over after 1 turns.*"),
+    "endless": ("{" + WORKFLOW + ', "maxTurns": 1}', ":*The run was not complete after 1 turns.*"),
 }
 
 
@@ -96,7 +96,7 @@ def test_a_path_behind_an_option_that_may_have_a_value(project: Project) -> None
     project.scenario("review")
     result = project.run("--workrail-cov", "scenarios")
     assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(["*'scenarios' is not missing; a path stands before --workrail-cov,*"])
+    result.stderr.fnmatch_lines(["*'scenarios' is neither 'table' nor 'missing'; put paths before --workrail-cov,*"])
     project.run("scenarios", "--workrail-cov").assert_outcomes(passed=1)
     project.run("--workrail-cov=table", "scenarios").assert_outcomes(passed=1)
 
@@ -157,7 +157,7 @@ def test_workflows_outside_of_testpaths_are_no_silence(project: Project, testpat
     project.write("pytest.ini", f"[pytest]\ntestpaths = {testpaths}\nworkrail_auto = workflows/*.json\n")
     project.write("workflows/more/notes.txt", "Nothing to run.")
     project.scenario("review")
-    said = "workrail_auto: workflows/*.json lies outside of testpaths, so it is run only where its folder is named"
+    said = "workrail_auto: workflows/*.json is outside testpaths, so pytest runs it only if you name its folder"
     assert (said in project.run().stdout.str()) is warns
     assert said not in project.run("workflows").stdout.str()
     assert said not in project.run("scenarios").stdout.str()
@@ -174,58 +174,67 @@ def test_without_the_plugin_nothing_of_it_is_left(project: Project, monkeypatch:
 def test_misuse_of_the_fixture_reads_well(project: Project) -> None:
     calls: dict[str, tuple[str, Any]] = {
         "missing": ('workrail.run("workflows/nope.json")', "*nope.json*does not exist*"),
-        "behaviour": ('workrail.stubborn("wrong_kin")', "*no behaviour 'wrong_kin'; did you mean 'wrong_kind'?"),
-        "does": ('workrail.auto({"read-change": {"does": "wrong"}})', "*no behaviour 'wrong' (known: right, *"),
-        "fault": ('workrail.lossy(None, "lose_mind")', "*no fault 'lose_mind' (known: lose_answer, *"),
-        "mode": ('workrail.run("workflows/review.json", mode="guide")', "*no mode 'guide'; did you mean 'guided'?"),
+        "behaviour": ('workrail.stubborn("wrong_kin")', "*unknown behaviour 'wrong_kin'; did you mean 'wrong_kind'?"),
+        "does": ('workrail.auto({"read-change": {"does": "wrong"}})', "*unknown behaviour 'wrong' (known: right, *"),
+        "fault": ('workrail.lossy(None, "lose_mind")', "*unknown fault 'lose_mind' (known: lose_answer, *"),
+        "mode": (
+            'workrail.run("workflows/review.json", mode="guide")',
+            "*unknown mode 'guide'; did you mean 'guided'?",
+        ),
         "profile": (
             'workrail.run("workflows/review.json", profile="lock")',
-            "*no profile 'lock'; did you mean 'locked'?",
+            "*unknown profile 'lock'; did you mean 'locked'?",
         ),
         "risk": (
             'workrail.run("workflows/review.json", risk="bold")',
-            "*no risk policy 'bold' (known: conservative, *",
+            "*unknown risk policy 'bold' (known: conservative, *",
         ),
-        "option": ('workrail.run("workflows/review.json", contxt={})', "*no option 'contxt'; did you mean 'context'?"),
+        "option": (
+            'workrail.run("workflows/review.json", contxt={})',
+            "*unknown option 'contxt'; did you mean 'context'?",
+        ),
         "source": (
             'workrail.compile("workflows/review.json", routine="x")',
-            "*no option 'routine'; did you mean 'routines'?",
+            "*unknown option 'routine'; did you mean 'routines'?",
         ),
         "steps": (
             'workrail.run("workflows/review.json", workrail.stubborn("nothing", "read-chnage"))',
             "*no step 'read-chnage'; did you mean 'read-change'?",
         ),
-        "artifacts": ('workrail.script({"read-change": {"artifacts": {"kind": "x"}}})', "*are a list, not a dict"),
+        "artifacts": ('workrail.script({"read-change": {"artifacts": {"kind": "x"}}})', "*must be a list, not a dict"),
         "unknown": ('workrail.run("workflows/review.json", {"reed-change": "x"})', "*reed-change*"),
         "uncalled": (
             'workrail.run("workflows/review.json", workrail.auto)',
-            "*an agent or a script is needed, not a function; call it: auto()",
+            "*expected an agent or a script, not a function; did you forget to call it (auto())?",
         ),
-        "agent": ('workrail.run("workflows/review.json", "auto")', "*an agent or a script is needed, not a str"),
-        "rest": ('workrail.script({"read-change": "x"}, "auto")', "*an agent is needed, not a str"),
-        "around": ('workrail.lossy("lose_answer")', "*an agent is needed, not a str"),
-        "no mode": ('workrail.run("workflows/review.json", mode=None)', "*there is no mode 'None' (known: guided, *"),
+        "agent": ('workrail.run("workflows/review.json", "auto")', "*expected an agent or a script, not a str"),
+        "rest": ('workrail.script({"read-change": "x"}, "auto")', "*expected an agent, not a str"),
+        "around": ('workrail.lossy("lose_answer")', "*expected an agent, not a str"),
+        "no mode": ('workrail.run("workflows/review.json", mode=None)', "*unknown mode 'None' (known: guided, *"),
         "no profile": (
             'workrail.run("workflows/review.json", profile=None)',
-            "*there is no profile 'None' (known: reference, locked)",
+            "*unknown profile 'None' (known: reference, locked)",
         ),
         "context": (
             'workrail.run("workflows/review.json", context="x")',
-            "*the context of a run is a mapping, not a str",
+            "*the context of a run must be a mapping, not a str",
         ),
-        "answers": ('workrail.script(["x"])', "*a script is a mapping of step ids to answers, not a list"),
+        "answers": ('workrail.script(["x"])', "*a script must map step ids to answers, not be a list"),
         "answer": (
             'workrail.script({"read-change": 3})',
-            "*an answer is a text, a behaviour, an action or *, not a int",
+            "*an answer must be a string, a behaviour, an action or *, not a int",
         ),
-        "notes": ('workrail.script({"read-change": {"notes": 3}})', "*the notes of an answer are a text, not a int"),
+        "notes": (
+            'workrail.script({"read-change": {"notes": 3}})',
+            "*the notes of an answer must be a string, not a int",
+        ),
         "variables": (
             'workrail.script({"read-change": {"context": ["x"]}})',
-            "*the context of an answer is a mapping, not a list",
+            "*the context of an answer must be a mapping, not a list",
         ),
         "golden": (
             'workrail.run("workflows/review.json").match_golden(3)',
-            "*the name of a golden is a text, not 3",
+            "*the name of a golden must be a string, not 3",
         ),
     }
     tests = "".join(

@@ -69,7 +69,7 @@ def test_in_parallel(project: Project, workers: str) -> None:
         project.scenario(f"case-{number}", **({"expect": {"status": "blocked"}} if number == 3 else {}))
     result = project.run("-n", workers, "-p", "xdist")
     result.assert_outcomes(passed=5, failed=1)
-    result.stdout.fnmatch_lines(["*scenarios/case-3.scenario.json:*: the run ended as complete, not as blocked*"])
+    result.stdout.fnmatch_lines(["*scenarios/case-3.scenario.json:*: status: expected blocked, found complete*"])
 
 
 def test_skipping_with_a_reason(project: Project) -> None:
@@ -103,11 +103,11 @@ def test_a_failure_shows_place_pointer_turn_and_transcript(project: Project) -> 
     at = result.outlines.index("____________________________________ review ____________________________________")
     end = next(index for index, line in enumerate(result.outlines) if "short test summary" in line)
     file = "scenarios/review.scenario.json"
-    blockers = "number 1 is MISSING_REQUIRED_OUTPUT, not MISSING_REQUIRED_NOTES"
-    notes = 'notes of step read-change are "Done: read-change.", not "Read all of it."'
+    blockers = "blocker 1: expected MISSING_REQUIRED_NOTES, found MISSING_REQUIRED_OUTPUT"
+    notes = 'notes of step read-change: expected "Read all of it.", found "Done: read-change."'
     kinds = "You submitted kind 'demo.unrelated', but this step requires contractRef=wr.contracts.gate_verdict."
     assert result.outlines[at + 1 : end] == [
-        f"{file}:11:18: {blockers}; these are the blockers: MISSING_REQUIRED_OUTPUT (/expect/blockers/0)",
+        f"{file}:11:18: {blockers}; all blockers: MISSING_REQUIRED_OUTPUT (/expect/blockers/0)",
         f"{file}:12:42: {notes} (/expect/outputs/read-change/notes)",
         f"last turn: /agent/turns/0 ({file}:7:7)",
         "transcript so far (demo.review, profile reference, mode guided):",
@@ -115,7 +115,7 @@ def test_a_failure_shows_place_pointer_turn_and_transcript(project: Project) -> 
         "  2  continue with notes 'Done: read-change.' -> pending give-verdict",
         f"  3  continue with artifacts demo.unrelated -> blocked at give-verdict: MISSING_REQUIRED_OUTPUT: {kinds}",
         "  4  continue with artifacts wr.gate_verdict -> complete",
-        "  the run is over: The workflow is complete.",
+        "  the run ended: The workflow is complete.",
     ]
 
 
@@ -171,7 +171,7 @@ def test_a_script_that_does_not_fit(project: Project) -> None:
             "scenarios/strict.scenario.json:4:12: The script has no answer for step 'give-verdict'. (/agent)",
             "last turn: /agent/turns/0 (*",
             "scenarios/unused.scenario.json:*: The turn for step 'read-change' on visit 2 was never used. (*/turns/1)",
-            "scenarios/wrong.scenario.json:*: the answer is ok, not blocked (/agent/turns/0)",
+            "scenarios/wrong.scenario.json:*: answer: expected blocked, found ok (/agent/turns/0)",
             "last turn: /agent/turns/0 (*",
             "  2  continue with notes 'x' -> pending give-verdict",
         ]
@@ -182,7 +182,7 @@ def test_a_run_that_never_ends(project: Project) -> None:
     turn = {"step": "read-change", "call": "rehydrate", "repeats": True}
     project.scenario("endless", agent={"kind": "auto", "turns": [turn]}, maxTurns=5)
     result = project.run()
-    result.stdout.fnmatch_lines(["scenarios/endless.scenario.json:*: The run was not over after 5 turns. (/agent)"])
+    result.stdout.fnmatch_lines(["scenarios/endless.scenario.json:*: The run was not complete after 5 turns. (/agent)"])
 
 
 def test_routines_and_bindings_of_the_project(project: Project) -> None:
@@ -239,7 +239,7 @@ def test_workflows_by_themselves(project: Project) -> None:
     result.stdout.fnmatch_lines(
         [
             "the workflow does not compile:",
-            "the run ended as blocked, not as complete",
+            "the run ended as blocked, expected complete",
             "transcript so far (demo.stuck,*",
         ]
     )

@@ -266,7 +266,5 @@ def test_pytest_collects_them(pytester: pytest.Pytester) -> None:
     )
     result = pytester.runpytest_inprocess(*options, "-p", "no:cacheprovider", "-q")
     result.assert_outcomes(passed=1, failed=1)
-    result.stdout.fnmatch_lines(
-        ["a.scenario.json:*: final state: expected BLOCKED, found DONE (/expect/finalState)"]
-    )
+    result.stdout.fnmatch_lines(["a.scenario.json:*: final state: expected BLOCKED, found DONE (/expect/finalState)"])
     result.stdout.fnmatch_lines(["*1 INTAKE_LEAN *enter_state"])

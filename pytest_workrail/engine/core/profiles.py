@@ -137,5 +137,5 @@ def profile_of(choice: ProfileName | Profile) -> Profile:
     if isinstance(choice, Profile):
         return choice
     if choice not in PROFILES:
-        raise ValueError(f"there is no profile '{choice}'{hint(str(choice), PROFILES)}")
+        raise ValueError(f"unknown profile '{choice}'{hint(str(choice), PROFILES)}")
     return PROFILES[choice]

@@ -82,7 +82,7 @@ def _list(wanted: Sequence[Any], actual: Sequence[dict[str, Any]], pointer: str,
         found = names[at] if at < len(names) else "none"
         says = expected[at] if at < len(expected) else "none"
         every = f"all {what}: {', '.join(names) or 'none'}"
-        yield Fault(f"{what.removesuffix('s')} {at + 1}: expected {says}, found {found} ({every})", place)
+        yield Fault(f"{what.removesuffix('s')} {at + 1}: expected {says}, found {found}; {every}", place)
         return
     for index, (one, other) in enumerate(zip(wanted, actual, strict=True)):
         if isinstance(one, Mapping):
