@@ -34,7 +34,7 @@ from pytest_workrail.run.start import (
     setup_of,
     stubborn,
 )
-from workrail_lint.base.result import Err
+from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.workrail.scenario_words import Behaviour, FaultKind
 
 __all__ = [
@@ -78,6 +78,8 @@ def _compared_scenario(path: Path) -> Comparison:
     from pytest_workrail.scenarios.workflow_driver import load, run_both
 
     opened = open_scenario(path, path.as_posix())
+    if isinstance(opened, Ok) and "workflow" not in opened.value.value:
+        raise ValueError(f"{path.as_posix()} is not a scenario of a workflow; only those have two profiles to compare")
     loaded = opened if isinstance(opened, Err) else load(opened.value)
     if isinstance(loaded, Err):
         raise loaded.error

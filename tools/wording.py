@@ -1,8 +1,7 @@
 """Checks the wording of rules: `python -m tools.wording [CODE or FAMILY]...`.
 
 It looks at summaries, explanations and fixes, and at every message and fix title that the examples of a rule give.
-Without arguments it checks every system except those in `NOT_YET`. A signal word is not forbidden English; it usually
-marks a sentence that was translated word by word.
+A signal word is not forbidden English; it usually marks a sentence that was translated word by word.
 """
 
 from __future__ import annotations
@@ -24,14 +23,7 @@ from workrail_lint.cli import main as workrail_lint
 from workrail_lint.report.rule_docs import rules, undocumented
 from workrail_lint.rules.base import Example, Rule
 from workrail_lint.rules.example_files import arguments, found_at
-from workrail_lint.systems.builtin import known_systems
 from workrail_lint.systems.team.vocabulary import AgentName
-
-# Systems whose texts were not rewritten yet. Remove a name to have the system checked.
-NOT_YET = frozenset({"workrail"})
-# Rules that belong to no system (about the configuration itself) go with the workflows.
-_NO_SYSTEM = "workrail"
-
 
 # Measured on the longest texts that could not be said in fewer words.
 LONGEST_SUMMARY = 105
@@ -94,18 +86,9 @@ _DOUBLE_QUOTED = re.compile(r"(?<![{\[:,] )(?<![{\[])\"[\w .-]+\"|[“”‘’�
 _NAMES = frozenset(agent.value for agent in AgentName)
 
 
-def system_of(rule: Rule) -> str:
-    """The name of the system that a rule belongs to."""
-    for system in known_systems():
-        if any(info.code == rule.code for info in system.rules()):
-            return system.name
-    return _NO_SYSTEM
-
-
 def checked_rules() -> list[Rule]:
-    """The rules of all systems whose texts are checked, by code."""
-    every = sorted((*rules(), *undocumented()), key=lambda rule: rule.code)
-    return [rule for rule in every if system_of(rule) not in NOT_YET]
+    """Every rule, by code."""
+    return sorted((*rules(), *undocumented()), key=lambda rule: rule.code)
 
 
 # ------------------------------------------------------------------------------------------------------------ texts
@@ -174,28 +157,14 @@ def text_problems(rule: Rule) -> list[str]:
 # --------------------------------------------------------------------------------------------------------- messages
 
 
-def example_messages(rule: Rule, without: frozenset[str] = frozenset()) -> list[tuple[str, str]]:
-    """The messages that the examples of a rule give, and the titles of their fixes (or nothing).
-
-    Messages that come from the systems in `without` are left out.
-    """
+def example_messages(rule: Rule) -> list[tuple[str, str]]:
+    """The messages that the examples of a rule give, and the titles of their fixes (or nothing)."""
     found: list[tuple[str, str]] = []
     for number, example in enumerate(rule.examples(), 1):
-        if _author(rule, example) in without:
-            continue
         files = {path: data for path, data in broken_files(rule).items() if _is_of(path, broken_stem(rule, number))}
         if files:
             found += _messages_of(rule, example, files, broken_stem(rule, number))
     return found
-
-
-def _author(rule: Rule, example: Example) -> str:
-    """The system that words the message: for a scenario, the one whose documents the scenario is about."""
-    if system_of(rule) != "scenario":
-        return system_of(rule)
-    members = example.bad if isinstance(example.bad, dict) else {}
-    kinds = {system.name: system.scenario for system in known_systems()}
-    return next((name for name, kind in kinds.items() if kind is not None and kind.member in members), _NO_SYSTEM)
 
 
 def _is_of(path: str, stem: str) -> bool:
@@ -228,7 +197,7 @@ def _messages_of(rule: Rule, example: Example, files: dict[str, bytes], stem: st
 def example_problems(rule: Rule) -> list[str]:
     """What is wrong with the messages of a rule, one line each."""
     found: list[str] = []
-    for message, title in example_messages(rule, NOT_YET):
+    for message, title in example_messages(rule):
         found += [f"{rule.code} message {problem}: {message}" for problem in message_problems(message)]
         if title:
             found += [f"{rule.code} fix title {problem}: {title}" for problem in message_problems(title)]

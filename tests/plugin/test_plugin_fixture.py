@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -249,6 +250,11 @@ def test_without_pytest() -> None:
     with pytest.raises(api.RunFailed) as failure:
         api.run(REVIEW, {"read-change": "x"})
     assert failure.value.run.steps == ("read-change",)
+
+
+def test_only_workflows_have_two_profiles_to_compare() -> None:
+    with pytest.raises(ValueError, match="not a scenario of a workflow"):
+        api.compare(Path(__file__).parents[2] / "fixtures" / "scenarios" / "blocks" / "broken-output.scenario.json")
 
 
 @pytest.mark.parametrize(

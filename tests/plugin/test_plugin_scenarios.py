@@ -137,7 +137,7 @@ def test_a_failure_shows_place_pointer_turn_and_transcript(project: Project) -> 
         ),
         (
             '{"workflow": "../workflows/review.json", "declares": [{"reason": "evaluation_error", "step": "x"}]}',
-            ":1:54: only profile locked looks at what a scenario declares",
+            ":1:54: only the profile locked reads `declares`",
         ),
     ],
 )

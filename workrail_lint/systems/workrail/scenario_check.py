@@ -89,13 +89,13 @@ def own_findings(value: dict[str, Any]) -> Iterator[Finding]:
         is_choice = declared["detail"] == PersonDetail.CHOICE.value
         if is_choice and "choice" not in declared:
             yield scenario_finding(
-                "scenario-choice-mismatch", pointer, "needs_user_choice has to say which choice it is about"
+                "scenario-choice-mismatch", pointer, "needs_user_choice must name the choice; add `choice`"
             )
         elif not is_choice and "choice" in declared:
-            text = f"{declared['detail']} is no choice, so it can't name one"
+            text = f"only needs_user_choice takes `choice`, not {declared['detail']}; remove it"
             yield scenario_finding("scenario-choice-mismatch", child(pointer, "choice"), text)
     if value.get("declares") and value.get("profile", "reference") != ProfileChoice.LOCKED.value:
-        text = 'only profile locked looks at what a scenario declares; add "profile": "locked"'
+        text = "only the profile locked reads `declares`; set `profile` to `locked`"
         yield scenario_finding("scenario-declares-unheard", "/declares", text)
     yield from _shadowed_turns(value)
     yield from _ignored_members(value)
@@ -121,7 +121,7 @@ def _ignored_members(value: dict[str, Any]) -> Iterator[Finding]:
     for index, turn in enumerate(_turns(value)):
         pointer = child("/agent/turns", index)
         for member in [name for name in ("prefers", "provides", "rebinds") if name in turn][1:]:
-            text = f"a person does one thing in a turn; give {member} a turn of its own"
+            text = f"a turn takes only one of prefers, provides and rebinds; move {member} to another turn"
             yield scenario_finding("scenario-member-ignored", child(pointer, member), text)
         call = turn.get("call")
         if "to" in turn and call != CallName.REWIND.value:
