@@ -32,13 +32,13 @@ def call(template: str, ident: str = "call-it", **members: Any) -> dict[str, Any
     return step(ident, None, templateCall=made, **members)
 
 
-def test_a_missing_argument_is_reported_with_all_that_the_routine_takes() -> None:
+def test_a_missing_argument_is_told_with_all_that_the_routine_takes() -> None:
     (finding,) = [
         found
         for found in check_text(json.dumps(workflow(step(), call(IDEATION)))).findings
         if found.name == "template-arg-missing"
     ]
-    assert "omits the argument 'quantity'" in finding.message
+    assert "argument 'quantity'" in finding.message
     assert "the routine takes quantity, deliverable" in finding.message
 
 
