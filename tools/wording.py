@@ -1,7 +1,8 @@
-"""Checks the wording of rules: `python -m tools.wording [CODE or FAMILY]...`.
+"""Checks the wording of rules, messages and guides: `python -m tools.wording [CODE or FAMILY]...`.
 
-It looks at summaries, explanations and fixes, and at every message and fix title that the examples of a rule give.
-A signal word is not forbidden English; it usually marks a sentence that was translated word by word.
+Of a rule it checks the summary, the explanation and the fix, and every message and fix title that its examples give.
+Without arguments it checks every system except those in `NOT_YET`, the strings of all code that talks to users, and
+the guides. A signal word is not forbidden English; it usually marks a sentence that was translated word by word.
 """
 
 from __future__ import annotations
@@ -206,46 +207,53 @@ def example_problems(rule: Rule) -> list[str]:
 
 # ------------------------------------------------------------------------------------------------- messages and pages
 
-# Code that talks to users, and the parts of it whose texts were not rewritten yet.
+# Code that talks to users; the words of the engine are fixed by its protocol, and goldens were not rewritten yet.
 _TALKING = ("workrail_lint/cli", "pytest_workrail")
-_NOT_YET_TALKING = ("pytest_workrail/engine", "pytest_workrail/golden", "pytest_workrail/cli")
+_NOT_CHECKED = ("pytest_workrail/engine", "pytest_workrail/golden", "pytest_workrail/cli/golden")
+_PAGES = ("README.md", "docs/*.md")
 _BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
-_LIST_OR_PARAGRAPH = re.compile(r"\n\s*\n|\n(?=\s*(?:[-*#|]|\d+\.) )")
+_PARAGRAPH = re.compile(r"\n(?=\s*\n|\s*(?:[-*#|]|\d+\.) )")
 
 
-def talking_modules(root: Path) -> list[str]:
-    """The modules whose strings are checked, relative to the repository."""
-    found = (path.relative_to(root).as_posix() for name in _TALKING for path in (root / name).rglob("*.py"))
-    return sorted(path for path in found if not path.startswith(_NOT_YET_TALKING))
+def user_texts(root: Path) -> list[Path]:
+    """The modules and guides that are checked."""
+    modules = sorted(path for name in _TALKING for path in (root / name).rglob("*.py"))
+    checked = [path for path in modules if not path.relative_to(root).as_posix().startswith(_NOT_CHECKED)]
+    return [*checked, *sorted(path for pattern in _PAGES for path in root.glob(pattern))]
 
 
-def code_problems(path: Path) -> list[str]:
-    """Signals in the strings of a module: help texts, errors, notes. Docstrings are for those who read the code."""
+def file_problems(path: Path) -> list[str]:
+    """The signals in a module or guide, one line each."""
+    texts = _strings(path) if path.suffix == ".py" else _paragraphs(path)
+    return [
+        f"{path.name}:{line} {problem}: {text}" for line, text in texts for problem in _signals(_without_code(text))
+    ]
+
+
+def _strings(path: Path) -> Iterator[tuple[int, str]]:
+    """The strings of a module with their lines: help, errors, notes. Docstrings are not for users."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    own_lines = [node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)]
-    parts = [part for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values]
-    skipped = {id(node) for node in (*own_lines, *parts)}
-    found: list[str] = []
-    for node in ast.walk(tree):
+    nodes = list(ast.walk(tree))
+    parts = [part for node in nodes if isinstance(node, ast.JoinedStr) for part in node.values]
+    skipped = {id(node) for node in (*parts, *(node.value for node in nodes if isinstance(node, ast.Expr)))}
+    for node in nodes:
         match node:
             case ast.JoinedStr(values):
-                text = "".join(str(part.value) if isinstance(part, ast.Constant) else "x" for part in values)
+                yield (
+                    node.lineno,
+                    "".join(str(part.value) if isinstance(part, ast.Constant) else "x" for part in values),
+                )
             case ast.Constant(str(text)) if id(node) not in skipped and " " in text:
-                pass
-            case _:
-                continue
-        found += [f"{path.name}:{node.lineno} {problem}: {text}" for problem in _signals(_without_code(text))]
-    return found
+                yield node.lineno, text
 
 
-def page_problems(path: Path) -> list[str]:
-    """Signals in a Markdown page, outside of code."""
-    prose = _BLOCK.sub("", path.read_text(encoding="utf-8"))
-    return [
-        f"{path.name} {problem}: {' '.join(text.split())}"
-        for text in _LIST_OR_PARAGRAPH.split(prose)
-        for problem in _signals(_without_code(" ".join(text.split())))
-    ]
+def _paragraphs(path: Path) -> Iterator[tuple[int, str]]:
+    """The paragraphs, list items and table rows of a guide with their lines, without code blocks."""
+    prose = _BLOCK.sub(lambda block: "\n" * block[0].count("\n"), path.read_text(encoding="utf-8"))
+    line = 1
+    for text in _PARAGRAPH.split(prose):
+        yield line + len(text) - len(text.lstrip("\n")), " ".join(text.split())
+        line += text.count("\n") + 1
 
 
 def _without_code(text: str) -> str:
@@ -259,6 +267,8 @@ def main(asked: list[str]) -> int:
     problems = [problem for rule in chosen for problem in text_problems(rule)]
     shown = set(map(id, rules()))
     problems += [problem for rule in chosen if id(rule) in shown for problem in example_problems(rule)]
+    if not asked:
+        problems += [problem for path in user_texts(Path(__file__).parents[1]) for problem in file_problems(path)]
     sys.stdout.write("".join(f"{problem}\n" for problem in dict.fromkeys(problems)))
     return 1 if problems else 0
 

@@ -1,6 +1,8 @@
-"""The texts of rules are plain English: summaries, explanations, fixes, and the messages that examples give."""
+"""What users read is plain English: rules, the messages that their examples give, help, errors, and guides."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +10,7 @@ from tools import wording
 from workrail_lint.report.rule_docs import rules
 from workrail_lint.rules.base import Rule
 
+ROOT = Path(__file__).resolve().parents[2]
 CHECKED = wording.checked_rules()
 SHOWN = [rule for rule in CHECKED if rule in rules()]
 each_rule = pytest.mark.parametrize("rule", CHECKED, ids=lambda rule: rule.code)
@@ -96,3 +99,30 @@ def test_a_message_that_does_not_read_well(message: str, problem: str) -> None:
 )
 def test_a_message_that_reads_well(message: str) -> None:
     assert wording.message_problems(message) == []
+
+
+def test_messages_and_guides_read_well() -> None:
+    files = wording.user_texts(ROOT)
+    named = {path.relative_to(ROOT).as_posix() for path in files}
+    assert named >= {
+        "README.md",
+        "docs/cli.md",
+        "workrail_lint/cli/check_options.py",
+        "pytest_workrail/plugin/options.py",
+    }
+    assert [problem for path in files for problem in wording.file_problems(path)] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "found"),
+    [
+        ("a.py", 'option(help="the file that is told")', ["a.py:1 has 'is told'"]),
+        ("a.py", 'x = 1\nerr(f"{path} is no module")', ["a.py:2 has 'is no'"]),
+        ("a.py", 'def f():\n    """Nobody reads it."""\n    return "nobody"', []),
+        ("a.md", "Plain.\n\nIt is\nno module.\n- Nobody\n", ["a.md:3 has 'is no'", "a.md:5 has 'Nobody'"]),
+        ("a.md", "```text\nnobody\n```\n\nSee `nobody`.\n", []),
+    ],
+)
+def test_a_signal_in_code_or_in_a_guide(tmp_path: Path, name: str, content: str, found: list[str]) -> None:
+    (tmp_path / name).write_text(content, encoding="utf-8")
+    assert [problem.partition(";")[0] for problem in wording.file_problems(tmp_path / name)] == found
