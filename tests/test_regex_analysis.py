@@ -311,7 +311,12 @@ def test_flags(flags: str) -> None:
 
 @pytest.mark.parametrize(
     ("flags", "words"),
-    [("z", "'z' is no flag"), ("ii", "'i' is given twice"), ("uv", "exclude"), ("xy z", "'x', ' ', 'z' are no flag")],
+    [
+        ("z", "unknown flag 'z'"),
+        ("ii", "repeated flag 'i'"),
+        ("uv", "combined"),
+        ("xy z", "unknown flags 'x', ' ', 'z'"),
+    ],
 )
 def test_wrong_flags(flags: str, words: str) -> None:
     assert words in str(why_invalid_flags(flags))

@@ -1,7 +1,7 @@
 """Checks the wording of rules, messages and guides: `python -m tools.wording [CODE or FAMILY]...`.
 
 Of a rule it checks the summary, the explanation and the fix, and every message and fix title that its examples give.
-Without arguments it checks every system except those in `NOT_YET`, the strings of all code that talks to users, and
+Without arguments it also checks the strings of all code that talks to users, and
 the guides. A signal word is not forbidden English; it usually marks a sentence that was translated word by word.
 """
 

@@ -158,7 +158,7 @@ def test_every_syntax_message_says_what_was_expected(text: str) -> None:
 
 def test_syntax_message_gives_line_column_and_expectation() -> None:
     document = read_json('{\n  "a" 1\n}')
-    assert document.problems[0].message == "line 2, column 7: expected ':' after the member name, found '1'"
+    assert document.problems[0].message == "line 2, column 7: expected ':' after the key, found '1'"
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_syntax_message_gives_line_column_and_expectation() -> None:
 )
 def test_an_unknown_escape_is_shown_where_it_stands(string: str, escape: str, column: int) -> None:
     (problem,) = read_json(f'{{"a":\n{string}}}').problems
-    assert problem.message == f"line 2, column {column}: expected an escape that JSON knows, found {escape}"
+    assert problem.message == f"line 2, column {column}: expected a valid escape, found {escape}"
 
 
 def test_the_cut_of_a_repeated_member_leaves_the_winner() -> None:

@@ -16,7 +16,7 @@ BROKEN: dict[str, tuple[str | bytes, str]] = {
     "empty": ("", ":1:1: the file contains no JSON value*"),
     "list": ("[]", ":1:1: the document must be a JSON object*"),
     "bytes": (b"\xff\xfe{}", ":1:1: the file is not UTF-8*"),
-    "deep": ("[" * 5000, ":1:201: values nest deeper than 200 levels*"),
+    "deep": ("[" * 5000, ":1:201: values are nested more than 200 levels deep*"),
     "gone": ('{"workflow": "../workflows/nope.json"}', ":1:14: the workflow ../workflows/nope.json does not exist*"),
     "folder": ('{"workflow": "../workflows"}', ":1:14: the workflow ../workflows is a directory*"),
     "number": ('{"workflow": 7}', ":1:14: workflow must be a string, not 7*"),
@@ -34,7 +34,7 @@ BROKEN: dict[str, tuple[str | bytes, str]] = {
     ),
     "routines": (
         "{" + WORKFLOW + ', "routines": "nowhere"}',
-        ":*: the routines nowhere can not be read: no such file or directory (/routines)",
+        ":*: the routines nowhere can't be read: no such file or directory (/routines)",
     ),
     "catalog": (
         "{" + WORKFLOW + ', "catalog": "../workflows/review.json"}',

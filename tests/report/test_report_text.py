@@ -53,7 +53,7 @@ def test_a_real_report() -> None:
 
 
 EXPECTED = """\
-error[SY007 json-comment]: JSON has no comments; remove this one
+error[SY007 json-comment]: JSON does not allow comments
  --> workflows/again.json:5:23
   |
 5 |   "version": "1.0.0", // bump me

@@ -201,7 +201,7 @@ class _Parser:
     def bad_string(self, start: int, error: JSONDecodeError) -> None:
         at = error.pos
         if error.msg.startswith("Unterminated"):
-            self.fail("the string that starts here is not closed", start, start + 1)
+            self.fail("expected '\"' to close the string that starts here", start, start + 1)
         if error.msg.startswith("Invalid control"):
             shown = f"U+{ord(self.text[at]):04X}"
             escape = json.dumps(self.text[at])[1:-1]
@@ -210,7 +210,7 @@ class _Parser:
         at = self.text.rindex("\\", start, at + 1)
         escape = self.text[at : at + (6 if self.text[at + 1] == "u" else 2)].partition('"')[0]
         shown = "".join(c if c.isprintable() else f"U+{ord(c):04X}" for c in escape)
-        self.fail(f"invalid escape {shown}", at, at + len(escape))
+        self.fail(f"expected a valid escape, found {shown}", at, at + len(escape))
 
     def member_name(self) -> str:
         char = self.peek()
@@ -259,7 +259,7 @@ class _Parser:
         if lower in ("true", "false", "null"):
             return f"expected a value, found {word}; write {lower}"
         if word[0] in "+-.0123456789":
-            return f"invalid number {word}"
+            return f"expected a valid JSON number, found {word}"
         return f"expected a value, found {word}; put strings in double quotes"
 
     def space(self) -> None:
@@ -272,7 +272,7 @@ class _Parser:
             elif self.text.startswith("/*", start):
                 close = self.text.find("*/", start + 2)
                 if close == -1:
-                    self.fail("the comment that starts here is not closed", start, start + 2)
+                    self.fail("expected */ to close the comment that starts here", start, start + 2)
                 end = close + 2
             else:
                 return

@@ -213,7 +213,7 @@ def test_worked_normalization_of_the_design_form() -> None:
     [
         ("", "no JSON value"),
         ("[]", "must be a JSON object"),
-        ("{", "expected a member name"),
+        ("{", "expected a key"),
         ('{"id": 1}', "id"),
         ({"id": object()}, "not a JSON document"),
         (b"\xff", "UTF-8"),

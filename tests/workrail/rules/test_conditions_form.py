@@ -153,7 +153,7 @@ def test_several_comparisons_become_several_conditions() -> None:
     rule = conditions.ConditionMultipleOperators
     assert mended(rule, {"lte": 5, "var": "a", "gte": 1}) == {"and": [{"var": "a", "lte": 5}, {"var": "a", "gte": 1}]}
     (found,) = lint(rule, workflow(step(runCondition={"var": "a", "in": [1], "equals": 1})))
-    assert "only 'equals' counts" in found.message
+    assert "only 'equals' is evaluated" in found.message
 
 
 def test_logic_beside_a_variable_is_joined_with_it() -> None:

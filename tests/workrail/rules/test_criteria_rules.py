@@ -57,7 +57,7 @@ def test_advice_fits_the_step() -> None:
         return finding.message.rpartition("; ")[2]
 
     assert advice("Review the change") == "use the contract wr.contracts.review_verdict"
-    assert advice("Verify the upgrade") == "ask for numbered findings, as in regex `Finding \\d+:`"
+    assert advice("Verify the upgrade") == "require numbered findings, such as regex `Finding \\d+:`"
     assert advice("Final verification") == "use the contract wr.contracts.verification_report"
     assert "because" in advice("Choose an approach")
     assert "place" in advice("Implement the parser")
@@ -134,10 +134,10 @@ def test_empty() -> None:
 @pytest.mark.parametrize(
     ("value", "words"),
     [
-        (rule("contains"), "without value always fails"),
-        (rule("schema"), "without schema always fails"),
-        (rule("regex", flags="i"), "without pattern always passes"),
-        (rule("length"), "without min and max always passes"),
+        (rule("contains"), "without value rejects every answer"),
+        (rule("schema"), "without schema rejects every answer"),
+        (rule("regex", flags="i"), "without pattern accepts every answer"),
+        (rule("length"), "without min and max accepts every answer"),
         (rule("length", max=10), None),
         (rule("length", min=0), None),
         (rule("contains", value=""), None),

@@ -33,7 +33,7 @@ def test_features_reach_blocks_only() -> None:
     both = {**blocks(CAPABILITIES), "steps": [*blocks()["steps"], step("second-step")]}
     assert places(features.FeatureNoEffect, both) == []
     (found,) = lint(features.FeaturePartialEffect, both)
-    assert found.message.endswith("'second-step'")
+    assert "'second-step'" in found.message
     called = {**blocks(CAPABILITIES), "steps": [*blocks()["steps"], step("call-it", None, templateCall=CALL)]}
     assert places(features.FeaturePartialEffect, called) == []
 

@@ -70,7 +70,7 @@ def test_without_a_type_no_member_is_said_to_be_ignored() -> None:
 
 def test_a_count_below_one_runs_one_round() -> None:
     (finding,) = lint(loop_config.LoopCountFraction, workflow(loop(count=0.5)))
-    assert "runs 1 round;" in finding.message
+    assert "runs 1 iteration;" in finding.message
 
 
 def test_members_of_every_type_are_known() -> None:

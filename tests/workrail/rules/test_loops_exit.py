@@ -71,7 +71,7 @@ def test_a_decision_in_a_loop_is_read_unless_something_else_decides() -> None:
     (by_context,) = lint(rule, workflow(controlled_loop(conditionSource=context)))
     assert "the context" in by_context.message
     (by_list,) = lint(rule, workflow(loop(decision(), type="forEach", count=..., items="files")))
-    assert "its list" in by_list.message
+    assert "the list" in by_list.message
 
 
 def test_a_routine_may_bring_a_decision_into_its_callers_loop() -> None:

@@ -182,7 +182,7 @@ class LoopVagueExit(LoopTextRule):
             if found.start() < end:
                 report(
                     text.pointer,
-                    f"loop {quoted(loop.id)}: {quoted(found[0])} ends the loop on a feeling; name something to count "
+                    f"loop {quoted(loop.id)}: {quoted(found[0])} lets a feeling end the loop; name something to count "
                     "or check, such as the number of open findings",
                 )
                 return
