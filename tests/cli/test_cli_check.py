@@ -175,7 +175,7 @@ def test_baseline_survives_reformatting_and_moves(run: Run, write: Any) -> None:
     sarif = json.loads(run("check", "--baseline", "baseline.json", "--output-format", "sarif").out)
     states = {result.get("baselineState") for result in sarif["runs"][0]["results"]}
     assert states == {"new", "unchanged"}
-    assert "baseline: nope.json does not exist; make it with" in run("check", "--baseline", "nope.json").err
+    assert "baseline: nope.json does not exist; create it with" in run("check", "--baseline", "nope.json").err
     for bad in ("{}", "[", '{"baselineVersion": 9, "entries": []}'):
         write("baseline.json", bad)
         assert run("check", "--baseline", "baseline.json").code == 2
@@ -465,7 +465,7 @@ def test_plugins_are_loaded_only_when_configured(
     assert "can't be imported" in looked_up.err
     write("bad_rules.py", PLUGIN.replace("XX001", "LP001"))
     write("workrail-lint.toml", 'plugins = ["bad_rules"]\n')
-    assert "taken" in run("check").err
+    assert "already used" in run("check").err
     write("worse_rules.py", "1 / 0\n")
     write("workrail-lint.toml", 'plugins = ["worse_rules"]\n')
     assert run("check").code == 2

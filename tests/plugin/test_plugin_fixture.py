@@ -241,7 +241,7 @@ def test_scenarios_enforce_locks(project: Project) -> None:
 def test_without_pytest() -> None:
     assert api.run(REVIEW).status == "complete"
     text = '{"id": "demo.text", "name": "T", "description": "d", "version": "1.0.0", "steps": []}'
-    with pytest.raises(api.WorkflowInvalid, match="at least one step"):
+    with pytest.raises(api.WorkflowInvalid, match="add at least one"):
         api.compile(text)
     compiled = compile_workflow(REVIEW).value
     assert api.compile(compiled) is compiled

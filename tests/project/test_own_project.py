@@ -32,4 +32,4 @@ def test_schemas_are_not_taken_for_what_they_describe(
         "workrail_lint/systems/team/schemas",
     ]
     assert main(["check", "--no-cache", "--isolated", *folders]) == 3
-    assert f"no document found in {', '.join(folders)}; name a file" in capsys.readouterr().err
+    assert f"no document found in {', '.join(folders)}; name another path" in capsys.readouterr().err

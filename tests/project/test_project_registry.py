@@ -95,7 +95,10 @@ def test_duplicates(first: str, second: str, clash: bool) -> None:
 
 def test_many_duplicates_are_counted_not_listed() -> None:
     found = registry_findings([entry(f"{number}.json", "demo.x") for number in range(6)])
-    assert found["5.json"][0].message == "the id 'demo.x' is also used by '0.json', '1.json', '2.json' and 2 more"
+    assert (
+        found["5.json"][0].message
+        == "duplicate workflow id 'demo.x', also used by '0.json', '1.json', '2.json' and 2 more"
+    )
     assert len(found) == 6
 
 

@@ -24,10 +24,10 @@ def test_every_missing_member_of_an_object_is_told() -> None:
     del document["name"], document["description"]
     found = told(document, "schema-missing-member")
     assert [(finding.pointer, finding.message) for finding in found] == [
-        ("", "the required member 'description' is missing"),
-        ("", "the required member 'name' is missing"),
-        ("/steps/0", "step number 1: the required member 'id' is missing"),
-        ("/steps/0", "step number 1: the required member 'title' is missing"),
+        ("", "the required field 'description' is missing"),
+        ("", "the required field 'name' is missing"),
+        ("/steps/0", "step number 1: the required field 'id' is missing"),
+        ("/steps/0", "step number 1: the required field 'title' is missing"),
     ]
 
 

@@ -60,7 +60,7 @@ def test_advice_fits_the_step() -> None:
     assert advice("Verify the upgrade") == "require numbered findings, such as regex `Finding \\d+:`"
     assert advice("Final verification") == "use the contract wr.contracts.verification_report"
     assert "because" in advice("Choose an approach")
-    assert "place" in advice("Implement the parser")
+    assert "position" in advice("Implement the parser")
 
 
 def test_contracts_of_the_design_are_not_advised_for_the_engine() -> None:
