@@ -119,9 +119,7 @@ def test_workflows_by_themselves(project: Project) -> None:
     result = project.run()
     result.assert_outcomes(passed=2, failed=2)
     no_traceback(result)
-    result.stdout.fnmatch_lines(
-        ["  workflows/invalid.json:*: SC016 the workflow has no steps; add at least one (/steps)"]
-    )
+    result.stdout.fnmatch_lines(["  workflows/invalid.json:*: SC016 the workflow has no steps; * (/steps)"])
     assert str(project.path) not in "".join(line for line in result.outlines if "SC016" in line)
 
 
