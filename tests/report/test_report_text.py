@@ -61,8 +61,8 @@ error[SY007 json-comment]: JSON does not allow comments
   = why: JSON has no comments; the engine rejects the whole file.
   = fix: remove it (safe; --fix)
 
-error[LP002 loop-max-iterations-missing]: loop 'again': loop.maxIterations is missing; there is no default, \
-give 1 to 1000
+error[LP002 loop-max-iterations-missing]: loop 'again': loop.maxIterations is missing; set it to a \
+number from 1 to 1000
   --> workflows/again.json:13:15 (/steps/again/loop)
    |
 13 |       "loop": {
