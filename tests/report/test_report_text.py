@@ -71,7 +71,7 @@ number from 1 to 1000
 15 |         "count": 2
    = why: Every loop needs a limit. There is no default, so the engine rejects the workflow.
 
-error[SC001 schema-unknown-member]: step 'work' (in loop 'again'): unknown member 'promt'; did you mean 'prompt'?
+error[SC001 schema-unknown-member]: step 'work' (in loop 'again'): unknown field 'promt'; did you mean 'prompt'?
   --> workflows/again.json:21:11 (/steps/again/body/work/promt)
    |
 21 |           "promt": "Do the next piece."
