@@ -232,7 +232,7 @@ def test_tools(prompt: str, tools: list[str]) -> None:
 def test_a_tool_is_reported_once_per_file() -> None:
     prompts = [step(f"s-{n}", "Call workflow_next.") for n in range(3)]
     (finding,) = lint(ToolUnavailable, workflow(*prompts))
-    assert "in 2 other texts" in finding.message
+    assert "in 2 other places" in finding.message
 
 
 def test_internal_workflows_know_their_host() -> None:

@@ -243,7 +243,7 @@ class ToolUnavailable(WorkflowRule):
                 found.setdefault(tool, []).append(phrase)
         for tool, phrases in found.items():
             places = len({phrase.pointer for phrase in phrases})
-            more = f" (here and in {counted(places - 1, 'other text')})" if places > 1 else ""
+            more = f" (here and in {counted(places - 1, 'other place')})" if places > 1 else ""
             if tool in _DAEMON_TOOLS:
                 what = (
                     f"only autonomous sessions have the tool {quoted(tool)}{more}; say what to submit, not which tool "
