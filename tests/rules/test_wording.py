@@ -30,8 +30,11 @@ def test_its_messages_read_well(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> 
 def test_every_rule_shows_a_message(monkeypatch: pytest.MonkeyPatch) -> None:
     """A check that sees no message finds nothing wrong with it; one rule of each module is enough to know."""
     monkeypatch.setenv("WORKRAIL_LINT_DEBUG", "1")
-    by_module = {type(rule).__module__: rule for rule in SHOWN}
-    assert [rule.code for rule in by_module.values() if not wording.example_messages(rule)] == []
+    by_module: dict[str, list[Rule]] = {}
+    for rule in SHOWN:
+        by_module.setdefault(type(rule).__module__, []).append(rule)
+    silent = [name for name, members in by_module.items() if not any(map(wording.example_messages, members))]
+    assert silent == []
 
 
 @pytest.mark.parametrize(
