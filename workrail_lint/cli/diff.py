@@ -52,7 +52,7 @@ def main(arguments: list[str]) -> int:
     if args.git is None:
         old, new = args.paths
         return _compare_two(old, _read(old), new, _read(new), active, as_json=as_json)
-    revision = Revision(args.git)
+    revision = Revision(args.git, config.root, args.paths[0])
     if len(args.paths) > 1 or os.path.isdir(args.paths[0]):
         return _compare_folders(args.paths, revision, config, active, as_json=as_json)
     return _compare_with_revision(args.paths[0], revision, active, as_json=as_json)
@@ -105,17 +105,16 @@ def _compare_two(
 def _compare_with_revision(path: str, revision: Revision, active: Settings, *, as_json: bool) -> int:
     """Compare one file. If the revision lacks it, find the workflow with the same id whose file is gone."""
     data = _read(path)
-    before = None if revision.holds(path) else _former_path(path, data, revision)
+    before = None if revision.holds(path) else _former_path(data, revision)
     old = revision.read(before or path)
     return _compare_two(f"{revision.name}:{before or path}", old, path, data, active, as_json=as_json, before=before)
 
 
-def _former_path(path: str, data: bytes, revision: Revision) -> str | None:
+def _former_path(data: bytes, revision: Revision) -> str | None:
     ident = _workflow_id(data)
     if ident is None:
         return None
-    gone = [other for other in revision.mentioning(ident, path) if not os.path.lexists(other)]
-    found = [other for other in gone if _workflow_id(revision.read(other)) == ident]
+    found = [other for other in revision.gone() if _workflow_id(revision.read(other)) == ident]
     return found[0] if len(found) == 1 else None
 
 

@@ -3,58 +3,64 @@
 from __future__ import annotations
 
 import os
-import subprocess
 
+from workrail_lint.base.files import MAX_FILE_BYTES
+from workrail_lint.base.git import Blob, Repository, executable, find_repository
 from workrail_lint.base.terminal import printable
 from workrail_lint.cli import UsageError
 
-_TIMEOUT_SECONDS = 60
-
 
 class Revision:
-    """A revision of the git repository that contains a path."""
+    """A revision of the repository that a project lies in; `path` is one of the paths to compare."""
 
-    def __init__(self, name: str) -> None:
-        if name.startswith("-"):
-            raise UsageError(f"'{printable(name)}' is not a git revision")
+    def __init__(self, name: str, root: str, path: str) -> None:
         self.name = name
+        if executable() is None:
+            raise UsageError("git is not installed")
+        repository = find_repository(root, path)
+        if repository is None:
+            raise UsageError(f"git: {printable(path)} is not in a git repository")
+        self._repository: Repository = repository
+        commit = None if name.startswith("-") else repository.commit(name)
+        if commit is None:
+            raise UsageError(f"git: not a revision: {printable(name)}")
+        files = repository.files(commit)
+        if files is None:
+            raise UsageError(f"git: the files of {printable(name)} can't be listed")
+        self._files = files
 
     def read(self, path: str) -> bytes:
-        """A file of the revision; its folder may be gone today. A file that did not exist is a usage error."""
-        folder = os.path.dirname(os.path.abspath(path))
-        while not os.path.isdir(folder):
-            folder = os.path.dirname(folder)
-        inside = os.path.relpath(os.path.abspath(path), folder).replace(os.sep, "/")
-        return self._git(folder, "show", f"{self.name}:./{inside}")
+        """A file as it was, whose folder need not be there any more; one that was not there is a usage error."""
+        blob = self._blob(path)
+        if blob is None:
+            raise UsageError(f"git: path {printable(path)} does not exist in {printable(self.name)}")
+        if blob.size > MAX_FILE_BYTES:
+            raise UsageError(f"git: {printable(path)} has more than {MAX_FILE_BYTES:,} bytes")
+        data = self._repository.read(blob)
+        if data is None:
+            raise UsageError(f"git: {printable(path)} can't be read from {printable(self.name)}")
+        return data
 
     def files(self, folder: str) -> list[str]:
-        """The files below a folder in the revision, relative to the same place as the folder."""
-        listed = self._git(folder, "ls-tree", "-r", "-z", "--name-only", self.name, ".")
-        return [os.path.normpath(os.path.join(folder, os.fsdecode(name))) for name in listed.split(b"\0") if name]
+        """The files below a folder as it was, seen from where the folder is seen from."""
+        top = self._inside(os.path.join(folder, "x"))[:-1]
+        names = [name[len(top) :] for name in self._files if name.startswith(top)]
+        return [os.path.normpath(os.path.join(folder, name)) for name in names]
 
     def holds(self, path: str) -> bool:
+        return self._blob(path) is not None
+
+    def gone(self) -> list[str]:
+        """The JSON files of the whole repository that are there no more, seen from the current folder."""
+        top = self._repository.folder
+        found = [os.path.join(top, name) for name in self._files if name.endswith(".json")]
+        return [os.path.relpath(path) for path in found if not os.path.lexists(path)]
+
+    def _blob(self, path: str) -> Blob | None:
+        return self._files.get(self._inside(path))
+
+    def _inside(self, path: str) -> str:
+        """A path as the repository names it. Links to folders on the way are followed, a link itself is not."""
         folder, name = os.path.split(os.path.abspath(path))
-        return bool(self._git(folder, "ls-tree", "-z", "--name-only", self.name, f"./{name}"))
-
-    def mentioning(self, text: str, path: str) -> list[str]:
-        """The JSON files of the whole repository that contained a string."""
-        folder = os.path.dirname(os.path.abspath(path))
-        top = os.fsdecode(self._git(folder, "rev-parse", "--show-toplevel")).rstrip("\n")
-        found = self._git(top, "grep", "-lzF", "-e", text, self.name, "--", "*.json", may_find_nothing=True)
-        names = [os.fsdecode(name).partition(":")[2] for name in found.split(b"\0") if name]
-        return [os.path.relpath(os.path.join(top, name)) for name in names]
-
-    def _git(self, folder: str, *arguments: str, may_find_nothing: bool = False) -> bytes:
-        try:
-            ran = subprocess.run(
-                ["git", *arguments], cwd=folder, capture_output=True, check=False, timeout=_TIMEOUT_SECONDS
-            )
-        except FileNotFoundError:
-            missing = "git is not installed" if os.path.isdir(folder) else f"{printable(folder)} does not exist"
-            raise UsageError(missing) from None
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise UsageError(f"git can't be run: {error}") from None
-        if ran.returncode and not (may_find_nothing and ran.returncode == 1):
-            reason = ran.stderr.decode(errors="replace").strip().splitlines()
-            raise UsageError(f"git: {printable(reason[0]) if reason else 'failed'}")
-        return ran.stdout
+        whole = os.path.join(os.path.realpath(folder), name)
+        return os.path.relpath(whole, self._repository.folder).replace(os.sep, "/")
