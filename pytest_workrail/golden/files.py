@@ -8,7 +8,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from pytest_workrail.golden.keys import ENDING, FOLDER
-from workrail_lint.base.files import write_atomically
+from workrail_lint.base.files import sweep, write_atomically
 from workrail_lint.base.result import Err, Ok
 
 _ATTEMPTS = 3
@@ -59,11 +59,8 @@ def names_in(folder: Path) -> set[str]:
 
 def remove_leftovers(folder: Path) -> set[str]:
     """Remove the half-made files that a killed run left in a folder. The names of all others."""
-    names = names_in(folder)
-    left = {name for name in names if name.startswith(".") and f"{ENDING}." in name}
-    for name in left:
-        remove(folder / name)
-    return names - left
+    sweep(os.fspath(folder))
+    return names_in(folder)
 
 
 def unwritable(path: Path) -> Path | None:

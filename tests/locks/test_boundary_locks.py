@@ -15,7 +15,7 @@ from pytest_workrail.engine.events.plan import preferences_plan
 from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.filesystem import FileSessionStore
 from pytest_workrail.engine.store.home import Home, on_files
-from pytest_workrail.engine.store.lock import Holder
+from pytest_workrail.engine.store.identity import Holder
 from pytest_workrail.engine.store.permit import AppendPermit
 from pytest_workrail.engine.store.tree import TreeFiles
 from workrail_lint.base.result import Err, Ok

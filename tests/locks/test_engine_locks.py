@@ -24,7 +24,7 @@ from pytest_workrail.engine.projections.dag import project_dag
 from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.home import on_files
-from pytest_workrail.engine.store.lock import Holder
+from pytest_workrail.engine.store.identity import Holder
 from workrail_lint.base.js import u8_length
 
 

@@ -14,7 +14,7 @@ from pytest_workrail.engine.protocol.errors import RetryableAfter, RetryableImme
 from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.home import Home, on_files
-from pytest_workrail.engine.store.lock import Holder
+from pytest_workrail.engine.store.identity import Holder
 from pytest_workrail.engine.store.ports import StoreIoError, StoreLockBusy
 from pytest_workrail.engine.store.tree import TreeFiles
 from pytest_workrail.engine.tokens.issuer import ContinueGrant, NodeAddress, StateGrant

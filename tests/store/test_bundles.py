@@ -32,7 +32,7 @@ from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.bundle import BundleErrorCode, Producer, check
 from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.home import Home, in_memory, on_files
-from pytest_workrail.engine.store.lock import Holder
+from pytest_workrail.engine.store.identity import Holder
 from pytest_workrail.engine.store.ports import ContentError
 from pytest_workrail.engine.store.transfer import export_session, import_bundle
 from pytest_workrail.engine.store.tree import TreeFiles

@@ -27,8 +27,9 @@ from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.durable import prepare_root, write_durably
 from pytest_workrail.engine.store.filesystem import FileSessionStore, FileSnapshotStore
 from pytest_workrail.engine.store.home import on_files
+from pytest_workrail.engine.store.identity import Holder
 from pytest_workrail.engine.store.loaded import Complete, SessionTruth
-from pytest_workrail.engine.store.lock import FileSessionLock, Holder
+from pytest_workrail.engine.store.lock import FileSessionLock
 from pytest_workrail.engine.store.permit import AppendPermit
 from pytest_workrail.engine.store.ports import StoreCorruption
 from pytest_workrail.engine.store.transfer import Stores

@@ -23,8 +23,8 @@ from pytest_workrail.engine.store.clocks import FixedClock, SeededEntropy
 from pytest_workrail.engine.store.filesystem import FileSessionStore
 from pytest_workrail.engine.store.health import assess, health_data
 from pytest_workrail.engine.store.home import on_files
+from pytest_workrail.engine.store.identity import Holder
 from pytest_workrail.engine.store.loaded import Complete, SessionTruth, Truncated
-from pytest_workrail.engine.store.lock import Holder
 from pytest_workrail.engine.store.permit import AppendPermit
 from pytest_workrail.engine.store.ports import StoreCorruption
 from pytest_workrail.engine.store.tree import TreeFiles

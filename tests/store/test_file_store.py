@@ -36,8 +36,8 @@ from pytest_workrail.engine.store.disk import DiskFiles
 from pytest_workrail.engine.store.durable import prepare_root
 from pytest_workrail.engine.store.filesystem import FilePinnedWorkflowStore, FileSessionStore, FileSnapshotStore
 from pytest_workrail.engine.store.home import on_files
+from pytest_workrail.engine.store.identity import Holder
 from pytest_workrail.engine.store.loaded import Complete, SessionTruth
-from pytest_workrail.engine.store.lock import Holder
 from pytest_workrail.engine.store.permit import AppendPermit
 from pytest_workrail.engine.store.ports import StoreInvariantViolation, StoreIoError
 from pytest_workrail.engine.store.tree import TreeFiles

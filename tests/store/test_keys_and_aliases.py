@@ -8,8 +8,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
-
 import pytest
 from crash_files import RecordingFiles, crash_states
 
@@ -88,9 +86,8 @@ def test_rotation():
 
 def test_of_two_processes_that_rotate_one_is_refused():
     class Taken(TreeFiles):
-        @contextmanager
-        def guard(self, path):
-            yield False
+        def hold(self, path):
+            return None
 
     assert FileKeyring(Taken(), SeededEntropy("a")).rotate().error.code == "KEYRING_IO_ERROR"
 

@@ -22,8 +22,9 @@ from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.clocks import FixedClock
 from pytest_workrail.engine.store.disk import DiskFiles
 from pytest_workrail.engine.store.gate import Gate
+from pytest_workrail.engine.store.identity import Holder
 from pytest_workrail.engine.store.loaded import SessionTruth
-from pytest_workrail.engine.store.lock import FileSessionLock, Holder, process_is_alive
+from pytest_workrail.engine.store.lock import FileSessionLock, process_is_alive
 from pytest_workrail.engine.store.memory import MemorySessionLock, MemorySessionStore
 from pytest_workrail.engine.store.ports import LockBusy, LockIoError, StoreCorruption, StoreIoError
 from pytest_workrail.engine.store.tree import TreeFiles
@@ -40,7 +41,8 @@ def a_lock(files, holder=ME, alive=()):
 
 def test_the_lock_says_who_holds_it():
     files = TreeFiles()
-    assert a_lock(files).acquire(SESSION) == Ok(None)
+    lock = a_lock(files)
+    assert lock.acquire(SESSION) == Ok(None)
     assert json.loads(files.contents[LOCK]) == {
         "v": 1,
         "sessionId": SESSION,
@@ -50,7 +52,7 @@ def test_the_lock_says_who_holds_it():
         "startedAtMs": 1_700_000_000_000,
     }
     assert list(files.contents) == [LOCK]
-    assert a_lock(files).release(SESSION) == Ok(None)
+    assert lock.release(SESSION) == Ok(None)
     assert files.contents == {}
 
 
@@ -65,7 +67,7 @@ VERDICTS = {
     "other process, dead": (HELD, "stale"),
     "other process, alive": ({**HELD, "pid": 300}, "busy"),
     "same process, no worker": ({"v": 1, "pid": 100, "instanceId": "other"}, "busy"),
-    "same process and worker, former life": ({**HELD, "pid": 100}, "stale"),
+    "same number, another life, perhaps in another container": ({**HELD, "pid": 100}, "busy"),
     "same process, worker and life": ({**HELD, "pid": 100, "instanceId": "mine"}, "busy"),
     "same process, other worker": ({**HELD, "pid": 100, "workerId": "helper"}, "busy"),
 }

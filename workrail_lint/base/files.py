@@ -1,17 +1,30 @@
-"""Reading regular files of a bounded size, and writing so that a reader, or a crash, never sees half of a file."""
+"""The one way to files: bounded reads of regular files, and writes that follow no link and survive a crash.
+
+Whatever is written goes to a temporary file beside its place first. Its writer holds the kernel's lock on it, so the
+leftovers of killed runs are told from files that are being written, and swept.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
-import tempfile
+from collections.abc import Iterable
+from contextlib import suppress
 from typing import NamedTuple
 
 from workrail_lint.base.result import Err, Ok
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
+_MAX_STORE_BYTES = 512 * 1024 * 1024
 
 CACHE_FOLDER = ".workrail-cache"
+_ASIDE = (".workrail-", ".tmp")
+_BINARY = getattr(os, "O_BINARY", 0)
+_NO_LINK = getattr(os, "O_NOFOLLOW", 0)
+_NO_WAITING = getattr(os, "O_NONBLOCK", 0)
+_STREAMS = ("/dev/stdout", "/dev/stderr", "/dev/null", "/dev/fd/")
+_LINKED = OSError(errno.ELOOP, "it is a symbolic link, which is never written through")
 
 
 class Unreadable(NamedTuple):
@@ -21,25 +34,68 @@ class Unreadable(NamedTuple):
     message: str
 
 
-def read_file(path: str) -> Ok[bytes] | Err[Unreadable]:
-    """The bytes of a regular file. A folder, a device or a huge file is refused, not read."""
+# ---------------------------------------------------------------------------------------------------------- reading
+
+
+def read_file(path: str, limit: int = MAX_FILE_BYTES, *, follow: bool = True) -> Ok[bytes] | Err[Unreadable]:
+    """The bytes of a regular file. A folder, a device, a pipe or a huge file is refused, not read."""
     try:
         # Without waiting: a named pipe would otherwise hold the run until somebody writes to it.
-        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        handle = os.open(path, os.O_RDONLY | _NO_WAITING | _BINARY | (0 if follow else _NO_LINK))
         with os.fdopen(handle, "rb", buffering=0) as file:
             info = os.fstat(handle)
             if not stat.S_ISREG(info.st_mode):
                 return Err(
                     _unreadable(path, "is a directory" if stat.S_ISDIR(info.st_mode) else "is not a regular file")
                 )
-            if info.st_size > MAX_FILE_BYTES:
-                return Err(_unreadable(path, f"has more than {MAX_FILE_BYTES:,} bytes"))
-            data = file.readall()
+            data = _read_up_to(file.fileno(), info.st_size, limit + 1)
     except OSError as error:
         return Err(_unreadable(path, _reason(error)))
     except ValueError:
         return Err(_unreadable(path, "is not a valid path"))
+    if len(data) > limit:
+        return Err(_unreadable(path, f"has more than {limit:,} bytes"))
     return Ok(data)
+
+
+def _read_up_to(handle: int, expected: int, limit: int) -> bytes:
+    """What a file holds, which may be more than its size says: some grow, some are made up by the kernel."""
+    if expected >= limit:
+        return bytes(limit)  # too much in any case
+    parts = [os.read(handle, expected + 1)]
+    size = len(parts[0])
+    while parts[-1] and size < limit:
+        parts.append(os.read(handle, min(limit - size, 1 << 20)))
+        size += len(parts[-1])
+    return b"".join(parts)
+
+
+def read_from(path: str, offset: int = 0) -> bytes | None:
+    """The bytes of a regular file from an offset on; None when there is no such file. Raises OSError.
+
+    For files of our own, which grow. A link, a pipe or a device in the place of one is refused.
+    """
+    try:
+        handle = os.open(path, os.O_RDONLY | _NO_WAITING | _BINARY | _NO_LINK)
+    except FileNotFoundError:
+        return None
+    try:
+        info = os.fstat(handle)
+        if not stat.S_ISREG(info.st_mode):
+            raise OSError(errno.EINVAL, "it is not a regular file")
+        os.lseek(handle, offset, os.SEEK_SET)
+        data = _read_up_to(handle, max(0, info.st_size - offset), _MAX_STORE_BYTES + 1)
+    finally:
+        os.close(handle)
+    if len(data) > _MAX_STORE_BYTES:
+        raise OSError(errno.EFBIG, "it is too large")
+    return data
+
+
+def read_shipped(path: str) -> bytes:
+    """A file that is part of this program."""
+    with open(path, "rb", buffering=0) as file:
+        return file.readall()
 
 
 def _reason(error: OSError) -> str:
@@ -49,6 +105,10 @@ def _reason(error: OSError) -> str:
         return "is a directory"
     if isinstance(error, PermissionError):
         return "can't be read (permission denied)"
+    if error.errno == errno.ELOOP:
+        return "can't be read (it is a symbolic link)"
+    if error.errno == errno.EAGAIN:
+        return "is not a regular file"
     return f"can't be read ({error.strerror or error.__class__.__name__})"
 
 
@@ -56,32 +116,205 @@ def _unreadable(path: str, reason: str) -> Unreadable:
     return Unreadable(path, f"{path} {reason}")
 
 
-def write_atomically(path: str, data: bytes) -> None:
-    """Replace a file's content in one step. Raises OSError; then the old content still stands."""
-    if os.path.exists(path) and not os.path.isfile(path):
-        with open(path, "wb") as device:  # such as /dev/stdout, which nothing can take the place of
-            device.write(data)
+# ---------------------------------------------------------------------------------------------------------- writing
+
+
+def write_atomically(path: str, data: bytes, *, below: str | None = None) -> None:
+    """Replace a file's content in one step; mode and owner stay. Raises OSError; then the old content still stands.
+
+    Nothing is written through a link. Below a folder that is given, no folder on the way may be a link either, and
+    those that are missing are made.
+    """
+    if below is not None:
+        make_folders(os.path.dirname(path), below)
+    try:
+        old: os.stat_result | None = os.lstat(path)
+    except FileNotFoundError:
+        old = None
+    except ValueError as error:
+        raise OSError(errno.EINVAL, "it is not a valid path") from error
+    if old is not None and not stat.S_ISREG(old.st_mode):
+        _write_to_stream(path, old, data)
         return
-    path = os.path.realpath(path)  # the file behind a link is replaced, not the link
-    folder = os.path.dirname(path)
-    handle, temporary = tempfile.mkstemp(prefix=f".{os.path.basename(path)}.", dir=folder)
+    folder = os.path.dirname(path) or os.curdir
+    sweep(folder)
+    handle, aside = _open_aside(folder)
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, _mode(path))
-        os.replace(temporary, path)
+        write_all(handle, data)
+        _make_like(handle, old)
+        os.fsync(handle)
+        if os.name == "nt":  # an open file can't be renamed there
+            os.close(handle)
+            handle = -1
+        replace_file(aside, path)
     except BaseException:
-        os.unlink(temporary)
+        remove_file(aside)
         raise
+    finally:
+        if handle >= 0:
+            os.close(handle)
+    sync_folder(folder)
 
 
-def _mode(path: str) -> int:
-    """The permissions of the file that is replaced, or those a new file would get."""
+def _write_to_stream(path: str, info: os.stat_result, data: bytes) -> None:
+    """Write to what nothing can take the place of: standard output, a pipe."""
+    if stat.S_ISLNK(info.st_mode) and not os.path.abspath(path).startswith(_STREAMS):
+        raise _LINKED
+    handle = os.open(path, os.O_WRONLY | _NO_WAITING | _BINARY)
     try:
-        return os.stat(path).st_mode & 0o777
-    except OSError:
+        os.set_blocking(handle, True)
+        write_all(handle, data)
+    finally:
+        os.close(handle)
+
+
+def write_all(handle: int, data: bytes) -> None:
+    """Write to an open file, all of it."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(handle, rest) :]
+
+
+def write_in_place(path: str, data: bytes) -> None:
+    """Make or overwrite a regular file whose loss would not matter, such as one in a folder that is temporary."""
+    handle = open_to_write(path, os.O_CREAT | os.O_TRUNC, 0o666)
+    try:
+        write_all(handle, data)
+    finally:
+        os.close(handle)
+
+
+def open_to_write(path: str, flags: int, mode: int) -> int:
+    """Open a regular file for writing. A link, a pipe or a device in its place is an OSError."""
+    handle = os.open(path, flags | os.O_WRONLY | _NO_WAITING | _BINARY | _NO_LINK, mode)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, "it is not a regular file")
+    return handle
+
+
+def replace_file(source: str, target: str) -> None:
+    """Give a file another name, taking the place of what had it. A link there is replaced, not followed."""
+    os.replace(source, target)
+
+
+def remove_file(path: str) -> None:
+    """Remove a file, or a link; not an error when it is gone."""
+    with suppress(FileNotFoundError):
+        os.unlink(path)
+
+
+def make_folders(path: str, below: str) -> None:
+    """Make a folder and those on the way to it from one that is there. None of them may be a link."""
+    inside = os.path.relpath(os.path.abspath(path), os.path.abspath(below))
+    folder = below
+    for name in inside.split(os.sep):
+        if name == os.pardir:
+            raise OSError(errno.EINVAL, "it is not below its folder")
+        folder = os.path.join(folder, name)
+        if name != os.curdir and os.path.islink(folder):
+            raise OSError(errno.ELOOP, "a folder on the way to it is a symbolic link, which is never followed")
+        if not os.path.isdir(folder):
+            os.makedirs(folder, exist_ok=True)
+
+
+def sync_folder(path: str) -> None:
+    """Make the names in a folder survive a power failure, where folders can be synced."""
+    if os.name != "posix":
+        return
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in (errno.EINVAL, errno.EROFS):  # file systems without it
+            raise
+    finally:
+        os.close(handle)
+
+
+def _make_like(handle: int, old: os.stat_result | None) -> None:
+    """Give a new file the permissions and the owner of the one it replaces, or those that a new file gets."""
+    if old is None:
         mask = os.umask(0)
         os.umask(mask)
-        return 0o666 & ~mask
+        mode = 0o666 & ~mask
+    else:
+        mode = stat.S_IMODE(old.st_mode) & 0o777
+        now = os.fstat(handle)
+        if (now.st_uid, now.st_gid) != (old.st_uid, old.st_gid):
+            try:
+                os.fchown(handle, old.st_uid, old.st_gid)
+            except OSError:
+                mode &= 0o700 | (old.st_mode & 0o044)  # not for us to give away; nobody gains the right to write
+    if hasattr(os, "fchmod"):
+        os.fchmod(handle, mode)
+
+
+# -------------------------------------------------------------------------------------------------------- leftovers
+
+
+def _open_aside(folder: str) -> tuple[int, str]:
+    """A new temporary file in a folder, locked, so that nobody takes it for a leftover."""
+    while True:
+        aside = os.path.join(folder, os.urandom(8).hex().join(_ASIDE))
+        try:
+            handle = os.open(aside, os.O_CREAT | os.O_EXCL | os.O_RDWR | _BINARY | _NO_LINK, 0o600)
+        except FileExistsError:
+            continue
+        if claim(handle, aside):
+            return handle, aside
+        os.close(handle)
+
+
+def claim(handle: int, path: str) -> bool:
+    """Lock an open temporary file; False when somebody took it for a leftover in the meantime."""
+    if _locked(handle) is False:
+        return False
+    try:
+        return os.path.samestat(os.fstat(handle), os.lstat(path))
+    except FileNotFoundError:
+        return False
+
+
+def sweep(folder: str, prefix: str = _ASIDE[0], suffix: str = _ASIDE[1]) -> None:
+    """Remove the temporary files that killed runs left in a folder."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return
+    for name in names:
+        if name.endswith(suffix) and name.startswith(prefix):
+            _remove_leftover(os.path.join(folder, name))
+
+
+def sweep_all(folders: Iterable[str]) -> None:
+    """The same, in several folders."""
+    for folder in set(folders):
+        sweep(folder)
+
+
+def _remove_leftover(path: str) -> None:
+    try:
+        handle = os.open(path, os.O_RDWR | _NO_WAITING | _NO_LINK | _BINARY)
+    except OSError:
+        return
+    try:
+        if stat.S_ISREG(os.fstat(handle).st_mode) and _locked(handle):
+            remove_file(path)
+    except OSError:
+        pass
+    finally:
+        os.close(handle)
+
+
+def _locked(handle: int) -> bool | None:
+    """Lock an open file; False when it is locked already, None where there are no such locks."""
+    try:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except (ImportError, OSError):
+        return None
+    return True

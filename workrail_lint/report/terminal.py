@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Callable
 from typing import NamedTuple, TextIO
 
@@ -26,8 +25,14 @@ def terminal_of(stream: TextIO | None) -> Terminal:
     if stream is None or not stream.isatty():
         return Terminal(stream is not None and uses_colour(stream), None, _WIDTH)
     colour = uses_colour(stream)
-    width = min(_WIDEST, shutil.get_terminal_size((_WIDTH, 24)).columns)
-    return Terminal(colour, file_address if colour else None, width)
+    return Terminal(colour, file_address if colour else None, min(_WIDEST, _columns(stream)))
+
+
+def _columns(stream: TextIO) -> int:
+    try:
+        return int(os.environ.get("COLUMNS", 0)) or os.get_terminal_size(stream.fileno()).columns or _WIDTH
+    except (OSError, ValueError):
+        return _WIDTH
 
 
 def file_address(path: str) -> str:

@@ -5,17 +5,26 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
-from pytest_workrail.engine.store.files import WriteHandle
+from pytest_workrail.engine.store import layout
+from pytest_workrail.engine.store.files import Hold, WriteHandle
+from workrail_lint.base.files import (
+    claim,
+    open_to_write,
+    read_from,
+    remove_file,
+    replace_file,
+    sweep,
+    write_all,
+)
 
 if sys.platform != "win32":
     import fcntl
 
 _FILE_MODE = 0o600
 _DIR_MODE = 0o700
-_BINARY = getattr(os, "O_BINARY", 0)
 
 
 class _Handle:
@@ -25,12 +34,44 @@ class _Handle:
         self._descriptor = descriptor
 
     def write(self, data: bytes) -> None:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(self._descriptor, rest) :]
+        write_all(self._descriptor, data)
 
     def sync(self) -> None:
         os.fsync(self._descriptor)
+        if sys.platform == "win32":  # an open file can't be renamed there
+            self.close()
+
+    def close(self) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+class _Hold:
+    __slots__ = ("_descriptor", "_pid")
+
+    def __init__(self, descriptor: int | None) -> None:
+        self._descriptor = descriptor
+        self._pid = os.getpid()
+
+    @property
+    def is_certain(self) -> bool:
+        return self._descriptor is not None
+
+    @property
+    def is_ours(self) -> bool:
+        return self._pid == os.getpid()
+
+    def release(self) -> None:
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is None:
+            return
+        try:
+            # Closing alone would leave it held while a copy of this process has the folder open too.
+            if self.is_ours and sys.platform != "win32":
+                fcntl.flock(descriptor, fcntl.LOCK_UN)
+        finally:
+            os.close(descriptor)
 
 
 class DiskFiles:
@@ -39,19 +80,14 @@ class DiskFiles:
     def __init__(self, root: str | Path) -> None:
         self.root = Path(root)
 
-    def _at(self, path: str) -> Path:
-        return self.root / path
+    def _at(self, path: str) -> str:
+        return os.path.join(self.root, path)
 
     def read(self, path: str, offset: int = 0) -> bytes | None:
-        try:
-            with open(self._at(path), "rb") as file:
-                file.seek(offset)
-                return file.read()
-        except FileNotFoundError:
-            return None
+        return read_from(self._at(path), offset)
 
     def exists(self, path: str) -> bool:
-        return self._at(path).exists()
+        return os.path.exists(self._at(path))
 
     def list_dir(self, path: str) -> list[str]:
         try:
@@ -61,25 +97,33 @@ class DiskFiles:
 
     def modified_ms(self, path: str) -> int | None:
         try:
-            return self._at(path).stat().st_mtime_ns // 1_000_000
+            return os.stat(self._at(path)).st_mtime_ns // 1_000_000
         except OSError:
             return None
 
     def make_dir(self, path: str) -> None:
-        self._at(path).mkdir(mode=_DIR_MODE, parents=True, exist_ok=True)
+        os.makedirs(self._at(path), mode=_DIR_MODE, exist_ok=True)
 
     @contextmanager
     def _open(self, path: str, flags: int) -> Iterator[WriteHandle]:
-        descriptor = os.open(self._at(path), flags | os.O_WRONLY | _BINARY, _FILE_MODE)
+        handle = _Handle(open_to_write(self._at(path), flags, _FILE_MODE))
         try:
-            yield _Handle(descriptor)
+            yield handle
         finally:
-            os.close(descriptor)
+            handle.close()
 
     @contextmanager
     def create(self, path: str) -> Iterator[WriteHandle]:
-        with self._open(path, os.O_CREAT | os.O_TRUNC) as handle:
-            yield handle
+        while True:
+            descriptor = open_to_write(self._at(path), os.O_CREAT | os.O_TRUNC, _FILE_MODE)
+            handle = _Handle(descriptor)
+            try:
+                # A temporary file, which somebody may just take for the leftover of a dead writer.
+                if claim(descriptor, self._at(path)):
+                    yield handle
+                    return
+            finally:
+                handle.close()
 
     @contextmanager
     def extend(self, path: str) -> Iterator[WriteHandle]:
@@ -87,7 +131,7 @@ class DiskFiles:
             yield handle
 
     def replace(self, source: str, target: str) -> None:
-        os.replace(self._at(source), self._at(target))
+        replace_file(self._at(source), self._at(target))
 
     def sync(self, path: str) -> None:
         self._sync(path, os.O_RDONLY if sys.platform != "win32" else os.O_RDWR)
@@ -111,22 +155,25 @@ class DiskFiles:
         return True
 
     def remove(self, path: str) -> None:
-        with suppress(FileNotFoundError):
-            self._at(path).unlink()
+        remove_file(self._at(path))
 
-    @contextmanager
-    def guard(self, path: str) -> Iterator[bool]:
+    def hold(self, path: str) -> Hold | None:
         if sys.platform == "win32":  # folders can't be locked there
-            yield True
-            return
+            return _Hold(None)
         descriptor = os.open(self._at(path), os.O_RDONLY)
         try:
-            try:
-                # Held by the kernel for this process: it can't outlive a crash.
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                yield False
-            else:
-                yield True
-        finally:
+            # For this opening of the folder, so that another thread's is another one. It can't outlive the process.
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
             os.close(descriptor)
+            return None
+        except OSError:  # a file system without locks on folders, such as NFS
+            os.close(descriptor)
+            return _Hold(None)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return _Hold(descriptor)
+
+    def sweep(self, path: str) -> None:
+        sweep(self._at(path), prefix="", suffix=layout.ASIDE)

@@ -23,7 +23,7 @@ def parent(path: str) -> str:
 
 def unique_aside(path: str) -> str:
     """A temporary name that no other process or thread uses."""
-    return f"{path}.{os.getpid()}-{next(_numbers)}.tmp"
+    return f"{path}.{os.getpid()}-{next(_numbers)}{layout.ASIDE}"
 
 
 def write_durably(files: Files, path: str, data: bytes, *, aside: str) -> None:
@@ -31,7 +31,7 @@ def write_durably(files: Files, path: str, data: bytes, *, aside: str) -> None:
     with files.create(aside) as handle:
         handle.write(data)
         handle.sync()
-    files.replace(aside, path)
+        files.replace(aside, path)  # while it is open: nobody takes it for a leftover
     files.sync_dir(parent(path))
 
 
@@ -42,7 +42,7 @@ def publish(files: Files, path: str, data: bytes) -> bool:
         with files.create(aside) as handle:
             handle.write(data)
             handle.sync()
-        is_new = files.link(aside, path)
+            is_new = files.link(aside, path)
     finally:
         files.remove(aside)
     if is_new:
@@ -60,5 +60,6 @@ def prepare_root(files: Files) -> None:
     """Make the folders of a data root, so that no later write has to."""
     for folder in (layout.SESSIONS, layout.SNAPSHOTS, layout.PINNED_WORKFLOWS, layout.KEYS):
         files.make_dir(folder)
+        files.sweep(folder)
     for folder in (parent(layout.PINNED_WORKFLOWS), ""):
         files.sync_dir(folder)

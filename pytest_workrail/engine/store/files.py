@@ -22,6 +22,24 @@ class WriteHandle(Protocol):
         ...
 
 
+class Hold(Protocol):
+    """A folder that is held by one only, in any thread or process that asks for it."""
+
+    @property
+    def is_certain(self) -> bool:
+        """False where the system has no such locks, and somebody else may hold the folder too."""
+        ...
+
+    @property
+    def is_ours(self) -> bool:
+        """False in a copy of the process that took it."""
+        ...
+
+    def release(self) -> None:
+        """Let others have it; a copy of the process only lets go of its share."""
+        ...
+
+
 class Files(Protocol):
     """A folder of files."""
 
@@ -73,6 +91,10 @@ class Files(Protocol):
         """Remove a file; not an error when it is gone."""
         ...
 
-    def guard(self, path: str) -> AbstractContextManager[bool]:
-        """Try to be the only one, in any process, inside this block for a folder; tells whether it worked."""
+    def hold(self, path: str) -> Hold | None:
+        """Be the only one to hold a folder until it is released, or until this process ends; None when it is held."""
+        ...
+
+    def sweep(self, path: str) -> None:
+        """Remove the temporary files in a folder that no living process is writing."""
         ...

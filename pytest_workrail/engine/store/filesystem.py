@@ -93,9 +93,9 @@ class FileSessionStore:
 
     def _write(self, session_id: SessionId, prepared: Prepared, *, is_first: bool) -> None:
         files, folder = self._files, layout.session_dir(session_id)
-        files.make_dir(f"{folder}/events")
+        files.make_dir(f"{folder}/{layout.EVENTS}")
         segment = f"{folder}/{prepared.path}"
-        write_durably(files, segment, prepared.segment, aside=f"{segment}.tmp")
+        write_durably(files, segment, prepared.segment, aside=f"{segment}{layout.ASIDE}")
         with files.extend(layout.manifest(session_id)) as manifest:
             manifest.write(prepared.manifest_lines)
             manifest.sync()

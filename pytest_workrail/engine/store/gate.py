@@ -63,11 +63,15 @@ class Gate:
         before = self._healthy(session_id)
         if isinstance(before, Err):
             return before
-        acquired = self._lock.acquire(session_id)
-        if isinstance(acquired, Err):
-            code: GateErrorCode = "SESSION_LOCKED" if isinstance(acquired.error, LockBusy) else "LOCK_ACQUIRE_FAILED"
-            return Err(GateError(code, acquired.error.message))
-        result = self._locked(session_id, call)
+        try:
+            acquired = self._lock.acquire(session_id)
+            if isinstance(acquired, Err):
+                is_busy = isinstance(acquired.error, LockBusy)
+                return Err(GateError("SESSION_LOCKED" if is_busy else "LOCK_ACQUIRE_FAILED", acquired.error.message))
+            result = self._locked(session_id, call)
+        except BaseException:  # an interrupt, which may come at any moment; what is not held is not released
+            self._lock.release(session_id)
+            raise
         released = self._lock.release(session_id)
         if isinstance(released, Err):
             return Err(GateError("LOCK_RELEASE_FAILED", released.error.message))
@@ -77,7 +81,7 @@ class Gate:
         truth = self._healthy(session_id)
         if isinstance(truth, Err):
             return truth
-        permit = AppendPermit(session_id)
+        permit = AppendPermit(session_id, lambda: self._lock.holds(session_id))
         try:
             return Ok(call(permit, truth.value))
         except Exception as problem:

@@ -14,8 +14,9 @@ from pytest_workrail.engine.store.durable import prepare_root
 from pytest_workrail.engine.store.files import Files
 from pytest_workrail.engine.store.filesystem import FilePinnedWorkflowStore, FileSessionStore, FileSnapshotStore
 from pytest_workrail.engine.store.gate import Gate
+from pytest_workrail.engine.store.identity import Holder, this_machine
 from pytest_workrail.engine.store.keyring import FileKeyring, MemoryKeyring
-from pytest_workrail.engine.store.lock import FileSessionLock, Holder
+from pytest_workrail.engine.store.lock import FileSessionLock
 from pytest_workrail.engine.store.memory import (
     MemoryPinnedWorkflowStore,
     MemorySessionLock,
@@ -70,7 +71,7 @@ def on_disk(root: Path, clock: Clock, entropy: Entropy, worker_id: str = "main")
             DiskFiles(folder.parent).sync_dir("")
     except OSError as problem:
         return Err(f"The data folder can't be used: {problem.strerror}")
-    holder = Holder(os.getpid(), worker_id, entropy.generate(8).hex())
+    holder = Holder(os.getpid(), worker_id, entropy.generate(8).hex(), this_machine())
     return Ok(on_files(files, clock, entropy, holder))
 
 

@@ -65,15 +65,18 @@ class FileKeyring:
             return fresh
         try:
             # Two rotations at once would make one key forget the other without ever having been previous.
-            with self._files.guard(layout.KEYS) as alone:
-                if not alone:
-                    return Err(KeyringError("KEYRING_IO_ERROR", "another process is rotating the keys"))
+            hold = self._files.hold(layout.KEYS)
+            if hold is None:
+                return Err(KeyringError("KEYRING_IO_ERROR", "another process is rotating the keys"))
+            try:
                 pair = self.load()
                 if isinstance(pair, Err):
                     return pair
                 rotated = pair.value.rotated(fresh.value)
                 aside = unique_aside(layout.KEYRING)
                 write_durably(self._files, layout.KEYRING, keyring_bytes(rotated), aside=aside)
+            finally:
+                hold.release()
         except OSError as problem:
             return _io_error(problem)
         return Ok(rotated)

@@ -12,6 +12,8 @@ PINNED_WORKFLOWS = "workflows/pinned"
 KEYS = "keys"
 KEYRING = f"{KEYS}/keyring.json"
 TOKEN_INDEX = f"{KEYS}/token-index.jsonl"
+EVENTS = "events"  # below the folder of a session
+ASIDE = ".tmp"  # how the name of a file ends while it is written
 
 SESSION_NAME = re.compile(r"sess_[A-Za-z0-9_]+")
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]")

@@ -1,32 +1,28 @@
-"""The session lock on files: one writer across processes, recovered from writers that died."""
+"""The session lock on files: one writer across threads, processes and containers, recovered from writers that died.
+
+Two things are held for as long as a writer is inside. The kernel's lock on the session's folder decides among all
+that share a kernel: it can't be taken from the living, and no crash leaves it behind. The lock file says who the
+writer is, to other programs and to other machines.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal
 
 from pytest_workrail.engine.events.ids import SessionId
 from pytest_workrail.engine.events.wire import Wire, decode_json, record_line
 from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.durable import os_error_text, publish
-from pytest_workrail.engine.store.files import Files
+from pytest_workrail.engine.store.files import Files, Hold
+from pytest_workrail.engine.store.identity import Holder
 from pytest_workrail.engine.store.ports import Clock, LockBusy, LockIoError
 from workrail_lint.base import js
 from workrail_lint.base.result import Err, Ok
 
 RETRY_AFTER_MS = 250
-
-
-@dataclass(frozen=True, slots=True)
-class Holder:
-    """Who holds a lock: a process, a worker in it, and one life of that worker."""
-
-    pid: int
-    worker_id: str
-    instance_id: str
 
 
 class _LockFile(Wire):
@@ -36,6 +32,10 @@ class _LockFile(Wire):
     worker_id: str
     instance_id: str
     started_at_ms: int
+    host: str | None = None
+    boot: str | None = None
+    namespace: str | None = None
+    process_started: str | None = None
 
 
 def process_is_alive(pid: int) -> bool:
@@ -67,49 +67,77 @@ class FileSessionLock:
         self._holder = holder
         self._clock = clock
         self._is_alive = is_alive
+        self._holds: dict[SessionId, Hold] = {}
 
     def acquire(self, session_id: SessionId) -> Ok[None] | Err[LockBusy | LockIoError]:
-        path = layout.lock(session_id)
+        folder = layout.session_dir(session_id)
+        hold: Hold | None = None
         try:
-            self._files.make_dir(layout.session_dir(session_id))
-            # Two processes that find the same dead owner must not both take its place: without the guard
-            # the slower one would remove the lock the faster one has just made.
-            with self._files.guard(layout.session_dir(session_id)) as alone:
-                if not alone:
-                    return _busy("another process is taking it")
-                existing = self._files.read(path)
-                if existing is not None:
-                    if not self._is_stale(existing):
-                        return _busy("it is held")
-                    self._files.remove(path)
-                if not publish(self._files, path, self._content(session_id)):
-                    return _busy("it is held")
+            self._files.make_dir(folder)
+            hold = self._files.hold(folder)
+            if hold is None:
+                return _busy("it is held")
+            taken = self._take(session_id, hold)
+            if isinstance(taken, Ok):
+                self._holds[session_id] = hold
+                self._files.sweep(folder)
+                self._files.sweep(f"{folder}/{layout.EVENTS}")
+                return taken
         except OSError as problem:
-            return Err(LockIoError(os_error_text(problem)))
-        return Ok(None)
+            taken = Err(LockIoError(os_error_text(problem)))
+        except BaseException:  # an interrupt, which may come at any moment
+            if hold is not None:
+                self._holds[session_id] = hold
+                self.release(session_id)
+            raise
+        self._holds.pop(session_id, None)
+        if hold is not None:
+            hold.release()
+        return taken
+
+    def _take(self, session_id: SessionId, hold: Hold) -> Ok[None] | Err[LockBusy | LockIoError]:
+        path = layout.lock(session_id)
+        existing = self._files.read(path)
+        if existing is not None:
+            # Without the kernel's lock two that find the same dead owner could both take its place.
+            if not hold.is_certain or not self._is_stale(existing):
+                return _busy("it is held")
+            self._files.remove(path)
+        return Ok(None) if publish(self._files, path, self._content(session_id)) else _busy("it is held")
 
     def release(self, session_id: SessionId) -> Ok[None] | Err[LockIoError]:
+        hold = self._holds.pop(session_id, None)
+        if hold is None:
+            return Err(LockIoError("the lock is no longer ours"))
         path = layout.lock(session_id)
         try:
-            existing = self._files.read(path)
-            if existing is None or not self._is_ours(existing):
+            # The file goes first: as soon as the kernel's lock is free, the file may be another's.
+            if not hold.is_ours or not self._is_ours(self._files.read(path)):
                 return Err(LockIoError("the lock is no longer ours"))
             self._files.remove(path)
         except OSError as problem:
             return Err(LockIoError(os_error_text(problem)))
+        finally:
+            hold.release()
         return Ok(None)
+
+    def holds(self, session_id: SessionId) -> bool:
+        hold = self._holds.get(session_id)
+        return hold is not None and hold.is_ours
 
     def _content(self, session_id: SessionId) -> bytes:
         holder = self._holder
-        return record_line(
-            _LockFile(
-                session_id=session_id,
-                pid=holder.pid,
-                worker_id=holder.worker_id,
-                instance_id=holder.instance_id,
-                started_at_ms=self._clock.now_ms(),
-            )
+        lock = _LockFile(
+            session_id=session_id,
+            pid=holder.pid,
+            worker_id=holder.worker_id,
+            instance_id=holder.instance_id,
+            started_at_ms=self._clock.now_ms(),
         )
+        if (machine := holder.machine) is not None:
+            place = {"host": machine.host, "boot": machine.boot, "namespace": machine.namespace}
+            lock = lock.model_copy(update={**place, "process_started": machine.process_started})
+        return record_line(lock)
 
     def _members(self, raw: bytes) -> dict[str, js.Json] | None:
         decoded = decode_json(raw)
@@ -118,17 +146,22 @@ class FileSessionLock:
         return None
 
     def _is_stale(self, raw: bytes) -> bool:
-        lock = self._members(raw)
-        pid = None if lock is None else lock.get("pid")
-        if lock is None or type(pid) is not int:
-            return False  # nobody can be shown to be dead, so somebody may be alive
-        if pid != self._holder.pid:
-            return not self._is_alive(pid)
-        same_worker = lock.get("workerId") == self._holder.worker_id
-        return same_worker and lock.get("instanceId") != self._holder.instance_id
-
-    def _is_ours(self, raw: bytes) -> bool:
+        """Whether the writer of a lock file is dead, now that the kernel's lock is ours."""
         lock = self._members(raw) or {}
+        pid, started = lock.get("pid"), lock.get("startedAtMs")
+        if type(pid) is not int:
+            return False  # nobody can be shown to be dead, so somebody may be alive
+        machine = self._holder.machine
+        if machine is None or "boot" not in lock:
+            # It does not say where it runs. Our own number may be another container's.
+            return pid != self._holder.pid and not self._is_alive(pid)
+        if lock["boot"] == machine.boot and (machine.boot or lock.get("host") == machine.host):
+            return True  # alive on this kernel, it would have the kernel's lock
+        # Another kernel: this machine before it was started anew, or another one, which is not for us to judge.
+        return lock.get("host") == machine.host and type(started) is int and started < machine.booted_ms
+
+    def _is_ours(self, raw: bytes | None) -> bool:
+        lock = self._members(raw or b"") or {}
         holder = self._holder
         owner = (lock.get("pid"), lock.get("workerId"), lock.get("instanceId"))
         return owner == (holder.pid, holder.worker_id, holder.instance_id)

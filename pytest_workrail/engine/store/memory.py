@@ -109,3 +109,6 @@ class MemorySessionLock:
             return Err(LockIoError("the lock is no longer ours"))
         self._held.remove(session_id)
         return Ok(None)
+
+    def holds(self, session_id: SessionId) -> bool:
+        return session_id in self._held

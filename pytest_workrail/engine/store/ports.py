@@ -150,3 +150,7 @@ class SessionLock(Protocol):
     def release(self, session_id: SessionId) -> Ok[None] | Err[LockIoError]:
         """Give the session back."""
         ...
+
+    def holds(self, session_id: SessionId) -> bool:
+        """Whether the session is ours; in a copy of the process that took it, it is not."""
+        ...

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from pytest_workrail.engine.store.files import WriteHandle
+from pytest_workrail.engine.store import layout
+from pytest_workrail.engine.store.files import Hold, WriteHandle
 
 
 class _Handle:
@@ -22,6 +23,20 @@ class _Handle:
         pass
 
 
+class _Hold:
+    __slots__ = ("_held", "_path")
+    is_certain = True
+    is_ours = True
+
+    def __init__(self, held: set[str], path: str) -> None:
+        self._held = held
+        self._path = path
+        held.add(path)
+
+    def release(self) -> None:
+        self._held.discard(self._path)
+
+
 class TreeFiles:
     """The file operations, on a mapping from path to bytes. Time is a count of changes."""
 
@@ -29,6 +44,7 @@ class TreeFiles:
         self.contents: dict[str, bytes] = {} if contents is None else contents
         self._changes = 0
         self._modified: dict[str, int] = {}
+        self._held: set[str] = set()
 
     def _touch(self, path: str) -> None:
         self._changes += 1
@@ -88,6 +104,10 @@ class TreeFiles:
         if self.contents.pop(path, None) is not None:
             self._touch(path)
 
-    @contextmanager
-    def guard(self, path: str) -> Iterator[bool]:
-        yield True
+    def hold(self, path: str) -> Hold | None:
+        return None if path in self._held else _Hold(self._held, path)
+
+    def sweep(self, path: str) -> None:
+        for name in self.list_dir(path):
+            if name.endswith(layout.ASIDE):
+                self.remove(f"{path}/{name}")
