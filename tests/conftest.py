@@ -41,9 +41,16 @@ def _compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session")
+def user_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The cache folder of the person that the tests act as."""
+    return tmp_path_factory.mktemp("user-cache")
+
+
 @pytest.fixture(autouse=True)
-def _own_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_machine(monkeypatch: pytest.MonkeyPatch, user_cache: Path) -> None:
     """Tests act as a person at their own machine, wherever the suite itself runs: goldens are not written in CI."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(user_cache))
     for variable in (*BUILD_MACHINE, "PYTEST_ADDOPTS"):
         monkeypatch.delenv(variable, raising=False)
 

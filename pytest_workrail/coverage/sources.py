@@ -11,6 +11,7 @@ from pytest_workrail.coverage.goals import goals
 from pytest_workrail.coverage.tally import Tally
 from pytest_workrail.engine.core.profiles import REFERENCE
 from pytest_workrail.run.project_sources import project_sources
+from workrail_lint.base.files import read_bytes
 from workrail_lint.base.result import Err
 from workrail_lint.project.discovery import discover
 from workrail_lint.systems.workrail.compile import compile_workflow
@@ -39,6 +40,6 @@ def add_untested(tally: Tally, paths: Sequence[str], folder: Path) -> Iterator[s
 
 def _kind(path: Path) -> Kind:
     try:
-        return kind_of(os.fspath(path), json.loads(path.read_bytes()))
+        return kind_of(os.fspath(path), json.loads(read_bytes(str(path))))
     except (OSError, ValueError, RecursionError):
         return Kind.UNKNOWN

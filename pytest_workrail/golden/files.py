@@ -8,7 +8,7 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from pytest_workrail.golden.keys import ENDING, FOLDER
-from workrail_lint.base.files import sweep, write_atomically
+from workrail_lint.base.files import read_bytes, sweep, write_atomically
 from workrail_lint.base.result import Err, Ok
 
 _ATTEMPTS = 3
@@ -17,8 +17,7 @@ _ATTEMPTS = 3
 def read(path: Path) -> bytes | None:
     """The content of a file; None when there is none."""
     try:
-        with open(path, "rb", buffering=0) as file:
-            return file.readall()
+        return read_bytes(os.fspath(path))
     except FileNotFoundError:
         return None
 

@@ -20,6 +20,7 @@ from pytest_workrail.golden.keys import (
     source_folder,
 )
 from pytest_workrail.golden.test_records import TestRecord
+from workrail_lint.base.files import read_bytes
 
 
 @dataclass(slots=True)
@@ -77,6 +78,6 @@ def _sources(root: Path, path: str) -> set[str]:
 def _mentions(source: Path, function: str) -> bool:
     name = posixpath.basename(function).rpartition("-")[2]
     try:
-        return re.search(rf"\b{re.escape(name)}\b", source.read_text(encoding="utf-8", errors="replace")) is not None
+        return re.search(rf"\b{re.escape(name)}\b", read_bytes(str(source)).decode(errors="replace")) is not None
     except OSError:
         return True

@@ -13,7 +13,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from types import FrameType, FunctionType
 from typing import Any
 
@@ -21,6 +20,7 @@ import pytest
 
 from pytest_workrail.locks.assert_statements import FileReading
 from pytest_workrail.run.pytest_session import NOTED
+from workrail_lint.base.files import read_bytes
 
 
 class AssertionTally:
@@ -93,7 +93,7 @@ class AssertionWatch:
     def _reading(self, file: str) -> FileReading:
         if file not in self._readings:
             try:
-                source = Path(file).read_text(encoding="utf-8")
+                source = read_bytes(file).decode()
             except (OSError, UnicodeDecodeError):
                 source = ""
             self._readings[file] = FileReading(source)

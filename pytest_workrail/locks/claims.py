@@ -18,6 +18,8 @@ from typing import NamedTuple
 
 import pytest
 
+from workrail_lint.base.files import read_bytes
+
 MARKER = "enforces"
 
 _TAG = re.compile(r"^\s*(?:\*|#)?\s*@enforces\s+([a-z0-9-]+(?:@\d+)?)", re.IGNORECASE | re.MULTILINE)
@@ -106,7 +108,7 @@ class CommentClaims:
     def __init__(self, path: Path) -> None:
         self._claims: dict[str, list[str]] = {}
         try:
-            source = path.read_text(encoding="utf-8")
+            source = read_bytes(str(path)).decode()
         except (OSError, UnicodeDecodeError):
             return
         if "@enforces" not in source.lower():

@@ -12,6 +12,7 @@ import pytest
 
 from pytest_workrail.locks.claims import Claim
 from pytest_workrail.run.pytest_session import ItemOutcome
+from workrail_lint.base.files import read_bytes
 from workrail_lint.base.js import Json
 
 _OWN_DECORATOR = "@pytest.mark.enforces("
@@ -94,5 +95,5 @@ def _digest(item: pytest.Item) -> str:
             lines = []
         content = "\n".join(line for line in lines if not line.lstrip().startswith(_OWN_DECORATOR)).encode()
     else:
-        content = item.path.read_bytes() if item.path.is_file() else b""
+        content = read_bytes(str(item.path)) if item.path.is_file() else b""
     return f"sha256:{hashlib.sha256(content).hexdigest()}"

@@ -12,7 +12,7 @@ from pytest_workrail.locks.record import LockEntry, LockRecord, Proof, text_dige
 from pytest_workrail.locks.report import reports
 from pytest_workrail.locks.settings import LockSettings
 from pytest_workrail.locks.status import LockCoverage, LockStatus, lock_coverage, rounded
-from workrail_lint.base.files import write_atomically
+from workrail_lint.base.files import read_bytes, write_atomically
 
 _SHOWN = 10
 
@@ -97,8 +97,8 @@ def _save(path: Path, text: str) -> Iterator[str]:
 
 
 def _compare(path: Path, text: str) -> Iterator[str]:
-    if not path.is_file() or path.read_bytes() != text.encode():
-        yield f"{path.name} is out of date. Run again without --workrail-locks-verify and review the changes."
+    if not path.is_file() or read_bytes(str(path)) != text.encode():
+        yield f"{path.name} does not say what this run shows. Make the reports anew and look at what changed."
 
 
 def _shortfall(what: str, coverage: LockCoverage, part: Sequence[LockStatus], percent: float | None) -> Iterator[str]:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_workrail.locks.registry import Lock
+from workrail_lint.base.files import read_bytes
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
@@ -75,7 +76,7 @@ def load_record(path: Path) -> Ok[LockRecord] | Err[str]:
     if not path.exists():
         return Ok(LockRecord())
     try:
-        value: Any = json.loads(path.read_bytes())
+        value: Any = json.loads(read_bytes(str(path)))
         if value["lockRecordVersion"] != VERSION:
             found = value["lockRecordVersion"]
             return Err(f"{path.name} has the unknown lock record version {found}; this program reads {VERSION}")

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from workrail_lint.base.files import read_bytes, write_atomically
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.pointer import child
 from workrail_lint.systems.schemas import schema_path
@@ -98,7 +99,7 @@ def read_registry(text: str | bytes) -> Ok[Registry] | Err[list[RegistryProblem]
 def load_registry(path: Path) -> Ok[Registry] | Err[list[RegistryProblem]]:
     """A registry from its file."""
     try:
-        text = path.read_bytes()
+        text = read_bytes(str(path))
     except OSError as problem:
         return Err([RegistryProblem("", f"The registry can't be read: {problem.strerror}.")])
     return read_registry(text)
@@ -156,7 +157,7 @@ def _exists(source: str, root: Path) -> bool:
     name, _, section = source.partition("#")
     document = Path(os.path.normpath(root / name))
     try:
-        text = document.read_text("utf-8", errors="replace") if document.is_relative_to(root) else None
+        text = read_bytes(str(document)).decode(errors="replace") if document.is_relative_to(root) else None
     except (OSError, ValueError):
         text = None
     return text is not None and (not section or section in _sections(text))
@@ -185,4 +186,4 @@ def schema_text() -> str:
 
 
 if __name__ == "__main__":
-    SCHEMA_FILE.write_text(schema_text(), encoding="utf-8")
+    write_atomically(str(SCHEMA_FILE), schema_text().encode())

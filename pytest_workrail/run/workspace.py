@@ -14,6 +14,7 @@ from typing import Any
 from pytest_workrail.engine.projections.facts import Workspace as WorkspaceFacts
 from pytest_workrail.engine.protocol.ports import GitEnd
 from workrail_lint.base.canonical import digest
+from workrail_lint.base.files import read_bytes
 from workrail_lint.systems.workrail.project_bindings import FILE as BINDINGS_FILE
 from workrail_lint.systems.workrail.project_bindings import project_overrides
 from workrail_lint.systems.workrail.references import resolve_references
@@ -56,7 +57,7 @@ class DiskWorkspace:
         if workspace_path is None:
             return None
         try:
-            content = json.loads((Path(workspace_path) / BINDINGS_FILE).read_bytes())
+            content = json.loads(read_bytes(str(Path(workspace_path) / BINDINGS_FILE)))
         except FileNotFoundError:
             return {}
         except (OSError, ValueError):
@@ -94,6 +95,6 @@ def _commit(git: Path, head: str) -> str | None:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8").strip()
+        return read_bytes(str(path)).decode().strip()
     except (OSError, ValueError):
         return ""

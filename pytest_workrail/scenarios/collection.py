@@ -17,9 +17,9 @@ from typing import Any
 import pytest
 
 from pytest_workrail.golden.keys import SCENARIO_ENDING
+from workrail_lint.base.files import read_bytes
 
 _READ_AT_COLLECTION = (b'"name"', b'"skip"', b'"enforces"')
-_PIECE = 1 << 16
 _HOOKS = pytest.StashKey[Any]()
 # What a test id uses for itself.
 _NOT_IN_NAMES = frozenset(":[]\n\r\t")
@@ -54,27 +54,13 @@ def _item(parent: pytest.Collector, path: Path, file: str) -> ScenarioItem:
 def _read_header(path: Path) -> dict[str, Any]:
     """What can be seen at first sight; a file that can't be read shows nothing and fails when it is run."""
     try:
-        data = _data(path)
+        data = read_bytes(os.fspath(path))
         if not any(member in data for member in _READ_AT_COLLECTION):
             return {}
         value = json.loads(data)
     except (OSError, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}
-
-
-def _data(path: Path) -> bytes:
-    """What a file holds; nearly always it comes in one piece, and a file object would cost as much as reading it."""
-    number = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-    try:
-        pieces = []
-        while piece := os.read(number, _PIECE):
-            pieces.append(piece)
-            if len(piece) < _PIECE:
-                break
-        return b"".join(pieces)
-    finally:
-        os.close(number)
 
 
 def _name(header: dict[str, Any]) -> str | None:

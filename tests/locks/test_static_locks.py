@@ -13,7 +13,6 @@ import pytest
 from pytest_workrail.locks.record import LockRecord, load_record
 from pytest_workrail.locks.registry import REGISTRY_FILE, read_registry
 from workrail_lint import check_text, compile_workflow
-from workrail_lint.base.files import CACHE_FOLDER as FOLDER
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.cli import main
 from workrail_lint.project.baseline import baseline_text, parse_baseline
@@ -46,18 +45,25 @@ def said(capsys: pytest.CaptureFixture[str], *options: str) -> str:
     return capsys.readouterr().out
 
 
-def test_the_cache_changes_no_answer(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_cache_changes_no_answer(
+    project: Path,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """@enforces projection-cache-rebuildable"""
+    home = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home))
     cold = said(capsys, "--output-format", "json")
     assert json.loads(cold)["findings"]
-    kept = sorted((project / FOLDER).glob("*.json"))
+    kept = sorted(home.rglob("*.json"))
     assert kept, "a run leaves a cache"
     assert said(capsys, "--output-format", "json") == cold
     for damage in (b"", b"{", b'{"format": 99, "entries": {}}'):
         for path in kept:
             path.write_bytes(damage)
         assert said(capsys, "--output-format", "json") == cold
-    shutil.rmtree(project / FOLDER)
+    shutil.rmtree(home)
     assert said(capsys, "--output-format", "json") == cold
 
 

@@ -119,15 +119,17 @@ def test_id_pointers_are_total(document: object, pointer: str) -> None:
     assert isinstance(id_pointer(document, pointer), str)
 
 
-def test_atomic_writes_keep_links_and_permissions(tmp_path: Path) -> None:
+def test_atomic_writes_keep_permissions_and_follow_no_link(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("old")
     path.chmod(0o640)
     link = tmp_path / "link.txt"
     link.symlink_to(path)
-    write_atomically(str(link), b"new")
+    with pytest.raises(OSError, match="symbolic link"):
+        write_atomically(str(link), b"new")
     assert link.is_symlink()
-    assert path.read_text() == "new"
+    assert path.read_text() == "old"
+    write_atomically(str(path), b"new")
     assert path.stat().st_mode & 0o777 == 0o640
     with pytest.raises(OSError, match="No such file"):
         write_atomically(str(tmp_path / "none" / "x"), b"")

@@ -16,7 +16,6 @@ from typing import NamedTuple
 from workrail_lint.base.result import Err, Ok
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
-_MAX_STORE_BYTES = 512 * 1024 * 1024
 
 CACHE_FOLDER = ".workrail-cache"
 _ASIDE = (".workrail-", ".tmp")
@@ -24,6 +23,7 @@ _BINARY = getattr(os, "O_BINARY", 0)
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _NO_WAITING = getattr(os, "O_NONBLOCK", 0)
 _STREAMS = ("/dev/stdout", "/dev/stderr", "/dev/null", "/dev/fd/")
+_NOT_REGULAR = "it is not a regular file"
 _LINKED = OSError(errno.ELOOP, "it is a symbolic link, which is never written through")
 
 
@@ -37,25 +37,35 @@ class Unreadable(NamedTuple):
 # ---------------------------------------------------------------------------------------------------------- reading
 
 
-def read_file(path: str, limit: int = MAX_FILE_BYTES, *, follow: bool = True) -> Ok[bytes] | Err[Unreadable]:
+def read_file(path: str, limit: int = MAX_FILE_BYTES) -> Ok[bytes] | Err[Unreadable]:
     """The bytes of a regular file. A folder, a device, a pipe or a huge file is refused, not read."""
+    try:
+        return Ok(read_bytes(path, limit))
+    except OSError as error:
+        return Err(Unreadable(path, f"{path} {_reason(error, limit)}"))
+
+
+def read_bytes(path: str, limit: int = MAX_FILE_BYTES, *, offset: int = 0, follow: bool = True) -> bytes:
+    """The same, from an offset on; raises OSError. Unless links are followed, a link is refused."""
     try:
         # Without waiting: a named pipe would otherwise hold the run until somebody writes to it.
         handle = os.open(path, os.O_RDONLY | _NO_WAITING | _BINARY | (0 if follow else _NO_LINK))
-        with os.fdopen(handle, "rb", buffering=0) as file:
-            info = os.fstat(handle)
-            if not stat.S_ISREG(info.st_mode):
-                return Err(
-                    _unreadable(path, "is a directory" if stat.S_ISDIR(info.st_mode) else "is not a regular file")
-                )
-            data = _read_up_to(file.fileno(), info.st_size, limit + 1)
-    except OSError as error:
-        return Err(_unreadable(path, _reason(error)))
-    except ValueError:
-        return Err(_unreadable(path, "is not a valid path"))
+    except ValueError as error:
+        raise OSError(errno.ENAMETOOLONG, "it is not a valid path") from error
+    try:
+        info = os.fstat(handle)
+        if stat.S_ISDIR(info.st_mode):
+            raise IsADirectoryError(errno.EISDIR, "it is a directory")
+        if not stat.S_ISREG(info.st_mode):
+            raise OSError(errno.EINVAL, _NOT_REGULAR)
+        if offset:
+            os.lseek(handle, offset, os.SEEK_SET)
+        data = _read_up_to(handle, max(0, info.st_size - offset), limit + 1)
+    finally:
+        os.close(handle)
     if len(data) > limit:
-        return Err(_unreadable(path, f"has more than {limit:,} bytes"))
-    return Ok(data)
+        raise OSError(errno.EFBIG, f"it has more than {limit:,} bytes")
+    return data
 
 
 def _read_up_to(handle: int, expected: int, limit: int) -> bytes:
@@ -70,60 +80,35 @@ def _read_up_to(handle: int, expected: int, limit: int) -> bytes:
     return b"".join(parts)
 
 
-def read_from(path: str, offset: int = 0) -> bytes | None:
-    """The bytes of a regular file from an offset on; None when there is no such file. Raises OSError.
-
-    For files of our own, which grow. A link, a pipe or a device in the place of one is refused.
-    """
-    try:
-        handle = os.open(path, os.O_RDONLY | _NO_WAITING | _BINARY | _NO_LINK)
-    except FileNotFoundError:
-        return None
-    try:
-        info = os.fstat(handle)
-        if not stat.S_ISREG(info.st_mode):
-            raise OSError(errno.EINVAL, "it is not a regular file")
-        os.lseek(handle, offset, os.SEEK_SET)
-        data = _read_up_to(handle, max(0, info.st_size - offset), _MAX_STORE_BYTES + 1)
-    finally:
-        os.close(handle)
-    if len(data) > _MAX_STORE_BYTES:
-        raise OSError(errno.EFBIG, "it is too large")
-    return data
-
-
 def read_shipped(path: str) -> bytes:
     """A file that is part of this program."""
     with open(path, "rb", buffering=0) as file:
         return file.readall()
 
 
-def _reason(error: OSError) -> str:
-    if isinstance(error, FileNotFoundError):
-        return "does not exist"
-    if isinstance(error, IsADirectoryError):
-        return "is a directory"
-    if isinstance(error, PermissionError):
-        return "can't be read (permission denied)"
-    if error.errno == errno.ELOOP:
-        return "can't be read (it is a symbolic link)"
-    if error.errno == errno.EAGAIN:
-        return "is not a regular file"
-    return f"can't be read ({error.strerror or error.__class__.__name__})"
-
-
-def _unreadable(path: str, reason: str) -> Unreadable:
-    return Unreadable(path, f"{path} {reason}")
+def _reason(error: OSError, limit: int) -> str:
+    match error.errno:
+        case errno.ENOENT | errno.ENOTDIR:
+            return "does not exist"
+        case errno.EISDIR:
+            return "is a directory"
+        case errno.EACCES | errno.EPERM:
+            return "can't be read (permission denied)"
+        case errno.EFBIG:
+            return f"has more than {limit:,} bytes"
+        case errno.EINVAL | errno.EAGAIN | errno.ENXIO:
+            return "is not a regular file"
+    return f"can't be read ({error.strerror or type(error).__name__})"
 
 
 # ---------------------------------------------------------------------------------------------------------- writing
 
 
-def write_atomically(path: str, data: bytes, *, below: str | None = None) -> None:
+def write_atomically(path: str, data: bytes, *, below: str | None = None, mode: int = 0o666) -> None:
     """Replace a file's content in one step; mode and owner stay. Raises OSError; then the old content still stands.
 
     Nothing is written through a link. Below a folder that is given, no folder on the way may be a link either, and
-    those that are missing are made.
+    those that are missing are made. `mode` is what a new file may have at most.
     """
     if below is not None:
         make_folders(os.path.dirname(path), below)
@@ -141,7 +126,7 @@ def write_atomically(path: str, data: bytes, *, below: str | None = None) -> Non
     handle, aside = _open_aside(folder)
     try:
         write_all(handle, data)
-        _make_like(handle, old)
+        _make_like(handle, old, mode)
         os.fsync(handle)
         if os.name == "nt":  # an open file can't be renamed there
             os.close(handle)
@@ -175,10 +160,12 @@ def write_all(handle: int, data: bytes) -> None:
         rest = rest[os.write(handle, rest) :]
 
 
-def write_in_place(path: str, data: bytes) -> None:
-    """Make or overwrite a regular file whose loss would not matter, such as one in a folder that is temporary."""
-    handle = open_to_write(path, os.O_CREAT | os.O_TRUNC, 0o666)
+def write_in_place(path: str, data: bytes, *, keep: int = 0) -> None:
+    """Write a file whose loss would not matter, such as one in a temporary folder, behind as much of it as is kept."""
+    handle = open_to_write(path, os.O_CREAT, 0o666)
     try:
+        os.ftruncate(handle, keep)
+        os.lseek(handle, 0, os.SEEK_END)
         write_all(handle, data)
     finally:
         os.close(handle)
@@ -189,7 +176,7 @@ def open_to_write(path: str, flags: int, mode: int) -> int:
     handle = os.open(path, flags | os.O_WRONLY | _NO_WAITING | _BINARY | _NO_LINK, mode)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise OSError(errno.EINVAL, "it is not a regular file")
+        raise OSError(errno.EINVAL, _NOT_REGULAR)
     return handle
 
 
@@ -232,12 +219,12 @@ def sync_folder(path: str) -> None:
         os.close(handle)
 
 
-def _make_like(handle: int, old: os.stat_result | None) -> None:
+def _make_like(handle: int, old: os.stat_result | None, mode: int) -> None:
     """Give a new file the permissions and the owner of the one it replaces, or those that a new file gets."""
     if old is None:
         mask = os.umask(0)
         os.umask(mask)
-        mode = 0o666 & ~mask
+        mode &= ~mask
     else:
         mode = stat.S_IMODE(old.st_mode) & 0o777
         now = os.fstat(handle)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import difflib
+import os
 from typing import NamedTuple
 
-from workrail_lint.base.files import read_file, write_atomically
+from workrail_lint.base.files import read_file, sweep_all, write_atomically
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import Style, err, out, printable, uses_colour
 from workrail_lint.base.wording import counted
@@ -38,6 +39,8 @@ class _Change(NamedTuple):
 def fix_files(discovery: Discovery, plan: Plan, *, unsafe: bool, write: bool) -> Result:
     """Fix the files, or with `write` false print the differences."""
     fixing = _Fixing(discovery, plan, unsafe=unsafe, write=write)
+    if write:
+        sweep_all(os.path.dirname(file.path) or os.curdir for file in discovery.files)
     for file in discovery.files:
         fixing.fix_alone(file)
     outcome = run(discovery, plan)

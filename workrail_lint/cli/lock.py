@@ -6,7 +6,7 @@ import os
 from typing import NamedTuple
 
 from workrail_lint.base.canonical import CanonicalError
-from workrail_lint.base.files import read_file, write_atomically
+from workrail_lint.base.files import read_file, sweep, write_atomically
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import Progress, Style, err, out, printable, uses_colour
 from workrail_lint.base.wording import counted
@@ -160,6 +160,7 @@ def _above(path: str) -> str | None:
 
 
 def _update(path: str, active: Settings, made: _Made, scope: _Scope) -> int:
+    sweep(os.path.dirname(path) or os.curdir)
     old = _existing(path, must_exist=False)
     entries = old.workflows if old else {}
     kept = {key: entry for key, entry in entries.items() if not scope.holds(key) or key in made.left_alone}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workrail_lint.base.files import read_shipped
 from workrail_lint.base.suggest import nearest
 from workrail_lint.base.terminal import out
 from workrail_lint.cli import OK, UsageError
@@ -25,9 +26,8 @@ def main(arguments: list[str]) -> int:
     if asked not in known:
         suggestion = nearest(args.kind, known)
         hint = f"; did you mean '{suggestion}'?" if suggestion else ""
-        raise UsageError(f"unknown document kind '{args.kind}'{hint} (run workrail-lint schema for a list)")
-    with open(schema_path(asked), encoding="utf-8") as file:
-        out(file.read(), end="")
+        raise UsageError(f"no schema for '{args.kind}'{hint} (known: {', '.join(known)})")
+    out(read_shipped(schema_path(asked)).decode(), end="")
     return OK
 
 

@@ -11,6 +11,7 @@ from collections.abc import Collection
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.suggest import nearest
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 OWN_FILE = "workrail-lint.toml"
 SHARED_FILE = "pyproject.toml"
 TABLE = "workrail-lint"
+_MAX_BYTES = 1_000_000
 # Key to the type of its value: "list", "str", "bool", or a table of such.
 _KEYS: dict[str, str] = {
     "select": "list",
@@ -34,6 +36,7 @@ _KEYS: dict[str, str] = {
     "severity": "table of str",
     "suppress": "list of tables",
     "plugins": "list",
+    "cache-dir": "str",
 }
 
 
@@ -123,12 +126,11 @@ def _folder(path: str) -> str:
 
 
 def _mentions_table(path: str) -> bool:
-    """Whether a pyproject.toml may have our table; most do not, and need not be parsed."""
-    try:
-        with open(path, "rb") as file:
-            text = file.read(1_000_000)
-    except (OSError, ValueError):
+    """Whether a pyproject.toml can have our table at all; most do not, and need not be parsed."""
+    read = read_file(path, _MAX_BYTES)
+    if isinstance(read, Err):
         return False
+    text = read.value
     return any(spelled in text for spelled in (b"tool.workrail-lint", b'tool."workrail-lint"', b"tool.'workrail-lint'"))
 
 
@@ -136,12 +138,12 @@ def load_config(path: str) -> Ok[Config] | Err[str]:
     """Read and validate one configuration file."""
     import tomllib
 
+    read = read_file(path, _MAX_BYTES)
+    if isinstance(read, Err):
+        return Err(read.error.message)
     try:
-        with open(path, "rb") as file:
-            data = tomllib.load(file)
-    except OSError as error:
-        return Err(f"{path}: can't be read ({error.strerror})")
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        data = tomllib.loads(read.value.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         return Err(f"{path}: is not valid TOML: {error}")
     shared = os.path.basename(path) == SHARED_FILE
     table = data.get("tool", {}).get(TABLE, {}) if shared else data

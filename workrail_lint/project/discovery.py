@@ -56,8 +56,9 @@ def discover(
 ) -> Discovery:
     """Expand paths; patterns are relative to `root`, the folder of their configuration.
 
-    Symbolic links to folders are not followed, so a link can't make the walk endless. `is_apart` says
-    whether to skip a folder below, given the names of its files.
+    Symbolic links to folders are not followed, so a link can't make the walk endless, and one to a file elsewhere is a
+    problem: whoever wrote it may want us to show or change what is none of the project's. `is_apart` says of a folder
+    further down, by the names of its files, that it is not to be looked into.
     """
     wanted = _Wanted(include or [], exclude or [], root, suffixes, is_apart)
     files: dict[str, Found] = {}
@@ -114,8 +115,18 @@ def _walk(root: str, wanted: _Wanted, problems: list[tuple[str, str]], apart: li
         )
         for name in sorted(names):
             path = os.path.join(folder, name)
-            if wanted.file(path):
+            if not wanted.file(path):
+                continue
+            if os.path.islink(path) and not _is_below(path, (wanted.root, root)):
+                problems.append((shown(path), "is a symbolic link that leads out of the project"))
+            else:
                 yield shown(path)
+
+
+def _is_below(path: str, folders: Iterable[str]) -> bool:
+    """Whether a path leads into one of the folders, with all links on the way followed."""
+    real = os.path.realpath(path)
+    return any(real.startswith(os.path.join(os.path.realpath(folder), "")) for folder in folders)
 
 
 def is_wanted(path: str, top: str, *, include: list[str], exclude: list[str], root: str) -> bool:

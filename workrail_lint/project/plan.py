@@ -70,18 +70,28 @@ def make_plan(settings: RunSettings, config: Config, request: Request) -> Ok[Pla
     )
     if isinstance(baseline, Err):
         return baseline
+    cache_folder = config.file("cache-dir")
+    if cache_folder is not None and not _is_inside(cache_folder, config.root):
+        return Err(f"{config.path}: 'cache-dir' must be a folder inside the project, and no symbolic link")
+    # What a plugin finds depends on code that no key can speak for.
+    use_cache = request.use_cache and not plugins
     plan = Plan(
         systems,
         settings,
         selection,
         suppressions=suppressions.value,
         baseline=baseline.value,
-        # What a plugin finds depends on code that no key covers.
-        cache=Cache(config.root, _cache_key(settings, choice)) if request.use_cache and not plugins else None,
+        cache=Cache(config.root, _cache_key(settings, choice), cache_folder) if use_cache else None,
         jobs=request.jobs,
         complete=request.complete,
     )
     return Ok(plan)
+
+
+def _is_inside(folder: str, root: str) -> bool:
+    """Whether a folder, which need not be there, lies in another one, and no link leads to it."""
+    real, top = os.path.realpath(folder), os.path.realpath(root)
+    return real.startswith(os.path.join(top, "")) and real == os.path.join(top, os.path.relpath(folder, root))
 
 
 def document_suffixes(config: Config) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 
+from workrail_lint.base.files import read_shipped
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Rule
 
@@ -90,8 +91,7 @@ class RuleTable(Generic[R]):
     @cached_property
     def infos(self) -> tuple[RuleInfo, ...]:
         """The metadata of every rule, by code."""
-        with open(self.path, "rb") as file:
-            return tuple(map(_info, json.loads(file.read())))
+        return tuple(map(_info, json.loads(read_shipped(self.path))))
 
     @cached_property
     def by_name(self) -> dict[str, RuleInfo]:

@@ -14,6 +14,7 @@ from functools import cache, cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from workrail_lint.base.files import read_shipped
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Finding
 
@@ -188,8 +189,7 @@ def is_set_by_caller(finding: Finding, given: Mapping[str, Collection[str]]) -> 
 
 def read_manifest(folder: str) -> Manifest:
     """The manifest in a folder. Data, because every command reads it: a module would take longer to import."""
-    with open(os.path.join(folder, "manifest.json"), "rb") as file:
-        data = json.loads(file.read())
+    data = json.loads(read_shipped(os.path.join(folder, "manifest.json")))
     data["config_keys"] = {key: Setting(**setting) for key, setting in data.get("config_keys", {}).items()}
     data["suffixes"] = tuple(data.get("suffixes", (".json",)))
     data["scenario"] = ScenarioKind(**data["scenario"]) if "scenario" in data else None

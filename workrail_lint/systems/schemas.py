@@ -7,6 +7,8 @@ import os
 from functools import cache
 from typing import Any
 
+from workrail_lint.base.files import read_shipped
+
 _SYSTEMS = os.path.dirname(__file__)
 # A JSON Schema names the members of the documents it describes, and often carries their names.
 SCHEMA_SUFFIX = ".schema.json"
@@ -36,8 +38,7 @@ def load_schema(kind: str) -> dict[str, Any]:
     if not kind.replace("-", "").isalnum():
         raise KeyError(kind)  # a name, never a path
     try:
-        with open(schema_path(kind), encoding="utf-8") as file:
-            schema: dict[str, Any] = json.load(file)
+        schema: dict[str, Any] = json.loads(read_shipped(schema_path(kind)))
     except FileNotFoundError:
         raise KeyError(kind) from None
     return schema
@@ -49,6 +50,5 @@ def shipped_packs() -> list[dict[str, Any]]:
     for name in sorted(os.listdir(_SYSTEMS)):
         path = os.path.join(_SYSTEMS, name, "packs.json")
         if os.path.isfile(path):
-            with open(path, "rb") as file:
-                entries += json.loads(file.read())
+            entries += json.loads(read_shipped(path))
     return entries

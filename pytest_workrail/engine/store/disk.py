@@ -13,7 +13,7 @@ from pytest_workrail.engine.store.files import Hold, WriteHandle
 from workrail_lint.base.files import (
     claim,
     open_to_write,
-    read_from,
+    read_bytes,
     remove_file,
     replace_file,
     sweep,
@@ -23,6 +23,7 @@ from workrail_lint.base.files import (
 if sys.platform != "win32":
     import fcntl
 
+_MAX_BYTES = 512 * 1024 * 1024
 _FILE_MODE = 0o600
 _DIR_MODE = 0o700
 
@@ -84,7 +85,10 @@ class DiskFiles:
         return os.path.join(self.root, path)
 
     def read(self, path: str, offset: int = 0) -> bytes | None:
-        return read_from(self._at(path), offset)
+        try:
+            return read_bytes(self._at(path), _MAX_BYTES, offset=offset, follow=False)
+        except FileNotFoundError:
+            return None
 
     def exists(self, path: str) -> bool:
         return os.path.exists(self._at(path))

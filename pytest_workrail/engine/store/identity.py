@@ -6,6 +6,9 @@ import os
 import platform
 from dataclasses import dataclass
 
+from workrail_lint.base.files import read_file
+from workrail_lint.base.result import Ok
+
 
 @dataclass(frozen=True, slots=True)
 class Machine:
@@ -48,8 +51,5 @@ def this_machine() -> Machine:
 
 def _read(path: str) -> str:
     """A file that the kernel makes up; empty on other systems."""
-    try:
-        with open(path, encoding="ascii", errors="replace") as file:
-            return file.read()
-    except OSError:
-        return ""
+    read = read_file(path)
+    return read.value.decode("ascii", "replace") if isinstance(read, Ok) else ""

@@ -11,6 +11,7 @@ from typing import Any
 from pytest_workrail.systems.blocks.block_run import BlockRun, play
 from pytest_workrail.systems.blocks.loading import checked_setup
 from pytest_workrail.systems.blocks.setup import Agent
+from workrail_lint.base.files import read_bytes
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Finding
 from workrail_lint.systems.blocks.definition import Definition
@@ -56,7 +57,7 @@ def _scenario(
     """The text of a scenario, and the folder its names start from."""
     if not isinstance(scenario, Mapping):
         path = Path(scenario)
-        return path.read_bytes(), str(path.parent)
+        return read_bytes(str(path)), str(path.parent)
     value = dict(scenario)
     if workflow is not None:
         value["block"] = {"workflow": "definition.workflow.json", **value.get("block", {})}

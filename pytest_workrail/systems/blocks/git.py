@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from workrail_lint.base import git
+from workrail_lint.base.files import make_folders, remove_file, write_in_place
 from workrail_lint.systems.blocks.paths import OUTPUT_FOLDER
 
 _WHO = "Simulated run"
@@ -19,7 +20,7 @@ _VARIABLES = {
     "GIT_COMMITTER_DATE": _WHEN,
 }
 # For all files and before any other word on it: nothing is made of them on their way in or out.
-_VERBATIM = "* -text -ident -filter !working-tree-encoding\n"
+_VERBATIM = b"* -text -ident -filter !working-tree-encoding\n"
 _SUBMODULE = b"160000 "
 _GONE = "gone.txt"
 
@@ -44,18 +45,16 @@ class Repository:
         is_empty = not os.listdir(self.folder)
         self._git("init", "--quiet", "--template=")
         info = os.path.join(self._own, "info")
-        os.makedirs(info, exist_ok=True)
-        with open(os.path.join(info, "attributes"), "w", encoding="utf-8") as file:
-            file.write(_VERBATIM)
+        make_folders(info, self._own)
+        write_in_place(os.path.join(info, "attributes"), _VERBATIM)
         gone = os.path.join(self.folder, _GONE) if is_empty and not with_files else None
         if gone is not None:
-            with open(gone, "w", encoding="utf-8"):
-                pass
+            write_in_place(gone, b"")
         if with_files or gone is not None:
             self._git("add", "--all", "--force")
         self._git("commit", "--quiet", "--allow-empty", "--message=Start of the run")
         if gone is not None:
-            os.remove(gone)
+            remove_file(gone)
 
     @property
     def _is_there(self) -> bool:

@@ -11,6 +11,7 @@ from pytest_workrail.golden.encoding import dumps
 from pytest_workrail.systems.blocks import blockers
 from pytest_workrail.systems.blocks.block_outcome import mount_of, output_path
 from pytest_workrail.systems.blocks.run_state import SharedState, Stage, Step
+from workrail_lint.base.files import make_folders, write_in_place
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.findings import Finding
 from workrail_lint.systems.blocks.check import check_document, check_trace, check_unit, read_document
@@ -168,6 +169,5 @@ def write_records(shared: SharedState, trace: dict[str, Any]) -> None:
     files[DEFINITION] = dumps(shared.setup.definition.value)
     for path, data in files.items():
         place = shared.main.place(path)
-        os.makedirs(os.path.dirname(place), exist_ok=True)
-        with open(place, "wb") as file:
-            file.write(data)
+        make_folders(os.path.dirname(place), shared.main.root)
+        write_in_place(place, data)

@@ -13,7 +13,7 @@ import stat
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
-from workrail_lint.documents.json_reader import MAX_BYTES
+from workrail_lint.base.files import make_folders, read_bytes, replace_file, write_in_place
 from workrail_lint.systems.blocks.paths import (
     GIT_FOLDER,
     OUTPUT_FOLDER,
@@ -53,10 +53,9 @@ class Workspace:
     def read(self, path: str) -> bytes | None:
         """What a regular file holds; None when there is none, or only behind a link."""
         try:
-            if self.link_on(path) is not None or not stat.S_ISREG(os.lstat(self.place(path)).st_mode):
+            if self.link_on(path) is not None:
                 return None
-            with open(self.place(path), "rb") as file:
-                return file.read()
+            return read_bytes(self.place(path), follow=False)
         except (OSError, ValueError):
             return None
 
@@ -71,10 +70,9 @@ class Workspace:
                 if os.path.lexists(self.place(path)):
                     os.remove(self.place(path))
                 return True
-            os.makedirs(os.path.dirname(self.place(path)), exist_ok=True)
+            make_folders(os.path.dirname(self.place(path)), self.root)
             _detach_links(self.place(path))
-            with open(self.place(path), "wb") as file:
-                file.write(data)
+            write_in_place(self.place(path), data)
         except (OSError, ValueError):
             return False
         return True
@@ -131,7 +129,7 @@ class Workspace:
         self.make_room(path)
         if isinstance(content, str):
             self.drop(path)
-            os.makedirs(os.path.dirname(self.place(path)), exist_ok=True)
+            make_folders(os.path.dirname(self.place(path)), self.root)
             os.symlink(content, self.place(path))
         else:
             self.write(path, content)
@@ -188,10 +186,7 @@ class Workspace:
         if not self.has_output(node):
             return None
         try:
-            if not stat.S_ISREG(os.lstat(self._output(node)).st_mode):
-                return b""
-            with open(self._output(node), "rb") as file:
-                return file.read(MAX_BYTES + 1)
+            return read_bytes(self._output(node), follow=False)
         except OSError:
             return b""
 
@@ -206,13 +201,12 @@ class Workspace:
         if os.path.islink(place) or not os.path.isfile(place):
             _remove(place)
         else:
-            os.replace(place, place + REJECTED_SUFFIX)
+            replace_file(place, place + REJECTED_SUFFIX)
 
     def put_output(self, node: str, data: bytes) -> None:
         self.make_output_folder()
         _remove(self._output(node))
-        with open(self._output(node), "wb") as file:
-            file.write(data)
+        write_in_place(self._output(node), data)
 
     def take_outputs(self, other: Workspace, node: str) -> None:
         """Copy what another workspace has of a block: its output and what was rejected."""
@@ -283,11 +277,7 @@ def file_digest(place: str) -> str:
             return "link " + hashlib.sha256(os.fsencode(os.readlink(place))).hexdigest()
         if not stat.S_ISREG(found.st_mode):
             return "no file"
-        with open(place, "rb", buffering=0) as file:
-            # Nearly all files are small, and reading those at once is several times as fast.
-            if found.st_size <= MAX_BYTES:
-                return hashlib.sha256(file.readall()).hexdigest()
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return hashlib.sha256(read_bytes(place, follow=False)).hexdigest()
     except OSError:
         return "unreadable"
 
@@ -296,8 +286,7 @@ def _text_digest(place: str) -> str:
     if not os.path.isfile(place) or os.path.islink(place):
         return file_digest(place)
     try:
-        with open(place, "rb") as file:
-            data = file.read()
+        data = read_bytes(place, follow=False)
         data.decode()
     except (OSError, UnicodeDecodeError):
         return file_digest(place)

@@ -18,6 +18,7 @@ from pytest_workrail.systems.team.orchestrator import orchestrate
 from pytest_workrail.systems.team.result import TeamRun
 from pytest_workrail.systems.team.run_state import Stage
 from pytest_workrail.systems.team.store import HISTORY, STATUS, text_bytes
+from workrail_lint.base.files import read_bytes
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.documents.jsonl_reader import read_jsonl
 from workrail_lint.documents.pointer import child
@@ -74,7 +75,7 @@ def _session_files(team: Team, folder: Path) -> Files:
         return {path: text_bytes(content) for path, content in start.resume.items()}
     source = folder / start.resume
     return {
-        file: (source / file).read_bytes()
+        file: read_bytes(os.fspath(source / file))
         for file in list_files(os.fspath(source))
         if not leads_out(os.fspath(source / file), os.fspath(source)) and (source / file).is_file()
     }

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pytest_workrail.scenarios.clock import SimulatedClock
+from workrail_lint.base.files import make_folders, read_bytes, remove_file, write_atomically, write_in_place
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.json_reader import read_json
 from workrail_lint.systems.team.scenario_words import WriteFault
@@ -45,7 +46,7 @@ class Store:
         self._clock = clock
         self._faults = {(fault.file, fault.nth): fault for fault in faults}
         self._writes: dict[str, int] = {}
-        self.folder.mkdir(parents=True, exist_ok=True)
+        make_folders(os.fspath(self.folder), os.fspath(self.root))
 
     @property
     def unused_faults(self) -> list[FailingWrite]:
@@ -82,7 +83,7 @@ class Store:
 
     def read(self, file: str) -> bytes | None:
         try:
-            return self.path(file).read_bytes()
+            return read_bytes(os.fspath(self.path(file)))
         except OSError:
             return None
 
@@ -129,14 +130,11 @@ class Store:
         self._replace(self.root / path, data, None)
 
     def _replace(self, path: Path, data: bytes, at: float | None) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        aside = path.with_name(f".{path.name}.new")
-        aside.write_bytes(data)
-        aside.replace(path)
+        write_atomically(os.fspath(path), data, below=os.fspath(self.root))
         self._date(path, at)
 
     def remove(self, file: str) -> None:
-        self.path(file).unlink(missing_ok=True)
+        remove_file(os.fspath(self.path(file)))
 
     def write(self, file: str, data: bytes) -> Ok[None] | Err[str]:
         """A write that the trace shows. Ok says that no error came back, and no more."""
@@ -147,7 +145,7 @@ class Store:
             if fault is None:
                 self.put(file, data)
             elif fault is WriteFault.CORRUPT:
-                self.path(file).write_bytes(data[: len(data) // 2])
+                write_in_place(os.fspath(self.path(file)), data[: len(data) // 2])
         except OSError as problem:
             return Err(problem.strerror or "the disk refused")
         return Ok(None)
@@ -160,10 +158,8 @@ class Store:
         if fault is WriteFault.LOST:
             return Ok(None)
         try:
-            with open(self.path(file), "r+b" if self.exists(file) else "w+b") as handle:
-                handle.truncate(len(kept))
-                handle.seek(0, os.SEEK_END)
-                handle.write(line[: len(line) // 2] if fault is WriteFault.CORRUPT else line)
+            added = line[: len(line) // 2] if fault is WriteFault.CORRUPT else line
+            write_in_place(os.fspath(self.path(file)), added, keep=len(kept))
             self._date(self.path(file))
         except OSError as problem:
             return Err(problem.strerror or "the disk refused")

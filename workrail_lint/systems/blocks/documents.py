@@ -11,6 +11,7 @@ from enum import Enum
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from workrail_lint.base.files import read_shipped
 from workrail_lint.systems.blocks.paths import OUTPUT_FOLDER, REJECTED_SUFFIX, RUN_FOLDER, is_safe_id
 from workrail_lint.systems.schemas import SCHEMA_SUFFIX
 
@@ -139,8 +140,7 @@ def load_schema(name: str) -> dict[str, Any]:
     """The shipped JSON Schema of a kind."""
     import json
 
-    with open(schema_path(name), encoding="utf-8") as file:
-        schema: dict[str, Any] = json.load(file)
+    schema: dict[str, Any] = json.loads(read_shipped(schema_path(name)))
     return schema
 
 

@@ -6,10 +6,10 @@ Nothing is followed and nothing is written. A link, a pipe or a file of enormous
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from workrail_lint.base.files import read_bytes
 from workrail_lint.documents.json_reader import MAX_BYTES, read_json
 from workrail_lint.systems.blocks.documents import (
     MOUNT_FILE,
@@ -151,12 +151,8 @@ def _read(path: str, kind: BlockKind) -> dict[str, Any]:
 def regular_bytes(path: str) -> bytes | None:
     """What a regular file of a sensible size holds; None for anything else, which is not even opened."""
     try:
-        found = os.lstat(path)
-        if not stat.S_ISREG(found.st_mode) or found.st_size > MAX_BYTES:
-            return None
-        with open(path, "rb") as file:
-            return file.read(MAX_BYTES)
-    except (OSError, ValueError):
+        return read_bytes(path, MAX_BYTES, follow=False)
+    except OSError:
         return None
 
 

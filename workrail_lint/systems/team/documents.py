@@ -11,7 +11,9 @@ import os
 from enum import Enum
 from typing import NamedTuple
 
+from workrail_lint.base.files import read_file
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.result import Ok
 from workrail_lint.documents.json_reader import MAX_BYTES
 from workrail_lint.systems.team.vocabulary import SESSION_NAME, SESSIONS_FOLDER, AgentName, words
 
@@ -166,12 +168,9 @@ def is_session_folder(folder: str) -> bool:
     """A folder on disk that holds a team's status.json, or both spec.md and acceptance.json."""
     status = os.path.join(folder, "status.json")
     if os.path.isfile(status):
-        try:
-            with open(status, "rb") as file:
-                if _has_sign(K.STATUS, file.read(MAX_BYTES)):
-                    return True
-        except OSError:
-            pass
+        read = read_file(status, MAX_BYTES)
+        if isinstance(read, Ok) and _has_sign(K.STATUS, read.value):
+            return True
     return all(os.path.isfile(os.path.join(folder, name)) for name in ("spec.md", "acceptance.json"))
 
 

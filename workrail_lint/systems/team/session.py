@@ -10,6 +10,8 @@ import os
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
+from workrail_lint.base.files import read_file
+from workrail_lint.base.result import Ok
 from workrail_lint.documents.json_reader import MAX_BYTES, read_json
 from workrail_lint.systems.team import state_machine as machine
 from workrail_lint.systems.team.documents import MAX_YAML_BYTES, Place, is_session_folder, place_of
@@ -153,13 +155,8 @@ def leads_out(path: str, folder: str) -> bool:
 
 def read_artifact(path: str, limit: int = MAX_BYTES) -> bytes | None:
     """The bytes of a regular file that is not too large; None for anything else."""
-    try:
-        if not os.path.isfile(path) or os.path.getsize(path) > limit:
-            return None
-        with open(path, "rb") as file:
-            return file.read(limit + 1)
-    except (OSError, ValueError):
-        return None
+    read = read_file(path, limit)
+    return read.value if isinstance(read, Ok) else None
 
 
 def _status(path: str) -> dict[str, Any] | None:

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from workrail_lint.base.canonical import canonical_hash
+from workrail_lint.base.files import read_shipped
 from workrail_lint.systems.schemas import shipped_packs
 from workrail_lint.systems.workrail.catalog.phase import CatalogPhase
 from workrail_lint.systems.workrail.catalog.routine import Routine
@@ -223,8 +224,7 @@ class Catalog:
 def load_core() -> Catalog:
     """The catalog that ships with this package. Its digest is trusted; a test verifies it."""
     path = os.path.join(os.path.dirname(__file__), CORE_FILE)
-    with open(path, "rb") as file:
-        document = json.loads(file.read())
+    document = json.loads(read_shipped(path))
     return Catalog(document, document["digest"], shipped_packs)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from workrail_lint.base.files import read_bytes
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.json_reader import JsonDocument, read_json
 from workrail_lint.documents.problems import Problem
@@ -20,10 +21,9 @@ def read_document(
     """A JSON file. Unless `strict`, duplicate member names are accepted, as the engine does."""
     name = os.fspath(path)
     try:
-        with open(name, "rb") as file:
-            data = file.read()
-    except (OSError, ValueError) as error:
-        return Err([finding("file-not-readable", f"can't be read: {reason(error)}", phase=Phase.READ, path=name)])
+        data = read_bytes(name)
+    except OSError as error:
+        return Err([finding("file-not-readable", f"can not be read: {reason(error)}", phase=Phase.READ, path=name)])
     document = read_json(data, max_bytes=max_bytes)
     problems = [problem for problem in document.problems if strict or problem.name not in _HARMLESS]
     if problems:
