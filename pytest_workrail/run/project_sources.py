@@ -38,4 +38,4 @@ def project_scenarios(folder: str) -> Ok[ScenarioSystem] | Err[str]:
     from workrail_lint.project.plugins import load_plugins
 
     loaded = load_plugins(plugins)
-    return loaded if isinstance(loaded, Err) else Ok(scenario_system(tuple(loaded.value.systems)))
+    return Err(loaded.problems[0]) if loaded.problems else Ok(scenario_system(tuple(loaded.systems)))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import err, printable
 from workrail_lint.base.wording import counted
-from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
+from workrail_lint.cli import FINDINGS, NOTHING, OK, USAGE, UsageError
 from workrail_lint.cli.arguments import bindings_file, configuration, judging_settings
 from workrail_lint.cli.check_options import KNOWN, full_arguments, quick_arguments
 from workrail_lint.findings import Finding, Severity
@@ -65,7 +65,7 @@ def _deciding_files(args: Namespace) -> list[str]:
 def _run(args: Namespace) -> int:
     if args.paths == ["-"]:
         return _run_stdin(args)
-    checked = []
+    checked: list[CheckedProject] = []
     changed = 0
     for project in _projects(args):
         plan = _plan(args, project.config, complete=project.is_whole, project=project)
@@ -77,9 +77,18 @@ def _run(args: Namespace) -> int:
             checked.append(CheckedProject(result.outcome, plan, _is_strict(args, project.config)))
         else:
             checked.append(CheckedProject(run(project.discovery, plan), plan, _is_strict(args, project.config)))
-    if args.diff:
-        return FINDINGS if changed and not args.exit_zero else OK
-    return _conclude(args, checked)
+    code = (FINDINGS if changed and not args.exit_zero else OK) if args.diff else _conclude(args, checked)
+    return _with_plugins(code, [each.plan for each in checked])
+
+
+def _with_plugins(code: int, plans: list[Plan]) -> int:
+    """The exit code, unless a plugin failed: then the run is not complete, whatever it found."""
+    problems = list(dict.fromkeys(problem for plan in plans for problem in plan.plugin_problems))
+    if problems:
+        from workrail_lint.base.neutral import one_line
+    for problem in problems:
+        err(f"workrail-lint: {one_line(problem)}")
+    return USAGE if problems else code
 
 
 def _run_stdin(args: Namespace) -> int:
@@ -89,8 +98,9 @@ def _run_stdin(args: Namespace) -> int:
     plan = _plan(args, config, complete=False)
     data = sys.stdin.buffer.read()
     if args.diff:
-        return FINDINGS if diff_stdin(args, plan, data) and not args.exit_zero else OK
-    return _conclude(args, [CheckedProject(check_stdin(args, plan, data), plan, _is_strict(args, config))])
+        return _with_plugins(FINDINGS if diff_stdin(args, plan, data) and not args.exit_zero else OK, [plan])
+    checked = CheckedProject(check_stdin(args, plan, data), plan, _is_strict(args, config))
+    return _with_plugins(_conclude(args, [checked]), [plan])
 
 
 def _conclude(args: Namespace, checked: list[CheckedProject]) -> int:

@@ -7,7 +7,7 @@ import textwrap
 from collections.abc import Mapping
 from typing import Any
 
-from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.result import Ok
 from workrail_lint.base.suggest import nearest
 from workrail_lint.base.terminal import Style, err, out, printable, uses_colour
 from workrail_lint.cli import OK, UsageError
@@ -80,11 +80,9 @@ def _known_rules() -> KnownRules:
     from workrail_lint.project.plugins import load_plugins
 
     loaded = load_plugins(names, ours())
-    if isinstance(loaded, Err):
-        # Our own rules can still be shown.
-        err(f"workrail-lint: {printable(loaded.error)}")
-        return ours
-    return KnownRules([*loaded.value.systems, *known_systems()], loaded.value.rules)
+    for problem in loaded.problems:  # all other rules can be looked up all the same
+        err(f"workrail-lint: {printable(problem)}")
+    return KnownRules([*loaded.systems, *known_systems()], loaded.rules)
 
 
 def _named(asked: str, known: tuple[RuleInfo, ...]) -> RuleInfo:

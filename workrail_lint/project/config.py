@@ -167,9 +167,9 @@ def _plugin_keys(names: list[str]) -> Ok[dict[str, Setting]] | Err[str]:
     from workrail_lint.project.plugins import load_plugins
 
     loaded = load_plugins(names)
-    if isinstance(loaded, Err):
-        return loaded
-    return Ok({key: setting for system in loaded.value.systems for key, setting in system.config_keys.items()})
+    if loaded.problems:
+        return Err(loaded.problems[0])
+    return Ok({key: setting for system in loaded.systems for key, setting in system.config_keys.items()})
 
 
 def _problem(key: str, value: object, keys: dict[str, Setting]) -> str | None:

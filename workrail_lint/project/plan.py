@@ -46,15 +46,15 @@ def make_plan(settings: RunSettings, config: Config, request: Request) -> Ok[Pla
         "severity": config.table("severity"),
     }
     extra: tuple[Rule, ...] = ()
+    problems: list[str] = []
     if plugins := config.strings("plugins"):
         from workrail_lint.project.plugins import load_plugins
 
         loaded = load_plugins(plugins, KnownRules(systems)())
-        if isinstance(loaded, Err):
-            return loaded
-        systems = [*loaded.value.systems, *systems]
+        problems = loaded.problems
+        systems = [*loaded.systems, *systems]
         introduce(systems)
-        extra = tuple(loaded.value.rules)
+        extra = tuple(loaded.rules)
         for system in systems:
             system.extra_rules = extra
     selection = Selection(KnownRules(systems, extra), root=config.root, **choice)
@@ -82,8 +82,10 @@ def make_plan(settings: RunSettings, config: Config, request: Request) -> Ok[Pla
         suppressions=suppressions.value,
         baseline=baseline.value,
         cache=Cache(config.root, _cache_key(settings, choice), cache_folder) if use_cache else None,
-        jobs=request.jobs,
+        # Other processes could not tell what went wrong with a plugin.
+        jobs=1 if plugins else request.jobs,
         complete=request.complete,
+        plugin_problems=problems,
     )
     return Ok(plan)
 
@@ -100,8 +102,7 @@ def document_suffixes(config: Config) -> tuple[str, ...]:
     if plugins := config.strings("plugins"):
         from workrail_lint.project.plugins import load_plugins
 
-        loaded = load_plugins(plugins)
-        systems += loaded.value.systems if isinstance(loaded, Ok) else []  # the plan reports what is wrong with them
+        systems += load_plugins(plugins).systems  # the plan says what is wrong with the others
     return suffixes_of(systems)
 
 

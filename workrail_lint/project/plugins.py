@@ -1,6 +1,7 @@
 """Rules and document systems from other packages, loaded only when the configuration names them.
 
-A plugin is a module with functions marked by `hookimpl`:
+A plugin is an entry point of the group `workrail_lint.plugins`, or a module that declares itself one: it imports
+`hookimpl` and marks functions with it.
 
     from workrail_lint.project.plugins import hookimpl
 
@@ -8,21 +9,26 @@ A plugin is a module with functions marked by `hookimpl`:
     def workrail_lint_rules():
         return [MyRule]
 
-pluggy is imported here and nowhere else, so a run without plugins does not pay for it.
+A configuration comes with a repository, so a name in it is no reason to run any other module. A plugin that fails is
+left out of the run and named. pluggy is imported here and nowhere else, so a run without plugins does not pay for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import ast
+import sys
+from collections.abc import Callable, Iterable
 from importlib import import_module
+from typing import Any
 
 import pluggy
 
-from workrail_lint.base.result import Err, Ok
-from workrail_lint.rules.base import Rule
+from workrail_lint.base.files import read_bytes
+from workrail_lint.rules.base import Example, Rule
 from workrail_lint.rules.table import RuleInfo
-from workrail_lint.systems.base import System
+from workrail_lint.systems.base import FileResult, System
 
+GROUP = "workrail_lint.plugins"
 hookspec = pluggy.HookspecMarker("workrail_lint")
 hookimpl = pluggy.HookimplMarker("workrail_lint")
 
@@ -40,42 +46,172 @@ class Hooks:
 
 
 class Plugins:
-    """What the configured plugins added."""
+    """What the configured plugins brought, and what went wrong with them, now or later in the run."""
 
-    def __init__(self, rules: list[Rule], systems: list[System]) -> None:
-        self.rules = rules
-        self.systems = systems
+    def __init__(self) -> None:
+        self.rules: list[Rule] = []
+        self.systems: list[System] = []
+        self.problems: list[str] = []
 
 
-def load_plugins(names: list[str], taken: Iterable[RuleInfo] = ()) -> Ok[Plugins] | Err[str]:
-    """Import the modules and collect what they offer; `taken` are the rules that exist already."""
-    manager = pluggy.PluginManager("workrail_lint")
-    manager.add_hookspecs(Hooks)
+def load_plugins(names: list[str], taken: Iterable[RuleInfo] = ()) -> Plugins:
+    """Import the plugins and collect what they offer; `taken` are the rules that exist already."""
+    made = Plugins()
+    known: list[Rule | RuleInfo] = list(taken)
     for name in names:
         try:
-            manager.register(import_module(name), name)
+            rules, systems = _offers(_loaded(name), name)
+            brought: list[Rule | RuleInfo] = [*rules, *(info for system in systems for info in system.rules())]
         except ImportError as error:
-            return Err(f"plugin {name!r} can't be imported: {error}; install it, or put its folder on PYTHONPATH")
-        except Exception as error:  # a plugin is foreign code: its exceptions are reported, not shown as our crash
-            return Err(f"plugin {name!r} failed to load: {type(error).__name__}: {error}")
+            advice = "install it, or put its folder on PYTHONPATH"
+            made.problems.append(f"plugin {name!r} can't be imported: {error}; {advice}")
+        except _RefusedError as refused:
+            made.problems.append(f"plugin {name!r} {refused}")
+        except (Exception, SystemExit) as error:  # foreign code: whatever it raises is told, not shown as our crash
+            made.problems.append(f"plugin {name!r} failed while it was loaded: {_described(error)}")
+        else:
+            clash = _clash(brought, known)
+            if clash is not None:
+                made.problems.append(f"plugin {name!r}: {clash}")
+                continue
+            known += brought
+            made.rules += [_guarded_rule(rule, name, made.problems) for rule in rules]
+            made.systems += [_guarded_system(system, name, made.problems) for system in systems]
+    return made
+
+
+# --------------------------------------------------------------------------------------------------------- importing
+
+
+class _RefusedError(Exception):
+    """A module that is not for us to import."""
+
+
+def _loaded(name: str) -> object:
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group=GROUP, name=name):
+        return entry.load()
+    if not _declares_itself(name):
+        raise _RefusedError(f"is no entry point of {GROUP}, and no module that imports hookimpl from {__name__}")
+    return import_module(name)
+
+
+def _declares_itself(name: str) -> bool:
+    """Whether the source of a module says that it is a plugin. Nothing of it is run to find out."""
+    path: Any = None
+    origin: str | None = None
+    parts = name.split(".")
+    for count in range(1, len(parts) + 1):
+        spec = _spec(".".join(parts[:count]), path)
+        if spec is None:
+            raise ImportError(f"No module named {name!r}")
+        path, origin = spec.submodule_search_locations, spec.origin
+        if path is None and count < len(parts):
+            raise ImportError(f"No module named {name!r}")
+    if origin is None or not origin.endswith(".py"):
+        return False
     try:
-        rules = [cls() for brought in manager.hook.workrail_lint_rules() for cls in brought]
-        systems = [system for brought in manager.hook.workrail_lint_systems() for system in brought]
-    except Exception as error:
-        return Err(f"a plugin failed in one of its hooks: {type(error).__name__}: {error}")
-    brought: list[Rule | RuleInfo] = [*rules, *(info for system in systems for info in system.rules())]
-    problem = _clash(brought, taken)
-    return Err(problem) if problem else Ok(Plugins(rules, systems))
+        tree = ast.parse(read_bytes(origin))
+    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
+        return False
+    return any(
+        isinstance(node, ast.ImportFrom) and node.module == __name__ and any(a.name == "hookimpl" for a in node.names)
+        for node in tree.body
+    )
 
 
-def _clash(rules: list[Rule | RuleInfo], taken: Iterable[RuleInfo]) -> str | None:
-    known = list(taken)
+def _spec(name: str, path: Any) -> Any:
+    """Where a module is; unlike `find_spec` of importlib this does not import the packages it lies in."""
+    for finder in sys.meta_path:
+        spec = finder.find_spec(name, path) if hasattr(finder, "find_spec") else None
+        if spec is not None:
+            return spec
+    return None
+
+
+def _offers(module: object, name: str) -> tuple[list[Rule], list[System]]:
+    manager = pluggy.PluginManager("workrail_lint")
+    manager.add_hookspecs(Hooks)
+    manager.register(module, name)
+    rules = [cls() for brought in manager.hook.workrail_lint_rules() for cls in brought]
+    systems = [system for brought in manager.hook.workrail_lint_systems() for system in brought]
+    return rules, systems
+
+
+def _clash(rules: list[Rule | RuleInfo], known: list[Rule | RuleInfo]) -> str | None:
     codes, names = {rule.code for rule in known}, {rule.name for rule in known}
     for rule in rules:
         if not isinstance(getattr(rule, "code", None), str) or not isinstance(getattr(rule, "name", None), str):
-            return f"the rule {type(rule).__name__} of a plugin has no code or name"
+            return f"its rule {type(rule).__name__} has no code or name"
         if rule.code in codes or rule.name in names:
-            return f"the rule {rule.code} {rule.name} of a plugin has a code or name that is already used"
+            return f"its rule {rule.code} {rule.name} has a code or name that is taken"
         codes.add(rule.code)
         names.add(rule.name)
     return None
+
+
+# ----------------------------------------------------------------------------------------------------------- running
+
+
+def _guarded_rule(rule: Rule, plugin: str, problems: list[str]) -> Rule:
+    """The rule, left out from its first failure on."""
+    guard = _Guard(f"plugin {plugin!r}: rule {rule.code} {rule.name} failed", problems)
+    for hook in dir(type(rule)):
+        if hook.startswith("check_") or hook == "applies":
+            setattr(rule, hook, guard(getattr(rule, hook), lambda *_: False))
+    examples = rule.examples
+
+    def shown() -> list[Example]:
+        try:
+            return list(examples())
+        except Exception:
+            return []  # its page has none
+
+    setattr(rule, "examples", shown)  # noqa: B010 - a method is replaced on purpose
+    return rule
+
+
+def _guarded_system(system: System, plugin: str, problems: list[str]) -> System:
+    """The system, left out from its first failure on: then none of the files is its own."""
+    guard = _Guard(f"plugin {plugin!r}: system {getattr(system, 'name', '')} failed", problems)
+    defaults: dict[str, Callable[..., object]] = {
+        "may_claim": lambda *_: False,
+        "claims": lambda *_: None,
+        "check": lambda *_: FileResult([]),
+        "check_data": lambda *_: FileResult([]),
+        "cross_check": lambda *_: [],
+        "reconsider": lambda found, *_: found,
+        "describe": lambda *_: [],
+    }
+    for method, default in defaults.items():
+        setattr(system, method, guard(getattr(system, method), default))
+    return system
+
+
+class _Guard:
+    """Calls into foreign code: the first failure is told, and from then on the default is the answer."""
+
+    def __init__(self, what: str, problems: list[str]) -> None:
+        self._what = what
+        self._problems = problems
+        self._failed = False
+
+    def __call__(self, call: Callable[..., Any], default: Callable[..., object]) -> Callable[..., Any]:
+        def guarded(*args: Any, **options: Any) -> Any:
+            if not self._failed:
+                try:
+                    return call(*args, **options)
+                except (Exception, SystemExit) as error:
+                    self._failed = True
+                    self._problems.append(f"{self._what}: {_described(error)}")
+            return default(*args)
+
+        return guarded
+
+
+def _described(error: BaseException) -> str:
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:
+        return type(error).__name__

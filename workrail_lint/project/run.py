@@ -33,6 +33,7 @@ class Plan:
         cache: Cache | None = None,
         jobs: int = 1,
         complete: bool = False,
+        plugin_problems: list[str] | None = None,
     ) -> None:
         self.systems = systems
         self.settings = settings
@@ -41,7 +42,8 @@ class Plan:
         self.baseline = baseline
         self.cache = cache or Cache(None, "")
         self.jobs = jobs
-        self.complete = complete  # a whole project is checked, not some of its files
+        self.plugin_problems = [] if plugin_problems is None else plugin_problems  # which the run may add to
+        self.complete = complete  # a whole project is looked at, not some of its files
 
 
 class Outcome(NamedTuple):

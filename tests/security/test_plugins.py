@@ -1,0 +1,172 @@
+"""Plugins: only what declares itself is imported, a failure names its plugin and rule, and the run goes on."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from workrail_lint.cli import main
+from workrail_lint.report import FORMATS
+from workrail_lint.systems.workrail.rules.samples import step, workflow
+
+HEAD = """
+from workrail_lint.project.plugins import hookimpl
+from workrail_lint.findings import Severity
+from workrail_lint.systems.workrail.rules.base import WorkflowRule
+
+class Base(WorkflowRule):
+    severity = Severity.ERROR
+    origin = "product"
+    summary = "Says something."
+    why = "Because <it> can."
+"""
+GOOD = """
+class Good(Base):
+    code = "XX001"
+    name = "xx-good"
+    def check_workflow(self, workflow, report):
+        report("/description", "a | <b> finding")
+"""
+BAD = """
+class Bad(Base):
+    code = "XX002"
+    name = "xx-bad"
+    def check_workflow(self, workflow, report):
+        {body}
+"""
+HOOK = """
+@hookimpl
+def workrail_lint_rules():
+    return [{rules}]
+"""
+Install = Callable[[str, str], None]
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Install:
+    """Put a module where installed ones are, in a folder that is not the project's."""
+    site = tmp_path / "site"
+    site.mkdir()
+    monkeypatch.syspath_prepend(str(site))
+    monkeypatch.setenv("PYTHONPATH", str(site))
+    project = tmp_path / "project"
+    project.mkdir()
+    monkeypatch.chdir(project)
+    (project / "a.json").write_text(json.dumps(workflow(step("first"), step("second"))))
+
+    def installer(name: str, source: str) -> None:
+        (site / f"{name}.py").write_text(source)
+        (project / "workrail-lint.toml").write_text(f'plugins = ["{name}"]\n')
+
+    yield installer
+    for name in [name for name in sys.modules if name.startswith("plug_")]:
+        del sys.modules[name]
+
+
+def codes(report: str) -> list[str]:
+    return [finding["code"] for finding in json.loads(report)["findings"]]
+
+
+def configure(*plugins: str) -> None:
+    Path("workrail-lint.toml").write_text(f"plugins = {json.dumps(plugins)}\n")
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["venv.__main__", "this", "antigravity", "os", "sys", "workrail_lint.__main__", "", "..", "a b"],
+)
+def test_a_module_that_is_no_plugin_is_not_imported(
+    name: str, install: Install, capsys: pytest.CaptureFixture[str]
+) -> None:
+    configure(name)
+    before = set(sys.modules)
+    assert main(["check", "."]) == 2
+    shown = capsys.readouterr()
+    assert f"plugin {name!r}" in shown.err
+    assert name not in set(sys.modules) - before
+
+
+def test_a_module_of_the_working_folder_is_not_imported(tmp_path: Path) -> None:
+    """Not even by `python -m`, which puts that folder first on the path."""
+    mark = tmp_path / "it-ran"
+    (tmp_path / "plug_here.py").write_text(
+        f"open({str(mark)!r}, 'w').close()\n" + HEAD + GOOD + HOOK.format(rules="Good")
+    )
+    (tmp_path / "workrail-lint.toml").write_text('plugins = ["plug_here"]\n')
+    (tmp_path / "a.json").write_text(json.dumps(workflow(step("first"), step("second"))))
+    command = [sys.executable, "-m", "workrail_lint", "check", "."]
+    ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ran.returncode == 2
+    assert "plugin 'plug_here' can't be imported" in ran.stderr
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    ("source", "says"),
+    [
+        ("raise SystemExit(0)", "failed while it was loaded: SystemExit: 0"),
+        ("1 / 0", "failed while it was loaded: ZeroDivisionError: division by zero"),
+        ("import no_such_thing", "can't be imported: No module named 'no_such_thing'"),
+        (
+            "raise Exception('\\x1b[31m\\n::error::x')",
+            "failed while it was loaded: Exception: \\u001b[31m\\u000a::error",
+        ),
+        (HOOK.format(rules="1 / 0"), "failed while it was loaded: ZeroDivisionError"),
+        (HOOK.format(rules="int"), "its rule int has no code or name"),
+        (GOOD.replace("XX001", "LP001") + HOOK.format(rules="Good"), "has a code or name that is taken"),
+    ],
+)
+def test_a_plugin_that_fails_is_named_and_the_run_goes_on(
+    source: str, says: str, install: Install, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install("plug_good", HEAD + GOOD + HOOK.format(rules="Good"))
+    install("plug_bad", HEAD + source)
+    configure("plug_bad", "plug_good")
+    assert main(["check", "--output-format", "json", "."]) == 2
+    shown = capsys.readouterr()
+    assert "XX001" in codes(shown.out)
+    assert "workrail-lint: plugin 'plug_bad'" in shown.err
+    assert says in shown.err
+    assert shown.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("body", ["1 / 0", "raise SystemExit(0)", "self.missing()"])
+@pytest.mark.parametrize("options", [[], ["--exit-zero"], ["--diff"], ["--fix"], ["--write-baseline", "b.json"]])
+def test_a_rule_that_fails_is_named_and_the_run_goes_on(
+    body: str, options: list[str], install: Install, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install("plug_bad", HEAD + GOOD + BAD.format(body=body) + HOOK.format(rules="Bad, Good"))
+    assert main(["check", *options, "."]) == 2
+    shown = capsys.readouterr()
+    assert shown.err.count("plugin 'plug_bad': rule XX002 xx-bad failed: ") == 1
+    assert "internal error" not in shown.err
+    if not options:
+        assert "XX001" in shown.out
+
+
+def test_an_entry_point_is_a_plugin(install: Install, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    site = tmp_path / "site"
+    install("plug_entry", HEAD + GOOD + HOOK.format(rules="Good"))
+    info = site / "plug_entry-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: plug-entry\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[workrail_lint.plugins]\nour-rules = plug_entry\n")
+    configure("our-rules")
+    assert main(["check", "--output-format", "json", "."]) == 1
+    assert "XX001" in codes(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize("format_", FORMATS)
+def test_rules_of_plugins_work_in_every_format(
+    format_: str, install: Install, capsys: pytest.CaptureFixture[str]
+) -> None:
+    install("plug_good", HEAD + GOOD + HOOK.format(rules="Good"))
+    assert main(["check", "--output-format", format_, "."]) == 1
+    shown = capsys.readouterr()
+    assert "XX001" in shown.out
+    assert "failed" not in shown.err
