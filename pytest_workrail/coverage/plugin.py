@@ -11,6 +11,7 @@ from pytest_workrail.coverage.report import document, table
 from pytest_workrail.coverage.session import CoverageSession
 from pytest_workrail.run.pytest_session import ItemOutcome, Outcomes
 from workrail_lint.base.files import write_atomically
+from workrail_lint.base.terminal import neutral
 
 _WORKER_KEY = "workrail_coverage"
 
@@ -75,6 +76,6 @@ class CoveragePlugin:
         terminalreporter.section("workflow coverage")
         shown = self._config.getoption("workrail_cov")
         for line in table(self.session.tally, missing=shown == "missing"):
-            terminalreporter.line(line)
+            terminalreporter.line(neutral(line))
         for failure in self._failures:
-            terminalreporter.line(f"FAIL: {failure}", red=True)
+            terminalreporter.line(neutral(f"FAIL: {failure}"), red=True)

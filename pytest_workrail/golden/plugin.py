@@ -11,6 +11,7 @@ import pytest
 
 from pytest_workrail.golden.session import GoldenSession
 from pytest_workrail.run.pytest_session import DESELECTED, GOLDENS, WORKER_CRASHED, ItemOutcome, Outcomes
+from workrail_lint.base.terminal import neutral
 
 if TYPE_CHECKING:
     from pytest_workrail.agents.transcript import Transcript
@@ -65,9 +66,9 @@ class Goldens:
         if self._lines or self.session.errors:
             terminalreporter.section("goldens")
         for line in self._lines:
-            terminalreporter.line(line)
+            terminalreporter.line(neutral(line))
         for error in self.session.errors:
-            terminalreporter.line(f"FAIL: {error}", red=True)
+            terminalreporter.line(neutral(f"FAIL: {error}"), red=True)
 
 
 def is_full_run(session: pytest.Session, exitstatus: int) -> bool:

@@ -13,6 +13,7 @@ from pytest_workrail.locks.prover import Attempt, AttemptResult, Prover, can_pro
 from pytest_workrail.locks.session import LockSession
 from pytest_workrail.locks.settings import LockSettings
 from pytest_workrail.run.pytest_session import Outcomes
+from workrail_lint.base.terminal import neutral
 
 _WORKER_KEY = "workrail_locks"
 
@@ -104,6 +105,7 @@ class LockPlugin:
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.section("locks")
         for line in self._closing.lines:
-            terminalreporter.line(line)
+            terminalreporter.line(neutral(line))
         for failure in self._closing.failures:
-            terminalreporter.line(failure if failure.startswith(" ") else f"FAIL: {failure}", red=True)
+            shown = failure if failure.startswith(" ") else f"FAIL: {failure}"
+            terminalreporter.line(neutral(shown), red=True)

@@ -11,6 +11,7 @@ from pytest_workrail.locks.record import LockRecord, load_record
 from pytest_workrail.locks.registry import Registry, load_registry, missing_sources
 from pytest_workrail.locks.sabotage import Sabotage, load_sabotages
 from workrail_lint.base.result import Err
+from workrail_lint.base.terminal import neutral
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +42,11 @@ def lock_settings(config: pytest.Config) -> LockSettings:
     registry = load_registry(path)
     if isinstance(registry, Err):
         problems = "\n".join(f"  {problem.pointer or '/'}: {problem.message}" for problem in registry.error)
-        raise pytest.UsageError(f"the lock registry {path.name} can't be used:\n{problems}")
+        raise pytest.UsageError(neutral(f"the lock registry {path.name} can't be used:\n{problems}"))
     record_path = folder / (config.getoption("workrail_lock_record") or path.with_suffix(".record.json"))
     record = load_record(record_path)
     if isinstance(record, Err):
-        raise pytest.UsageError(record.error)
+        raise pytest.UsageError(neutral(record.error))
     report_folder = config.getoption("workrail_lock_report")
     verifies = config.getoption("workrail_locks_verify")
     if verifies and report_folder is None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Sequence
 
     from pytest_workrail.plugin.fixture import Workrail
 
@@ -61,6 +61,19 @@ def pytest_collection_finish(session: pytest.Session) -> None:
         from pytest_workrail.golden.plugin import goldens_of
 
         goldens_of(config)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A failure of a test of ours shows text of documents."""
+    report = yield
+    if report.longrepr is not None and (
+        "workrail" in getattr(item, "fixturenames", ()) or item.get_closest_marker("workrail")
+    ):
+        from pytest_workrail.plugin.neutral_reports import neutralise
+
+        neutralise(report)
+    return report
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ import pytest
 
 from pytest_workrail.golden.keys import SCENARIO_ENDING
 from workrail_lint.base.files import read_bytes
+from workrail_lint.base.neutral import one_line, shown_path
 
 _READ_AT_COLLECTION = (b'"name"', b'"skip"', b'"enforces"')
 _HOOKS = pytest.StashKey[Any]()
@@ -46,6 +47,7 @@ class ScenarioFile(pytest.File):
 
 def _item(parent: pytest.Collector, path: Path, file: str) -> ScenarioItem:
     header = _read_header(path)
+    file = shown_path(file)
     stem = file.rpartition("/")[2].removesuffix(SCENARIO_ENDING)
     name = (_name(header) if header else None) or stem
     return ScenarioItem.from_parent(parent, name=name, nodeid=f"{file}::{name}", path=path, header=header)
@@ -68,8 +70,8 @@ def _name(header: dict[str, Any]) -> str | None:
     name = header.get("name")
     if not isinstance(name, str) or not name or set(name) & _NOT_IN_NAMES:
         return None
-    # JSON can hold half a character; reports, the environment and other processes can't.
-    return name.encode("utf-8", "backslashreplace").decode("utf-8")
+    # Reports, the environment and other processes get it, and it may hold anything that JSON can.
+    return one_line(name)
 
 
 @cache
@@ -104,7 +106,7 @@ class ScenarioItem(pytest.Item):
         if isinstance(locks, list) and locks:
             self.add_marker(pytest.mark.enforces(*map(str, locks)))
         if isinstance(reason, str) and reason:
-            self.add_marker(pytest.mark.skip(reason=reason))
+            self.add_marker(pytest.mark.skip(reason=one_line(reason)))
 
     @property
     def file(self) -> str:
@@ -144,4 +146,4 @@ class ScenarioItem(pytest.Item):
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        return self.path, 0, self.name
+        return Path(one_line(str(self.path))), 0, self.name

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
-from workrail_lint.base.terminal import printable
+from workrail_lint.base.terminal import LOG_COMMAND, printable
 
-# CI services take `##[command]`, `##vso[...]` and the like for orders, wherever in a line they stand.
-LOG_COMMAND = re.compile(r"##(?=\w*\[)")
 _LONGEST = 4_000
 
 

@@ -1,21 +1,55 @@
-"""Writing to people: results on stdout, remarks about the run on stderr, colours only on a terminal."""
+"""Writing to people: results on stdout, remarks about the run on stderr, colours only on a terminal.
+
+Everything goes through `neutral` on its way out: whatever a document holds, a terminal or a CI log takes none of it for
+a command. Text of a document that could hold a line break goes through `printable` before it becomes part of a line.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import sys
 import time
 from typing import Any, TextIO
 
+# CI services take `##[command]`, `##vso[...]` and the like for orders, wherever in a line they stand.
+LOG_COMMAND = re.compile(r"##(?=\w*\[)")
+# What `Style` and the links of a report make, and nothing else that a terminal obeys.
+_STYLING = re.compile(r"(\x1b\[[0-9;]*m|\x1b\]8;;[!-~]*\x1b\\)")
 
-def out(text: str, end: str = "\n") -> None:
-    """A result on stdout. What the terminal's encoding can't show is escaped, never a crash."""
-    _write(sys.stdout, text + end)
+
+def out(text: str, end: str = "\n", *, commands: bool = False) -> None:
+    """A result on stdout. What the terminal's encoding can't show is escaped, never a crash.
+
+    With `commands`, a line may be one for the CI service.
+    """
+    _write(sys.stdout, neutral(text + end, styled=uses_colour(sys.stdout), commands=commands))
 
 
 def err(text: str) -> None:
     """A remark about the run on stderr."""
-    _write(sys.stderr, text + "\n")
+    _write(sys.stderr, neutral(text + "\n", styled=uses_colour(sys.stderr)))
+
+
+def neutral(text: str, *, styled: bool = False, commands: bool = False) -> str:
+    """Lines that no terminal and no CI service takes for anything but text. JSON stays what it is."""
+    return "\n".join(_neutral_line(line, styled, commands) for line in text.split("\n"))
+
+
+def _neutral_line(line: str, styled: bool, commands: bool) -> str:
+    if not line.isprintable():
+        parts = _STYLING.split(line) if styled else [line]
+        # Every second part is one of ours.
+        line = "".join(part if at % 2 else _visible(part) for at, part in enumerate(parts))
+    if "##" in line:
+        line = LOG_COMMAND.sub(r"#\\u0023", line)
+    if "::" in line and not commands and line.lstrip().startswith("::"):
+        line = line.replace(":", "\\u003a", 1)
+    return line
+
+
+def _visible(text: str) -> str:
+    return "".join(c if c.isprintable() or c == "\t" else _escaped(c) for c in text)
 
 
 def _write(stream: TextIO, text: str) -> None:

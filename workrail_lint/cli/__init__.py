@@ -91,10 +91,10 @@ def _abandon(stream: TextIO) -> None:
 
 
 def _fail(message: str) -> int:
-    from workrail_lint.base.terminal import err
+    from workrail_lint.base.terminal import err, printable
 
     try:
-        err(f"workrail-lint: {message}")
+        err(f"workrail-lint: {printable(message)}")
         sys.stderr.flush()
     except OSError:
         _abandon(sys.stderr)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workrail_lint.base.terminal import err, out, printable
+from workrail_lint.base.terminal import err, neutral, out, printable
 from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
 from workrail_lint.cli.arguments import configuration, settings, workflow_files
 from workrail_lint.cli.parser import Parser, add_inputs
@@ -33,7 +33,7 @@ def main(arguments: list[str]) -> int:
     from workrail_lint.base.files import write_atomically
 
     try:
-        write_atomically(args.output, text.encode("utf-8", "backslashreplace"))
+        write_atomically(args.output, neutral(text).encode())
     except OSError as error:
         raise UsageError(f"{printable(args.output)} can't be written ({error.strerror})") from None
     return OK

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from workrail_lint.base.terminal import err, out, printable
+from workrail_lint.base.terminal import err, neutral, out, printable
 from workrail_lint.base.version import VERSION
 from workrail_lint.cli import UsageError
 from workrail_lint.findings import Severity
@@ -27,13 +27,14 @@ def write_report(args: argparse.Namespace, outcome: Outcome, checked: list[Check
     text = (render_statistics if args.statistics else render)(args.output_format, data)
     if not args.statistics and args.output_format in _WITHOUT_SUMMARY and data.hidden:
         err(f"workrail-lint: {data.hidden}")
+    is_github = args.output_format == "github"
     if args.output_file is None:
-        out(text, end="")
+        out(text, end="", commands=is_github)
         return
     from workrail_lint.base.files import write_atomically
 
     try:
-        write_atomically(args.output_file, text.encode())
+        write_atomically(args.output_file, neutral(text, commands=is_github).encode())
     except OSError as error:
         raise UsageError(f"{printable(args.output_file)} can't be written ({error.strerror})") from None
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 import unicodedata
 from typing import NamedTuple
 
-from workrail_lint.base.neutral import LOG_COMMAND
-from workrail_lint.base.terminal import Style, printable
+from workrail_lint.base.terminal import LOG_COMMAND, Style, printable
 from workrail_lint.documents.source_text import SourceText
 from workrail_lint.findings import Span
 
