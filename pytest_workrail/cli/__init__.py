@@ -1,1 +1,16 @@
-"""Command lines of the test bench."""
+"""`workrail-test`: what belongs to testing workflows and is no test. One module for each command."""
+
+from __future__ import annotations
+
+from workrail_lint.cli import Program
+from workrail_lint.cli import main as run_program
+
+COMMANDS = {
+    "golden": "look at changes of goldens, and accept or reject them",
+}
+PROGRAM = Program("workrail-test", __name__, "What comes with testing agent workflows.", COMMANDS)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run a command and return its exit code."""
+    return run_program(arguments, PROGRAM)

@@ -1,95 +1,103 @@
-"""`workrail-golden`: look at pending changes of goldens, and take them or drop them."""
+"""`workrail-test golden`: look at changes of goldens, each change once, and accept or reject them."""
 
 from __future__ import annotations
 
 import argparse
 import os
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pytest_workrail.golden import diff, encoding, files, pending
-from pytest_workrail.golden import failure_text as messages
+from pytest_workrail.golden import files, pending
+from pytest_workrail.golden.causes import Group, headline
+from pytest_workrail.golden.decisions import Outcome, PendingChanges
 from pytest_workrail.golden.keys import ENDING, PENDING, SCENARIO_ENDING, is_source, source_base
 from pytest_workrail.golden.modes import in_ci
 from pytest_workrail.golden.pending import Proposal
-from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.terminal import err, out
-from workrail_lint.cli import FINDINGS, NOTHING, OK, USAGE
+from pytest_workrail.golden.show import group_lines
+from workrail_lint.base.result import Err
+from workrail_lint.base.terminal import Style, err, out, printable, uses_colour
+from workrail_lint.base.wording import counted
+from workrail_lint.cli import FINDINGS, NOTHING, OK, USAGE, UsageError
+from workrail_lint.cli.parser import Parser
 
+_PROGRAM = "workrail-test golden"
 _COMMANDS = {
-    "list": "name the goldens that have a pending change",
-    "diff": "show what would change",
-    "accept": "make the goldens what the tests saw",
-    "reject": "drop the changes",
+    "list": "name the goldens that have pending changes",
+    "diff": "show each change once, word by word, and the goldens that have it",
+    "accept": "make goldens what the tests saw",
+    "reject": "drop changes; the goldens stay as they are",
+    "review": "go through the changes one by one with single keys",
+    "migrate": "bring goldens of an earlier format into the format of today",
 }
+_LINE_FEED = b"\n"
 _SKIPPED_FOLDERS = (".*", "node_modules", "__pycache__", "venv")
-_EPILOG = "Exit codes: 0 done, or nothing pending; 1 changes are pending (list, diff); 2 an error; 3 nothing found."
+_EPILOG = "Exit codes: 0 done, or nothing pending; 1 changes are pending; 2 an error; 3 nothing there to decide about."
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: list[str]) -> int:
     """Run a command and return its exit code."""
-    try:
-        args = _parser().parse_args(arguments)
-    except SystemExit as done:
-        return done.code if isinstance(done.code, int) else USAGE
-    try:
-        code = _run(args)
-        sys.stdout.flush()
-    except KeyboardInterrupt:
-        return 130
-    except BrokenPipeError:
-        # The reader (head, a pager) has gone; the interpreter must not try to flush into the closed pipe.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    args = _parser().parsed(arguments)
+    if args is None:
         return OK
-    return code
-
-
-def _run(args: argparse.Namespace) -> int:
     paths = [Path(path) for path in args.paths]
-    absent = [path for path in paths if not _may_be_pending(path)]
+    absent = [path for path in paths if not path.exists() and not pending.pending_of(path).exists()]
     if absent:
-        err(f"workrail-golden: there is no {absent[0]}")
-        return USAGE
-    # One file may be named in several ways, and is shown as it was named first.
-    found = {os.path.abspath(path): path for path in reversed(list(_pending_files(paths)))}
-    offered = [pending.proposal(path) for path in sorted(found.values())]
+        raise UsageError(f"there is no {printable(str(absent[0]))}")
     match args.command:
         case "list":
-            return _list(offered, args.json)
+            return _list(_changes(paths), args.json)
         case "diff":
-            return _diff(offered, args.json)
+            return _diff(_changes(paths), args)
         case "accept":
-            return _accept(offered, args.json, args.write_in_ci)
+            if in_ci() and not args.write_in_ci:
+                raise UsageError("nothing is accepted in CI without --write-in-ci")
+            return _decide(_changes(paths), args, "accepted")
+        case "reject":
+            return _decide(_changes(paths), args, "rejected")
+        case "migrate":
+            return _migrate(paths, args.dry_run)
         case _:
-            return _decide(offered, args.json, "rejected", pending.reject)
+            return _review(paths)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="workrail-golden", description="Pending changes of goldens.", epilog=_EPILOG, allow_abbrev=False
-    )
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+def _parser() -> Parser:
+    parser = Parser("golden", "Pending changes of goldens, each change once.", "workrail-test")
+    parser.epilog = _EPILOG
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Subparser)
     for name, summary in _COMMANDS.items():
-        command = commands.add_parser(name, help=summary, description=summary, allow_abbrev=False)
+        command = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
         decides = name in ("accept", "reject")
         command.add_argument(
             "paths",
-            nargs="+" if decides else "*",
-            default=None if decides else [os.curdir],
+            nargs="*",
+            default=[] if decides else [os.curdir],
             metavar="PATH",
-            help="goldens, scenarios, test files or folders"
-            + ("; '.' for all of them" if decides else " (default: .)"),
+            help=f"goldens, scenarios, test files or folders{'' if decides else ' (default: .)'}",
         )
-        command.add_argument("--json", action="store_true", help="answer with one JSON object")
+        if decides:
+            command.add_argument("--all", action="store_true", help="everything that is pending below this folder")
+        if decides or name == "diff":
+            command.add_argument(
+                "--group", action="append", default=[], metavar="ID", help="only this change, by the id that diff shows"
+            )
+            command.add_argument("--step", action="append", default=[], metavar="ID", help="only changes of this step")
+        if name in ("list", "diff", "accept", "reject"):
+            command.add_argument("--json", action="store_true", help="answer with one JSON object")
+        if name == "diff":
+            command.add_argument("--full", action="store_true", help="show all lines of a change, and all its goldens")
+            command.add_argument("--html", metavar="FILE", help="write a page to look at instead")
         if name == "accept":
             command.add_argument("--write-in-ci", action="store_true", help="also where the variable CI is set")
+        if name == "migrate":
+            command.add_argument("--dry-run", action="store_true", help="only say what would be done")
     return parser
 
 
-def _may_be_pending(path: Path) -> bool:
-    return path.exists() or pending.pending_of(path).exists()
+class _Subparser(Parser):
+    def __init__(self, prog: str, description: str = "", **_others: Any) -> None:
+        program, _, command = prog.rpartition(" ")
+        super().__init__(command, description, program)
 
 
 def _goldens_of(path: Path) -> Path:
@@ -100,89 +108,181 @@ def _goldens_of(path: Path) -> Path:
     return base.with_name(base.name + ENDING) if path.name.endswith(SCENARIO_ENDING) else base
 
 
-def _pending_files(paths: list[Path]) -> Iterator[Path]:
+def _files(paths: list[Path], ending: str) -> list[Path]:
+    """The goldens, or what is pending beside them, that some paths name. A file named twice is one."""
+    found = {os.path.abspath(path): path for path in reversed(list(_found(paths, ending)))}
+    return sorted(found.values())
+
+
+def _found(paths: list[Path], ending: str) -> Iterator[Path]:
     for path in map(_goldens_of, paths):
         if path.is_dir():
-            for folder, names in files.goldens_below([path], _SKIPPED_FOLDERS, ENDING + PENDING):
+            for folder, names in files.goldens_below([path], _SKIPPED_FOLDERS, ending):
                 yield from (folder / name for name in names)
-        elif path.name.endswith(ENDING + PENDING):
+        elif path.name.endswith(ending):
             yield path
         elif path.name.endswith(ENDING) and pending.pending_of(path).exists():
             yield pending.pending_of(path)
 
 
-def _list(offered: list[Proposal], as_json: bool) -> int:
+def _changes(paths: list[Path]) -> PendingChanges:
+    return PendingChanges(_files(paths or [Path()], ENDING + PENDING))
+
+
+def _selected(changes: PendingChanges, args: argparse.Namespace) -> list[Group]:
+    """The changes that the options name; all of them where there are none."""
+    for wanted in args.group:
+        matching = [group for group in changes.groups if group.key.id.startswith(wanted)]
+        if len(matching) != 1:
+            problem = "is not unique" if matching else "does not exist"
+            raise UsageError(f"the change '{printable(wanted)}' {problem} (see {_PROGRAM} diff)")
+    return [
+        group
+        for group in changes.groups
+        if (not args.group or any(group.key.id.startswith(wanted) for wanted in args.group))
+        and (not args.step or group.key.step in args.step)
+    ]
+
+
+def _list(changes: PendingChanges, as_json: bool) -> int:
     if as_json:
-        _answer({"pending": [_about(each) for each in offered]})
+        _answer({"pending": [_about(changes, each) for each in changes.proposals]})
     else:
-        for each in offered:
-            out(f"{_name(each)}: {each.state}{f' ({each.problem})' if each.problem else ''}")
-    return FINDINGS if offered else OK
+        for each in changes.proposals:
+            ids = " ".join(group.key.id for group in changes.groups if each.name in group.goldens)
+            remark = f" ({each.problem})" if each.problem else f" [{ids}]" if ids else ""
+            out(f"{printable(each.name)}: {each.state}{remark}")
+    return FINDINGS if changes.proposals else OK
 
 
-def _diff(offered: list[Proposal], as_json: bool) -> int:
-    if as_json:
-        _answer({"pending": [{**_about(each), "differences": _differences(each)} for each in offered]})
-        return FINDINGS if offered else OK
-    for each in offered:
-        if each.state != "changed":
-            out(f"{_name(each)}: {each.problem or 'nothing would change'}")
-        if each.state != "settled" and each.old is not None and each.pending is not None:
-            out("\n".join(messages.change(_name(each), each.old, each.new, in_full=True)))
-        out("")
-    return FINDINGS if offered else OK
+def _diff(changes: PendingChanges, args: argparse.Namespace) -> int:
+    groups = _selected(changes, args)
+    if args.html is not None:
+        from pytest_workrail.golden.page import page
+
+        _write_page(args.html, page(changes, groups))
+        return FINDINGS if groups else OK
+    if args.json:
+        listed = [
+            {**_about(changes, each), "differences": [one.to_json() for one in changes.differences(each.name)]}
+            for each in changes.proposals
+        ]
+        _answer({"groups": [_group(group) for group in groups], "pending": listed})
+        return FINDINGS if changes.proposals else OK
+    style = Style(uses_colour())
+    for group in groups:
+        for line in group_lines(group, style, all_goldens=args.full, in_full=args.full):
+            out(line)
+    for each in changes.proposals:
+        if each.problem or each.state == "settled":
+            out(f"{printable(each.name)}: {each.problem or 'nothing would change'}")
+    if groups:
+        goldens = counted(len({name for group in groups for name in group.goldens}), "golden")
+        out(f"\n{counted(len(groups), 'change')} in {goldens}; accept with: {_PROGRAM} accept --group ID (or --all)")
+    return FINDINGS if changes.proposals else OK
 
 
-def _differences(each: Proposal) -> list[dict[str, Any]]:
-    old = encoding.loads(each.old or b"")
-    if isinstance(old, Err) or each.pending is None:
-        return []
-    return [difference.to_json() for difference in diff.compare(old.value, each.pending.golden)]
+def _write_page(target: str, text: str) -> None:
+    from workrail_lint.base.files import write_atomically
+
+    try:
+        write_atomically(target, text.encode("utf-8", "replace"))
+    except OSError as problem:
+        raise UsageError(f"{printable(target)} can't be written ({problem.strerror})") from None
 
 
-def _accept(offered: list[Proposal], as_json: bool, write_in_ci: bool) -> int:
-    if in_ci() and not write_in_ci:
-        err("workrail-golden: nothing is accepted in CI without --write-in-ci")
+def _decide(changes: PendingChanges, args: argparse.Namespace, word: str) -> int:
+    if not args.paths and not args.group and not args.step and not args.all:
+        raise UsageError(
+            f"say what is {word}: --group ID, --step ID, paths, or --all (see {_PROGRAM} {args.command} --help)"
+        )
+    groups = _selected(changes, args)
+    chosen = {group.key.id for group in groups}
+    made = changes.accept(chosen) if word == "accepted" else changes.reject(chosen)
+    if not args.group and not args.step:
+        made = _with_rest(changes, made, word)
+    refused = {name for names, _ in made.refused for name in names.split(", ")}
+    decided = [group for group in groups if not refused & set(group.goldens)]
+    if args.json:
+        failed = [{"golden": name, "problem": problem} for name, problem in made.refused]
+        _answer({word: made.done, "groups": [group.key.id for group in decided], "failed": failed})
+    else:
+        for group in decided:
+            out(f"{word} [{group.key.id}] {group.title}")
+        for name in made.done if not groups else ():
+            out(f"{word} {printable(name)}")
+        for name, problem in made.refused:
+            err(f"{_PROGRAM}: {printable(name)} was not {word}: {problem}")
+        if not made.done and not made.refused:
+            err(f"{_PROGRAM}: nothing is pending there")
+    if made.refused:
         return USAGE
-    return _decide(offered, as_json, "accepted", pending.accept)
+    return OK if made.done else NOTHING
 
 
-def _decide(
-    offered: list[Proposal], as_json: bool, word: str, decide: Callable[[Proposal], Ok[None] | Err[str]]
-) -> int:
-    done: list[str] = []
-    failed: list[tuple[str, str]] = []
-    for each in offered:
-        result = decide(each)
-        if isinstance(result, Err):
-            failed.append((_name(each), result.error))
+def _with_rest(changes: PendingChanges, made: Outcome, word: str) -> Outcome:
+    """What has no changes to choose from: finished by hand already, gone, or damaged."""
+    done, refused = list(made.done), list(made.refused)
+    for each in changes.proposals:
+        if changes.ids(each.name):
+            continue
+        if word == "accepted" and each.state != "settled":
+            refused.append((each.name, f"{each.problem}; run the test again"))
+            continue
+        removed = files.remove(each.path)
+        if isinstance(removed, Err):
+            refused.append((each.name, f"it can't be removed: {removed.error}"))
         else:
-            done.append(_name(each))
-    if as_json:
-        _answer({word: done, "failed": [{"golden": name, "problem": problem} for name, problem in failed]})
-    else:
-        for name in done:
-            out(f"{word} {name}")
-        for name, problem in failed:
-            err(f"workrail-golden: {name} was not {word}: {problem}")
-        if not offered:
-            err("workrail-golden: nothing is pending there")
-    if failed:
-        return USAGE
-    return OK if offered else NOTHING
+            done.append(each.name)
+    return Outcome(done, refused)
 
 
-def _about(each: Proposal) -> dict[str, Any]:
-    about: dict[str, Any] = {"golden": _name(each), "pending": each.path.as_posix(), "state": each.state}
+def _migrate(paths: list[Path], is_dry: bool) -> int:
+    from pytest_workrail.golden.encoding import FORMAT
+    from pytest_workrail.golden.migration import migrated
+
+    problems = count = 0
+    for path in [*_files(paths, ENDING), *_files(paths, ENDING + PENDING)]:
+        data = files.read(path) or b""
+        made = migrated(data)
+        if isinstance(made, Err):
+            err(f"{_PROGRAM}: {printable(path.as_posix())} is {made.error}")
+            problems += 1
+        elif made.value is not None:
+            written = Err("") if is_dry else files.write(path, made.value)
+            if isinstance(written, Err) and not is_dry:
+                err(f"{_PROGRAM}: {printable(path.as_posix())} can't be written: {written.error}")
+                problems += 1
+                continue
+            lines = f"{counted(data.count(_LINE_FEED), 'line')} before, {made.value.count(_LINE_FEED)} now"
+            out(f"{'would migrate' if is_dry else 'migrated'} {printable(path.as_posix())} to {FORMAT}: {lines}")
+            count += 1
+    if not count and not problems:
+        err(f"{_PROGRAM}: all goldens there are of format {FORMAT}")
+    return USAGE if problems else OK
+
+
+def _review(paths: list[Path]) -> int:
+    from pytest_workrail.cli.golden_review import review
+
+    if in_ci():
+        raise UsageError("nothing is reviewed in CI: a review needs a person")
+    return review(lambda: _changes(paths))
+
+
+def _about(changes: PendingChanges, each: Proposal) -> dict[str, Any]:
+    about: dict[str, Any] = {"golden": each.name, "pending": each.path.as_posix(), "state": each.state}
     if each.pending is not None:
         about["test"] = each.pending.test
     if each.problem:
         about["problem"] = each.problem
+    about["groups"] = [group.key.id for group in changes.groups if each.name in group.goldens]
     return about
 
 
-def _name(each: Proposal) -> str:
-    return each.golden_path.as_posix()
+def _group(group: Group) -> dict[str, Any]:
+    about = {"id": group.key.id, "title": headline(group.difference), "workflow": group.key.workflow}
+    return {**about, "runs": len(group.goldens), "goldens": group.goldens, **group.difference.to_json()}
 
 
 def _answer(data: dict[str, Any]) -> None:
@@ -190,7 +290,3 @@ def _answer(data: dict[str, Any]) -> None:
 
     # In ASCII, because a terminal that can't show a character must not make it something else than JSON.
     out(json.dumps({"version": 1, **data}, indent=2))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

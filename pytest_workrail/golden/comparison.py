@@ -9,6 +9,7 @@ from pytest_workrail.agents.agent import Agent
 from pytest_workrail.run.bench import Setup
 from pytest_workrail.run.driver import drive
 from pytest_workrail.run.result import Run
+from workrail_lint.base.terminal import Style
 
 if TYPE_CHECKING:
     from pytest_workrail.golden.diff import Difference
@@ -37,10 +38,18 @@ class Comparison:
 
     def describe(self) -> str:
         """Where they part, in words."""
-        from pytest_workrail.golden.diff import described
+        from pytest_workrail.golden.causes import Causes, headline
+        from pytest_workrail.golden.document import golden_value
+        from pytest_workrail.golden.show import change_lines
 
-        differences = self.differences
-        return "\n".join(described(differences)) if differences else "Both profiles answer alike."
+        if self.agree:
+            return "Both profiles answer alike."
+        reference = {**golden_value(self.reference.transcript), "profile": "locked"}
+        shown: list[str] = []
+        for cause in Causes(reference, golden_value(self.locked.transcript)):
+            shown.append(headline(cause.difference))
+            shown += [f"    {line}" for line in change_lines(cause.difference, Style(False))]
+        return "\n".join(shown)
 
 
 def both_profiles(setup: Setup, agent: Agent) -> Comparison:

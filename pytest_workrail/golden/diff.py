@@ -1,7 +1,9 @@
-"""What changed between two goldens: which response, which field; then the text.
+"""What differs between two goldens, and a golden between the two.
 
-A run that takes one call more moves every later response and renumbers every later symbol. Neither is a change of
-its own, so responses are aligned first, and symbols are compared by what they stand for.
+Agent and engine take turns: an answer of the engine, and what the agent then asks for. A run that takes one turn more
+moves all later ones and renumbers their symbols. Neither is a change, so turns are aligned first, and symbols are
+compared by what they stand for. One walk over both goldens serves both questions: it reports each difference, and for
+each it is told whether to go with the new golden.
 """
 
 from __future__ import annotations
@@ -9,35 +11,56 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from difflib import SequenceMatcher, unified_diff
+from difflib import SequenceMatcher
+from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
-from pytest_workrail.golden.symbols import joined
-from workrail_lint.base.terminal import printable
+from pytest_workrail.golden.encoding import METADATA
+from pytest_workrail.golden.layout import prompt_parts
+from pytest_workrail.golden.symbols import joined, renumbered, split
+from pytest_workrail.golden.words import Piece, edits, pieces
+from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents import pointer
 
 _SYMBOL = re.compile(r"(«[A-Z]+[0-9]+(?: altered)?»)")
 _NUMBER = re.compile(r"(?<=[A-Z])[0-9]+(?= altered»|»)")
-_MISSING = object()
+_MISSING: Any = object()
+# The member that says which step, or which node, an object is about.
+_STEP_MEMBERS = ("stepId", "step", "node", "nodeId")
+_COUNTERS = ("n", "stepIndex")
+_ANSWERS = ("response", "error")
+# What stands in a transcript that somebody edited, and is no exchange.
+_OTHER = "other"
+
 Change = Literal["changed", "added", "removed"]
+# turn: a whole turn. input: what the agent sent. answer: what the engine answered. echo: what the engine adds to a
+# prompt, and how the run ended, which may repeat any of the others. symbol, counter: only numbers moved.
+Sort = Literal["turn", "input", "answer", "echo", "symbol", "counter"]
 
 
 class Difference(NamedTuple):
-    """One change. `place` says in words what `pointer` says to programs: where in the golden it is.
+    """One difference. `pointer` leads into the new golden, or into the old one where something was removed.
 
-    `pointer` leads into the new golden, or into the old one where something was removed; `field` is the part of
-    it below `place`.
+    `step` is the step it is about, if any; `field` is the way to it below the turn of that step, or below the run.
     """
 
     change: Change
-    place: str
+    sort: Sort
+    step: str
     field: str
     pointer: str
     old: Any = None
     new: Any = None
 
+    @property
+    def edits(self) -> tuple[Piece, ...]:
+        """The edits of a text that changed; a difference of any other kind counts as a single edit."""
+        if self.change == "changed" and isinstance(self.old, str) and isinstance(self.new, str):
+            return edits(self.old, self.new)
+        return (Piece("", ""),)
+
     def to_json(self) -> dict[str, Any]:
-        shown: dict[str, Any] = {"change": self.change, "place": self.place, "pointer": self.pointer}
+        shown: dict[str, Any] = {"change": self.change, "step": self.step, "field": self.field, "pointer": self.pointer}
         if self.change != "added":
             shown["old"] = self.old
         if self.change != "removed":
@@ -45,84 +68,263 @@ class Difference(NamedTuple):
         return shown
 
 
+# Which edits of a difference are taken over; by the number of the difference, in the order of `compare`.
+Decision = Callable[[int, int], bool]
+
+
 def compare(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Difference]:
-    """All changes between two goldens, in reading order."""
-    before, after = joined(dict(old)), joined(dict(new))
-    comparison = _Comparison()
-    for name in {**after, **before}:
-        if name not in ("transcript", "final"):
-            at = pointer.child("", name)
-            comparison.value(before.get(name, _MISSING), after.get(name, _MISSING), "run", at, at)
-    comparison.transcripts(_exchanges(before), _exchanges(after))
-    comparison.value(before.get("final", _MISSING), after.get("final", _MISSING), "final", "", "/final")
-    return comparison.found
+    """All differences between two goldens, in reading order."""
+    walk = _Walk(lambda _, __: True)
+    walk.golden(joined(dict(old)), joined(dict(new)))
+    return walk.found
 
 
-def _exchanges(golden: Mapping[str, Any]) -> list[Any]:
-    transcript = golden.get("transcript")
-    return transcript if isinstance(transcript, list) else []
+def merged(old: Mapping[str, Any], new: Mapping[str, Any], takes: Decision) -> Ok[dict[str, Any]] | Err[str]:
+    """The old golden with some of the differences taken over from the new one."""
+    walk = _Walk(takes)
+    made = walk.golden(joined(dict(old)), joined(dict(new)))
+    if walk.is_torn:
+        return Err("the turns that change depend on one another")
+    # Other contracts write their texts in one piece, and number nothing by first appearance.
+    return Ok(split(renumbered(made)) if "format" in made else made)
 
 
-class _Comparison:
-    """Collects differences, and remembers which old symbol is which new one."""
+class _Place(NamedTuple):
+    """Where the walk is. `was` is the pointer into the old golden where that is another one."""
 
-    def __init__(self) -> None:
+    sort: Sort
+    step: str
+    field: str
+    pointer: str
+    was: str
+
+    def member(self, name: str | int, old_name: str | int | None = None) -> _Place:
+        was = pointer.child(self.was, name if old_name is None else old_name)
+        return self._replace(field=_below(self.field, name), pointer=pointer.child(self.pointer, name), was=was)
+
+
+def _below(field: str, name: str | int) -> str:
+    return f"{field}/{name}" if field else str(name)
+
+
+class _Walk:
+    """Goes over two goldens side by side."""
+
+    def __init__(self, takes: Decision) -> None:
         self.found: list[Difference] = []
+        self.is_torn = False
+        self._takes = takes
         self._new_of: dict[str, str] = {}
         self._old_of: dict[str, str] = {}
 
-    def transcripts(self, old: list[Any], new: list[Any]) -> None:
-        for pair in _aligned(old, new, _anonymous, _skeleton):
-            at = f"/transcript/{pair.now}"
+    def golden(self, old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+        made: dict[str, Any] = {}
+        for name in {**new, **old}:
+            was, is_now = old.get(name, _MISSING), new.get(name, _MISSING)
+            if name == METADATA:
+                made[name] = is_now if is_now is not _MISSING else was
+            elif name == "transcript" and isinstance(was, list) and isinstance(is_now, list):
+                made[name] = self._transcripts(was, is_now)
+            else:
+                sort: Sort = "echo" if name == "final" else "answer"
+                at = pointer.child("", name)
+                made[name] = self.value(was, is_now, _Place(sort, "", name, at, at))
+        return {name: value for name, value in made.items() if value is not _MISSING}
+
+    def _transcripts(self, old: list[Any], new: list[Any]) -> list[Any]:
+        made: list[_Turn] = []
+        for pair in _aligned(_turns(old), _turns(new), _turn_text, _turn_name, only_alike=True):
+            turn: _Turn = pair.old if pair.new is _MISSING else pair.new
             if pair.old is _MISSING or pair.new is _MISSING:
-                exchange = pair.old if pair.new is _MISSING else pair.new
-                self.value(pair.old, pair.new, _place(exchange, pair.now), "", at)
+                shown = [None if side is _MISSING else side.shown() for side in (pair.old, pair.new)]
+                change: Change = "added" if pair.old is _MISSING else "removed"
+                is_taken = self._report(Difference(change, "turn", turn.step, turn.kind, turn.pointer, *shown))
+                if is_taken == (change == "added"):
+                    made.append(self._from_new(turn) if change == "added" else turn)
                 continue
-            place = _place(pair.new, pair.now, "" if pair.was == pair.now else f", was {pair.was + 1}")
-            if not isinstance(pair.old, dict) or not isinstance(pair.new, dict):
-                self.value(pair.old, pair.new, place, "", at)
-                continue
-            for name in {**pair.new, **pair.old}:
-                # Fields of a response need no mention of the response; those of a request do.
-                field = "" if name == "response" else pointer.child("", name)
-                was, is_now = pair.old.get(name, _MISSING), pair.new.get(name, _MISSING)
-                self.value(was, is_now, place, field, pointer.child(at, name))
+            made.append(self._turn(pair.old, pair.new))
+        return self._chained(made)
 
-    def value(self, old: Any, new: Any, place: str, field: str, at: str) -> None:
-        """Differences between two values at one place."""
+    def _turn(self, old: _Turn, new: _Turn) -> _Turn:
+        parts: dict[str, Any] = {}
+        for name in {"response": 0, "error": 0, **new.parts, **old.parts}:
+            sort: Sort = "answer" if name in _ANSWERS else "input"
+            field = "" if name == "response" else name
+            at = _Place(sort, new.step, field, new.place(name), old.place(name))
+            parts[name] = self.value(old.parts.get(name, _MISSING), new.parts.get(name, _MISSING), at)
+        return new._replace(parts={name: value for name, value in parts.items() if value is not _MISSING})
+
+    def _from_new(self, turn: _Turn) -> _Turn:
+        """A turn of the new golden alone; its symbols are known by their old names where they have one."""
+        return turn._replace(parts={name: self._as_old(value) for name, value in turn.parts.items()})
+
+    def _chained(self, turns: list[_Turn]) -> list[Any]:
+        """Turns as exchanges again: what was asked for, and the answer that the next turn begins with."""
+        exchanges: list[Any] = []
+        for turn, following in pairwise(turns):
+            answer = {name: following.parts[name] for name in _ANSWERS if name in following.parts}
+            asked = {name: value for name, value in turn.parts.items() if name not in _ANSWERS}
+            self.is_torn = self.is_torn or len(answer) > 1 or ("request" in asked) != bool(answer)
+            exchanges.append(asked.get(_OTHER, {**asked, **answer}))
+        return exchanges
+
+    def value(self, old: Any, new: Any, at: _Place) -> Any:
+        """Two values at one place; the answer is the value between them."""
         if old is _MISSING or new is _MISSING:
-            if old is not new:
-                change: Change = "added" if old is _MISSING else "removed"
-                gone, come = (None if side is _MISSING else side for side in (old, new))
-                self.found.append(Difference(change, place, field, at, gone, come))
-        elif isinstance(old, dict) and isinstance(new, dict):
-            for name in {**new, **old}:
-                below = pointer.child(field, name), pointer.child(at, name)
-                self.value(old.get(name, _MISSING), new.get(name, _MISSING), place, *below)
-        elif isinstance(old, list) and isinstance(new, list):
-            self._lists(old, new, place, field, at)
-        elif not self._equal(old, new):
-            self.found.append(Difference("changed", place, field, at, old, new))
+            return self._one_sided(old, new, at)
+        if isinstance(old, dict) and isinstance(new, dict):
+            return self._members(old, new, at)
+        if isinstance(old, list) and isinstance(new, list):
+            return self._items(old, new, at)
+        if isinstance(old, str) and isinstance(new, str):
+            return self._text(old, new, at)
+        if type(old) is type(new) and old == new:
+            return new
+        sort: Sort = "counter" if at.field.rpartition("/")[2] in _COUNTERS else at.sort
+        is_taken = self._report(Difference("changed", sort, at.step, at.field, at.pointer, old, new))
+        return self._as_old(new) if is_taken else old
 
-    def _lists(self, old: list[Any], new: list[Any], place: str, field: str, at: str) -> None:
-        for pair in _aligned(old, new, _anonymous, _kind):
-            below = pointer.child(field, pair.now), pointer.child(at, pair.now)
-            self.value(pair.old, pair.new, place, *below)
+    def _one_sided(self, old: Any, new: Any, at: _Place) -> Any:
+        if old is new:
+            return _MISSING
+        if old is _MISSING:
+            is_taken = self._report(Difference("added", at.sort, at.step, at.field, at.pointer, None, new))
+            return self._as_old(new) if is_taken else _MISSING
+        return _MISSING if self._report(Difference("removed", at.sort, at.step, at.field, at.was, old, None)) else old
 
-    def _equal(self, old: Any, new: Any) -> bool:
-        if not isinstance(old, str) or not isinstance(new, str):
-            return type(old) is type(new) and bool(old == new)
-        if "«" not in old and "«" not in new:
-            return old == new
+    def _members(self, old: dict[str, Any], new: dict[str, Any], at: _Place) -> Any:
+        if at.field == "pending" and isinstance(old.get("prompt"), str) and isinstance(new.get("prompt"), str):
+            return {**self._members(_without(old, "prompt"), _without(new, "prompt"), at), **self._prompt(old, new, at)}
+        made = {
+            name: self.value(old.get(name, _MISSING), new.get(name, _MISSING), at.member(name))
+            for name in {**new, **old}
+        }
+        return {name: value for name, value in made.items() if value is not _MISSING}
+
+    def _prompt(self, old: dict[str, Any], new: dict[str, Any], at: _Place) -> dict[str, str]:
+        """The author's text for itself, and what the engine puts around it."""
+        was, is_now = prompt_parts(old["prompt"]), prompt_parts(new["prompt"])
+        here = at.member("prompt")._replace(field="prompt")
+        around = here._replace(sort="echo", field="around the prompt")
+        before = self._text(was.before, is_now.before, around)
+        text = self._text(was.text, is_now.text, here)
+        return {"prompt": before + text + self._text(was.behind, is_now.behind, around)}
+
+    def _items(self, old: list[Any], new: list[Any], at: _Place) -> list[Any]:
+        made = []
+        for pair in _aligned(old, new, _item_text, _item_name):
+            item = pair.old if pair.new is _MISSING else pair.new
+            below = at.member(pair.now, pair.was)
+            step = next((item[name] for name in _STEP_MEMBERS if name in item), "") if isinstance(item, dict) else ""
+            below = below._replace(step=step) if isinstance(step, str) and step else below
+            made.append(self.value(pair.old, pair.new, below))
+        return [item for item in made if item is not _MISSING]
+
+    def _text(self, old: str, new: str, at: _Place) -> str:
+        if old == new and "«" not in old:
+            return old
         was, is_now = _SYMBOL.split(old), _SYMBOL.split(new)
-        if was[::2] != is_now[::2]:
-            return False
-        return all(self._same_symbol(a, b) for a, b in zip(was[1::2], is_now[1::2], strict=True))
+        if was[::2] == is_now[::2]:
+            same = [self._same_symbol(a, b) for a, b in zip(was[1::2], is_now[1::2], strict=True)]
+            if all(same):
+                return old
+            is_taken = self._report(Difference("changed", "symbol", at.step, at.field, at.pointer, old, new))
+            return str(self._as_old(new)) if is_taken else old
+        number = len(self.found)
+        self.found.append(Difference("changed", at.sort, at.step, at.field, at.pointer, old, new))
+        made, edit = [], 0
+        for piece in pieces(old, new):
+            made.append(str(self._as_old(piece.new)) if piece.is_edit and self._takes(number, edit) else piece.old)
+            edit += piece.is_edit
+        return "".join(made)
+
+    def _report(self, difference: Difference) -> bool:
+        self.found.append(difference)
+        return self._takes(len(self.found) - 1, 0)
 
     def _same_symbol(self, old: str, new: str) -> bool:
         if _NUMBER.sub("", old) != _NUMBER.sub("", new):
             return False
         return self._new_of.setdefault(old, new) == new and self._old_of.setdefault(new, old) == old
+
+    def _as_old(self, value: Any) -> Any:
+        """A value of the new golden among those of the old one: no symbol may be taken for one of the old golden."""
+        if isinstance(value, str):
+            return _SYMBOL.sub(lambda found: self._old_of.get(found[0]) or _marked_new(found[0]), value)
+        if isinstance(value, list):
+            return [self._as_old(item) for item in value]
+        if isinstance(value, dict):
+            return {str(self._as_old(name)): self._as_old(item) for name, item in value.items()}
+        return value
+
+
+def _marked_new(symbol: str) -> str:
+    # Symbols are numbered anew afterwards; until then a large number keeps the two goldens apart.
+    return _NUMBER.sub(lambda found: f"9{found[0]:0>9}", symbol)
+
+
+def _without(value: dict[str, Any], name: str) -> dict[str, Any]:
+    return {each: item for each, item in value.items() if each != name}
+
+
+class _Turn(NamedTuple):
+    """An answer and what the agent asked for then. The first turn has no answer, the last one no request."""
+
+    parts: dict[str, Any]
+    number: int
+
+    @property
+    def pointer(self) -> str:
+        return self.place("response" if self.number else "request")
+
+    def place(self, name: str) -> str:
+        """The pointer to a part: the answer belongs to the exchange before."""
+        return f"/transcript/{self.number - 1 if name in _ANSWERS else self.number}/{name}"
+
+    @property
+    def _answer(self) -> dict[str, Any]:
+        answer = self.parts.get("response", self.parts.get("error"))
+        return answer if isinstance(answer, dict) else {}
+
+    @property
+    def kind(self) -> str:
+        """What sort of answer it is."""
+        if "error" in self.parts:
+            return f"error {self._answer.get('code', '')}".rstrip()
+        if "response" not in self.parts:
+            return "start"
+        return "complete" if self._answer.get("isComplete") is True else str(self._answer.get("kind", "ok"))
+
+    @property
+    def step(self) -> str:
+        pending = self._answer.get("pending")
+        step = pending.get("stepId") if isinstance(pending, dict) else self._answer.get("stepId")
+        return str(step) if step is not None else ""
+
+    def shown(self) -> Any:
+        return dict(self.parts)
+
+
+def _turns(transcript: list[Any]) -> list[_Turn]:
+    made: list[_Turn] = []
+    answer: dict[str, Any] = {}
+    for number, exchange in enumerate(transcript):
+        if not isinstance(exchange, dict):
+            made.append(_Turn({**answer, _OTHER: exchange}, number))
+            answer = {}
+            continue
+        asked = {name: value for name, value in exchange.items() if name not in _ANSWERS}
+        made.append(_Turn({**answer, **asked}, number))
+        answer = {name: exchange[name] for name in _ANSWERS if name in exchange}
+    return [*made, _Turn(answer, len(transcript))]
+
+
+def _turn_text(turn: _Turn) -> str:
+    return _anonymous(turn.parts)
+
+
+def _turn_name(turn: _Turn) -> str:
+    return f"{turn.kind} {turn.step}"
 
 
 class _Pair(NamedTuple):
@@ -137,17 +339,18 @@ class _Pair(NamedTuple):
 Key = Callable[[Any], str]
 
 
-def _aligned(old: list[Any], new: list[Any], exact: Key, alike: Key) -> Iterator[_Pair]:
+def _aligned(old: list[Any], new: list[Any], exact: Key, alike: Key, *, only_alike: bool = False) -> Iterator[_Pair]:
     """Items in pairs, in reading order: first those that are the same, between them those that are alike."""
     for tag, i1, i2, j1, j2 in _opcodes(old, new, exact):
         if tag == "equal":
             yield from (_Pair(old[i], new[j], i, j) for i, j in zip(range(i1, i2), range(j1, j2), strict=True))
             continue
-        for _, k1, k2, l1, l2 in _opcodes(old[i1:i2], new[j1:j2], alike):
+        for inner, k1, k2, l1, l2 in _opcodes(old[i1:i2], new[j1:j2], alike):
             first, second = range(i1 + k1, i1 + k2), range(j1 + l1, j1 + l2)
-            yield from (_Pair(old[i], new[j], i, j) for i, j in zip(first, second, strict=False))
-            yield from (_Pair(old[i], _MISSING, i, i) for i in first[len(second) :])
-            yield from (_Pair(_MISSING, new[j], j, j) for j in second[len(first) :])
+            paired = 0 if only_alike and inner != "equal" else min(len(first), len(second))
+            yield from (_Pair(old[i], new[j], i, j) for i, j in zip(first[:paired], second[:paired], strict=True))
+            yield from (_Pair(old[i], _MISSING, i, i) for i in first[paired:])
+            yield from (_Pair(_MISSING, new[j], j, j) for j in second[paired:])
 
 
 def _opcodes(old: list[Any], new: list[Any], key: Key) -> list[tuple[str, int, int, int, int]]:
@@ -159,85 +362,15 @@ def _anonymous(value: Any) -> str:
     return _NUMBER.sub("", json.dumps(value, ensure_ascii=False, sort_keys=True))
 
 
-def _skeleton(exchange: Any) -> str:
-    """What an exchange is about: the call, the kind of its answer and the step it leads to."""
-    response = exchange.get("response", {}) if isinstance(exchange, dict) else {}
-    kind = response.get("kind", "") if isinstance(response, dict) else ""
-    return f"{exchange.get('tool') if isinstance(exchange, dict) else ''} {kind} {_step(exchange)}"
+def _item_text(item: Any) -> str:
+    if isinstance(item, dict) and any(name in item for name in _COUNTERS):
+        item = {name: value for name, value in item.items() if name not in _COUNTERS}
+    return _anonymous(item)
 
 
-def _kind(value: Any) -> str:
+def _item_name(value: Any) -> str:
     """What an item of a list is, as far as it says so."""
     if not isinstance(value, dict):
         return type(value).__name__
-    return next(
-        (str(value[name]) for name in ("code", "id", "kind", "stepId", "event", "type", "node") if name in value), ""
-    )
-
-
-def _step(exchange: Any) -> str:
-    response = exchange.get("response") if isinstance(exchange, dict) else None
-    if not isinstance(response, dict):
-        return ""
-    pending = response.get("pending")
-    step = pending.get("stepId") if isinstance(pending, dict) else response.get("stepId")
-    return str(step) if step is not None else ""
-
-
-def _place(exchange: Any, index: int, remark: str = "") -> str:
-    tool = exchange.get("tool", "?") if isinstance(exchange, dict) else "?"
-    noun = "error" if isinstance(exchange, dict) and "error" in exchange else "response"
-    step = _step(exchange)
-    about = f"{tool} to {step}" if step else str(tool)
-    return f"{noun} {index + 1} ({about}{remark})"
-
-
-def described(differences: list[Difference], most: int | None = 20) -> list[str]:
-    """Differences for people, at most so many."""
-    lines = [line for difference in differences[:most] for line in _described(difference)]
-    left = 0 if most is None else len(differences) - most
-    if left > 0:
-        lines.append(f"... and {left} more")
-    return lines or ["only the order of members, white space or the numbers of symbols differ"]
-
-
-def _described(difference: Difference) -> list[str]:
-    where = f"{difference.place}: {printable(difference.field)}" if difference.field else difference.place
-    match difference.change:
-        case "added":
-            return [f"{where} is new", f"    + {_value(difference.new)}"]
-        case "removed":
-            return [f"{where} is gone", f"    - {_value(difference.old)}"]
-        case "changed":
-            old, new = difference.old, difference.new
-            if isinstance(old, str) and isinstance(new, str) and ("\n" in old or "\n" in new):
-                return _changed_lines(where, old, new)
-            return [where, f"    - {_value(old)}", f"    + {_value(new)}"]
-
-
-def _changed_lines(where: str, old: str, new: str) -> list[str]:
-    before, after = old.split("\n"), new.split("\n")
-    shown: list[str] = []
-    for tag, i1, i2, j1, j2 in SequenceMatcher(None, before, after, False).get_opcodes():
-        if tag != "equal":
-            shown.append(f"{where} line {j1 + 1}")
-            shown += [f"    - {printable(line)}" for line in before[i1:i2]]
-            shown += [f"    + {printable(line)}" for line in after[j1:j2]]
-    return shown
-
-
-_LONGEST = 300
-
-
-def _value(value: Any) -> str:
-    text = printable(json.dumps(value, ensure_ascii=False))
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
-
-
-def text_diff(old: bytes, new: bytes, name: str, most: int | None = 80) -> list[str]:
-    """The usual diff of the two files, at most so many lines."""
-    before, after = (data.decode("utf-8", "replace").splitlines() for data in (old, new))
-    lines = [printable(line) for line in unified_diff(before, after, name, "this run", lineterm="")]
-    if most is not None and len(lines) > most:
-        return [*lines[:most], f"... and {len(lines) - most} more lines"]
-    return lines
+    names = ("code", "id", "kind", "event", "type", *_STEP_MEMBERS)
+    return " ".join(str(value[name]) for name in names if isinstance(value.get(name), str | int))

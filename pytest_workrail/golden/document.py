@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pytest_workrail.agents.transcript import Exchange, Transcript
-from pytest_workrail.golden.encoding import FORMAT, dumps
+from pytest_workrail.golden.encoding import FORMAT, METADATA, dumps, encode
 from pytest_workrail.golden.masking import SlotMask
 from pytest_workrail.golden.symbols import Symbol, Symbols, lines
 from workrail_lint.base.js import Json
@@ -27,7 +27,7 @@ _MAX_MASKS = 64
 
 def golden_bytes(transcript: Transcript) -> bytes:
     """The file of a transcript: the same bytes on every machine."""
-    return dumps(golden_value(transcript))
+    return encode(golden_value(transcript))
 
 
 def golden_value(transcript: Transcript) -> dict[str, Any]:
@@ -37,12 +37,18 @@ def golden_value(transcript: Transcript) -> dict[str, Any]:
     return {
         "format": FORMAT,
         "workflow": transcript.workflow_id,
-        "workflowHash": transcript.workflow_hash,
         "profile": transcript.profile,
         "mode": transcript.mode,
+        METADATA: _metadata(transcript, symbols),
         "transcript": [_exchange(exchange, symbols, mask) for exchange in transcript.exchanges],
         "final": symbols.value(_without_fixes(transcript.final), abbreviate=True),
     }
+
+
+def _metadata(transcript: Transcript, symbols: Symbols) -> dict[str, Any]:
+    """Which workflow it was. The lockfile pins it; a golden says only what an agent saw of it."""
+    named = {name: transcript.ir[name] for name in ("version", "description") if name in transcript.ir}
+    return {**symbols.value(named), "workflowHash": transcript.workflow_hash}
 
 
 def lifecycle_bytes(transcript: Transcript, log: Iterable[Event]) -> bytes:

@@ -9,10 +9,14 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from pytest_workrail.golden.layout import fold, text, unfold
 from pytest_workrail.golden.symbols import joined
 from workrail_lint.base.result import Err, Ok
 
-FORMAT = "workrail.golden/1"
+FORMAT = "workrail.golden/2"
+# What a golden records besides and is not compared by: it changes while nothing an agent sees does.
+METADATA = "metadata"
+EARLIER_FORMATS = ("workrail.golden/1",)
 
 
 def dumps(value: Mapping[str, Any], *, sort_keys: bool = False) -> bytes:
@@ -24,8 +28,16 @@ def dumps(value: Mapping[str, Any], *, sort_keys: bool = False) -> bytes:
         return orjson.dumps(value, option=options)
     except TypeError:
         # Half a surrogate pair, or a number beyond 64 bits: rare enough to take the long way.
-        text = json.dumps(value, ensure_ascii=False, indent=2, sort_keys=sort_keys, allow_nan=False) + "\n"
-        return text.encode("utf-8", "backslashreplace")
+        written = json.dumps(value, ensure_ascii=False, indent=2, sort_keys=sort_keys, allow_nan=False) + "\n"
+        return written.encode("utf-8", "backslashreplace")
+
+
+def encode(golden: Mapping[str, Any]) -> bytes:
+    """The file of a golden."""
+    if golden.get("format") != FORMAT:
+        return dumps(golden)
+    # Half a surrogate pair has no bytes of its own; JSON can name it all the same.
+    return f"{text(fold(golden))}\n".encode("utf-8", "backslashreplace")
 
 
 def map_strings(value: Any, replace: Callable[[str, str], str], rename: Callable[[str], str], member: str = "") -> Any:
@@ -41,28 +53,43 @@ def map_strings(value: Any, replace: Callable[[str, str], str], rename: Callable
 
 def loads(data: bytes) -> Ok[dict[str, Any]] | Err[str]:
     """A golden from its file, or why it is none."""
+    parsed = parse(data)
+    if isinstance(parsed, Err):
+        return parsed
+    value = parsed.value
+    if isinstance(value.get("pack"), str):
+        return Ok(value)
+    if "format" not in value:
+        return Err("not a golden: it has no format")
+    if value["format"] != FORMAT:
+        how = "; convert it with: workrail-test golden migrate" if value["format"] in EARLIER_FORMATS else ""
+        return Err(f"of format {value['format']!r}, and this version reads {FORMAT!r}{how}")
+    return unfold(value)
+
+
+def parse(data: bytes) -> Ok[dict[str, Any]] | Err[str]:
+    """The JSON object in a file, of whatever format."""
     try:
         value = json.loads(data, object_pairs_hook=_unique, parse_constant=_no_number)
     except (ValueError, RecursionError) as problem:
         return Err(f"not readable as JSON: {problem}")
-    if isinstance(value, dict) and isinstance(value.get("pack"), str):
-        return Ok(value)
-    if not isinstance(value, dict) or "format" not in value:
-        return Err("not a golden: it has no format")
-    if value["format"] != FORMAT:
-        return Err(f"of format {value['format']!r}; this version reads {FORMAT!r}")
-    return Ok(value)
+    return Ok(value) if isinstance(value, dict) else Err("not a golden: it has no format")
 
 
 def same(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
-    """True when two goldens say the same; white space and the order of members say nothing."""
+    """True when an agent saw the same in both; metadata, white space and the order of members say nothing."""
     return plain_text(first) == plain_text(second)
 
 
-def plain_text(value: Mapping[str, Any]) -> str:
-    """What a golden says, and nothing of how it is written down."""
+def plain_text(golden: Mapping[str, Any]) -> str:
+    """What is compared of a golden, and nothing of how it is written down."""
     # Compared as text, because Python takes `True` for `1` and JSON does not.
-    return json.dumps(joined(value), sort_keys=True)
+    return json.dumps(joined({name: golden[name] for name in golden if name != METADATA}), sort_keys=True)
+
+
+def same_metadata(first: Mapping[str, Any], second: Mapping[str, Any]) -> bool:
+    """True when two goldens record the same about the workflow."""
+    return bool(joined(first.get(METADATA)) == joined(second.get(METADATA)))
 
 
 def _no_number(word: str) -> None:

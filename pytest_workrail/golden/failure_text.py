@@ -1,9 +1,11 @@
-"""What a test says when its golden does not fit."""
+"""What a test says when its golden does not fit: what changed, where, and which command to run."""
 
 from __future__ import annotations
 
 from pytest_workrail.golden.modes import Policy
 from workrail_lint.base.result import Err
+from workrail_lint.base.terminal import Style
+from workrail_lint.base.wording import counted
 
 _IN_CI = "goldens are not written in CI: run the test on your own machine, look at the change and commit it"
 
@@ -20,27 +22,19 @@ def unwritable(path: str, folder: str) -> str:
 
 
 def differs(path: str, old: bytes, new: bytes, policy: Policy, *, in_full: bool) -> str:
-    """The change: by field, then as text, then what to do about it."""
-    return "\n".join([*change(path, old, new, in_full=in_full), "", *_advice(path, policy)])
+    """The first change in a line; the others are counted, and shown with it where all was asked for."""
+    from pytest_workrail.golden import causes, encoding, show  # here, because most goldens fit
 
-
-def change(path: str, old: bytes, new: bytes, *, in_full: bool) -> list[str]:
-    """What is different about a golden."""
-    from pytest_workrail.golden import diff, encoding  # here, because most goldens fit
-
-    before, after = encoding.loads(old), encoding.loads(new).value
-    most_fields, most_lines = (None, None) if in_full else (20, 80)
-    text = diff.text_diff(old, new, path, most_lines)
+    before = encoding.loads(old)
+    advice = f"look at it with: workrail-test golden diff {path}" if policy.may_write else _IN_CI
     if isinstance(before, Err):
-        return [f"golden can't be used: {path} is {before.error}", "", *text]
-    differences = diff.compare(before.value, after)
-    return [f"golden differs: {path}", *(f"  {line}" for line in diff.described(differences, most_fields)), "", *text]
-
-
-def _advice(path: str, policy: Policy) -> list[str]:
-    if not policy.may_write:
-        return [_IN_CI]
-    return [
-        f"if this is what you want: workrail-golden accept {path}",
-        "or write all changes of passing tests: pytest --workrail-golden=update",
-    ]
+        return f"golden can't be used: {path} is {before.error}\n{advice}"
+    found = list(causes.Causes(before.value, encoding.loads(new).value))
+    more = f", and {counted(len(found) - 1, 'more change')}" if len(found) > 1 else ""
+    what = f"golden differs: {causes.headline(found[0].difference)}{more}"
+    shown: list[str] = []
+    if in_full:
+        for cause in found:
+            shown.append(f"  {causes.headline(cause.difference)}")
+            shown += [f"      {line}" for line in show.change_lines(cause.difference, Style(False), None)]
+    return "\n".join([what, f"in {path}", *shown, advice])

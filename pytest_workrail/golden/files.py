@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -37,6 +37,35 @@ def write(path: Path, data: bytes) -> Ok[None] | Err[str]:
         except OSError as problem:
             return Err(_reason(problem))
     raise AssertionError("unreachable")
+
+
+def write_all(contents: Mapping[Path, bytes]) -> Ok[None] | Err[str]:
+    """Replace several files, or none: what was replaced before one can't be is put back."""
+    before: dict[Path, bytes | None] = {}
+    for path in contents:
+        blocked = unwritable(path)
+        if blocked is not None:
+            return Err(f"{path.as_posix()} can't be written: there is no permission to write in {blocked.as_posix()}")
+        try:
+            before[path] = read(path)
+        except OSError as problem:
+            return Err(f"{path.as_posix()} can't be read: {_reason(problem)}")
+    done: list[Path] = []
+    for path, data in contents.items():
+        written = write(path, data)
+        if isinstance(written, Err):
+            for earlier in done:
+                _put_back(earlier, before[earlier])
+            return Err(f"{path.as_posix()} can't be written: {written.error}")
+        done.append(path)
+    return Ok(None)
+
+
+def _put_back(path: Path, data: bytes | None) -> None:
+    if data is None:
+        remove(path)
+    else:
+        write(path, data)
 
 
 def remove(path: Path) -> Ok[None] | Err[str]:

@@ -10,12 +10,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from pytest_workrail.golden import files
+from pytest_workrail.golden.causes import Causes, Group, grouped
+from pytest_workrail.golden.encoding import loads
 from pytest_workrail.golden.keys import PENDING
 from pytest_workrail.golden.modes import Mode, Policy
 from pytest_workrail.golden.pending import pending_bytes, pending_of
+from pytest_workrail.golden.show import group_summary
 from pytest_workrail.golden.test_records import GoldenRecord, GoldenStatus, TestRecord
 from pytest_workrail.golden.unused import unused_goldens
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.terminal import Style
+from workrail_lint.base.wording import counted
 
 _MOST_NAMED = 20
 
@@ -39,6 +44,8 @@ class GoldenFinish:
         self._beside: dict[str, set[str]] = {}
         self._counts: Counter[str] = Counter()
         self._named: list[tuple[str, Sequence[str]]] = []
+        self._groups: list[Group] = []
+        self._is_pending = False
 
     @property
     def has_goldens(self) -> bool:
@@ -47,7 +54,7 @@ class GoldenFinish:
     def write_changes(self) -> None:
         """Write goldens and pending changes, each from the tests that may."""
         written: dict[GoldenStatus, list[str]] = {GoldenStatus.MISSING: [], GoldenStatus.DIFFERS: []}
-        pending: list[str] = []
+        differing: list[_Claim] = []
         claims = self._claims()
         if self._policy.may_write:
             for folder in sorted({posixpath.dirname(claim.record.path) for claim in claims}):
@@ -57,6 +64,8 @@ class GoldenFinish:
             if status is GoldenStatus.SAME:
                 self._counts["match"] += 1
                 self._drop_pending(path)
+                if claim.record.new and claim.passed and self._policy.mode is Mode.UPDATE:
+                    files.write(self._root / path, claim.record.new)  # metadata: not worth a failure
             elif self._policy.writes(status):
                 if not claim.passed:
                     self._counts["left alone, as the test did not pass"] += 1
@@ -67,11 +76,10 @@ class GoldenFinish:
                 self._counts["missing"] += 1
             else:
                 self._counts["different"] += 1
-                if self._propose(claim):
-                    pending.append(path)
+                differing.append(claim)
         self._name("written", written[GoldenStatus.MISSING])
         self._name("updated", written[GoldenStatus.DIFFERS])
-        self._name("pending (look at them with: workrail-golden diff)", pending)
+        self._propose_all(differing)
 
     def handle_unused(self, folders: Iterable[Path], skipped: Iterable[str], *, is_green: bool) -> None:
         """Name goldens that nobody claims and, if asked to and all went well, remove them."""
@@ -89,9 +97,32 @@ class GoldenFinish:
         """Goldens of tests that did not run are not unused."""
         self._named.append(("not pruned: only a run of all tests can tell what is unused", []))
 
-    def lines(self) -> list[str]:
+    def repeated(self) -> set[str]:
+        """Tests that failed by changes which an earlier test shows already."""
+        tests = {record.path: nodeid for nodeid, test in self._tests.items() for record in test.records.values()}
+        known: set[str] = set()
+        repeating: set[str] = set()
+        by_golden: dict[str, set[str]] = {}
+        for group in self._groups:
+            for golden in group.goldens:
+                by_golden.setdefault(golden, set()).add(group.key.id)
+        for golden in sorted(by_golden):
+            if by_golden[golden] <= known:
+                repeating.add(tests[golden])
+            known |= by_golden[golden]
+        return repeating
+
+    def lines(self, style: Style) -> list[str]:
         """What was done, for the end of the report. Nothing to do, nothing to say."""
         shown = [", ".join(f"{count} {what}" for what, count in self._counts.items())] if self._counts else []
+        if self._is_pending:
+            shown[0] += "; decide with: workrail-test golden review"
+        if self.repeated():
+            shown[0] += " (each change is shown once; -v lists every test)"
+        for group in self._groups[:_MOST_NAMED]:
+            shown += group_summary(group, style)
+        if len(self._groups) > _MOST_NAMED:
+            shown.append(f"... and {counted(len(self._groups) - _MOST_NAMED, 'more change')}")
         for title, paths in self._named:
             shown.append(title)
             shown += [f"  {path}" for path in paths[:_MOST_NAMED]]
@@ -120,16 +151,25 @@ class GoldenFinish:
     def _write(self, path: str, data: bytes) -> bool:
         return self._succeeded(files.write(self._root / path, data), f"{path} can't be written")
 
-    def _propose(self, claim: _Claim) -> bool:
-        golden = self._root / claim.record.path
-        try:
-            old = files.read(golden) if self._policy.may_write else None
-        except OSError:
-            old = None
-        if old is None:
-            return False
-        # A proposal that can't be kept is no failure of its own: the test has told of the change already.
-        return files.write(pending_of(golden), pending_bytes(claim.nodeid, old, claim.record.new)).is_ok
+    def _propose_all(self, claims: Sequence[_Claim]) -> None:
+        """Sort what differs by what caused it, and leave it beside the goldens until somebody decides."""
+        found: list[tuple[str, Causes]] = []
+        for claim in claims:
+            golden = self._root / claim.record.path
+            try:
+                old = files.read(golden)
+            except OSError:
+                old = None
+            if old is None:
+                continue
+            before = loads(old)
+            if isinstance(before, Ok):
+                found.append((claim.record.path, Causes(before.value, loads(claim.record.new).value)))
+            if self._policy.may_write:
+                # A proposal that can't be kept is no failure of its own: the test has told of the change already.
+                data = pending_bytes(claim.nodeid, old, claim.record.new)
+                self._is_pending = files.write(pending_of(golden), data).is_ok or self._is_pending
+        self._groups = grouped(found)
 
     def _drop_pending(self, path: str) -> None:
         folder, name = posixpath.split(path)

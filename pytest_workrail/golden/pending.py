@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from pytest_workrail.golden import files
-from pytest_workrail.golden.encoding import dumps, loads, plain_text
+from pytest_workrail.golden.encoding import encode, loads, plain_text
 from pytest_workrail.golden.keys import PENDING
 from workrail_lint.base.canonical import digest
 from workrail_lint.base.result import Err, Ok
@@ -19,11 +19,22 @@ State = Literal["changed", "settled", "stale", "damaged"]
 
 
 class Pending(NamedTuple):
-    """A proposal: the golden it was made for, by its fingerprint, and the golden it offers."""
+    """A proposal: the goldens it can replace, by their fingerprints, and the golden it offers.
+
+    `skipped` are the changes, by their ids, that somebody looked at in a review and left for later.
+    """
 
     test: str
-    seen: str
+    seen: tuple[str, ...]
+    skipped: tuple[str, ...]
     golden: dict[str, Any]
+
+    def file(self) -> bytes:
+        """The bytes of the pending file."""
+        about: dict[str, Any] = {"test": self.test, "seen": list(self.seen)}
+        if self.skipped:
+            about["skipped"] = list(self.skipped)
+        return encode({"pending": about, **self.golden})
 
 
 class Proposal(NamedTuple):
@@ -40,9 +51,14 @@ class Proposal(NamedTuple):
         return golden_of(self.path)
 
     @property
+    def name(self) -> str:
+        """What it is called in messages."""
+        return self.golden_path.as_posix()
+
+    @property
     def new(self) -> bytes:
         """The bytes of the golden that is offered."""
-        return b"" if self.pending is None else dumps(self.pending.golden)
+        return b"" if self.pending is None else encode(self.pending.golden)
 
 
 def pending_of(golden: Path) -> Path:
@@ -63,7 +79,7 @@ def fingerprint(data: bytes) -> str:
 
 def pending_bytes(test: str, old: bytes, new: bytes) -> bytes:
     """The file of a proposal."""
-    return dumps({"pending": {"test": test, "seen": fingerprint(old)}, **loads(new).value})
+    return Pending(test, (fingerprint(old),), (), loads(new).value).file()
 
 
 def proposal(path: Path) -> Proposal:
@@ -82,7 +98,7 @@ def proposal(path: Path) -> Proposal:
     seen = fingerprint(old)
     if seen == digest(plain_text(pending.golden).encode()):
         return Proposal(path, "settled", old, pending, "")
-    if seen != pending.seen:
+    if seen not in pending.seen:
         return Proposal(path, "stale", old, pending, "the golden has changed since the test ran")
     return Proposal(path, "changed", old, pending, "")
 
@@ -93,23 +109,11 @@ def _read(data: bytes) -> Ok[Pending] | Err[str]:
         return golden
     members = dict(golden.value)
     about = members.pop("pending", None)
-    if not isinstance(about, dict) or not all(isinstance(about.get(name), str) for name in ("test", "seen")):
+    if not isinstance(about, dict) or not isinstance(about.get("test"), str) or not _are_texts(about.get("seen")):
         return Err("not a pending change: nothing says which test made it")
-    return Ok(Pending(about["test"], about["seen"], members))
+    skipped = about.get("skipped", [])
+    return Ok(Pending(about["test"], tuple(about["seen"]), tuple(skipped) if _are_texts(skipped) else (), members))
 
 
-def accept(offered: Proposal) -> Ok[None] | Err[str]:
-    """Make the golden what was offered. A killed process leaves both files, and accepting again finishes it."""
-    if offered.state in ("damaged", "stale"):
-        return Err(f"{offered.problem}; run the test again")
-    if offered.state == "changed":
-        written = files.write(offered.golden_path, offered.new)
-        if isinstance(written, Err):
-            return Err(f"the golden can't be written: {written.error}")
-    return reject(offered)
-
-
-def reject(offered: Proposal) -> Ok[None] | Err[str]:
-    """Drop what was offered."""
-    removed = files.remove(offered.path)
-    return Err(f"it can't be removed: {removed.error}") if isinstance(removed, Err) else removed
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)

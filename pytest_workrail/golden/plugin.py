@@ -5,16 +5,21 @@ Registered as a plugin of its own as soon as a test can claim a golden; other se
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Generator, Set
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_workrail.golden.session import GoldenSession
-from pytest_workrail.run.pytest_session import DESELECTED, GOLDENS, WORKER_CRASHED, ItemOutcome, Outcomes
-from workrail_lint.base.terminal import neutral
+from pytest_workrail.golden.session import GoldenMismatch, GoldenSession
+from pytest_workrail.run.pytest_session import DESELECTED, GOLDENS, WORKER_CRASHED, ItemOutcome, Outcomes, in_own_words
+from workrail_lint.base.terminal import Style
 
 if TYPE_CHECKING:
     from pytest_workrail.agents.transcript import Transcript
+
+
+# Set on the reports of tests that failed by a golden; plain, so that it travels from a worker to the controller.
+_BY_GOLDEN = "workrail_golden"
 
 
 def goldens_of(config: pytest.Config) -> Goldens:
@@ -46,6 +51,19 @@ class Goldens:
         self._outcomes = Outcomes()
         self._lines: list[str] = []
 
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(
+        self, item: pytest.Item, call: pytest.CallInfo[None]
+    ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+        """A golden that does not fit is told in its own few lines; where in our code that was found helps nobody."""
+        report = yield
+        if call.excinfo is not None and isinstance(call.excinfo.value, GoldenMismatch):
+            reason = str(call.excinfo.value).partition("\n")[0]
+            place = None if isinstance(item, pytest.Function) else (report.location[0], 1)
+            report.longrepr = in_own_words(self._config, call.excinfo, reason, place)
+            setattr(report, _BY_GOLDEN, True)
+        return report
+
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         # Under xdist the controller sees the reports too, but the claims are with the worker that ran the test.
         ending = self._outcomes.add(report)
@@ -56,7 +74,10 @@ class Goldens:
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         if hasattr(self._config, "workerinput"):
             return
-        self._lines = self.session.finish(int(exitstatus), is_full_run(session, int(exitstatus)))
+        style = Style(self._config.get_terminal_writer().hasmarkup)
+        self._lines = self.session.finish(int(exitstatus), is_full_run(session, int(exitstatus)), style)
+        if self.session.repeated and self._config.getoption("verbose") < 1:
+            self._config.pluginmanager.register(RepeatedFailures(self.session.repeated))
         if self._config.stash.get(WORKER_CRASHED, False):
             self._lines.append("an xdist worker crashed: what its tests saw is not known")
         if self.session.errors and exitstatus == pytest.ExitCode.OK:
@@ -69,6 +90,23 @@ class Goldens:
             terminalreporter.line(neutral(line))
         for error in self.session.errors:
             terminalreporter.line(neutral(f"FAIL: {error}"), red=True)
+
+
+class RepeatedFailures:
+    """Shows one failure for each change of goldens. All of them are counted; -v shows them too."""
+
+    def __init__(self, tests: Set[str]) -> None:
+        self._tests = tests
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_terminal_summary(self, terminalreporter: Any) -> Generator[None, object, object]:
+        failed = terminalreporter.stats.get("failed", [])
+        shown = [each for each in failed if not (each.nodeid in self._tests and hasattr(each, _BY_GOLDEN))]
+        terminalreporter.stats["failed"] = shown
+        try:
+            return (yield)
+        finally:
+            terminalreporter.stats["failed"] = failed
 
 
 def is_full_run(session: pytest.Session, exitstatus: int) -> bool:

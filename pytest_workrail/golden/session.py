@@ -15,6 +15,7 @@ from pytest_workrail.golden.modes import Mode, Policy, add_options, policy
 from pytest_workrail.golden.test_records import GoldenRecord, GoldenStatus, TestRecord
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
+from workrail_lint.base.terminal import Style
 
 if TYPE_CHECKING:
     import pytest
@@ -33,6 +34,7 @@ class GoldenSession:
 
     def __init__(self) -> None:
         self.errors: tuple[str, ...] = ()
+        self.repeated: set[str] = set()  # tests that failed by changes which another one shows
         self._root = Path()
         self._here = Path()
         self._folders: tuple[Path, ...] = ()
@@ -137,7 +139,7 @@ class GoldenSession:
                 reported.passed = reported.passed and known.passed and reported.records == known.records
             self._tests[nodeid] = reported
 
-    def finish(self, exitstatus: int, full_run: bool) -> list[str]:
+    def finish(self, exitstatus: int, full_run: bool, style: Style | None = None) -> list[str]:
         """Now that all is known: write what is to be written, and say what was done. See `errors` afterwards."""
         if not self._tests and self._policy.mode is not Mode.PRUNE:
             return []
@@ -152,7 +154,8 @@ class GoldenSession:
         elif is_pruning or changes.has_goldens:
             changes.handle_unused(self._folders, self._skipped_folders, is_green=exitstatus == 0)
         self.errors = tuple(changes.errors)
-        return changes.lines()
+        self.repeated = changes.repeated()
+        return changes.lines(style or Style(False))
 
 
 def _compared(old: bytes | None, new: bytes) -> tuple[GoldenStatus, bytes]:
@@ -163,6 +166,9 @@ def _compared(old: bytes | None, new: bytes) -> tuple[GoldenStatus, bytes]:
     from pytest_workrail.golden import encoding
 
     golden = encoding.loads(old)
-    if not isinstance(golden, Err) and encoding.same(golden.value, encoding.loads(new).value):
-        return GoldenStatus.SAME, b""
-    return GoldenStatus.DIFFERS, new
+    if isinstance(golden, Err):
+        return GoldenStatus.DIFFERS, new
+    value = encoding.loads(new).value
+    if not encoding.same(golden.value, value):
+        return GoldenStatus.DIFFERS, new
+    return GoldenStatus.SAME, b"" if encoding.same_metadata(golden.value, value) else new

@@ -48,6 +48,7 @@ _ORDER = (
     " nextIntent nextCall tool params context output notesMarkdown artifacts blockers retryable retryContinueToken"
     " validation issues suggestions assessmentFollowup warnings stepContext references"
 )
+_NUMBERED = re.compile(r"«([A-Z]+)([0-9]+)((?: altered)?)»")
 _RANK = {name: rank for rank, name in enumerate(_ORDER.split())}
 
 
@@ -193,6 +194,52 @@ def joined(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: joined(item) for name, item in value.items()}
     return value
+
+
+def split(value: Any) -> Any:
+    """A value with its texts split into lines."""
+    if isinstance(value, str):
+        return lines(value)
+    if isinstance(value, list):
+        return [split(item) for item in value]
+    if isinstance(value, dict):
+        return {name: split(item) for name, item in value.items()}
+    return value
+
+
+def renumbered(golden: dict[str, Any]) -> dict[str, Any]:
+    """A golden whose symbols are numbered by first appearance, as if it had been made from a run."""
+    names: dict[str, str] = {}
+    counts: dict[str, int] = {}
+
+    def name(found: re.Match[str]) -> str:
+        kind, number, rest = found.groups()
+        if kind + number not in names:
+            counts[kind] = counts.get(kind, 0) + 1
+            names[kind + number] = f"{kind}{counts[kind]}"
+        return f"«{names[kind + number]}{rest}»"
+
+    def value(item: Any) -> Any:
+        if isinstance(item, str):
+            return _NUMBERED.sub(name, item)
+        if isinstance(item, list):
+            return [value(each) for each in item]
+        if isinstance(item, dict):
+            return {value(each): value(below) for each, below in item.items()}
+        return item
+
+    def exchange(item: Any) -> Any:
+        response: Any = item.get("response") if isinstance(item, dict) else None
+        pending: Any = response.get("pending") if isinstance(response, dict) else None
+        if not isinstance(pending, dict) or "prompt" not in pending:
+            return value(item)
+        # A prompt comes after everything else that is said with it.
+        made = value({**item, "response": {**response, "pending": {**pending, "prompt": ""}}})
+        made["response"]["pending"]["prompt"] = value(pending["prompt"])
+        return made
+
+    exchanges = [exchange(item) for item in golden.get("transcript", ())]
+    return {each: exchanges if each == "transcript" else value(item) for each, item in golden.items()}
 
 
 def _shared(first: str, second: str) -> int:

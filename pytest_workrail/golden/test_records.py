@@ -19,7 +19,7 @@ class GoldenStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class GoldenRecord:
-    """One golden and what a test found. `new` is what it would become; empty where nothing changes."""
+    """One golden and what a test found. `new` is what it would become; empty where not even its metadata change."""
 
     path: str
     status: GoldenStatus

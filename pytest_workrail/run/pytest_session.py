@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from contextvars import ContextVar
 from enum import Enum
+from typing import Any
 
 import pytest
 
@@ -26,6 +27,23 @@ def note_assertion(what: str) -> None:
     noted = NOTED.get()
     if noted is not None:
         noted.append(what)
+
+
+def in_own_words(
+    config: pytest.Config,
+    excinfo: pytest.ExceptionInfo[BaseException],
+    reason: str,
+    place: tuple[str, int] | None = None,
+) -> Any:
+    """A failure as its own text without our code around it; `reason` is what the one-line reports of pytest show."""
+    shown = excinfo.getrepr(style="value")
+    if config.getoption("tbstyle", "auto") == "line":
+        shown.reprtraceback.reprentries = []  # the reason says it all
+    if shown.reprcrash is not None:
+        shown.reprcrash.message = reason
+        if place is not None:
+            shown.reprcrash.path, shown.reprcrash.lineno = place
+    return shown
 
 
 class ItemOutcome(Enum):

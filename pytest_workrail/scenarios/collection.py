@@ -134,16 +134,15 @@ class ScenarioItem(pytest.Item):
             check_golden(self.config, self.nodeid, played.golden)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """The message of a failed scenario; anything else as pytest shows it."""
-        from pytest_workrail.golden.session import GoldenMismatch
+        """A failure of the scenario in its own words; anything else as pytest shows it."""
+        from pytest_workrail.run.pytest_session import in_own_words
         from pytest_workrail.scenarios.failures import ScenarioFailure
 
         problem = excinfo.value
-        if isinstance(problem, ScenarioFailure):
-            return str(problem)
-        if isinstance(problem, GoldenMismatch):
-            return f"{self.file}:1:1: {problem}"
-        return super().repr_failure(excinfo, style)
+        if not isinstance(problem, ScenarioFailure):
+            return super().repr_failure(excinfo, style)
+        reason, place = problem.reason()
+        return in_own_words(self.config, excinfo, reason, place)
 
     def reportinfo(self) -> tuple[Path, int, str]:
         return Path(one_line(str(self.path))), 0, self.name

@@ -60,9 +60,17 @@ class ScenarioFailure(ExpectationFailure):
     def __str__(self) -> str:
         return "\n".join(self.lines())
 
+    def reason(self) -> tuple[str, tuple[str, int]]:
+        """The first fault, and the line of the file it is in."""
+        fault = self.faults[0]
+        return fault.message, (self.file, self._place(fault).line)
+
+    def _place(self, fault: Fault) -> Place:
+        return fault.place or place_of(self.document, fault.pointer)
+
     def lines(self) -> Iterator[str]:
         for fault in self.faults:
-            line, column = fault.place or place_of(self.document, fault.pointer)
+            line, column = self._place(fault)
             yield f"{self.file}:{line}:{column}: {fault.message} ({fault.pointer or '/'})"
         if self.turn:
             line, column = place_of(self.document, self.turn)

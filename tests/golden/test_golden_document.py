@@ -184,12 +184,16 @@ def test_chance_leaves_no_trace() -> None:
 def test_a_golden_is_readable_json_with_a_line_feed_at_the_end() -> None:
     data = golden_bytes(_looped().transcript())
     assert data.endswith(b"}\n")
-    assert json.loads(data) == golden_value(_looped().transcript())
+    assert loads(data).value == golden_value(_looped().transcript())
     text = data.decode()
-    assert '            "Collect\\n",\n            "facts.⟪NOTES_FULL⟫"\n' in text
+    assert (
+        '    {\n      "step": "gather",\n      "text": [\n        "Collect\\n",\n        "facts."\n      ]\n    },\n'
+        in text
+    )
+    assert '"pending": {"stepId": "gather", "title": "Gather", "prompt": "⟪PROMPT⟫⟪NOTES_FULL⟫"}' in text
     assert WORKSPACE not in text
     members = list(json.loads(data))
-    assert members == ["format", "workflow", "workflowHash", "profile", "mode", "transcript", "final"]
+    assert members == ["format", "workflow", "profile", "mode", "metadata", "prompts", "transcript", "final"]
 
 
 def test_the_order_of_members_is_ours_and_not_the_authors() -> None:
@@ -223,7 +227,7 @@ def test_many_workflows_do_not_pile_up() -> None:
         ("<<<<<<< HEAD\n{}", "not readable as JSON"),
         ("[]", "no format"),
         ('{"format": "workrail.golden/9"}', "workrail.golden/9"),
-        ('{"format": "workrail.golden/1", "a": 1, "a": 2}', "'a' is there twice"),
+        ('{"format": "workrail.golden/2", "a": 1, "a": 2}', "'a' is there twice"),
         ("[" * 100_000, "not readable as JSON"),
     ],
 )

@@ -51,11 +51,10 @@ def test_a_changed_prompt_is_found_in_both(project: Suite) -> None:
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(
         [
-            "*golden differs: *automatic.golden.json",
-            "*run: /workflowHash",
-            "*response 1 (start_workflow to read): /pending/prompt line 2",
-            "*- All of it.*",
-            "*+ Half of it.*",
+            "golden differs: prompt of 'read': one word",
+            "in *automatic.golden.json",
+            "[[]??????] prompt of 'read': one word, in 2 runs: automatic, test_it/test_review",
+            "    [[]-All-]{+Half+} of it.",
         ]
     )
 
@@ -63,7 +62,9 @@ def test_a_changed_prompt_is_found_in_both(project: Suite) -> None:
 def test_the_golden_holds_what_was_asked_for(project: Suite) -> None:
     project.run(mode="new")
     golden = _golden(project.golden("test_review"))
-    assert list(golden) == ["format", "workflow", "workflowHash", "profile", "mode", "transcript", "final"]
+    members = ["format", "workflow", "profile", "mode", "metadata", "prompts", "transcript", "final"]
+    assert list(golden) == members
+    assert set(golden["metadata"]) == {"version", "description", "workflowHash"}
     assert (golden["profile"], golden["mode"]) == ("reference", "guided")
     assert [each["tool"] for each in golden["transcript"]] == ["start_workflow", *["continue_workflow"] * 2]
     assert golden["final"]["status"] == "complete"

@@ -67,23 +67,26 @@ class TestCheck:
         assert suite.files() == before
         assert {path: (suite.path / path).stat().st_mtime_ns for path in before} == stamps
 
-    def test_a_change_fails_with_the_field_before_the_text(self, suite: Suite) -> None:
+    def test_a_change_fails_in_three_lines_and_is_shown_once_at_the_end(self, suite: Suite) -> None:
         before = _kept(suite)
         suite.tests(test_it=TWO.replace("One.", "First."))
         result = suite.run()
         result.assert_outcomes(passed=1, failed=1)
         result.stdout.fnmatch_lines(
             [
-                "*golden differs: __goldens__/test_it/test_one.golden.json",
-                "*response 1 (start_workflow to step-0): /pending/prompt",
-                '*- "One."',
-                '*+ "First."',
-                "*--- __goldens__/test_it/test_one.golden.json",
-                "*+++ this run",
-                "*workrail-golden accept __goldens__/test_it/test_one.golden.json",
-                "1 different, 1 match",
-                "*1 pending (look at them with: workrail-golden diff):",
-            ]
+                "_* test_one _*",
+                "golden differs: prompt of 'step-0': one word",
+                "in __goldens__/test_it/test_one.golden.json",
+                "look at it with: workrail-test golden diff __goldens__/test_it/test_one.golden.json",
+                "=* goldens =*",
+                "1 different, 1 match; decide with: workrail-test golden review",
+                "[[]??????] prompt of 'step-0': one word, in 1 run: test_it/test_one",
+                "    [[]-One-]{+First+}.",
+                "=* short test summary info =*",
+                "FAILED test_it.py::test_one - golden differs: prompt of 'step-0': one word",
+                "1 failed, 1 passed*",
+            ],
+            consecutive=True,
         )
         pending = {path: data for path, data in suite.files().items() if path not in before}
         assert list(pending) == ["__goldens__/test_it/test_one.golden.json.pending"]
@@ -95,7 +98,7 @@ class TestCheck:
         (suite.path / "sub").mkdir()
         monkeypatch.chdir(suite.path / "sub")
         result = suite.run("--rootdir=..", "..")
-        result.stdout.fnmatch_lines(["*workrail-golden accept ../__goldens__/test_it/test_one.golden.json"])
+        result.stdout.fnmatch_lines(["*workrail-test golden diff ../__goldens__/test_it/test_one.golden.json"])
 
     def test_a_pending_change_goes_when_the_test_passes_again(self, suite: Suite) -> None:
         before = _kept(suite)
@@ -113,7 +116,7 @@ class TestCheck:
         assert suite.run().ret == 0
         assert suite.run(mode="update").ret == 0
 
-    @pytest.mark.parametrize("damage", ["", "<<<<<<< HEAD\n{}", '{"format": "workrail.golden/2"}'])
+    @pytest.mark.parametrize("damage", ["", "<<<<<<< HEAD\n{}", '{"format": "workrail.golden/1"}'])
     def test_a_damaged_golden_fails_and_stays(self, suite: Suite, damage: str) -> None:
         _kept(suite)
         suite.golden("test_one").write_text(damage)
@@ -128,8 +131,58 @@ class TestCheck:
         many = "def test_it(golden):\n    golden(*(f'Prompt {number} %s.' for number in range(40)))\n"
         _kept(suite, many % "old")
         suite.tests(test_it=many % "new")
-        suite.run().stdout.fnmatch_lines(["*... and 20 more"])
-        suite.run("-vvv").stdout.no_fnmatch_line("*... and *")
+        suite.run().stdout.fnmatch_lines(["golden differs: prompt of 'step-0': one word, and 39 more changes"])
+        suite.run("-vvv").stdout.fnmatch_lines(["  prompt of 'step-39': one word", "      Prompt 39 [[]-old-]{+new+}."])
+
+    def test_one_change_in_many_tests_is_shown_once_and_with_v_for_each(self, suite: Suite) -> None:
+        many = (
+            "import pytest\n@pytest.mark.parametrize('n', range(9))\n"
+            "def test_it(golden, n):\n    golden('{0} it.', f'{{n}}')\n"
+        )
+        _kept(suite, many.format("Do"))
+        suite.tests(test_it=many.format("Undo"))
+        result = suite.run()
+        result.assert_outcomes(failed=9)
+        text = result.stdout.str()
+        assert text.count("golden differs: prompt of 'step-0': one word\n") == 2, text
+        assert "one word, in 9 runs: test_it/test_it[0], test_it[1], test_it[2] and 6 more" in text
+        text = suite.run("-vv").stdout.str()
+        assert text.count("golden differs: prompt of 'step-0': one word\n") == 18, text
+
+    def test_a_test_with_another_failure_is_shown_beside_one_with_the_same_change(self, suite: Suite) -> None:
+        both = "def test_one(golden):\n    golden('{0} it.')\ndef test_two(golden):\n    {1}\n    golden('{0} it.')\n"
+        _kept(suite, both.format("Do", "pass"))
+        suite.tests(test_it=both.format("Undo", "assert 1 == 2"))
+        result = suite.run()
+        result.assert_outcomes(failed=2)
+        result.stdout.fnmatch_lines(["FAILED *::test_one - golden differs*", "FAILED *::test_two - assert 1 == 2"])
+
+    @pytest.mark.parametrize("style", ["line", "no", "short", "long", "native"])
+    def test_a_failure_stays_short_in_every_style(self, suite: Suite, style: str) -> None:
+        _kept(suite)
+        suite.tests(test_it=CHANGED)
+        result = suite.run(f"--tb={style}")
+        assert len(result.outlines) <= {"line": 14, "no": 11}.get(style, 20), result.stdout.str()
+        if style == "line":
+            result.stdout.fnmatch_lines(["*.py:*: golden differs: prompt of 'step-0': one word"])
+
+    def test_metadata_differ_without_a_failure_and_are_refreshed_by_an_update(self, suite: Suite) -> None:
+        module = (
+            "from dataclasses import replace\nfrom golden_made_up import made_up\n"
+            "from pytest_workrail.golden.plugin import check_golden\ndef test_one(request):\n"
+            "    run = replace(made_up('One.'), workflow_hash='sha256:{0}')\n"
+            "    check_golden(request.config, request.node.nodeid, run)\n"
+        )
+        before = _kept(suite, module.format("a"))
+        suite.tests(test_it=module.format("b"))
+        for mode in ("check", "new", "prune"):
+            assert suite.run(mode=mode).ret == 0
+            assert suite.files() == before
+        result = suite.run(mode="update")
+        result.assert_outcomes(passed=1)
+        result.stdout.no_fnmatch_line("*updated*")
+        (text,) = suite.files().values()
+        assert b"sha256:b" in text
 
 
 class TestContinuousIntegration:

@@ -12,7 +12,7 @@ from golden_made_up import HASH, made_up
 from pytest_workrail.agents.transcript import Exchange
 from pytest_workrail.golden import document
 from pytest_workrail.golden.document import golden_bytes, golden_value, lifecycle_bytes
-from pytest_workrail.golden.encoding import dumps, loads, same
+from pytest_workrail.golden.encoding import dumps, encode, loads, same, same_metadata
 from workrail_lint.base.result import Err, Ok
 
 NODE = "node_abcdefghijklmnopqrstuvwxyz"
@@ -39,15 +39,15 @@ def shown(response: dict[str, Any], *, is_error: bool = False, tool: str = "x", 
 def test_a_golden_says_which_workflow_was_run_and_how() -> None:
     value = golden_value(made_up("One.", context={"a": 1}))
     assert {**value, "transcript": len(value["transcript"])} == {
-        "format": "workrail.golden/1",
+        "format": "workrail.golden/2",
         "workflow": "made-up",
-        "workflowHash": HASH,
         "profile": "reference",
         "mode": "guided",
+        "metadata": {"workflowHash": HASH},
         "transcript": 1,
         "final": {"status": "complete", "context": {"a": 1}},
     }
-    assert golden_bytes(made_up("One.")) == dumps(golden_value(made_up("One.")))
+    assert golden_bytes(made_up("One.")) == encode(golden_value(made_up("One.")))
 
 
 def test_an_answer_and_an_error_have_members_of_their_own() -> None:
@@ -209,7 +209,7 @@ def test_a_number_that_json_does_not_know_is_refused_by_the_long_way_too() -> No
         dumps({"large": 2**70, "none": float("nan")})
 
 
-@pytest.mark.parametrize("text", ['{"format": "workrail.golden/1"}', '{"pack": "team"}', '{"pack": "x", "format": 1}'])
+@pytest.mark.parametrize("text", ['{"format": "workrail.golden/2"}', '{"pack": "team"}', '{"pack": "x", "format": 1}'])
 def test_goldens_of_all_contracts_are_read(text: str) -> None:
     assert loads(text.encode()) == Ok(json.loads(text))
 
@@ -221,7 +221,8 @@ def test_goldens_of_all_contracts_are_read(text: str) -> None:
         ('["pack"]', "no format"),
         ("5", "no format"),
         ('"format"', "no format"),
-        ('{"format": "workrail.golden/2"}', "'workrail.golden/2'; this version reads 'workrail.golden/1'"),
+        ('{"format": "workrail.golden/1"}', "convert it with: workrail-test golden migrate"),
+        ('{"format": "workrail.golden/3"}', "'workrail.golden/3', and this version reads 'workrail.golden/2'"),
         ('{"format": null}', "of format None"),
         ('{"pack": "x", "n": NaN}', "NaN"),
         ('{"pack": "x", "n": [-Infinity]}', "-Infinity"),
@@ -241,3 +242,6 @@ def test_goldens_are_the_same_when_they_say_the_same() -> None:
     assert not same({"a": 1}, {"a": True})
     assert not same({"a": 1}, {"a": 1, "b": None})
     assert not same({"a": [1, 2]}, {"a": [2, 1]})
+    assert same({"a": 1, "metadata": {"version": "1"}}, {"a": 1, "metadata": {"version": "2"}})
+    assert not same_metadata({"a": 1, "metadata": {"version": "1"}}, {"a": 1, "metadata": {"version": "2"}})
+    assert same_metadata({"a": 1, "metadata": {"version": "1"}}, {"a": 2, "metadata": {"version": "1"}})

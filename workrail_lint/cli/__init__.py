@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 # Name, summary; the module of a command has its name, and a function `main(arguments) -> exit code`.
 COMMANDS = {
@@ -27,14 +27,26 @@ class UsageError(Exception):
     """Bad arguments, configuration or files: reported in one line, exit code 2."""
 
 
-def main(arguments: list[str] | None = None) -> int:
-    """Run a command and return its exit code. Only a bug in our code shows a traceback, and only in debug mode."""
+class Program(NamedTuple):
+    """A program with commands; the module of each has its name and a function `main(arguments) -> exit code`."""
+
+    name: str
+    package: str
+    purpose: str
+    commands: dict[str, str]
+
+
+PROGRAM = Program("workrail-lint", __name__, "Finds broken agent workflows before the commit.", COMMANDS)
+
+
+def main(arguments: list[str] | None = None, program: Program = PROGRAM) -> int:
+    """Run a command and return its exit code; nothing but a bug in our code ever shows a traceback."""
     _open_closed_streams()
     try:
-        code = _run(sys.argv[1:] if arguments is None else arguments)
+        code = _run(sys.argv[1:] if arguments is None else arguments, program)
         sys.stdout.flush()
     except UsageError as error:
-        return _fail(str(error))
+        return _fail(str(error), program)
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
@@ -44,35 +56,36 @@ def main(arguments: list[str] | None = None) -> int:
     except Exception as error:
         if isinstance(error, OSError) and error.filename is None:
             _abandon(sys.stdout)
-            return _fail(f"input or output failed: {error.strerror or error}")
+            return _fail(f"input or output failed: {error.strerror or error}", program)
         if os.environ.get("WORKRAIL_LINT_DEBUG"):
             raise
         kind = type(error).__name__
         return _fail(
-            f"internal error: {kind}: {error} (set WORKRAIL_LINT_DEBUG=1 to see the traceback, and please report this)"
+            f"internal error: {kind}: {error} (set WORKRAIL_LINT_DEBUG=1 for the details, and please report it)",
+            program,
         )
     return int(code)
 
 
-def _run(args: list[str]) -> int:
+def _run(args: list[str], program: Program) -> int:
     if not args or args[0] in ("-h", "--help", "help"):
-        return _help(sys.stdout if args else sys.stderr, OK if args else USAGE)
+        return _help(sys.stdout if args else sys.stderr, OK if args else USAGE, program)
     if args[0] in ("-V", "--version"):
         from workrail_lint.base.terminal import out
         from workrail_lint.base.version import VERSION
 
-        out(f"workrail-lint {VERSION}")
+        out(f"{program.name} {VERSION}")
         return OK
     name = args[0]
-    if name not in COMMANDS:
+    if name not in program.commands:
         from workrail_lint.base.suggest import nearest
 
-        suggestion = nearest(name, COMMANDS)
+        suggestion = nearest(name, program.commands)
         hint = f"; did you mean '{suggestion}'?" if suggestion else ""
-        raise UsageError(f"unknown command '{name}'{hint} (run workrail-lint --help for a list)")
+        raise UsageError(f"unknown command '{name}'{hint} (see {program.name} --help)")
     from importlib import import_module
 
-    return int(import_module(f"workrail_lint.cli.{name}").main(args[1:]))
+    return int(import_module(f"{program.package}.{name}").main(args[1:]))
 
 
 def _open_closed_streams() -> None:
@@ -90,26 +103,21 @@ def _abandon(stream: TextIO) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-def _fail(message: str) -> int:
-    from workrail_lint.base.terminal import err, printable
+def _fail(message: str, program: Program) -> int:
+    from workrail_lint.base.terminal import err
 
     try:
-        err(f"workrail-lint: {printable(message)}")
+        err(f"{program.name}: {message}")
         sys.stderr.flush()
     except OSError:
         _abandon(sys.stderr)
     return USAGE
 
 
-def _help(stream: TextIO, code: int) -> int:
-    width = max(map(len, COMMANDS))
-    lines = [
-        "usage: workrail-lint COMMAND [ARGUMENT...]",
-        "",
-        "Finds broken agent workflows before you commit them.",
-        "",
-    ]
-    lines += [f"  {name.ljust(width)}  {summary}" for name, summary in COMMANDS.items()]
-    lines += ["", "Run workrail-lint COMMAND --help for details."]
+def _help(stream: TextIO, code: int, program: Program) -> int:
+    width = max(map(len, program.commands))
+    lines = [f"usage: {program.name} COMMAND [ARGUMENT...]", "", program.purpose, ""]
+    lines += [f"  {name.ljust(width)}  {summary}" for name, summary in program.commands.items()]
+    lines += ["", f"Run {program.name} COMMAND --help for details."]
     stream.write("\n".join(lines) + "\n")
     return code

@@ -17,9 +17,9 @@ def _formatter(prog: str) -> argparse.HelpFormatter:
 class Parser(argparse.ArgumentParser):
     """An argparse parser that raises `UsageError` instead of exiting."""
 
-    def __init__(self, command: str, description: str) -> None:
+    def __init__(self, command: str, description: str, program: str = "workrail-lint") -> None:
         super().__init__(
-            prog=f"workrail-lint {command}", description=description, allow_abbrev=False, formatter_class=_formatter
+            prog=f"{program} {command}", description=description, allow_abbrev=False, formatter_class=_formatter
         )
 
     def error(self, message: str) -> NoReturn:

@@ -118,7 +118,7 @@ def _scenario(stem: str) -> dict[str, Any]:
 
 
 _IGNORED = """\
-# Changes of goldens that wait for a decision: workrail-golden list
+# Changes of goldens that wait for a decision: workrail-test golden list
 *.golden.json.pending
 """
 

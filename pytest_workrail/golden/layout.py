@@ -1,0 +1,128 @@
+"""How the golden of a workflow is laid out in its file: the texts of prompts first, once each, then the conversation.
+
+A step that is shown again, after a blocker or a look back, shows the same prompt. In the file a prompt is written
+once, under `prompts`, and `⟪PROMPT⟫` stands for it wherever its step is pending; `⟪PROMPT 2⟫` for the second text of
+that step, as a loop may have one for each pass. Everything else compares and shows the whole value.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+from pytest_workrail.golden.symbols import joined, lines
+from workrail_lint.base.result import Err, Ok
+
+PROMPTS = "prompts"
+# What fits into a line of this width stands in one line.
+_WIDTH = 100
+# An author's text that looks like a slot is marked with a backslash, so what is found here is a slot.
+_BEFORE = re.compile(r"(?:⟪(?!PROMPT⟫)[A-Z_]+⟫)*")
+_BEHIND = re.compile(r"⟪[A-Z_]+⟫|\n\n## Recovery Context\n")
+_REFERENCE = re.compile(r"⟪PROMPT(?: ([1-9][0-9]{0,8}))?⟫")
+
+
+class PromptParts(NamedTuple):
+    """A prompt: what the engine shows before the author's text, that text, and what the engine appends."""
+
+    before: str
+    text: str
+    behind: str
+
+
+def prompt_parts(prompt: str) -> PromptParts:
+    """A prompt in its parts; put together they are the prompt."""
+    start = _prefix(prompt)
+    cut = _BEHIND.search(prompt, start)
+    end = len(prompt) if cut is None else cut.start()
+    return PromptParts(prompt[:start], prompt[start:end], prompt[end:])
+
+
+def _prefix(prompt: str) -> int:
+    found = _BEFORE.match(prompt)
+    return 0 if found is None else found.end()
+
+
+def fold(golden: Mapping[str, Any]) -> dict[str, Any]:
+    """A golden as it is written to its file."""
+    texts: list[dict[str, Any]] = []
+    known: dict[str, list[str]] = {}
+
+    def refer(step: str, prompt: str) -> str:
+        before, text, behind = prompt_parts(prompt)
+        if not text:
+            return prompt
+        of_step = known.setdefault(step, [])
+        if text not in of_step:
+            of_step.append(text)
+            texts.append({"step": step, "text": lines(text)})
+        number = of_step.index(text) + 1
+        return f"{before}⟪PROMPT{'' if number == 1 else f' {number}'}⟫{behind}"
+
+    transcript = _with_prompts(golden.get("transcript"), refer)
+    folded = {name: value for name, value in golden.items() if name not in ("transcript", "final")}
+    rest = {name: golden[name] for name in ("transcript", "final") if name in golden}
+    return {**folded, PROMPTS: texts, **rest, **({"transcript": transcript} if "transcript" in golden else {})}
+
+
+def unfold(file: Mapping[str, Any]) -> Ok[dict[str, Any]] | Err[str]:
+    """The whole value of what a file says."""
+    texts: dict[str, list[str]] = {}
+    for entry in file.get(PROMPTS) or ():
+        text = joined(entry.get("text")) if isinstance(entry, dict) else None
+        if not isinstance(text, str) or not isinstance(entry.get("step"), str):
+            return Err(f"damaged: an entry of {PROMPTS} has no step or no text")
+        texts.setdefault(entry["step"], []).append(text)
+    unknown: list[str] = []
+
+    def resolve(step: str, prompt: str) -> str:
+        start = _prefix(prompt)
+        reference = _REFERENCE.match(prompt, start)
+        if reference is None:
+            return prompt
+        number = int(reference[1] or 1)
+        if number > len(texts.get(step, ())):
+            unknown.append(step)
+            return prompt
+        return prompt[:start] + texts[step][number - 1] + prompt[reference.end() :]
+
+    whole = {name: value for name, value in file.items() if name != PROMPTS}
+    if "transcript" in whole:
+        whole["transcript"] = _with_prompts(whole["transcript"], resolve)
+    return Err(f"damaged: no prompt of step {unknown[0]!r} is among the {PROMPTS}") if unknown else Ok(whole)
+
+
+def _with_prompts(transcript: Any, replace: Callable[[str, str], str]) -> Any:
+    """A transcript with every prompt replaced; whatever is not shaped like one stays."""
+    return list(_replaced(transcript, replace)) if isinstance(transcript, list) else transcript
+
+
+def _replaced(transcript: list[Any], replace: Callable[[str, str], str]) -> Iterator[Any]:
+    for exchange in transcript:
+        response: Any = exchange.get("response") if isinstance(exchange, dict) else None
+        pending: Any = response.get("pending") if isinstance(response, dict) else None
+        prompt = joined(pending.get("prompt")) if isinstance(pending, dict) else None
+        if isinstance(prompt, str):
+            shown = {**pending, "prompt": lines(replace(str(pending.get("stepId")), prompt))}
+            yield {**exchange, "response": {**response, "pending": shown}}
+        else:
+            yield exchange
+
+
+def text(value: Any, indent: str = "") -> str:
+    """JSON as people read it: what is small in one line, the lines of a text below one another."""
+    compact = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    if not value or not isinstance(value, dict | list):
+        return compact
+    if len(indent) + len(compact) <= _WIDTH and "\\n" not in compact:
+        return compact
+    inner = indent + "  "
+    if isinstance(value, list):
+        parts = [text(item, inner) for item in value]
+    else:
+        parts = [f"{json.dumps(name, ensure_ascii=False)}: {text(item, inner)}" for name, item in value.items()]
+    opening, closing = "[]" if isinstance(value, list) else "{}"
+    separator = f",\n{inner}"
+    return f"{opening}\n{inner}{separator.join(parts)}\n{indent}{closing}"
