@@ -42,7 +42,7 @@ say "3. A prompt changes: the golden shows which response, which field, which wo
 sed -i.old 's/Read the whole change\./Skim the change./' workflows/code-review.json
 fail scenarios
 
-say "4. It waits until somebody decides: look at it, accept it, and all is well"
+say "4. The change is pending until you decide: review it, accept it, and the test passes"
 printf '$ workrail-test golden diff\n'
 workrail-test golden diff || true
 printf '$ workrail-test golden accept scenarios\n'

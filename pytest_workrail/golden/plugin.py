@@ -12,7 +12,7 @@ import pytest
 
 from pytest_workrail.golden.session import GoldenMismatch, GoldenSession
 from pytest_workrail.run.pytest_session import DESELECTED, GOLDENS, WORKER_CRASHED, ItemOutcome, Outcomes, in_own_words
-from workrail_lint.base.terminal import Style
+from workrail_lint.base.terminal import Style, neutral
 
 if TYPE_CHECKING:
     from pytest_workrail.agents.transcript import Transcript

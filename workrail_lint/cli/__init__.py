@@ -36,11 +36,11 @@ class Program(NamedTuple):
     commands: dict[str, str]
 
 
-PROGRAM = Program("workrail-lint", __name__, "Finds broken agent workflows before the commit.", COMMANDS)
+PROGRAM = Program("workrail-lint", __name__, "Finds broken agent workflows before you commit them.", COMMANDS)
 
 
 def main(arguments: list[str] | None = None, program: Program = PROGRAM) -> int:
-    """Run a command and return its exit code; nothing but a bug in our code ever shows a traceback."""
+    """Run a command and return its exit code; only a bug in our code shows a traceback, and only in debug mode."""
     _open_closed_streams()
     try:
         code = _run(sys.argv[1:] if arguments is None else arguments, program)
@@ -61,7 +61,7 @@ def main(arguments: list[str] | None = None, program: Program = PROGRAM) -> int:
             raise
         kind = type(error).__name__
         return _fail(
-            f"internal error: {kind}: {error} (set WORKRAIL_LINT_DEBUG=1 for the details, and please report it)",
+            f"internal error: {kind}: {error} (set WORKRAIL_LINT_DEBUG=1 to see the traceback, and please report this)",
             program,
         )
     return int(code)
@@ -82,7 +82,7 @@ def _run(args: list[str], program: Program) -> int:
 
         suggestion = nearest(name, program.commands)
         hint = f"; did you mean '{suggestion}'?" if suggestion else ""
-        raise UsageError(f"unknown command '{name}'{hint} (see {program.name} --help)")
+        raise UsageError(f"unknown command '{name}'{hint} (run {program.name} --help for a list)")
     from importlib import import_module
 
     return int(import_module(f"{program.package}.{name}").main(args[1:]))
@@ -104,10 +104,10 @@ def _abandon(stream: TextIO) -> None:
 
 
 def _fail(message: str, program: Program) -> int:
-    from workrail_lint.base.terminal import err
+    from workrail_lint.base.terminal import err, printable
 
     try:
-        err(f"{program.name}: {message}")
+        err(f"{program.name}: {printable(message)}")
         sys.stderr.flush()
     except OSError:
         _abandon(sys.stderr)
