@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from pytest_workrail.locks.vacuity import is_vacuous, varies
+from pytest_workrail.locks.vacuity import is_vacuous, local_constants, varies
 
 _EXPECTING = ("raises", "warns", "deprecated_call")
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -25,6 +25,12 @@ class FileReading:
             tree = ast.Module([], [])
         self._expecting = _expecting_names(tree)
         self._functions = {_first_line(node): node for node in ast.walk(tree) if isinstance(node, _Function)}
+        self._constants = {
+            id(part): local_constants(function)
+            for function in self._functions.values()
+            for part in _own_nodes(function)
+            if isinstance(part, ast.Assert)
+        }
         # By line, the function that has to execute it; None where the line itself tells.
         self.lines: dict[int, str | None] = dict(self._found(tree, None))
 
@@ -63,23 +69,30 @@ class FileReading:
     def _expects(self, statement: ast.stmt) -> bool:
         """Whether executing a statement, and nothing inside it that is conditional, meets an expectation."""
         match statement:
-            case ast.Assert(test):
-                return not is_vacuous(test)
+            case ast.Assert():
+                return not self._is_vacuous(statement)
             case ast.Expr(value) | ast.Assign(value=value):
                 return self._is_expecting_call(value)
             case ast.With(items) | ast.AsyncWith(items):
-                return any(self._is_expecting_call(item.context_expr) for item in items)
+                return not _raises_itself(statement) and any(
+                    self._is_expecting_call(item.context_expr) for item in items
+                )
             case _:
                 return False
 
     def _expectation_lines(self, statement: ast.stmt) -> Iterator[int]:
-        if isinstance(statement, ast.Assert) and not is_vacuous(statement.test):
+        if isinstance(statement, ast.Assert) and not self._is_vacuous(statement):
             yield statement.lineno
+        if _raises_itself(statement):
+            return
         for part in ast.iter_child_nodes(statement):
             if isinstance(part, ast.expr | ast.withitem):
                 for node in _evaluated(part):
                     if isinstance(node, ast.expr) and self._is_expecting_call(node):
                         yield from (statement.lineno, node.lineno)
+
+    def _is_vacuous(self, statement: ast.Assert) -> bool:
+        return is_vacuous(statement.test, self._constants.get(id(statement), frozenset()))
 
     def _is_expecting_call(self, node: ast.expr) -> bool:
         match node:
@@ -103,6 +116,14 @@ def _expecting_names(tree: ast.Module) -> frozenset[str]:
         if isinstance(node, ast.ImportFrom) and node.module == "pytest"
         for alias in node.names
         if alias.name in _EXPECTING
+    )
+
+
+def _raises_itself(statement: ast.stmt) -> bool:
+    """Whether the body of a `with` does nothing but raise: what is expected then comes from the test itself."""
+    return isinstance(statement, ast.With | ast.AsyncWith) and all(
+        isinstance(part, ast.Raise | ast.Pass) or (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))
+        for part in statement.body
     )
 
 

@@ -14,14 +14,33 @@ _PURE = frozenset({
 })  # fmt: skip
 
 
-def is_vacuous(node: ast.expr) -> bool:
+def is_vacuous(node: ast.expr, constants: frozenset[str] = frozenset()) -> bool:
     """Whether an asserted expression can't fail: it names nothing that could vary, or is true by its form."""
-    return not varies(node) or _holds(node)
+    return not varies(node, constants) or _holds(node)
 
 
-def varies(node: ast.expr) -> bool:
+def local_constants(function: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
+    """The names to which a function itself gives a value that can't vary, and no other one."""
+    stored: dict[str, int] = {}
+    fixed: dict[str, ast.expr] = {}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            stored[node.id] = stored.get(node.id, 0) + 1
+        elif isinstance(node, ast.Global | ast.Nonlocal):
+            stored.update(dict.fromkeys(node.names, 2))
+        match node:
+            case ast.Assign([ast.Name(name)], value) | ast.AnnAssign(ast.Name(name), _, ast.expr() as value):
+                fixed[name] = value
+    found: frozenset[str] = frozenset()
+    for _ in fixed:  # one may be made from another
+        found = frozenset(name for name, value in fixed.items() if stored[name] == 1 and not varies(value, found))
+    return found
+
+
+def varies(node: ast.expr, constants: frozenset[str] = frozenset()) -> bool:
     """Whether anything is named in it that comes from outside; what a comprehension names itself does not."""
-    own = {name.id for name in ast.walk(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)}
+    own = set(constants)
+    own |= {name.id for name in ast.walk(node) if isinstance(name, ast.Name) and isinstance(name.ctx, ast.Store)}
     own |= {argument.arg for argument in ast.walk(node) if isinstance(argument, ast.arg)}
     return any(isinstance(name, ast.Name) and name.id not in own and name.id not in _PURE for name in ast.walk(node))
 

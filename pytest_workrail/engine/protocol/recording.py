@@ -63,7 +63,7 @@ from pytest_workrail.engine.protocol.advance_outcome import (
     Refused,
     Reports,
 )
-from pytest_workrail.engine.protocol.errors import ToolError, internal
+from pytest_workrail.engine.protocol.errors import ToolError
 from pytest_workrail.engine.protocol.ports import GitEnd
 from pytest_workrail.engine.protocol.sessions import NodePosition
 from workrail_lint.base.js import Json
@@ -184,7 +184,8 @@ def artifact_outputs(submission: Submission, attempt: AttemptId) -> Ok[list[Node
     """The submitted artifacts as they are kept; an error when one of them is not JSON."""
     stored = stored_artifacts(submission.artifacts, attempt)
     if isinstance(stored, Err):
-        return Err(internal(stored.error, "Submit artifacts that are plain JSON; nothing was written."))
+        advice = "Submit artifacts that are plain JSON; nothing was written."
+        return Err(ToolError("VALIDATION_ERROR", stored.error, advice))
     return Ok(
         [
             NodeOutputData(

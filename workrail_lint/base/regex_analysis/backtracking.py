@@ -6,22 +6,28 @@ way to get from one to the next. An engine that fails tries every way, so what m
 - two ways around a loop for one text double the work with every character, as in `(a+)+`, `(a|a)*`,
   `(\\w+\\s*)+`;
 - two loops side by side that take the same characters share a text in as many ways as it is long, as in `a*a*b`.
-  If nothing after them can fail, nothing is tried again.
+  If nothing after them can fail, nothing is tried again;
+- a loop that starts a pattern and has to reach the end is tried anew from each character of a long run, as in `\\s+$`.
+
+A repetition with a high limit is as good as one without: `(a{1,30}){1,30}` has as many ways as anybody can wait for. So
+has one that demands many rounds of a part that may be empty, as in `(a?){40}`.
 """
 
 from __future__ import annotations
 
 from itertools import pairwise
 
-from workrail_lint.base.regex_analysis.characters import NOTHING, Ranges, overlap
+from workrail_lint.base.regex_analysis.characters import EVERYTHING, NOTHING, Ranges, overlap
 from workrail_lint.base.regex_analysis.syntax import Assertion, Atom, Either, Join, Look, Program, Reference, Repeat
 
 _MAX_POSITIONS = 2000
 _MAX_EDGES = 20_000
 _MAX_PAIRS = 20_000
+_MANY_ROUNDS = 10
 
 EXPONENTIAL = "a repeated part can match the same text in several ways"
 POLYNOMIAL = "two repetitions side by side match the same characters"
+UNANCHORED = "it must reach the end of the text, and is tried again from each character of a long run; start it with ^"
 
 
 class _TooLarge(Exception):  # noqa: N818 - a signal, not an error
@@ -42,14 +48,17 @@ class _Part:
 
 def slow(program: Program) -> str | None:
     """Why matching can take very long; None when it can't, or when the pattern is too large to tell."""
-    if not any(isinstance(op, Repeat) and op.high is None for op in program.operations):
+    if not any(isinstance(op, Repeat) and (op.high is None or op.high >= _MANY_ROUNDS) for op in program.operations):
         return None
     automaton = _Automaton()
     final: list[int] = []
     try:
-        final = automaton.build(program).last
+        whole = automaton.build(program)
+        final = whole.last
         if automaton.is_exponential():
             return EXPONENTIAL
+        if not automaton.is_polynomial(final) and automaton.is_unanchored(whole):
+            return UNANCHORED
     except _TooLarge:
         # What was built is part of the whole: a loop found in it is one of the pattern.
         if automaton.has_double_edge():
@@ -62,6 +71,8 @@ class _Automaton:
         self.sets: list[Ranges] = []
         self.edges: list[dict[int, int]] = []  # with the number of ways
         self.count = 0
+        self.ends: set[int] = set()  # the positions that stand for `$`
+        self.has_empty_rounds = False
 
     def build(self, program: Program) -> _Part:
         stack: list[_Part] = []
@@ -69,7 +80,9 @@ class _Automaton:
             match operation:
                 case Atom(found, _):
                     stack.append(self._position(found))
-                case Assertion():
+                case Assertion(is_end):
+                    if is_end:
+                        self.ends.add(len(self.sets))
                     # It consumes nothing, but what follows can't go on as if it were not there.
                     stack.append(self._position(NOTHING))
                 case Reference():
@@ -119,6 +132,10 @@ class _Automaton:
         """A few rounds stand for many: two that are demanded, two that may follow."""
         if high == 0:
             return _Part([], [], True, part.start)
+        if part.nullable and part.first and low >= _MANY_ROUNDS:
+            self.has_empty_rounds = True
+        if high is not None and high - low >= _MANY_ROUNDS:
+            high = None
         if high is None:
             rounds = self._rounds(part, max(min(low, 2), 1))
             self._connect(rounds[-1].last, rounds[-1].first)
@@ -169,7 +186,7 @@ class _Automaton:
 
     def is_exponential(self) -> bool:
         """Whether some position comes back to itself in two ways over one text."""
-        if self.has_double_edge():
+        if self.has_empty_rounds or self.has_double_edge():
             return True
         inner = self._inner()
         # Two travellers start together, take different ways over the same text, and meet again.
@@ -192,6 +209,15 @@ class _Automaton:
             if steps > _MAX_PAIRS:
                 raise _TooLarge
         return False
+
+    def is_unanchored(self, whole: _Part) -> bool:
+        """Whether a loop starts the pattern, with nothing before it, and must be followed by the end of the text."""
+        inner = {target for source, ways in enumerate(self.edges) for target in ways if target != source}
+        return any(
+            place in self.edges[place] and self.sets[place] != EVERYTHING and self.ends.intersection(self.edges[place])
+            for place in whole.first
+            if not self.edges[place].keys() - self.ends - {place} and place not in whole.last and place not in inner
+        )
 
     def is_polynomial(self, final: list[int]) -> bool:
         """Whether two loops of one character each follow each other, share a character, and can fail after."""

@@ -26,6 +26,8 @@ class Atom(NamedTuple):
 class Assertion(NamedTuple):
     """`^`, `$`, `\\b` or `\\B`: matches between characters."""
 
+    is_end: bool = False
+
 
 class Reference(NamedTuple):
     """What a group matched before."""
@@ -138,7 +140,7 @@ class _Parser:
             self._close()
             self._quantify()
         elif char in "^$":
-            self._emit(Assertion())
+            self._emit(Assertion(char == "$"))
             self._quantify()
         else:
             self._emit(self._atom(char))

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from workrail_lint.base.canonical import CanonicalError
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.json_reader import JsonDocument, read_json
@@ -59,9 +60,14 @@ def compile_source(
             message = f"the workflow is not a JSON document: {error}"
             return Err([Finding("json-syntax", "json-syntax", Severity.ERROR, message, phase=Phase.READ)])
     checked = check_document(read_for_compiling(source), path, settings, None)
-    if checked.compiled is not None:
-        return Ok(checked.compiled)
-    return Err(errors_of(checked, path))
+    if checked.compiled is None:
+        return Err(errors_of(checked, path))
+    try:
+        checked.compiled.ir_bytes  # noqa: B018 - kept there; a workflow without canonical bytes has no hash
+    except CanonicalError as error:
+        message = f"the workflow has no hash: {error}"
+        return Err([Finding("workflow-no-hash", "workflow-no-hash", Severity.ERROR, message, phase=Phase.COMPILE)])
+    return Ok(checked.compiled)
 
 
 def compile_for_engine(

@@ -107,7 +107,7 @@ class ContextFileUnqualified(TeamRule):
     origin = FIXED
     summary = "A session artifact is listed without its session folder, or under the folder of another session."
     why = "Agents open paths from the repository root, so the file is not found or belongs to older work."
-    fix = "Prefix the path with the session folder."
+    fix = "Prefix the path with the session folder, unless it names another session."
     fix_safety = "safe"
 
     def check_dispatch(self, dispatch: Dispatch, document: ExchangeDocument, report: Report) -> None:
@@ -118,7 +118,9 @@ class ContextFileUnqualified(TeamRule):
                 continue
             at = dispatch.at("context_files", index)
             right = f"{SESSIONS_FOLDER}/{name or '<session>'}/{inner}"
-            fix = safe(f"replace with {right}", Replace(at, right)) if is_session_name(name) else None
+            # A path into another session names a file of that one; whether ours is meant is for people to say.
+            is_other = session_parts(path) is not None
+            fix = safe(f"replace with {right}", Replace(at, right)) if is_session_name(name) and not is_other else None
             report(at, f"{shown(path)} is a session artifact; write it as {right}", fix=fix)
 
     def examples(self) -> Iterator[Example]:
@@ -126,7 +128,7 @@ class ContextFileUnqualified(TeamRule):
         bad = samples.agent_input(samples.given(files=["spec.md", *samples.context("tasks.yaml")]))
         yield Example(bad, good, good, path=samples.exchange("Coder"))
         other = [".agents-work/2025-12-01_old-work/spec.md", *samples.context("tasks.yaml")]
-        yield Example(samples.agent_input(samples.given(files=other)), good, good, path=samples.exchange("Coder"))
+        yield Example(samples.agent_input(samples.given(files=other)), good, path=samples.exchange("Coder"))
 
 
 def _misplaced(path: str, session: str | None) -> str | None:

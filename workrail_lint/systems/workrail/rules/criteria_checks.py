@@ -118,7 +118,7 @@ class CriteriaRegexBacktracking(CriteriaRule):
             )
 
     def examples(self) -> Iterable[Example]:
-        yield Example(_regex("(a+)+$"), _regex("a+$"))
+        yield Example(_regex("(a+)+$"), _regex("^a+$"))
 
         def matching(pattern: str) -> dict[str, Any]:
             schema = {"type": "object", "properties": {"id": {"type": "string", "pattern": pattern}}}
