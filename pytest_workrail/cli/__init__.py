@@ -7,6 +7,7 @@ from workrail_lint.cli import main as run_program
 
 COMMANDS = {
     "golden": "look at changes of goldens, and accept or reject them",
+    "combine": "put together what several machines saw of one suite",
 }
 PROGRAM = Program("workrail-test", __name__, "What comes with testing agent workflows.", COMMANDS)
 

@@ -16,6 +16,23 @@ def missing(path: str, policy: Policy) -> str:
     return f"no golden yet: {path}\n{how}"
 
 
+def inline_differs(place: str, expected: str | None, outline: str, policy: Policy) -> str:
+    """The outline of a run is not what the test says; it is short, so it is shown."""
+    from pytest_workrail.golden import show
+    from pytest_workrail.golden.diff import Difference
+    from pytest_workrail.golden.words import word_count
+
+    said = "\n".join(line.strip() for line in (expected or "").strip().splitlines())
+    if not said:
+        how = "write it with: pytest --workrail-golden=new" if policy.may_write else _IN_CI
+        return f"no inline golden yet\nin {place}\n{how}"
+    change = Difference("changed", "answer", "", "outline", "", said, outline)
+    shown = (f"    {line}" for line in show.change_lines(change, Style(False)))
+    how = "update it with: pytest --workrail-golden=update" if policy.may_write else _IN_CI
+    words = counted(word_count(change.edits), "word")
+    return "\n".join([f"inline golden differs: outline: {words}", f"in {place}", *shown, how])
+
+
 def unwritable(path: str, folder: str) -> str:
     """The golden may be written, but not there."""
     return f"golden can't be written: {path}\nthere is no permission to write in {folder}"

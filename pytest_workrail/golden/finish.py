@@ -16,13 +16,14 @@ from pytest_workrail.golden.keys import PENDING
 from pytest_workrail.golden.modes import Mode, Policy
 from pytest_workrail.golden.pending import pending_bytes, pending_of
 from pytest_workrail.golden.show import group_summary
-from pytest_workrail.golden.test_records import GoldenRecord, GoldenStatus, TestRecord
+from pytest_workrail.golden.test_records import GoldenRecord, GoldenStatus, InlineRecord, Span, TestRecord
 from pytest_workrail.golden.unused import unused_goldens
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.base.terminal import Style
 from workrail_lint.base.wording import counted
 
 _MOST_NAMED = 20
+_INLINE = {GoldenStatus.MISSING: "missing", GoldenStatus.DIFFERS: "different"}
 
 
 class _Claim(NamedTuple):
@@ -80,6 +81,34 @@ class GoldenFinish:
         self._name("written", written[GoldenStatus.MISSING])
         self._name("updated", written[GoldenStatus.DIFFERS])
         self._propose_all(differing)
+
+    def write_inline(self) -> None:
+        """Rewrite the texts in test modules, each if all tests that came by it passed and want the same."""
+        wanted: dict[tuple[str, Span], list[tuple[bool, InlineRecord]]] = {}
+        for test in self._tests.values():
+            for record in test.inline:
+                if record.digest:
+                    wanted.setdefault((record.path, record.span), []).append((test.passed, record))
+                self._counts["match" if record.status is GoldenStatus.SAME else _INLINE[record.status]] += (
+                    record.status is GoldenStatus.SAME or not record.new
+                )
+        by_file: dict[str, list[InlineRecord]] = {}
+        for (path, span), claims in sorted(wanted.items()):
+            texts = {record.new for _, record in claims}
+            if len(texts) > 1:
+                self.errors.append(f"{path}:{span.line}: inline golden has to be two things at once; use match_golden")
+            elif texts != {""}:
+                if all(passed for passed, _ in claims):
+                    by_file.setdefault(path, []).append(claims[0][1])
+                else:
+                    self._counts["left alone, as the test did not pass"] += 1
+        if by_file:
+            from pytest_workrail.golden.inline import write_inline
+
+            written, errors = write_inline(self._root, by_file)
+            self.errors += errors
+            self._name("written into tests", written)
+        self._counts = +self._counts
 
     def handle_unused(self, folders: Iterable[Path], skipped: Iterable[str], *, is_green: bool) -> None:
         """Name goldens that nobody claims and, if asked to and all went well, remove them."""

@@ -6,6 +6,7 @@ Registered as a plugin of its own as soon as a test can claim a golden; other se
 from __future__ import annotations
 
 from collections.abc import Generator, Set
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -38,6 +39,15 @@ def check_golden(config: pytest.Config, nodeid: str, run: Transcript | bytes, na
     from pytest_workrail.run.pytest_session import note_assertion
 
     goldens_of(config).session.match(nodeid, run, name)
+    note_assertion("golden")
+
+
+def check_inline(config: pytest.Config, nodeid: str, outline: str, expected: str | None, frame: FrameType) -> None:
+    """Hold the outline of a run against the text in its test."""
+    __tracebackhide__ = True
+    from pytest_workrail.run.pytest_session import note_assertion
+
+    goldens_of(config).session.match_inline(nodeid, outline, expected, frame)
     note_assertion("golden")
 
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from pytest_workrail.golden.keys import GoldenKey
 from pytest_workrail.golden.modes import Mode, Policy, add_options, policy
-from pytest_workrail.golden.test_records import GoldenRecord, GoldenStatus, TestRecord
+from pytest_workrail.golden.test_records import GoldenRecord, GoldenStatus, InlineRecord, Span, TestRecord
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import Style
@@ -45,6 +46,7 @@ class GoldenSession:
         self._running: dict[str, TestRecord] = {}
         self._calls: dict[str, int] = {}
         self._claimants: dict[str, GoldenKey] = {}
+        self._inline: dict[tuple[str, Span], InlineRecord] = {}
 
     def start(self, config: pytest.Config) -> None:
         """Take over what pytest was told."""
@@ -94,6 +96,48 @@ class GoldenSession:
             raise GoldenMismatch(messages.missing(shown, self._policy))
         raise GoldenMismatch(messages.differs(shown, old, new, self._policy, in_full=self._is_verbose))
 
+    def match_inline(self, nodeid: str, outline: str, expected: str | None, frame: FrameType) -> None:
+        """Compare the outline of a run with the text in the test that is calling."""
+        __tracebackhide__ = True
+        from pytest_workrail.golden import failure_text as messages
+        from pytest_workrail.golden import files, inline
+
+        is_missing = expected is None or not expected.strip()
+        if not is_missing and inline.same_outline(expected or "", outline):
+            status = GoldenStatus.SAME
+        else:
+            status = GoldenStatus.MISSING if is_missing else GoldenStatus.DIFFERS
+        place = f"{self._shown(Path(frame.f_code.co_filename))}:{frame.f_lineno}"
+        is_written = self._policy.writes(status)
+        if status is not GoldenStatus.SAME and not is_written:
+            self._note_inline(nodeid, place, status)
+            raise GoldenMismatch(messages.inline_differs(place, expected, outline, self._policy))
+        if self._policy.mode not in (Mode.NEW, Mode.UPDATE):
+            self._note_inline(nodeid, place, status)
+            return
+        found = inline.call_at(frame)
+        if isinstance(found, Err):
+            if status is GoldenStatus.SAME:
+                return
+            raise GoldenMismatch(f"inline golden can't be written: {found.error}\nin {place}")
+        call = found.value
+        if is_written and files.unwritable(call.file) is not None:
+            folder = self._shown(call.file.parent)
+            raise GoldenMismatch(f"inline golden can't be written: no permission to write in {folder}\nin {place}")
+        path = os.path.relpath(call.file, self._root).replace(os.sep, "/")
+        new = inline.literal(call, outline) if is_written else ""
+        record = InlineRecord(path, call.span, status, call.digest, new)
+        self._running.setdefault(nodeid, TestRecord()).inline.append(record)
+        if self._inline.setdefault((path, call.span), record).new != new:
+            raise GoldenMismatch(
+                "inline golden has to be two things at once: this call sees different runs, use match_golden"
+                f"\nin {place}"
+            )
+
+    def _note_inline(self, nodeid: str, place: str, status: GoldenStatus) -> None:
+        record = InlineRecord(place, Span(0, 0, 0, 0), status, "")
+        self._running.setdefault(nodeid, TestRecord()).inline.append(record)
+
     def _shown(self, path: Path) -> str:
         """A path as it can be used where pytest was called."""
         return os.path.relpath(path, self._here).replace(os.sep, "/")
@@ -135,8 +179,9 @@ class GoldenSession:
         for nodeid, data in state.items():
             reported = TestRecord.from_json(data)
             known = self._tests.get(nodeid)
-            if known is not None and known.records:
-                reported.passed = reported.passed and known.passed and reported.records == known.records
+            if known is not None and (known.records or known.inline):
+                is_same = (reported.records, reported.inline) == (known.records, known.inline)
+                reported.passed = reported.passed and known.passed and is_same
             self._tests[nodeid] = reported
 
     def finish(self, exitstatus: int, full_run: bool, style: Style | None = None) -> list[str]:
@@ -147,6 +192,7 @@ class GoldenSession:
 
         changes = GoldenFinish(self._root, self._policy, self._tests)
         changes.write_changes()
+        changes.write_inline()
         is_pruning = self._policy.mode is Mode.PRUNE
         if not full_run or not self._folders:
             if is_pruning:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 from workrail_lint.base.js import Json
 
@@ -26,6 +26,34 @@ class GoldenRecord:
     new: bytes = b""
 
 
+class Span(NamedTuple):
+    """A stretch of a source file: lines from 1, columns in bytes of UTF-8, as syntax trees count them."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+@dataclass(frozen=True, slots=True)
+class InlineRecord:
+    """One call of `run.match` in one test. `new` is the source text that would make it fit; empty where it fits."""
+
+    path: str
+    span: Span
+    status: GoldenStatus
+    digest: str  # of the source that the span is of
+    new: str = ""
+
+    def to_json(self) -> Json:
+        return [self.path, list(self.span), self.status.value, self.digest, self.new]
+
+    @classmethod
+    def from_json(cls, data: list[Any]) -> InlineRecord:
+        path, span, status, digest, new = data
+        return cls(path, Span(*span), GoldenStatus(status), digest, new)
+
+
 @dataclass(slots=True)
 class TestRecord:
     """One test: whether all of it passed, and the goldens it claimed."""
@@ -34,12 +62,14 @@ class TestRecord:
 
     passed: bool = False
     records: dict[str, GoldenRecord] = field(default_factory=dict)
+    inline: list[InlineRecord] = field(default_factory=list)
 
     def to_json(self) -> dict[str, Json]:
         records: list[Json] = [[each.path, each.status.value, each.new.decode()] for each in self.records.values()]
-        return {"passed": self.passed, "records": records}
+        return {"passed": self.passed, "records": records, "inline": [each.to_json() for each in self.inline]}
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> TestRecord:
         records = (GoldenRecord(path, GoldenStatus(status), new.encode()) for path, status, new in data["records"])
-        return cls(data["passed"], {record.path: record for record in records})
+        inline = [InlineRecord.from_json(each) for each in data["inline"]]
+        return cls(data["passed"], {record.path: record for record in records}, inline)

@@ -24,7 +24,7 @@ class LockPlugin:
     def __init__(self, config: pytest.Config, settings: LockSettings) -> None:
         self._config = config
         self._settings = settings
-        self._session = LockSession()
+        self.session = LockSession()
         self._outcomes = Outcomes()
         self._watch = AssertionWatch(config)
         self._findings: list[AttemptResult] = []
@@ -36,7 +36,7 @@ class LockPlugin:
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
-        claiming = {item for item in items if self._session.collected(item)}
+        claiming = {item for item in items if self.session.collected(item)}
         if self._settings.proves:
             others = [item for item in items if item not in claiming]
             if others:
@@ -45,18 +45,18 @@ class LockPlugin:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
-        if not self._session.is_claiming(item.nodeid):
+        if not self.session.is_claiming(item.nodeid):
             return (yield)
         with self._watch.watching(item) as found:
             result = yield
         if found.asserted:
-            self._session.asserted(item.nodeid)
+            self.session.asserted(item.nodeid)
         return result
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         ending = self._outcomes.add(report)
         if ending is not None:
-            self._session.test_finished(report.nodeid, ending)
+            self.session.test_finished(report.nodeid, ending)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtestloop(self, session: pytest.Session) -> Generator[None, object, object]:
@@ -76,7 +76,7 @@ class LockPlugin:
             for lock_id in sabotage.locks:
                 claims = {
                     piece.test: claim
-                    for piece in self._session.evidence
+                    for piece in self.session.evidence
                     if piece.counts and (claim := piece.claim(lock_id)) is not None
                 }
                 tests = [item.nodeid for item in items if item.nodeid in claims]
@@ -89,16 +89,16 @@ class LockPlugin:
         """A worker of xdist is done."""
         state = getattr(node, "workeroutput", {}).get(_WORKER_KEY)
         if state is not None:
-            self._session.merge(state)
+            self.session.merge(state)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         output = getattr(self._config, "workeroutput", None)
         if output is not None:
-            output[_WORKER_KEY] = self._session.worker_state()
+            output[_WORKER_KEY] = self.session.worker_state()
             return
         is_green = exitstatus == pytest.ExitCode.OK
-        self._closing = close(self._settings, self._session.evidence, self._session.problems, self._findings, is_green)
+        self._closing = close(self._settings, self.session.evidence, self.session.problems, self._findings, is_green)
         if self._closing.failures and is_green:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 

@@ -76,6 +76,16 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
     return report
 
 
+def pytest_assertrepr_compare(config: pytest.Config, op: str, left: object, right: object) -> list[str] | None:
+    """Why a run is not what a test says it is."""
+    run = getattr(left, "run", None) or getattr(right, "run", None)
+    if run is None:
+        return None
+    from pytest_workrail.plugin.assertions import explanation
+
+    return explanation(run, op, left, right, config.getoption("verbose") > 1)
+
+
 @pytest.fixture
 def workrail(request: pytest.FixtureRequest) -> Workrail:
     """Runs workflows against simulated agents: `run`, `script`, `auto`, `compare`, `compile`."""

@@ -166,7 +166,12 @@ def configure(config: pytest.Config) -> None:
         from pytest_workrail.locks.sabotage_mode import prepare
 
         prepare(config)
-    asked = (option("workrail_cov"), option("workrail_cov_json"), option("workrail_cov_fail_under"))
+    asked = (
+        option("workrail_cov"),
+        option("workrail_cov_json"),
+        option("workrail_cov_fail_under"),
+        option("workrail_record"),
+    )
     if option("workrail_cov_source") or any(each is not None for each in asked):
         from pytest_workrail.coverage.plugin import CoveragePlugin
 

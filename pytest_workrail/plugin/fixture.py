@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import FrameType
 from typing import Any, Unpack
 
 import pytest
@@ -19,7 +20,7 @@ from pytest_workrail.engine.core.profiles import ProfileName
 from pytest_workrail.engine.core.vocabulary import Autonomy
 from pytest_workrail.golden.comparison import Comparison
 from pytest_workrail.golden.keys import SCENARIO_ENDING
-from pytest_workrail.golden.plugin import check_golden
+from pytest_workrail.golden.plugin import check_golden, check_inline
 from pytest_workrail.lifecycle import LifecycleOptions, LifecycleResult, compilation_failed, run_lifecycle
 from pytest_workrail.run.project_sources import project_sources
 from pytest_workrail.run.result import Run
@@ -88,11 +89,15 @@ class Workrail:
     def _attached(self, run: Run) -> Run:
         """The run, counted for coverage and able to find its golden."""
         record_run(self._config, self._nodeid, run.transcript)
-        return replace(run, golden=self._match)
+        return replace(run, golden=self._match, inline=self._match_inline)
 
     def _match(self, transcript: Transcript, name: str | None) -> None:
         __tracebackhide__ = True
         check_golden(self._config, self._nodeid, transcript, name)
+
+    def _match_inline(self, outline: str, expected: str | None, frame: FrameType) -> None:
+        __tracebackhide__ = True
+        check_inline(self._config, self._nodeid, outline, expected, frame)
 
     def _compiled(self, workflow: Source, options: Sources) -> CompiledWorkflow:
         __tracebackhide__ = True

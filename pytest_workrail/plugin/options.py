@@ -16,6 +16,12 @@ def add_options(parser: pytest.Parser) -> None:
 
     group = parser.getgroup("workrail", "agent workflows: scenarios, goldens, coverage, locks")
     golden_options(group)
+    group.addoption(
+        "--workrail-record",
+        metavar="DIR",
+        dest="workrail_record",
+        help="Write to this folder what this machine saw of goldens, coverage and locks, for workrail-test combine.",
+    )
     coverage_options(group)
     parser.addini(
         AUTO_WORKFLOWS,
@@ -36,6 +42,10 @@ def configure(config: pytest.Config) -> None:
 
         config.pluginmanager.register(Worker(config), "workrail-worker")
         return
+    if config.getoption("workrail_record") is not None and not config.getoption("collectonly"):
+        from pytest_workrail.plugin.records import Recorder
+
+        config.pluginmanager.register(Recorder(config), "workrail-recorder")
     if config.getini(AUTO_WORKFLOWS):
         from pytest_workrail.scenarios.auto_workflows import warn_of_unused_patterns
 

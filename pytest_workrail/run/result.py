@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from pytest_workrail.agents.transcript import Transcript
+from pytest_workrail.run.outline import outline
 from workrail_lint.base.js import Json
 
 if TYPE_CHECKING:
@@ -16,6 +19,26 @@ if TYPE_CHECKING:
 # misplayed: the agent's script does not fit the run. endless: the agent never came to an end.
 EndingKind: TypeAlias = Literal["complete", "stopped", "refused", "misplayed", "endless"]
 GoldenCheck: TypeAlias = Callable[[Transcript, str | None], None]
+InlineCheck: TypeAlias = Callable[[str, str | None, FrameType], None]
+
+
+class RunText(str):
+    """A text that knows the run it tells about, for whoever has to explain why it is not another one."""
+
+    __slots__ = ("run",)
+    run: Run
+
+
+class RunItems(tuple[str, ...]):
+    """Items that know the run they are from."""
+
+    run: Run
+
+
+def _of(run: Run, items: Iterable[str]) -> tuple[str, ...]:
+    made = RunItems(items)
+    made.run = run
+    return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,31 +57,36 @@ class Run:
     transcript: Transcript
     ending: Ending
     golden: GoldenCheck | None = field(default=None, compare=False)
+    inline: InlineCheck | None = field(default=None, compare=False)
     log: tuple[Event, ...] = field(default=(), compare=False)  # everything that was stored
 
     def __repr__(self) -> str:
-        done = ", ".join(self.steps) or "no step done"
-        return f"<Run of {self.transcript.workflow_id}: {self.status} ({done})>"
+        told = [f"done: {', '.join(self.steps) or 'nothing'}"]
+        told += [f"blockers: {', '.join(self.blockers)}"] if self.blockers else []
+        told += [f"gaps: {', '.join(self.gaps)}"] if self.gaps else []
+        return f"<Run of {self.transcript.workflow_id}: {self.status} ({'; '.join(told)})>"
 
     @property
     def status(self) -> str:
         """`complete`, `complete_with_gaps`, `blocked`, `gated`, `in_progress` or `error`."""
-        return str(self.transcript.final["status"])
+        text = RunText(self.transcript.final["status"])
+        text.run = self
+        return text
 
     @property
     def steps(self) -> tuple[str, ...]:
         """The steps in the order they were done; one that was handed in and refused is not among them."""
-        return tuple(visit.step_id for visit in self.transcript.visits if visit.outcome == "advanced")
+        return _of(self, (visit.step_id for visit in self.transcript.visits if visit.outcome == "advanced"))
 
     @property
     def blockers(self) -> tuple[str, ...]:
         """The codes of all blockers, in the order the agent met them."""
-        return tuple(code for visit in self.transcript.visits for code in visit.blockers)
+        return _of(self, (code for visit in self.transcript.visits for code in visit.blockers))
 
     @property
     def gaps(self) -> tuple[str, ...]:
         """The reasons of all gaps on record, such as `missing_required_notes`, in order."""
-        return tuple(gap["detail"] for gap in self._final_list("gaps"))
+        return _of(self, (gap["detail"] for gap in self._final_list("gaps")))
 
     @property
     def outputs(self) -> dict[str, dict[str, Json]]:
@@ -85,6 +113,19 @@ class Run:
             if pending is not None:
                 shown[pending["stepId"]] = pending["prompt"]
         return shown
+
+    def outline(self) -> str:
+        """The run in a few lines: each attempt at a step with its blockers and gaps, and how it ended."""
+        return outline(self.transcript)
+
+    def match(self, expected: str | None = None) -> None:
+        """Compare the outline with a text in the test; `--workrail-golden=update` writes it there."""
+        __tracebackhide__ = True
+        if self.inline is None:
+            raise RuntimeError("an inline golden belongs to a test: use the fixture `workrail` to run the workflow")
+        if expected is not None and not isinstance(expected, str):
+            raise TypeError(f"an inline golden is a text, not {expected!r}")
+        self.inline(self.outline(), expected, sys._getframe(1))
 
     def match_golden(self, name: str | None = None) -> None:
         """Compare with the golden of the running test; a test with several of them names each."""

@@ -13,9 +13,9 @@ _LONGEST = 100
 _LONGEST_ISSUES = 300
 
 
-def exchange_lines(transcript: Transcript) -> list[str]:
+def exchange_lines(transcript: Transcript, most: int = _MOST_EXCHANGES) -> list[str]:
     """One line for each exchange, numbered from 1; of a long run the last ones."""
-    left_out = max(0, len(transcript.exchanges) - _MOST_EXCHANGES)
+    left_out = max(0, len(transcript.exchanges) - most)
     shown = list(enumerate(transcript.exchanges, 1))[left_out:]
     lines = [f"... {left_out} earlier exchanges not shown"] if left_out else []
     width = len(str(len(transcript.exchanges)))

@@ -1,0 +1,56 @@
+"""`workrail-test combine`: several machines ran parts of a suite; what would one that ran all of it say?"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from workrail_lint.base.result import Err
+from workrail_lint.base.terminal import err, printable
+from workrail_lint.cli import NOTHING, OK, UsageError
+from workrail_lint.cli.parser import Parser
+
+
+def main(arguments: list[str]) -> int:
+    """Run a session without tests over the records, with the options of pytest that are given."""
+    parser = _parser()
+    try:
+        args, options = parser.parse_known_args(arguments)
+    except SystemExit:
+        return OK
+    import pytest
+
+    from pytest_workrail.plugin.records import FILE, Combination, read_record
+
+    found: list[Path] = []
+    for name in args.folders:
+        folder = Path(name)
+        if not folder.is_dir():
+            raise UsageError(f"there is no folder {printable(name)}")
+        found += sorted(folder.rglob(FILE))
+    if not found:
+        err(f"workrail-test combine: no {FILE} is below {', '.join(map(printable, args.folders))}")
+        return NOTHING
+    records = []
+    for path in found:
+        record = read_record(path)
+        if isinstance(record, Err):
+            raise UsageError(printable(record.error))
+        records.append(record.value)
+    try:
+        return int(pytest.main(["-q", *options], plugins=[Combination(records)]))
+    except (KeyError, TypeError, ValueError) as problem:
+        raise UsageError(f"a record is damaged: {problem!r}") from None
+
+
+def _parser() -> Parser:
+    parser = Parser("combine", "Combine the records of several machines, as if one had run all tests.", "workrail-test")
+    parser.formatter_class = argparse.HelpFormatter
+    parser.add_argument(
+        "folders", nargs="+", metavar="DIR", help="folders with what pytest --workrail-record=DIR wrote, at any depth"
+    )
+    parser.epilog = (
+        "All other options go to pytest, written as --option=value: --workrail-cov, --workrail-cov-json=FILE, "
+        "--workrail-locks=REGISTRY, --workrail-golden=MODE and so on."
+    )
+    return parser

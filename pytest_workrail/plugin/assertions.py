@@ -1,0 +1,30 @@
+"""Why an assertion about a run failed: what the run did last, in the few lines that pytest shows."""
+
+from __future__ import annotations
+
+from pytest_workrail.run.result import Run
+from pytest_workrail.run.summary import exchange_lines
+
+# pytest cuts an explanation after eight lines.
+_LAST_TURNS = 3
+_LONGEST = 160
+
+
+def explanation(run: object, op: str, left: object, right: object, in_full: bool) -> list[str] | None:
+    """The comparison, how the run ended, and its last turns; None when this is about something else."""
+    if not isinstance(run, Run):
+        return None
+    shown = [f"{_plain(left)!r} {op} {_plain(right)!r}", f"the run ended as {run.status}: {run.ending.why}"]
+    if run.blockers:
+        shown.append(f"blockers: {', '.join(run.blockers)}")
+    if run.gaps:
+        shown.append(f"gaps: {', '.join(run.gaps)}")
+    turns = exchange_lines(run.transcript, len(run.transcript.exchanges) if in_full else _LAST_TURNS)
+    return shown + [line if in_full or len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…" for line in turns]
+
+
+def _plain(value: object) -> object:
+    """A value as it looks without its run."""
+    if isinstance(value, str):
+        return str(value)
+    return tuple(value) if isinstance(value, tuple) else value
