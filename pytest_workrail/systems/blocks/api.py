@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from pytest_workrail.systems.blocks.block_run import BlockRun, play
-from pytest_workrail.systems.blocks.loading import checked_setup
+from pytest_workrail.systems.blocks.loading import checked_setup, scenario_options
 from pytest_workrail.systems.blocks.setup import Agent
 from workrail_lint.base.files import read_bytes
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.findings import Finding
 from workrail_lint.systems.blocks.definition import Definition
+from workrail_lint.systems.blocks.options import BlockOptions
 from workrail_lint.systems.blocks.scenario_check import Definitions, load_definitions, related, usable
 from workrail_lint.systems.builtin import scenario_system
 
@@ -45,7 +46,11 @@ def run(
     if read.findings:
         raise ScenarioInvalid(read.findings)
     value = read.value
-    setup = checked_setup(value, _definitions(value["block"], folder, workflow, workflows), replies)
+    options = scenario_options(value["block"], folder)
+    if isinstance(options, Err):
+        raise ScenarioInvalid(options.error)
+    definitions = _definitions(value["block"], folder, workflow, workflows, options.value)
+    setup = checked_setup(value, definitions, options.value, replies)
     if isinstance(setup, Err):
         raise ScenarioInvalid(setup.error)
     return play(setup.value, str(value.get("name", "")), None if keep is None else Path(keep))
@@ -69,12 +74,13 @@ def _definitions(
     folder: str,
     workflow: Mapping[str, Any] | None,
     workflows: Sequence[Mapping[str, Any]],
+    options: BlockOptions,
 ) -> Ok[Definitions] | Err[list[Finding]]:
     if workflow is None:
-        return load_definitions(block, folder)
+        return load_definitions(block, folder, options)
     made: list[Definition] = []
     for value in (workflow, *workflows):
-        definition = usable(value, "given")
+        definition = usable(value, "given", options)
         if isinstance(definition, Err):
             return definition
         made.append(definition.value)

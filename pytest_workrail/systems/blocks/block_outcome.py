@@ -63,7 +63,7 @@ def evaluate_block(attempt: Attempt, *, aborted: bool = False) -> BlockOutcome:
     setup = attempt.stage.shared.setup
     document = read_document(output_path(node), data, BlockKind.OUTPUT, setup.options)
     found = check_document(document)
-    used = validate_output(data, node, extended=setup.extended)
+    used = validate_output(data, node, extended=setup.options.extended)
     links = [] if isinstance(used, Err) else list(_linked_paths(attempt, document.value))
     attempt.stage.shared.findings += found + links
     if isinstance(used, Err) or links:

@@ -35,7 +35,7 @@ def run_control(stage: Stage, node: Node, run_node: RunNode, walk: Walk) -> Halt
 
 def _condition(stage: Stage, node: Node) -> Halt:
     config = node.settings("conditionConfig")
-    value = holds(config.get("expression"), stage.variables)
+    value = holds(config.get("expression"), stage.variables, stage.definition.language)
     stage.variables[node.id] = value
     stage.skips[config["falseBranchNodeId" if value else "trueBranchNodeId"]] = "branch"
     stage.statuses[node.id] = NodeStatus.COMPLETED
@@ -81,7 +81,8 @@ def _iteration(stage: Stage, body: list[Node], run_node: RunNode) -> Halt:
         stage.statuses.pop(node.id, None)
     for node in body:
         inner = [edge for edge in stage.definition.incoming[node.id] if edge.source in names]
-        if inner and not any(transition_holds(edge, stage.statuses, stage.variables) for edge in inner):
+        language = stage.definition.language
+        if inner and not any(transition_holds(edge, stage.statuses, stage.variables, language) for edge in inner):
             stage.skips.setdefault(node.id, "condition")
         halted = run_node(stage, node)
         if halted is not None:

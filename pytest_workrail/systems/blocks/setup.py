@@ -62,7 +62,7 @@ class Setup:
     failure_mode: FailureMode = FailureMode.LENIENT
     containers: Containers = Containers.WARM
     enforce: Enforcement = Enforcement.PROMPT
-    extended: bool = False
+    options: BlockOptions = field(default_factory=BlockOptions)
     variables: Mapping[str, Any] = field(default_factory=dict)
     replies: Mapping[str, Reply | Agent] = field(default_factory=dict)
     gates: Mapping[str, tuple[str | Revise, ...]] = field(default_factory=dict)
@@ -73,10 +73,6 @@ class Setup:
     permutations: bool = False
     # The order in which the lanes of a group are made to finish, where it is not left to their ticks.
     finish: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-    @property
-    def options(self) -> BlockOptions:
-        return BlockOptions(extended=self.extended)
 
 
 def reply_of(value: Reply | Mapping[str, Any] | None) -> Reply:

@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from workrail_lint.base import js
+from workrail_lint.systems.blocks.expressions import CONTRACT, Language
 from workrail_lint.systems.blocks.vocabulary import (
     BLOCK_TYPE_OF,
     EDITING_TYPES,
@@ -166,8 +167,9 @@ class Group:
 class Definition:
     """A whole definition."""
 
-    def __init__(self, value: object) -> None:
+    def __init__(self, value: object, language: Language = CONTRACT) -> None:
         self.value: dict[str, Any] = value if isinstance(value, dict) else {}
+        self.language = language  # of its expressions
         self.nodes = [Node(item, at) for at, item in _objects(self.value.get("nodes"))]
         self.transitions = [Transition(item, at) for at, item in _objects(self.value.get("transitions"))]
         self.groups = [Group(item, at) for at, item in _objects(self.value.get("parallelGroups"))]

@@ -36,11 +36,10 @@ def compile_definition(
     """The IR of a definition, or the errors that prevent it."""
     document = JsonDocument("")
     document.readable, document.value = True, value
-    found = check_document(
-        BlockDocument(f"definition{WORKFLOW_SUFFIX}", BlockKind.WORKFLOW, document, options or BlockOptions())
-    )
+    judged = BlockDocument(f"definition{WORKFLOW_SUFFIX}", BlockKind.WORKFLOW, document, options or BlockOptions())
+    found = check_document(judged)
     errors = [finding for finding in found if finding.severity is Severity.ERROR]
-    definition = Definition(value)
+    definition = judged.definition
     plan = make_plan(definition)
     if errors or isinstance(plan, Err):
         return Err(errors or found)
@@ -51,7 +50,9 @@ def compile_definition(
         {**bare, **_compiled(definition, node, plan.value, patterns)}
         for bare, node in zip(members["nodes"], definition.nodes, strict=True)
     ]
-    return Ok({"format": FORMAT, **members, "plan": plan.value.as_json()})
+    # The studio takes other branches for the same expressions, so what it runs is another workflow.
+    profile = {"profile": judged.options.profile.value} if judged.options.studio else {}
+    return Ok({"format": FORMAT, **members, **profile, "plan": plan.value.as_json()})
 
 
 def _compiled(definition: Definition, node: Node, plan: Plan, restrictions: list[str]) -> dict[str, Any]:

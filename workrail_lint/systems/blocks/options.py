@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from workrail_lint.systems.blocks.expressions import CONTRACT, STUDIO, Language
+from workrail_lint.systems.blocks.vocabulary import BlockProfile
+
 WORKFLOW = "block-workflow"  # the definition of an output folder, if it is not beside it
 DELIVERABLES = "block-deliverables"  # contract or extended
-PROFILE = "block-profile"  # contract or lenient
+PROFILE = "block-profile"  # contract, lenient or studio
 PROMPT_CHECK = "block-prompt-check"  # on or off: other engines assemble prompts differently
 TREE = "block-tree"  # the workspace of the outputs, if it can be checked
 
@@ -16,10 +19,23 @@ class BlockOptions(NamedTuple):
     """How block documents are judged."""
 
     extended: bool = False
-    lenient: bool = False
+    profile: BlockProfile = BlockProfile.CONTRACT
     prompt_check: bool = True
     workflow: str | None = None
     tree: str | None = None
+
+    @property
+    def lenient(self) -> bool:
+        return self.profile is BlockProfile.LENIENT
+
+    @property
+    def language(self) -> Language:
+        """What expressions are written in."""
+        return STUDIO if self.studio else CONTRACT
+
+    @property
+    def studio(self) -> bool:
+        return self.profile is BlockProfile.STUDIO
 
 
 def block_options(options: Mapping[str, object]) -> BlockOptions:
@@ -27,7 +43,7 @@ def block_options(options: Mapping[str, object]) -> BlockOptions:
     workflow, tree = options.get(WORKFLOW), options.get(TREE)
     return BlockOptions(
         extended=options.get(DELIVERABLES) == "extended",
-        lenient=options.get(PROFILE) == "lenient",
+        profile=BlockProfile(options.get(PROFILE) or BlockProfile.CONTRACT),
         prompt_check=options.get(PROMPT_CHECK) != "off",
         workflow=workflow if isinstance(workflow, str) else None,
         tree=tree if isinstance(tree, str) else None,

@@ -19,7 +19,14 @@ from workrail_lint.systems.blocks.run_vocabulary import (
     PauseAnswer,
     Profile,
 )
-from workrail_lint.systems.blocks.vocabulary import ExecutionStatus, FailureMode, NodeStatus, Resolution, Synthetic
+from workrail_lint.systems.blocks.vocabulary import (
+    BlockProfile,
+    ExecutionStatus,
+    FailureMode,
+    NodeStatus,
+    Resolution,
+    Synthetic,
+)
 
 Ticks = Annotated[int, Number(1, 1_000_000, whole=True)]
 ExitCode = Annotated[int, Number(0, 255, whole=True)]
@@ -90,6 +97,9 @@ class Block(Closed):
     )
     enforce: Maybe[OneOf[Enforcement]] = Field(None, description="What enforces restrictions (default: prompt).")
     deliverables: Maybe[OneOf[Profile]] = Field(None, description="The profile of deliverables (default: contract).")
+    profile: Maybe[OneOf[BlockProfile]] = Field(
+        None, description="By what the definition is judged and run (default: the setting block-profile)."
+    )
     variables: Maybe[dict[str, Any]] = Field(None, description="Variables of the definition and their values.")
     replies: Maybe[dict[str, Reply]] = Field(
         None, description="By node id; `node#2` is for its second run, the plain id for all other runs."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from workrail_lint.base.files import read_file
@@ -17,12 +17,12 @@ from workrail_lint.systems.blocks.documents import BlockKind
 from workrail_lint.systems.blocks.expressions import parse_expression
 from workrail_lint.systems.blocks.limits import PERMUTED_LANES
 from workrail_lint.systems.blocks.merging import MANUAL
-from workrail_lint.systems.blocks.options import BlockOptions
+from workrail_lint.systems.blocks.options import BlockOptions, block_options
 from workrail_lint.systems.blocks.paths import OUTPUT_FOLDER, is_agents_path
 from workrail_lint.systems.blocks.rules import RULES
 from workrail_lint.systems.blocks.rules.definition_graph import expressions
-from workrail_lint.systems.blocks.run_vocabulary import ABORT, CONTINUE, NO_OUTPUT, BlockerCode
-from workrail_lint.systems.blocks.vocabulary import ControlType, FailureMode, members
+from workrail_lint.systems.blocks.run_vocabulary import ABORT, CONTINUE, NO_OUTPUT, BlockerCode, Profile
+from workrail_lint.systems.blocks.vocabulary import BlockProfile, ControlType, FailureMode, members
 from workrail_lint.systems.blocks.wording import shown
 from workrail_lint.systems.scenario_findings import scenario_finding
 
@@ -51,7 +51,8 @@ class Definitions(NamedTuple):
 
 def findings(value: dict[str, Any], folder: str, settings: RunSettings | None = None) -> Iterator[Finding]:
     """Everything that is wrong with a scenario whose shape is right; paths are relative to its folder."""
-    loaded = load_definitions(value["block"], folder)
+    options = run_options(value["block"], {} if settings is None else settings.options)
+    loaded = load_definitions(value["block"], folder, options)
     if isinstance(loaded, Err):
         yield from loaded.error
     else:
@@ -61,14 +62,20 @@ def findings(value: dict[str, Any], folder: str, settings: RunSettings | None = 
 # ------------------------------------------------------------------------------------------------------ definitions
 
 
-def load_definitions(block: dict[str, Any], folder: str) -> Ok[Definitions] | Err[list[Finding]]:
+def run_options(block: Mapping[str, Any], settings: Mapping[str, object]) -> BlockOptions:
+    """How the definitions of a scenario are judged and run: its own profile, else that of its project."""
+    profile = block.get("profile", block_options(settings).profile)
+    return BlockOptions(extended=block.get("deliverables") == Profile.EXTENDED.value, profile=BlockProfile(profile))
+
+
+def load_definitions(block: dict[str, Any], folder: str, options: BlockOptions) -> Ok[Definitions] | Err[list[Finding]]:
     """Read the definitions that a scenario names."""
-    main = _load(os.path.join(folder, block["workflow"]), block["workflow"], "/block/workflow")
+    main = _load(os.path.join(folder, block["workflow"]), block["workflow"], "/block/workflow", options)
     if isinstance(main, Err):
         return main
     others = []
     for at, name in enumerate(block.get("workflows", ())):
-        other = _load(os.path.join(folder, name), name, child("/block/workflows", at))
+        other = _load(os.path.join(folder, name), name, child("/block/workflows", at), options)
         if isinstance(other, Err):
             return other
         others.append(other.value)
@@ -83,23 +90,23 @@ def related(main: Definition, others: Iterable[Definition]) -> Ok[Definitions] |
     return Err(found) if found else Ok(made)
 
 
-def usable(value: object, name: str, pointer: str = "/block/workflow") -> Ok[Definition] | Err[list[Finding]]:
+def usable(value: object, name: str, options: BlockOptions) -> Ok[Definition] | Err[list[Finding]]:
     """A definition in memory, if nothing but a cycle is wrong with it."""
     import json
 
-    return _usable(json.dumps(value), name, pointer)
+    return _usable(json.dumps(value), name, "/block/workflow", options)
 
 
-def _load(path: str, name: str, pointer: str) -> Ok[Definition] | Err[list[Finding]]:
+def _load(path: str, name: str, pointer: str, options: BlockOptions) -> Ok[Definition] | Err[list[Finding]]:
     data = read_file(path)
     if isinstance(data, Err):
         reason = data.error.message.removeprefix(data.error.path).strip()
         return Err([scenario_finding("scenario-workflow-missing", pointer, f"the definition {shown(name)} {reason}")])
-    return _usable(data.value, name, pointer)
+    return _usable(data.value, name, pointer, options)
 
 
-def _usable(data: bytes | str, name: str, pointer: str) -> Ok[Definition] | Err[list[Finding]]:
-    document = read_document(name, data, BlockKind.WORKFLOW, BlockOptions())
+def _usable(data: bytes | str, name: str, pointer: str, options: BlockOptions) -> Ok[Definition] | Err[list[Finding]]:
+    document = read_document(name, data, BlockKind.WORKFLOW, options)
     found = check_document(document)
     errors = [each for each in found if each.severity is Severity.ERROR and each.code not in _CYCLES]
     if not errors:
@@ -309,7 +316,7 @@ def _variables(block: dict[str, Any], definitions: Definitions) -> Iterator[Find
 def _asked_for(definition: Definition) -> Iterator[str]:
     yield from definition.declared
     for text, _ in expressions(definition):
-        parsed = parse_expression(text)
+        parsed = parse_expression(text, definition.language)
         yield from () if isinstance(parsed, Err) else parsed.value.variables
     for node in definition.nodes:
         mapped = node.settings("subWorkflowConfig").get("inputMappings")

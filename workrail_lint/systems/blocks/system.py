@@ -68,6 +68,7 @@ class BlockSystem(System):
         """The plan of a definition and the prompts of its blocks, or what is wrong with it."""
         from workrail_lint.documents.json_reader import read_json
         from workrail_lint.systems.blocks.ir import compile_definition
+        from workrail_lint.systems.blocks.options import block_options
 
         errors = [
             each for each in self.check_data(path, data, kind, settings).findings if each.severity is Severity.ERROR
@@ -75,7 +76,7 @@ class BlockSystem(System):
         if errors:
             return Err(errors)
         value: Any = read_json(data).value
-        compiled = compile_definition(value)
+        compiled = compile_definition(value, options=block_options(settings.options))
         assert isinstance(compiled, Ok), "a definition without errors has a plan"
         return Ok(Compiled(value["id"], compiled.value))
 

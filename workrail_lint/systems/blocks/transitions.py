@@ -6,13 +6,15 @@ from collections.abc import Mapping
 
 from workrail_lint.base.js import Json
 from workrail_lint.systems.blocks.definition import Definition, Transition
-from workrail_lint.systems.blocks.expressions import holds
+from workrail_lint.systems.blocks.expressions import Language, holds
 from workrail_lint.systems.blocks.vocabulary import ConditionType, Isolation, NodeStatus
 
 _SETTLED = (NodeStatus.COMPLETED, NodeStatus.FAILED, NodeStatus.SKIPPED)
 
 
-def transition_holds(transition: Transition, statuses: Mapping[str, NodeStatus], variables: Mapping[str, Json]) -> bool:
+def transition_holds(
+    transition: Transition, statuses: Mapping[str, NodeStatus], variables: Mapping[str, Json], language: Language
+) -> bool:
     """Whether a transition applies, given the status of nodes and the values of variables."""
     status = statuses.get(transition.source, NodeStatus.PENDING)
     match transition.kind:
@@ -23,7 +25,7 @@ def transition_holds(transition: Transition, statuses: Mapping[str, NodeStatus],
         case ConditionType.ON_FAILURE.value:
             return status is NodeStatus.FAILED
         case ConditionType.EXPRESSION.value:
-            return holds(transition.expression, variables)
+            return holds(transition.expression, variables, language)
         case _:
             return False
 
@@ -33,7 +35,8 @@ def node_runs(
 ) -> bool:
     """Whether a node runs once it is reached: nothing leads to it, or one transition that does holds."""
     incoming = definition.incoming[node]
-    return not incoming or any(transition_holds(transition, statuses, variables) for transition in incoming)
+    language = definition.language
+    return not incoming or any(transition_holds(edge, statuses, variables, language) for edge in incoming)
 
 
 def isolation(*, is_repository: bool, has_head: bool, is_clean: bool) -> Isolation:

@@ -95,7 +95,7 @@ class Unit:
     def definition(self) -> Definition | None:
         """The definition, when there is one that can be used."""
         value = None if self.workflow is None else self.workflow.value
-        return Definition(value) if isinstance(value, dict) else None
+        return Definition(value, self.options.language) if isinstance(value, dict) else None
 
     @cached_property
     def plan(self) -> Plan | None:

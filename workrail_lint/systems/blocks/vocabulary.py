@@ -179,6 +179,14 @@ class VariableType(str, Enum):
     ARRAY = "array"
 
 
+class BlockProfile(str, Enum):
+    """By what definitions are judged and run: the contract, the contract with its gaps left open, or the studio."""
+
+    CONTRACT = "contract"
+    LENIENT = "lenient"
+    STUDIO = "studio"
+
+
 class RepoSource(str, Enum):
     """Where the repository comes from."""
 

@@ -42,7 +42,7 @@ class BlockDocument:
 
     @cached_property
     def definition(self) -> Definition:
-        return Definition(self.value)
+        return Definition(self.value, self.options.language)
 
 
 class BlockRule(Rule):

@@ -234,7 +234,7 @@ class ExpressionInvalid(DefinitionRule):
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
         for text, pointer in expressions(document.definition):
-            parsed = parse_expression(text)
+            parsed = parse_expression(text, document.definition.language)
             if isinstance(parsed, Err):
                 report(
                     pointer, f"invalid expression {shown(text)} at column {parsed.error.column}: {parsed.error.reason}"
@@ -260,7 +260,7 @@ class ExpressionVariableUnknown(DefinitionRule):
     def check_document(self, document: BlockDocument, report: Report) -> None:
         declared = document.definition.declared
         for text, pointer in expressions(document.definition):
-            parsed = parse_expression(text)
+            parsed = parse_expression(text, document.definition.language)
             for name in () if isinstance(parsed, Err) else parsed.value.variables:
                 if name not in declared:
                     suggestion = nearest(name, declared) if len(declared) <= 1000 else None

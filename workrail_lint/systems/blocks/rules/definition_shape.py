@@ -170,27 +170,35 @@ class WorkflowIdNotUuid(DefinitionRule):
     name = "workflow-id-not-uuid"
     severity = Severity.INFO
     origin = ENGINES
-    summary = "Ids of the definition are not UUIDs."
-    why = "Studios give every new part a UUID; ids written by hand work, but may clash when definitions are merged."
+    summary = 'Ids of the definition are not UUIDs (with `block-profile = "studio"` an error for each id).'
+    why = "Studios give every new part a UUID, and the public one loads nothing else; ids written by hand may clash."
 
     def check_document(self, document: BlockDocument, report: Report) -> None:
-        count = sum(1 for ident in _ids(document.value) if _UUID.fullmatch(ident) is None)
-        if count:
-            are = "1 id is not a UUID" if count == 1 else f"{count} ids are not UUIDs"
+        others = [(place, ident) for place, ident in _ids(document.value) if _UUID.fullmatch(ident) is None]
+        if document.options.studio:
+            for place, ident in others:
+                text = f"the studio can't load this definition: the id {shown(ident)} is not a UUID"
+                report(place, text, severity=Severity.ERROR)
+        elif others:
+            are = "1 id is not a UUID" if len(others) == 1 else f"{len(others)} ids are not UUIDs"
             report("", f"{are}; studios use UUIDs")
 
     def examples(self) -> Iterator[Example]:
-        yield Example(workflow(node("plan")), workflow(node(uuid(1)), id=uuid(0)), path=WORKFLOW_PATH)
+        bad, good = workflow(node("plan")), workflow(node(uuid(1)), id=uuid(0))
+        yield Example(bad, good, path=WORKFLOW_PATH)
+        yield Example(bad, good, path=WORKFLOW_PATH, options={"block-profile": "studio"})
 
 
-def _ids(value: dict[str, Any]) -> Iterator[str]:
-    owners = [value]
+def _ids(value: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Every id with its place."""
+    owners = [("", value)]
     for name in ("nodes", "transitions", "gates", "parallelGroups"):
         items = value.get(name)
-        owners += [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
-    for owner in owners:
+        for at, item in enumerate(items) if isinstance(items, list) else ():
+            owners += [(f"/{name}/{at}", item)] if isinstance(item, dict) else []
+    for place, owner in owners:
         if isinstance(owner.get("id"), str):
-            yield owner["id"]
+            yield f"{place}/id", owner["id"]
 
 
 class NodeTypeUnknown(DefinitionRule):
