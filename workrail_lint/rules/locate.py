@@ -39,14 +39,14 @@ def locate(
     for finding in findings:
         finding.path = path
         if finding.span is None:
-            finding.span = _span(document, finding)
+            finding.span = nearest_span(document, finding)
         if document.readable:
             finding.details["place"] = named(value, finding.pointer)
             if fingerprints:
                 finding.details["valueHash"] = _value_hash(value, finding.pointer)
 
 
-def _span(document: Located, finding: Finding) -> Span | None:
+def nearest_span(document: Located, finding: Finding) -> Span | None:
     """The span of the place, or of the nearest one above it that exists."""
     pointer = finding.pointer
     while True:

@@ -195,7 +195,7 @@ def leave_lean(stage: Stage) -> WorkflowState:
     """A lean run that turned out to be more starts again on the full path, with nothing of its plan."""
     stage.mode = Mode.FULL
     stage.store.remove(TASKS)
-    stage.save(lambda status: status.pop("retry_counts", None))
+    stage.save(lambda status: status.update(retry_counts={}))
     stage.memory.changed.clear()
     stage.memory.required.clear()
     return S.INTAKE

@@ -142,6 +142,7 @@ class Stage:
                 status["blocker"] = slug.value
             if state is S.INTEGRATE:
                 status.setdefault("last_ci_result", CiStatus.UNKNOWN.value)
+            status.setdefault("retry_counts", {})
             status["last_update"] = self.clock.timestamp
             self.store.save_status(status)
         self.trace.enter(state)

@@ -35,11 +35,12 @@ class TeamKind(str, Enum):
     OUTPUT = "team-output"
     PLAN = "team-plan"
     TRACE = "team-trace"
+    AGENT_FILE = "team-agent-file"
     SESSION = "team-session"
 
 
 K = TeamKind
-MARKDOWN = (K.SPEC, K.ARCHITECTURE, K.REPORT, K.ADR, K.RESEARCH, K.DESIGN_SPEC)
+MARKDOWN = (K.SPEC, K.ARCHITECTURE, K.REPORT, K.ADR, K.RESEARCH, K.DESIGN_SPEC, K.AGENT_FILE)
 # What holds one object, as JSON or YAML.
 TREES = tuple(kind for kind in K if kind not in (*MARKDOWN, K.HISTORY, K.SESSION))
 SUFFIXES = (".json", ".yaml", ".md", ".jsonl")
@@ -63,6 +64,11 @@ SIDE_NAMES = {
     K.RESEARCH: ("research-<slug>.md", Pattern(r"research-[a-z0-9]+(?:-[a-z0-9]+)*\.md")),
     K.DESIGN_SPEC: ("design-spec-<slug>.md", Pattern(r"design-spec-[a-z0-9]+(?:-[a-z0-9]+)*\.md")),
 }
+# Where instructions of agents are, what stands beside them, and what only those of a team talk about.
+_AGENTS_FOLDER = "agents"
+_CONTRACT = "CONTRACT.md"
+_BESIDE_AGENTS = (_CONTRACT, "WORKFLOW.md", "DISPATCH-REFERENCE.md", "README.md")
+_AGENT_SIGNS = (b".agents-work/", b'"recommended_agent"')
 # Files that keep a folder and say nothing.
 KEEPERS = (".gitkeep", ".gitignore", ".keep")
 _ENDINGS = {".input.json": K.INPUT, ".output.json": K.OUTPUT, ".plan.json": K.PLAN, ".trace.json": K.TRACE}
@@ -115,7 +121,9 @@ def kind_by_name(path: str) -> TeamKind | None:
     if base in ARTIFACTS:
         return ARTIFACTS[base]
     if base.endswith(".md"):
-        return SIDE_FOLDERS.get(parts[-2]) if len(parts) > 1 else None
+        folder = parts[-2] if len(parts) > 1 else ""
+        is_agent = folder == _AGENTS_FOLDER and base not in _BESIDE_AGENTS
+        return K.AGENT_FILE if is_agent else SIDE_FOLDERS.get(folder)
     if base.endswith(".json"):
         return next((kind for ending, kind in _ENDINGS.items() if base.endswith(ending)), None)
     return None
@@ -177,12 +185,27 @@ def is_session_folder(folder: str) -> bool:
 def claimed_kind(path: str, data: bytes, *, named: bool, disk: bool = True) -> TeamKind | None:
     """The kind of a file, None when it is not ours. A file named on the command line needs no other evidence."""
     kind = kind_by_name(path)
+    if kind is K.AGENT_FILE:
+        return kind if named or _is_of_a_team(path, data, disk) else None
     if kind is not None:
         if named or exchange_of(path) is not None or _has_sign(kind, data):
             return kind
         if (place_of(path) if disk else place_by_path(path)) is not None:
             return kind
     return kind_by_shape(path, data)
+
+
+def _is_of_a_team(path: str, data: bytes, disk: bool) -> bool:
+    """Whether instructions of an agent are those of a team; other tools keep theirs in folders of the same name."""
+    if not data.startswith(b"---"):
+        return False
+    if any(sign in data for sign in _AGENT_SIGNS):
+        return True
+    folder = os.path.dirname(path)
+    places = [folder]
+    if _parts(path)[-3:-2] == [".github"]:
+        places.append(os.path.join(folder, os.pardir, os.pardir, _AGENTS_FOLDER))
+    return disk and any(os.path.isfile(os.path.join(place, _CONTRACT)) for place in places)
 
 
 def _has_sign(kind: TeamKind, data: bytes) -> bool:

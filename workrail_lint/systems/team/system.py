@@ -84,6 +84,7 @@ class TeamSystem(System):
         self, path: str, data: bytes | str, kind: TeamKind, options: TeamOptions, on_disk: bool
     ) -> tuple[Document | None, list[Finding]]:
         """The document with what is known around it; None when it is not to be judged."""
+        from workrail_lint.systems.team.agent_files import AgentFile
         from workrail_lint.systems.team.reading import finding, read_document, read_output
         from workrail_lint.systems.team.rules.base import Backlog, Document, ExchangeDocument, named_session
         from workrail_lint.systems.team.session import leads_out
@@ -107,6 +108,7 @@ class TeamSystem(System):
             K.INPUT: ExchangeDocument,
             K.OUTPUT: ExchangeDocument,
             K.PLAN: ExchangeDocument,
+            K.AGENT_FILE: AgentFile,
         }
         document = views.get(kind, Document)(kind, path, reader, options, place=place, session=session)
         if isinstance(document, ExchangeDocument) and on_disk and session is None:

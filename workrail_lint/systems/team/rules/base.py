@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from workrail_lint.documents.jsonl_reader import JsonlDocument
     from workrail_lint.documents.markdown_reader import MarkdownDocument
     from workrail_lint.documents.yaml_reader import YamlDocument
+    from workrail_lint.systems.team.agent_files import AgentFile
     from workrail_lint.systems.team.sections import Sections
     from workrail_lint.systems.team.session import Session
     from workrail_lint.systems.team.trace import Trace
@@ -287,6 +288,9 @@ class TeamRule(Rule):
 
     def check_trace(self, trace: Trace, report: Report) -> None:
         """The recorded events of a run."""
+
+    def check_agent_file(self, file: AgentFile, report: Report) -> None:
+        """The instruction file of an agent."""
 
     def check_session(self, unit: Unit, report: Report) -> None:
         """A session folder as a whole."""

@@ -371,7 +371,7 @@ class ChangedPathInSession(TeamRule):
 class ToolUnknown(TeamRule):
     code = "TC517"
     name = "tool-unknown"
-    severity = Severity.INFO
+    severity = Severity.WARNING
     origin = DECIDED
     summary = "A tool is not one of the five tools of the contract."
     why = "An agent can use such a tool only if it happens to know the name."

@@ -30,6 +30,7 @@ def status(state: str = "DESIGN", *decisions: dict[str, Any], **members: Any) ->
             "assumptions": [],
             "known_issues": [],
             "user_decisions": list(decisions),
+            "retry_counts": {},
             "last_update": "2026-03-01T12:00:00Z",
             **members,
         }
@@ -263,6 +264,17 @@ def dispatch_plan(state: str = "PLAN", *agents: str, **members: Any) -> dict[str
 
 
 PLAN = f"{FOLDER}/0003.plan.json"
+
+
+def agent_path(name: str) -> str:
+    return f".github/agents/{name}.md"
+
+
+def agent_file(name: str, output: dict[str, Any], *lines: str) -> str:
+    """The instructions of an agent, with the output that it is to return."""
+    front = ["---", f"name: {name}", "description: Does its part.", "---", ""]
+    shown = ["## Output (JSON)", "", "```json", json.dumps(output, indent=2), "```", ""]
+    return "\n".join([*front, "## Mission", "", "Do your part of the work.", "", *lines, *shown])
 
 
 def session(changes: dict[str, Any] | None = None, state: str = "IMPLEMENT_LOOP") -> dict[str, Any]:

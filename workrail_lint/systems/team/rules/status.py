@@ -35,9 +35,9 @@ class StatusFieldMissing(TeamRule):
     name = "status-field-missing"
     severity = Severity.ERROR
     origin = FIXED
-    summary = "`status.json` lacks a field that its state requires."
+    summary = "`status.json` lacks a field that its state requires; `retry_counts` is a warning."
     why = "A resumed session relies on this file alone; without its state, session or decisions it cannot continue."
-    fix = "Add an empty list for `assumptions`, `known_issues` and `user_decisions`."
+    fix = "Add an empty list for `assumptions`, `known_issues` and `user_decisions`, and an empty `retry_counts`."
     fix_safety = "safe"
 
     def check_status(self, document: Document, report: Report) -> None:
@@ -45,6 +45,9 @@ class StatusFieldMissing(TeamRule):
         state = value.get("current_state")
         integrates = is_at_or_past(state, WorkflowState.INTEGRATE, return_state(value))
         needed = (*_ALWAYS, "last_ci_result") if integrates else _ALWAYS
+        if "retry_counts" not in value and is_at_or_past(state, WorkflowState.DESIGN, return_state(value)):
+            text = f"'retry_counts' is missing in state {shown(state)}: a resumed session would count repairs from 0"
+            report("", text, severity=Severity.WARNING, fix=safe("add no counts", Insert("", "retry_counts", None, {})))
         for name in needed:
             if name not in value:
                 fix = safe("add an empty list", Insert("", name, None, [])) if name in _LISTS else None
@@ -57,6 +60,8 @@ class StatusFieldMissing(TeamRule):
         yield Example(
             samples.status(known_issues=...), samples.status(), {**fixed, "known_issues": []}, path=samples.STATUS
         )
+        uncounted = samples.status(retry_counts=...)
+        yield Example(uncounted, samples.status(), {**uncounted, "retry_counts": {}}, path=samples.STATUS)
 
 
 class StatusStateUnknown(TeamRule):

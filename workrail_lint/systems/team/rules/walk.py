@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Rule
+from workrail_lint.rules.locate import nearest_span
 from workrail_lint.rules.ruleset import RuleSet
 from workrail_lint.rules.table import RuleInfo
+from workrail_lint.systems.team.agent_files import AgentFile, SampleOutput
 from workrail_lint.systems.team.documents import MARKDOWN, TeamKind
 from workrail_lint.systems.team.options import TeamOptions
 from workrail_lint.systems.team.pointer_patterns import places
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
 
 K = TeamKind
 _LEGACY_INFO = ("TC304", "TC702", "TC709")
+# What the rules about agent files say of every alternative, those about outputs need not say of the first.
+_SAID_OF_FILES = ("TC532", "TC533", "TC534", "TC549")
 # The members that name files, by kind: a `*` matches every element of a list.
 _PATHS: dict[TeamKind, tuple[str, ...]] = {
     K.TASKS: ("/tasks/*/files_expected/*", "/tasks/*/context_files/*"),
@@ -103,9 +107,32 @@ def run_document(rules: RuleSet[TeamRule], document: Document) -> list[Finding]:
             )
             for dispatch in dispatches_of(document):
                 each("check_dispatch", dispatch, document)
+        case K.AGENT_FILE:
+            assert isinstance(document, AgentFile)
+            each("check_agent_file", document)
+            return [*rules.collector.taken(), *_sample_findings(rules, document)]
         case kind if kind in MARKDOWN:
             each("check_markdown", document, Sections(document.reader, document.options.aliases))
     return rules.collector.taken()
+
+
+def _sample_findings(rules: RuleSet[TeamRule], file: AgentFile) -> list[Finding]:
+    """What is wrong with the outputs that instructions show; what fixes an output can't mend the text around it."""
+    found: list[Finding] = []
+    for sample in file.outputs:
+        _begin(rules, file.options, sample.document.source)
+        output = SampleOutput(file, sample)
+        for check, report in rules.calls("check_output"):
+            if report.rule.code not in _SAID_OF_FILES:
+                check(output, report)
+        heading = file.reader.heading_of(sample.start)
+        for finding in rules.collector.taken():
+            finding.span = finding.span or nearest_span(sample.document, finding)
+            finding.fix = None
+            finding.pointer = f"#{heading.title}" if heading is not None else ""
+            finding.message = f"in this sample output, {finding.message}"
+            found.append(finding)
+    return found
 
 
 def run_unit(rules: RuleSet[TeamRule], unit: Unit) -> list[Finding]:

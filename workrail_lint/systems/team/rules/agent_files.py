@@ -1,0 +1,170 @@
+"""TC901 to TC905: the instruction files of agents, held against the roles of the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from workrail_lint.findings import Severity
+from workrail_lint.rules.base import Example
+from workrail_lint.systems.team.agent_files import SESSION, AgentFile, Quote, role_of
+from workrail_lint.systems.team.documents import SIDE_FOLDERS, is_artifact_name
+from workrail_lint.systems.team.roles import ROLES, may_write
+from workrail_lint.systems.team.rules import samples
+from workrail_lint.systems.team.rules.base import FIXED, Report, TeamRule
+from workrail_lint.systems.team.vocabulary import AgentName, OutputStatus, is_member, session_parts, words
+from workrail_lint.systems.team.wording import listed, shown, suggestion
+
+_FILE_NAMES = tuple(agent.file_name for agent in AgentName)
+_COMMON = (OutputStatus.OK, OutputStatus.BLOCKED, OutputStatus.FAIL)
+
+
+class AgentFileName(TeamRule):
+    code = "TC901"
+    name = "agent-file-name"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "The front matter of an agent file has no `name`, or a name that is not one of the twelve in kebab case."
+    why = "The host starts an agent by this name; an agent that has another one is never dispatched."
+
+    def check_agent_file(self, file: AgentFile, report: Report) -> None:
+        if file.name is None:
+            expected = f"; add 'name: {file.role.file_name}'" if file.role else ", which needs one in kebab case"
+            report("", f"the file has no front matter with a 'name'{expected}")
+            return
+        for quote in (file.name, *file.subagents):
+            if quote.text not in _FILE_NAMES:
+                meant = role_of(quote.text)
+                near = f"; did you mean '{meant.file_name}'?" if meant else suggestion(quote.text, _FILE_NAMES)
+                report("", f"unknown agent {shown(quote.text)}{near}", at=quote.at)
+        if file.file_role is not None and file.file_role is not file.role:
+            text = f"the file is named after {file.file_role.value}, but its name is {shown(file.name.text)}"
+            report("", text, at=file.name.at)
+
+    def examples(self) -> Iterator[Example]:
+        good = samples.agent_file("spec-agent", _output("Architect", "spec.md"))
+        path = samples.agent_path("spec-agent")
+        yield Example(samples.agent_file("SpecAgent", _output("Architect", "spec.md")), good, path=path)
+        yield Example(samples.agent_file("docs", _output("Orchestrator", "report.md")), good, path=path)
+
+
+def _output(agent: str, file: str, status: str = "OK|BLOCKED|FAIL", **members: Any) -> dict[str, Any]:
+    """What an agent of the session would show as its output."""
+    following = {"recommended_agent": agent, "recommended_task_id": "meta", "reason": "The next step."}
+    artifacts = {"files_to_create_or_update": [f".agents-work/<session>/{file}"], "files_changed": [], "notes": []}
+    return samples.agent_output(status, artifacts, next=following, **members)
+
+
+class AgentFileNext(TeamRule):
+    code = "TC902"
+    name = "agent-file-next"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "An agent file recommends an agent that does not exist, or (a warning) that does not follow its role."
+    why = "The Orchestrator dispatches by these names; with another name, work skips an agent."
+
+    def check_agent_file(self, file: AgentFile, report: Report) -> None:
+        for quote in (*file.next_agents(), *file.dispatched()):
+            if not is_member(quote.text, AgentName):
+                meant = role_of(quote.text)
+                near = f"; did you mean '{meant.value}'?" if meant else suggestion(quote.text, words(AgentName))
+                report("", f"unknown agent {shown(quote.text)}{near}", at=quote.at)
+        usual = words_of(file.role)
+        for quote in file.next_agents() if usual else ():
+            if is_member(quote.text, AgentName) and quote.text not in usual:
+                assert file.role is not None
+                text = (
+                    f"{file.role.value} recommends {quote.text}; the contract has it followed by {listed(usual, 'or')}"
+                )
+                report("", text, at=quote.at, severity=Severity.WARNING)
+
+    def examples(self) -> Iterator[Example]:
+        path = samples.agent_path("architect")
+        good = samples.agent_file("architect", _output("Planner", "architecture.md"))
+        yield Example(samples.agent_file("architect", _output("planner", "architecture.md")), good, path=path)
+        yield Example(samples.agent_file("architect", _output("Planner|Docs", "architecture.md")), good, path=path)
+
+
+def words_of(role: AgentName | None) -> tuple[str, ...]:
+    """The agents that usually follow a role."""
+    return () if role is None else tuple(agent.value for agent in ROLES[role].usual_next)
+
+
+class AgentFileArtifact(TeamRule):
+    code = "TC903"
+    name = "agent-file-artifact"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "An agent file lets its agent write outside its role, or (a warning) an artifact that no session has."
+    why = "The agent follows its instructions, and then its output is rejected, or no other agent reads the file."
+
+    def check_agent_file(self, file: AgentFile, report: Report) -> None:
+        if file.role is None:
+            return
+        for quote in file.written():
+            inside = session_parts(quote.text)
+            if not may_write(file.role, quote.text, SESSION):
+                reach = ROLES[file.role].reach.value
+                report("", f"{file.role.value} can't write {_shown(quote)}; it may write {reach}", at=quote.at)
+            elif inside is not None and inside[1] not in SIDE_FOLDERS and not is_artifact_name(inside[1]):
+                text = f"{_shown(quote)} is not an artifact of the contract, so no other agent reads it"
+                report("", text, at=quote.at, severity=Severity.WARNING)
+
+    def examples(self) -> Iterator[Example]:
+        path = samples.agent_path("planner")
+        good = samples.agent_file("planner", _output("Coder", "tasks.yaml"))
+        bad = _output("Coder", "tasks.yaml")
+        bad["artifacts"]["files_changed"] = ["src/app.js"]
+        yield Example(samples.agent_file("planner", bad), good, path=path)
+        yield Example(samples.agent_file("planner", _output("Coder", "backlog.yaml")), good, path=path)
+
+
+def _shown(quote: Quote) -> str:
+    return shown(quote.text.replace(SESSION, "<session>"))
+
+
+class AgentFileStatus(TeamRule):
+    code = "TC904"
+    name = "agent-file-status"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "An agent file lets its agent return a status that does not exist or that its role can't report."
+    why = "`NEEDS_INFO` is for the Researcher and `NEEDS_DECISION` for Security; from others they count as failures."
+
+    def check_agent_file(self, file: AgentFile, report: Report) -> None:
+        special = None if file.role is None else ROLES[file.role].status
+        for quote in file.statuses():
+            if not is_member(quote.text, OutputStatus):
+                near = suggestion(quote.text, words(OutputStatus))
+                report("", f"unknown output status {shown(quote.text)}{near}", at=quote.at)
+            elif file.role is not None and OutputStatus(quote.text) not in (*_COMMON, special):
+                owner = next(agent for agent, role in ROLES.items() if role.status == quote.text)
+                report("", f"{file.role.value} can't report {quote.text}; only {owner.value} can", at=quote.at)
+
+    def examples(self) -> Iterator[Example]:
+        path = samples.agent_path("architect")
+        good = samples.agent_file("architect", _output("Planner", "architecture.md"))
+        for status in ("OK|NEEDS_INFO", "OK|DONE"):
+            bad = _output("Planner", "architecture.md", status)
+            yield Example(samples.agent_file("architect", bad), good, path=path)
+
+
+class AgentFileSample(TeamRule):
+    code = "TC905"
+    name = "agent-file-sample"
+    severity = Severity.ERROR
+    origin = FIXED
+    summary = "The sample output of an agent file is not valid JSON."
+    why = "Agents imitate what they are shown, and a reply that is not one JSON object counts as a failed dispatch."
+
+    def check_agent_file(self, file: AgentFile, report: Report) -> None:
+        for sample in file.samples:
+            if sample.is_broken:
+                problem = next(iter(sample.document.problems), None)
+                at = (sample.start, sample.start + 1) if problem is None else (problem.start, problem.end)
+                what = "it can't be read" if problem is None else problem.message
+                report("", f"this sample output is not valid JSON: {what}", at=at)
+
+    def examples(self) -> Iterator[Example]:
+        good = samples.agent_file("architect", _output("Planner", "architecture.md"))
+        yield Example(good.replace('"notes": []', '"notes": [],'), good, path=samples.agent_path("architect"))
