@@ -61,7 +61,8 @@ def test_instructions_that_keep_to_the_roles_are_fine() -> None:
         ("name: coderr", "unknown agent 'coderr'; did you mean 'coder'?"),
         ("name: poet", "unknown agent 'poet'; expected one of spec-agent, "),
         ("name: reviewer", "the file is named after Coder, but its name is 'reviewer'"),
-        ("title: Coder", "the file has no front matter with a 'name'; add 'name: coder'"),
+        ("title: Coder", "the file has no front matter with a 'name'; add one such as 'name: coder'"),
+        ("name: coder\ntitle: You code: well", "the front matter can't be read: "),
         ("name: [a]", "the file has no front matter with a 'name'"),
         ("name: coder\nagents: [coder, SpecAgent]", "unknown agent 'SpecAgent'; did you mean 'spec-agent'?"),
     ],
@@ -199,6 +200,8 @@ def test_many_and_odd_samples_take_no_time() -> None:
     many = ["```json", json.dumps(output()), "```", ""] * 2000
     assert found(samples.agent_file("coder", output(), *many)) == []
     assert found(samples.agent_file("coder", output(), *(["{"] * 20_000))) == []
+    deep = json.dumps({**output(), "notes": "|" * 100_000 + " " * 100_000}).replace("[]", "[" * 90 + "]" * 90)
+    assert {each.code for each in found(samples.agent_file("coder", output(), "```json", deep, "```"))} <= {"TC531"}
 
 
 # ---------------------------------------------------------------------------------------------------- which are ours

@@ -21,13 +21,14 @@ if TYPE_CHECKING:
     from workrail_lint.documents.markdown_reader import Line
     from workrail_lint.documents.yaml_reader import YamlDocument
 
-_MOST_SAMPLES = 50
+_MOST_SAMPLES = 20  # real instructions show two or three
 _REPLY = frozenset({"status", "summary", "artifacts", "gates", "next"})
 _PLAN = frozenset({"state", "dispatch"})
 _JSON_FENCES = ("", "json", "jsonc", "json5")
-_NUMBER = Pattern(r"[0-9]+[-_. ]+")
-_ALTERNATIVES = Pattern(r"\s*\|\s*")
-_ALTERNATIVES_IN_WORDS = Pattern(r"\s*\|\s*|\s+or\s+")
+_NUMBER = Pattern(r"^[0-9]+[-_. ]+")
+_ALTERNATIVES = Pattern(r"\|")
+_ALTERNATIVES_IN_WORDS = Pattern(r"\|| or ")
+_VISIBLE = Pattern(r"[^\r\n]")
 _PLACEHOLDER = Pattern(r"<[^<>]*>")
 _PROMISES = Pattern(r"required (?:outputs?|artifacts?)\b", re.IGNORECASE)
 _PROMISED = Pattern(r"\s*(?:[-*+]|[0-9]{1,9}[.)])\s+`([^`\s]+)`")  # an item that begins with a path
@@ -75,13 +76,17 @@ class Sample:
         is_meant = '"status"' in self._text and ('"gates"' in self._text or '"next"' in self._text)
         return self.is_fenced and is_meant and (bool(self.document.problems) or not self.document.readable)
 
-    def quotes(self, pointer: str, text: object, pattern: Pattern = _ALTERNATIVES_IN_WORDS) -> Iterator[Quote]:
+    def quotes(self, pointer: str, text: object) -> Iterator[Quote]:
         """The alternatives of a string, each where the string is."""
         span = self.document.node(pointer)
         if type(text) is str and span is not None:
-            for part in pattern.compiled.split(text.strip()):
+            for part in _alternatives(text, _ALTERNATIVES_IN_WORDS):
                 if part:
                     yield Quote(part, span.start, span.end)
+
+
+def _alternatives(text: str, separator: Pattern) -> list[str]:
+    return [part.strip() for part in separator.compiled.split(text)]
 
 
 class SampleOutput(ExchangeDocument):
@@ -105,7 +110,7 @@ def _filled(value: Any, name: str = "") -> Any:
     if type(value) is not str:
         return value
     pattern = _ALTERNATIVES_IN_WORDS if name == "recommended_task_id" else _ALTERNATIVES
-    return pattern.compiled.split(value.strip())[0].replace("<session>", SESSION).replace("T-XXX", _TASK)
+    return _alternatives(value, pattern)[0].replace("<session>", SESSION).replace("T-XXX", _TASK)
 
 
 class AgentFile(Document):
@@ -156,12 +161,12 @@ class AgentFile(Document):
         from workrail_lint.documents.json_reader import read_json
 
         found: list[Sample] = []
+        blank = _VISIBLE.compiled.sub(" ", self.text)
         for start, end, is_fenced in _objects(self.reader.lines):
             if len(found) == _MOST_SAMPLES:
                 break
-            before = "".join(char if char in "\r\n" else " " for char in self.text[:start])
             text = self.text[start:end]
-            found.append(Sample(read_json(before + text), text, start, is_fenced=is_fenced))
+            found.append(Sample(read_json(blank[:start] + text), text, start, is_fenced=is_fenced))
         return found
 
     @cached_property

@@ -29,8 +29,12 @@ class AgentFileName(TeamRule):
 
     def check_agent_file(self, file: AgentFile, report: Report) -> None:
         if file.name is None:
-            expected = f"; add 'name: {file.role.file_name}'" if file.role else ", which needs one in kebab case"
-            report("", f"the file has no front matter with a 'name'{expected}")
+            name = (file.role or AgentName.CODER).file_name
+            problem = None if file.matter is None else next(iter(file.matter.problems), None)
+            if problem is not None:
+                report("", f"the front matter can't be read: {problem.message}", at=(problem.start, problem.end))
+            else:
+                report("", f"the file has no front matter with a 'name'; add one such as 'name: {name}'")
             return
         for quote in (file.name, *file.subagents):
             if quote.text not in _FILE_NAMES:
