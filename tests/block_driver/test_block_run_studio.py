@@ -90,3 +90,8 @@ def test_a_configuration_that_can_not_be_read_is_named(scenario: Path) -> None:
     scenario.with_name("workrail-lint.toml").write_text('block-profile = "figma"\n', encoding="utf-8")
     with pytest.raises(blocks.ScenarioInvalid, match="must be one of contract, lenient, studio"):
         blocks.run(scenario)
+
+
+def test_a_lenient_project_runs_what_the_contract_allows(scenario: Path) -> None:
+    scenario.with_name("workrail-lint.toml").write_text('block-profile = "lenient"\n', encoding="utf-8")
+    assert ran(blocks.run(scenario)) == [A]

@@ -161,3 +161,12 @@ def test_what_only_the_studio_can_read_is_compiled_under_it(project: Path, capsy
     capsys.readouterr()
     assert main(["compile", WORKFLOW_PATH]) == 0
     assert json.loads(capsys.readouterr().out)["profile"] == "studio"
+
+
+def test_a_lenient_project_is_told_why_there_is_no_order(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    links = [edge("a", "c"), edge("c", "b")]
+    definition = workflow(node("a"), node("b"), node("c"), edges=links, parallelGroups=[group("a", "b")])
+    (project / WORKFLOW_PATH).write_text(json.dumps(definition), encoding="utf-8")
+    (project / "workrail-lint.toml").write_text('block-profile = "lenient"\n', encoding="utf-8")
+    assert main(["compile", WORKFLOW_PATH]) == 1
+    assert "the transitions form a cycle" in capsys.readouterr().err

@@ -37,6 +37,13 @@ class Profile(str, Enum):
     EXTENDED = "extended"
 
 
+class RunProfile(str, Enum):
+    """By what a definition is run; the other profiles of a project only change how bad findings are."""
+
+    CONTRACT = "contract"
+    STUDIO = "studio"
+
+
 class PauseAnswer(str, Enum):
     """How a pause that the user asked for ends."""
 

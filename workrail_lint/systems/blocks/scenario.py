@@ -18,9 +18,9 @@ from workrail_lint.systems.blocks.run_vocabulary import (
     GitState,
     PauseAnswer,
     Profile,
+    RunProfile,
 )
 from workrail_lint.systems.blocks.vocabulary import (
-    BlockProfile,
     ExecutionStatus,
     FailureMode,
     NodeStatus,
@@ -97,7 +97,7 @@ class Block(Closed):
     )
     enforce: Maybe[OneOf[Enforcement]] = Field(None, description="What enforces restrictions (default: prompt).")
     deliverables: Maybe[OneOf[Profile]] = Field(None, description="The profile of deliverables (default: contract).")
-    profile: Maybe[OneOf[BlockProfile]] = Field(
+    profile: Maybe[OneOf[RunProfile]] = Field(
         None, description="By what the definition is judged and run (default: the setting block-profile)."
     )
     variables: Maybe[dict[str, Any]] = Field(None, description="Variables of the definition and their values.")

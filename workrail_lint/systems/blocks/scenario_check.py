@@ -21,7 +21,7 @@ from workrail_lint.systems.blocks.options import BlockOptions, block_options
 from workrail_lint.systems.blocks.paths import OUTPUT_FOLDER, is_agents_path
 from workrail_lint.systems.blocks.rules import RULES
 from workrail_lint.systems.blocks.rules.definition_graph import expressions
-from workrail_lint.systems.blocks.run_vocabulary import ABORT, CONTINUE, NO_OUTPUT, BlockerCode, Profile
+from workrail_lint.systems.blocks.run_vocabulary import ABORT, CONTINUE, NO_OUTPUT, BlockerCode, Profile, RunProfile
 from workrail_lint.systems.blocks.vocabulary import BlockProfile, ControlType, FailureMode, members
 from workrail_lint.systems.blocks.wording import shown
 from workrail_lint.systems.scenario_findings import scenario_finding
@@ -64,8 +64,9 @@ def findings(value: dict[str, Any], folder: str, settings: RunSettings | None = 
 
 def run_options(block: Mapping[str, Any], settings: Mapping[str, object]) -> BlockOptions:
     """How the definitions of a scenario are judged and run: its own profile, else that of its project."""
-    profile = block.get("profile", block_options(settings).profile)
-    return BlockOptions(extended=block.get("deliverables") == Profile.EXTENDED.value, profile=BlockProfile(profile))
+    usual = RunProfile.STUDIO if block_options(settings).studio else RunProfile.CONTRACT
+    profile = BlockProfile(block.get("profile", usual.value))
+    return BlockOptions(extended=block.get("deliverables") == Profile.EXTENDED.value, profile=profile)
 
 
 def load_definitions(block: dict[str, Any], folder: str, options: BlockOptions) -> Ok[Definitions] | Err[list[Finding]]:

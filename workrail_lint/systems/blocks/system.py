@@ -70,15 +70,14 @@ class BlockSystem(System):
         from workrail_lint.systems.blocks.ir import compile_definition
         from workrail_lint.systems.blocks.options import block_options
 
-        errors = [
-            each for each in self.check_data(path, data, kind, settings).findings if each.severity is Severity.ERROR
-        ]
+        found = self.check_data(path, data, kind, settings).findings
+        errors = [each for each in found if each.severity is Severity.ERROR]
         if errors:
             return Err(errors)
         value: Any = read_json(data).value
         compiled = compile_definition(value, options=block_options(settings.options))
-        assert isinstance(compiled, Ok), "a definition without errors has a plan"
-        return Ok(Compiled(value["id"], compiled.value))
+        # What a lenient project is only warned of can still leave a definition without an order.
+        return Err(found) if isinstance(compiled, Err) else Ok(Compiled(value["id"], compiled.value))
 
     def cross_check(self, records: Mapping[str, object], settings: RunSettings, complete: bool) -> list[Finding]:
         """The findings about a unit as a whole; files named on the command line are checked alone."""
