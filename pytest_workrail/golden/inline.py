@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from pytest_workrail.golden import files
 from pytest_workrail.golden.test_records import InlineRecord, Span
+from workrail_lint.base.files import read_bytes
 from workrail_lint.base.result import Err, Ok
 
 _LITERAL = re.compile(r"([rRuU]?)(\"\"\"|'''|\"|')(.*)\2", re.DOTALL)
@@ -113,7 +114,7 @@ def write_inline(root: Path, records: Mapping[str, Iterable[InlineRecord]]) -> t
 
 def _rewrite(path: Path, records: list[InlineRecord]) -> Ok[None] | Err[str]:
     try:
-        data = path.read_bytes()
+        data = read_bytes(str(path))
         encoding, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
         text = data.decode(encoding)
     except (OSError, SyntaxError, UnicodeDecodeError) as problem:

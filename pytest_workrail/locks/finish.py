@@ -98,7 +98,7 @@ def _save(path: Path, text: str) -> Iterator[str]:
 
 def _compare(path: Path, text: str) -> Iterator[str]:
     if not path.is_file() or read_bytes(str(path)) != text.encode():
-        yield f"{path.name} does not say what this run shows. Make the reports anew and look at what changed."
+        yield f"{path.name} is out of date. Run again without --workrail-locks-verify and review the changes."
 
 
 def _shortfall(what: str, coverage: LockCoverage, part: Sequence[LockStatus], percent: float | None) -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from pytest_workrail.run.pytest_session import DESELECTED, GOLDENS
-from workrail_lint.base.files import write_atomically
+from workrail_lint.base.files import read_bytes, write_atomically
 from workrail_lint.base.result import Err, Ok
 
 FILE = "workrail-record.json"
@@ -65,7 +65,7 @@ class Record(NamedTuple):
 def read_record(path: Path) -> Ok[Record] | Err[str]:
     """A record from its file."""
     try:
-        content = json.loads(path.read_bytes())
+        content = json.loads(read_bytes(str(path)))
     except (OSError, ValueError, RecursionError) as problem:
         return Err(f"{path.as_posix()} can't be read: {problem}")
     if not isinstance(content, dict) or content.get("version") != _VERSION:

@@ -124,7 +124,7 @@ class Run:
         if self.inline is None:
             raise RuntimeError("an inline golden belongs to a test: use the fixture `workrail` to run the workflow")
         if expected is not None and not isinstance(expected, str):
-            raise TypeError(f"an inline golden is a text, not {expected!r}")
+            raise TypeError(f"an inline golden must be a string, not {expected!r}")
         self.inline(self.outline(), expected, sys._getframe(1))
 
     def match_golden(self, name: str | None = None) -> None:

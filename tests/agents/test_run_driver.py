@@ -236,7 +236,7 @@ def test_both_profiles_side_by_side() -> None:
     both = both_profiles(Setup(compiled(endless)), keep)
     assert (both.reference.blockers, both.locked.blockers) == ((), ("INVARIANT_VIOLATION",))
     assert not both.agree
-    assert both.describe().startswith("response 3 (continue_workflow to work) is new")
+    assert "turn at 'work' (blocked) is new" in both.describe()
     alike = both_profiles(Setup(compiled(TWO)), Auto())
     assert alike.agree
     assert alike.describe() == "Both profiles answer alike."
@@ -248,4 +248,4 @@ def test_a_golden_belongs_to_a_test() -> None:
 
 
 def test_a_run_shows_itself_in_one_line() -> None:
-    assert repr(play(TWO, Auto())) == "<Run of demo.bench: complete (one, two)>"
+    assert repr(play(TWO, Auto())) == "<Run of demo.bench: complete (done: one, two)>"

@@ -118,7 +118,7 @@ def test_a_module_of_the_working_folder_is_not_imported(tmp_path: Path) -> None:
         ),
         (HOOK.format(rules="1 / 0"), "failed while it was loaded: ZeroDivisionError"),
         (HOOK.format(rules="int"), "its rule int has no code or name"),
-        (GOOD.replace("XX001", "LP001") + HOOK.format(rules="Good"), "has a code or name that is taken"),
+        (GOOD.replace("XX001", "LP001") + HOOK.format(rules="Good"), "has a code or name that is already used"),
     ],
 )
 def test_a_plugin_that_fails_is_named_and_the_run_goes_on(

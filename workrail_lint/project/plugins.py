@@ -145,7 +145,7 @@ def _clash(rules: list[Rule | RuleInfo], known: list[Rule | RuleInfo]) -> str | 
         if not isinstance(getattr(rule, "code", None), str) or not isinstance(getattr(rule, "name", None), str):
             return f"its rule {type(rule).__name__} has no code or name"
         if rule.code in codes or rule.name in names:
-            return f"its rule {rule.code} {rule.name} has a code or name that is taken"
+            return f"its rule {rule.code} {rule.name} has a code or name that is already used"
         codes.add(rule.code)
         names.add(rule.name)
     return None
