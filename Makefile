@@ -9,7 +9,7 @@ LOCKS := --workrail-locks pytest_workrail/locks/locks.json --workrail-lock-recor
 SUPPORTED := 3.11 3.12 3.13
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all lint types unit quick locks bench schemas clean
+.PHONY: help setup demo test test-all lint types unit quick locks fuzz bench schemas clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1: /p' $(MAKEFILE_LIST)
@@ -49,6 +49,9 @@ test: lint types unit ## lint, types and tests: what CI runs
 
 test-all: ## the tests on every supported interpreter found here
 	@sh scripts/test-all.sh $(SUPPORTED)
+
+fuzz: $(STAMP) ## look for inputs that break a reader (SECONDS=60 for all targets together)
+	$(BIN)/python -m tests.fuzz --seconds $(or $(SECONDS),60)
 
 bench: $(STAMP) ## speed, as ratios measured in one run
 	$(BIN)/python -m benchmarks

@@ -1,0 +1,82 @@
+"""`python -m tests.fuzz [--seconds N] [TARGET...]`: look for inputs that break a target, with atheris.
+
+Each target runs in a process of its own, so that a crash ends only that one. Inputs that break a target are kept in
+`tests/fuzz/found/`, where the tests run them from then on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+FOUND = Path(__file__).with_name("found")
+SECONDS_PER_INPUT = 5
+MEGABYTES = 500
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help="only these (default: all)")
+    parser.add_argument("--seconds", type=int, default=60, help="for all targets together")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    args, rest = parser.parse_known_args()
+    if args.one:
+        _fuzz(args.one, rest)
+        return 0
+    try:
+        import atheris  # noqa: F401
+    except ImportError:
+        print("atheris is not installed here, so nothing is fuzzed (pip install atheris)", file=sys.stderr)
+        return 0
+    from tests.fuzz.targets import TARGETS
+
+    names = args.targets or list(TARGETS)
+    each = max(1, args.seconds // len(names))
+    broken = [name for name in names if not _run(name, each)]
+    print(f"{len(names)} targets, {each} s each: {'broken: ' + ', '.join(broken) if broken else 'nothing found'}")
+    return 1 if broken else 0
+
+
+def _run(name: str, seconds: int) -> bool:
+    """Fuzz one target; False when an input broke it."""
+    from tests.fuzz.targets import TARGETS
+
+    with tempfile.TemporaryDirectory() as folder:
+        corpus, broken = Path(folder, "corpus"), Path(folder, "broken")
+        corpus.mkdir()
+        broken.mkdir()
+        for seed in TARGETS[name].seeds:
+            (corpus / hashlib.sha256(seed).hexdigest()[:16]).write_bytes(seed)
+        limits = [f"-max_total_time={seconds}", f"-timeout={SECONDS_PER_INPUT}", f"-rss_limit_mb={MEGABYTES}"]
+        command = [sys.executable, "-m", "tests.fuzz", "--one", name, *limits, "-max_len=8192", "-print_final_stats=1"]
+        command += [f"-artifact_prefix={broken}/", str(corpus)]
+        ran = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        figures = dict(re.findall(r"stat::(\w+):\s+(\d+)", ran.stderr))
+        done, peak = figures.get("number_of_executed_units", "?"), figures.get("peak_rss_mb", "?")
+        kept = [path for path in sorted(broken.iterdir()) if not path.name.startswith("slow-unit")]
+        print(f"{name}: {done} inputs, {peak} MB, {'BROKEN' if kept or ran.returncode else 'ok'}", flush=True)
+        for path in kept:
+            FOUND.mkdir(exist_ok=True)
+            (FOUND / f"{name}-{hashlib.sha256(path.read_bytes()).hexdigest()[:12]}").write_bytes(path.read_bytes())
+        if kept or ran.returncode:
+            print(ran.stderr[-3000:], file=sys.stderr)
+        return not kept and ran.returncode == 0
+
+
+def _fuzz(name: str, options: list[str]) -> None:
+    import atheris
+
+    with atheris.instrument_imports(include=["workrail_lint", "pytest_workrail"]):
+        from tests.fuzz.targets import TARGETS
+    target = TARGETS[name].run
+    atheris.Setup([sys.argv[0], *options], lambda data: target(data) and None)
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
