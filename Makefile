@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
+DEMO := $(VENV)/.demo
 WORKERS ?= 2
 LOCKS := --workrail-locks pytest_workrail/locks/locks.json --workrail-lock-record tests/locks/locks.record.json --workrail-sabotages tests/sabotages --workrail-lock-report docs
 SUPPORTED := 3.11 3.12 3.13
@@ -23,8 +24,15 @@ $(STAMP): pyproject.toml constraints.txt tests/golden/neighbours.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --no-deps --upgrade --target $(VENV)/neighbours --requirement tests/golden/neighbours.txt
 	@touch $@
 
-demo: $(STAMP) ## compile, hash, pin and diff the shipped fixtures
+demo: $(DEMO) ## lint, compile, pin, draw and test the shipped fixtures
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh scripts/demo.sh
+
+# The development tools include what the demo needs; without them it needs far less.
+$(DEMO): pyproject.toml constraints.txt
+	@test -x $(BIN)/workrail-test || { \
+	  $(PYTHON) -m venv $(VENV) && \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[pytest]'; }
+	@touch $@
 
 lint: $(STAMP) ## ruff: style and formatting; import-linter: rooms import only lower rooms
 	$(BIN)/ruff check .

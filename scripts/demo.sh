@@ -1,46 +1,39 @@
 #!/bin/sh
-# The whole journey on the shipped fixtures: lint, fix, compile, explain, hash, pin, change, notice.
-# Works on a copy, so the checkout stays as it is.
+# The whole journey on the shipped fixtures: lint, fix, compile, draw, pin, change, notice, test.
+# Works on a copy, so the checkout stays as it is. Every command that runs on the copy is printed first, exactly as it runs.
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
 demo=$(mktemp -d)
 trap 'rm -rf "$demo"' EXIT
 cp -R "$here/fixtures/workflows" "$here/fixtures/routines" "$here/fixtures/.workrail" "$demo"
+sed 's/"maxIterations": 5/"maxIteration": 5/; s/"version": "1.0.0",/"version": "1.0.0", \/\/ first/' \
+  "$demo/workflows/refine-until-clean.json" > "$demo/broken.json"
 cd "$demo"
 
 say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
-run() { printf '$ %s\n' "$*"; "$@"; }
-expect_change() { printf '$ %s\n' "$*"; "$@" && { echo "expected a difference" >&2; exit 1; } || true; }
+# A command line as it is printed is what the shell gets.
+run() { printf '$ %s\n' "$1"; sh -c "$1"; }
+finds() { printf '$ %s\n' "$1"; sh -c "$1" && { echo "expected it to find something" >&2; exit 1; } || true; }
 
-say "0. A workflow with two mistakes: what is wrong, where, why, and how to fix it"
-sed 's/"maxIterations": 5/"maxIteration": 5/; s/"version": "1.0.0",/"version": "1.0.0", \/\/ first/' \
-  workflows/refine-until-clean.json > broken.json
-expect_change workrail-lint check --no-cache --select SY,SC,LP broken.json
-printf '$ workrail-lint check --fix broken.json   # the comment is a safe fix, the misspelled member an unsafe one\n'
-workrail-lint check --no-cache --fix --unsafe-fixes --select SY,SC,LP broken.json && rm broken.json
+say "1. A workflow with two slips: what is wrong, where, why, and how to fix it"
+finds 'workrail-lint check --no-cache --select SY,SC,LP broken.json'
+run 'workrail-lint check --no-cache --fix --unsafe-fixes --select SY,SC,LP broken.json'
 
-say "1. Compile every workflow: one line each, with its hash"
-run workrail-lint compile --routines routines workflows
+say "2. A picture of it: what runs after what, and how often"
+run 'workrail-lint graph workflows/refine-until-clean.json'
+picture="$(dirname "$demo")/workrail-demo.html"
+run "workrail-lint graph workflows/refine-until-clean.json --format html --output $picture"
+printf 'open %s in a browser to see it drawn\n' "$picture"
 
-say "2. The hash the public engine would pin for the same file"
-run workrail-lint compile --target engine --emit hash workflows/code-review.json
+say "3. Compile it to its hash, and pin the hashes of all workflows"
+run 'workrail-lint compile --emit hash workflows/refine-until-clean.json'
+run 'workrail-lint lock --update --routines routines workflows'
 
-say "3. Where each injected sentence came from"
-workrail-lint compile --explain workflows/migration-plan.json | head -n 16
-printf '   ...\n'
-
-say "4. Pin all hashes, then verify them"
-run workrail-lint lock --update --routines routines workflows
-run workrail-lint lock --check --routines routines workflows
-
-say "5. A loop limit and a prompt change: lock --check fails and shows what changed"
-sed -i.old 's/"maxIterations": 5/"maxIterations": 50/; s/Number the findings and give/Give/' workflows/refine-until-clean.json
-expect_change workrail-lint lock --check --routines routines workflows
-mv workflows/refine-until-clean.json changed.json
-mv workflows/refine-until-clean.json.old workflows/refine-until-clean.json
-
-say "6. The same as a diff"
-expect_change workrail-lint diff workflows/refine-until-clean.json changed.json
+say "4. A loop limit and a prompt change: the lockfile notices, and diff says what changed in behaviour"
+run 'cp workflows/refine-until-clean.json before.json'
+run "sed -i.old 's/\"maxIterations\": 5/\"maxIterations\": 50/; s/Number the findings and give/Give/' workflows/refine-until-clean.json"
+finds 'workrail-lint lock --check --routines routines workflows'
+finds 'workrail-lint diff before.json workflows/refine-until-clean.json'
 
 printf '\n\033[1m%s\033[0m\n' "== Workflows as tests: a blocker, its fix, a golden that differs"
 sh "$here/scripts/demo-run.sh"

@@ -13,11 +13,12 @@ from workrail_lint.cli.parser import Parser
 
 def main(arguments: list[str]) -> int:
     """Run a session without tests over the records, with the options of pytest that are given."""
-    parser = _parser()
+    at = arguments.index("--") if "--" in arguments else len(arguments)
     try:
-        args, options = parser.parse_known_args(arguments)
+        args, options = _parser().parse_known_args(arguments[:at])
     except SystemExit:
         return OK
+    options += arguments[at + 1 :]
     import pytest
 
     from pytest_workrail.plugin.records import FILE, Combination, read_record
@@ -51,6 +52,6 @@ def _parser() -> Parser:
     )
     parser.epilog = (
         "All other options go to pytest, written as --option=value: --workrail-cov, --workrail-cov-json=FILE, "
-        "--workrail-locks=REGISTRY, --workrail-golden=MODE and so on."
+        "--workrail-locks=REGISTRY, --workrail-golden=MODE and so on. What follows -- goes there too."
     )
     return parser

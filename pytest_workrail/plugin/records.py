@@ -68,7 +68,8 @@ def read_record(path: Path) -> Ok[Record] | Err[str]:
         content = json.loads(read_bytes(str(path)))
     except (OSError, ValueError, RecursionError) as problem:
         return Err(f"{path.as_posix()} can't be read: {problem}")
-    if not isinstance(content, dict) or content.get("version") != _VERSION:
+    members = {"exit", "failed", "ran", "deselected", *_SESSIONS}
+    if not isinstance(content, dict) or content.get("version") != _VERSION or not members <= content.keys():
         return Err(f"{path.as_posix()} is not a record of this version")
     return Ok(Record(path, content))
 

@@ -53,19 +53,31 @@ def test_init_then_check_then_pytest(shell: Shell) -> None:
     made = shell("workrail-lint init")
     assert "created  ./workrail.lock.json" in made
     assert "nothing found" in shell("workrail-lint check .")
-    assert "unchanged" in shell("workrail-lint lock --check")
-    missing = shell("pytest -q", code=1)
-    assert "no golden yet: tests/__goldens__/first_workflow.golden.json" in missing
-    assert "1 written" in shell("pytest -q --workrail-golden=new")
-    assert "1 match" in shell("pytest -q")
+    assert "as pinned" in shell("workrail-lint lock --check")
+    golden = "created  ./tests/__goldens__/first_workflow.golden.json (what an agent sees, from a real run"
+    assert golden in made
+    assert "1 match" in shell("pytest -q"), "green from the first run on"
     assert "nothing found" in shell("workrail-lint check ."), "the golden is no document of its own"
+
+
+def test_a_golden_that_is_there_stays_and_without_pytest_the_way_to_one_is_named(shell: Shell) -> None:
+    shell("workrail-lint init")
+    golden = shell.folder / "tests" / "__goldens__" / "first_workflow.golden.json"
+    golden.write_text("mine")
+    assert "kept     ./tests/__goldens__/first_workflow.golden.json" in shell("workrail-lint init")
+    assert golden.read_text() == "mine"
+    (shell.folder / "blocked").mkdir()
+    (shell.folder / "blocked" / "pytest.py").write_text("raise SystemExit(1)")
+    without = shell("cd blocked && PYTHONPATH=. workrail-lint init")
+    assert "pytest --workrail-golden=new" in without
+    assert not (shell.folder / "blocked" / "tests" / "__goldens__").exists()
 
 
 def test_the_steps_that_init_names_work(shell: Shell) -> None:
     told = shell("workrail-lint init sub --id team.one")
     steps = [line.partition("#")[0].strip() for line in told.partition("next:\n")[2].splitlines()]
-    assert steps == ["cd sub", "workrail-lint check .", "pytest --workrail-golden=new", "pre-commit install"]
-    assert "1 written" in shell(" && ".join(steps[:-1]))
+    assert steps == ["cd sub", "workrail-lint check .", "pytest", "pre-commit install"]
+    assert "1 match" in shell(" && ".join(steps[:-1]))
     if shutil.which("git") and importlib.util.find_spec("pre_commit"):
         assert "pre-commit installed" in shell(f"git init -q sub && cd sub && {steps[-1]}")
 
@@ -84,7 +96,7 @@ def test_a_lockfile_that_is_there_stays_as_it_is(shell: Shell) -> None:
 def test_the_hooks_accept_what_was_made_and_notice_a_change(shell: Shell) -> None:
     pytest.importorskip("pre_commit", reason="pre-commit is not installed")
     hooks = "python -m pre_commit run --all-files"
-    shell("workrail-lint init && pytest -q --workrail-golden=new && git init -q && git add -A")
+    shell("workrail-lint init && pytest -q && git init -q && git add -A")
     assert shell(hooks).count("Passed") == 2
     workflow = shell.folder / "workflows" / "first_workflow.json"
     workflow.write_text(workflow.read_text().replace("Do the next piece of", "Do some of"))

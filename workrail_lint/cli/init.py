@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shlex
+import subprocess
+import sys
 from collections.abc import Iterator
 
 from workrail_lint.base.files import write_atomically
@@ -35,8 +37,9 @@ def main(arguments: list[str]) -> int:
     pinned = _created(args.directory, scaffold.lockfile(args.id, args.name)) if is_new else set()
     folder = os.path.join(args.directory, os.path.dirname(scaffold.workflow_path(args.id)))
     is_pinned = bool(pinned) and len(os.listdir(folder)) == 1
+    has_golden = _golden_written(args.directory, scaffold.scenario_path(args.id))
     out("\nnext:")
-    for command, purpose in _next_steps(args.directory, is_pinned):
+    for command, purpose in _next_steps(args.directory, is_pinned, has_golden):
         out(f"  {command:<29} # {purpose}")
     return OK
 
@@ -51,14 +54,44 @@ def parser() -> Parser:
     return made
 
 
-def _next_steps(directory: str, is_pinned: bool) -> Iterator[tuple[str, str]]:
+def _golden_written(directory: str, scenario: str) -> bool:
+    """Run the new scenario once for real, which writes its golden. Quietly not where pytest is not installed."""
+    folder, name = os.path.split(scenario)
+    golden = os.path.join(folder, "__goldens__", name.removesuffix(".scenario.json") + ".golden.json")
+    target = os.path.join(directory, golden)
+    if os.path.lexists(target):
+        out(f"kept     {target}")
+        return True
+    # Without the project's own settings, which may want more than a new folder has.
+    alone = ["-c", os.devnull, "--rootdir", ".", "--noconftest", "-p", "no:cacheprovider", "-p", "no:workrail"]
+    options = ["-p", "pytest_workrail.plugin", "--workrail-golden=new", "--workrail-write-in-ci"]
+    try:
+        subprocess.run(
+            [sys.executable, "-m", "pytest", *alone, *options, scenario],
+            cwd=directory,
+            env={**os.environ, "PYTEST_ADDOPTS": ""},
+            capture_output=True,
+            check=False,
+        )
+    except OSError:
+        return False
+    if not os.path.isfile(target):
+        return False
+    out(f"created  {target} (what an agent sees, from a real run of the scenario)")
+    return True
+
+
+def _next_steps(directory: str, is_pinned: bool, has_golden: bool) -> Iterator[tuple[str, str]]:
     if os.path.abspath(directory) != os.getcwd():
         yield f"cd {shlex.quote(directory)}", "go to the new project"
     yield "workrail-lint check .", "find problems before anything runs"
     if not is_pinned:
-        yield "workrail-lint lock --update", "pin the hashes of all workflows; a hook verifies them"
-    yield "pytest --workrail-golden=new", "run the scenario and write its golden (needs workrail-lint[pytest])"
-    yield "pre-commit install", "install the hooks (in a git repository)"
+        yield "workrail-lint lock --update", "pins the hashes of all workflows, which the hook verifies"
+    if has_golden:
+        yield "pytest", "runs the scenario and compares what the agent sees with its golden"
+    else:
+        yield "pytest --workrail-golden=new", "runs the scenario and writes its golden; needs workrail-lint[pytest]"
+    yield "pre-commit install", "switches the hooks on, in a git repository"
 
 
 def _created(directory: str, files: dict[str, str]) -> set[str]:

@@ -24,12 +24,16 @@ def workflow_path(ident: str) -> str:
     return f"workflows/{ident.partition('.')[2]}.json"
 
 
+def scenario_path(ident: str) -> str:
+    return f"tests/{ident.partition('.')[2]}.scenario.json"
+
+
 def files(ident: str, name: str) -> dict[str, str]:
     """Path to content, for everything that is made."""
     stem = ident.partition(".")[2]
     return {
         workflow_path(ident): _json(_workflow(ident, name)),
-        f"tests/{stem}.scenario.json": _json(_scenario(stem)),
+        scenario_path(ident): _json(_scenario(stem)),
         "workrail-lint.toml": _CONFIG,
         ".pre-commit-config.yaml": _HOOKS,
         ".gitignore": _IGNORED,
