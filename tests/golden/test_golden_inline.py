@@ -300,7 +300,7 @@ def test_outside_of_a_test_there_is_no_golden() -> None:
     with pytest.raises(RuntimeError, match="belongs to a test"):
         run.match("x")
     attached = result.Run(made_up("x"), result.Ending("complete", ""), inline=lambda *_: None)
-    with pytest.raises(TypeError, match="is a text, not 5"):
+    with pytest.raises(TypeError, match="must be a string, not 5"):
         attached.match(5)  # type: ignore[arg-type]
     assert isinstance(attached.outline, types.MethodType)
     assert attached.outline() == "-> complete"

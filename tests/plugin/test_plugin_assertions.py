@@ -80,6 +80,6 @@ def test_an_outline_names_steps_passes_blockers_and_gaps() -> None:
 
 @pytest.mark.parametrize("member", [name for name in dir(Run) if not name.startswith("_")])
 def test_every_public_member_is_in_the_docs(member: str) -> None:
-    table = re.search(r"\| of a run \|.*?\n\n", DOCS.read_text(encoding="utf-8"), re.DOTALL)
+    table = re.search(r"returns a run:\n\n\| member \|.*?\n\n", DOCS.read_text(encoding="utf-8"), re.DOTALL)
     assert table is not None
     assert re.search(rf"`{member}(?:\(.*?\))?`", table[0]), f"{member} is not in the table"

@@ -53,7 +53,7 @@ def test_init_then_check_then_pytest(shell: Shell) -> None:
     made = shell("workrail-lint init")
     assert "created  ./workrail.lock.json" in made
     assert "nothing found" in shell("workrail-lint check .")
-    assert "as pinned" in shell("workrail-lint lock --check")
+    assert "unchanged" in shell("workrail-lint lock --check")
     golden = "created  ./tests/__goldens__/first_workflow.golden.json (what an agent sees, from a real run"
     assert golden in made
     assert "1 match" in shell("pytest -q"), "green from the first run on"

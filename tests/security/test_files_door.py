@@ -62,8 +62,9 @@ def test_everything_goes_through_one_door() -> None:
     assert {name: calls for name, calls in found.items() if calls} == {}
 
 
-def test_only_three_modules_start_processes() -> None:
-    """The door for git, the import of a catalog from an engine that the user names, and the user's own editor."""
+def test_only_four_modules_start_processes() -> None:
+    """The door for git, the import of a catalog from an engine that the user names, the user's own editor,
+    and the first run of a new project."""
     starts = {
         name
         for name, tree in sources()
@@ -74,6 +75,7 @@ def test_only_three_modules_start_processes() -> None:
     assert starts == {
         "pytest_workrail/cli/golden_review.py",
         "workrail_lint/base/git.py",
+        "workrail_lint/cli/init.py",
         "workrail_lint/systems/workrail/catalog/importer.py",
     }
 
