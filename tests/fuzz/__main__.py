@@ -58,15 +58,16 @@ def _run(name: str, seconds: int, *, blind: bool) -> bool:
         command += [f"-artifact_prefix={broken}/", str(corpus), *(["--blind"] if blind else [])]
         ran = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
         figures = dict(re.findall(r"stat::(\w+):\s+(\d+)", ran.stderr))
-        done, peak = figures.get("number_of_executed_units", "?"), figures.get("peak_rss_mb", "?")
+        done, peak = figures.get("number_of_executed_units"), figures.get("peak_rss_mb")
         kept = [path for path in sorted(broken.iterdir()) if not path.name.startswith("slow-unit")]
-        print(f"{name}: {done} inputs, {peak} MB, {'BROKEN' if kept or ran.returncode else 'ok'}", flush=True)
+        is_sound = not kept and ran.returncode == 0 and done is not None  # without figures it did not come to its end
+        print(f"{name}: {done} inputs, {peak} MB, {'ok' if is_sound else 'BROKEN'}", flush=True)
         for path in kept:
             FOUND.mkdir(exist_ok=True)
             (FOUND / f"{name}-{hashlib.sha256(path.read_bytes()).hexdigest()[:12]}").write_bytes(path.read_bytes())
-        if kept or ran.returncode:
+        if not is_sound:
             print(ran.stderr[-3000:], file=sys.stderr)
-        return not kept and ran.returncode == 0
+        return is_sound
 
 
 def _fuzz(name: str, options: list[str], *, blind: bool) -> None:
