@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterable
+
 from pytest_workrail.run.result import Run
 from pytest_workrail.run.summary import exchange_lines
 
-# pytest cuts an explanation after eight lines.
+# pytest cuts an explanation after eight lines of eighty characters.
 _LAST_TURNS = 3
-_LONGEST = 160
+_LONGEST = 110
 
 
 def explanation(run: object, op: str, left: object, right: object, in_full: bool) -> list[str] | None:
@@ -15,12 +18,14 @@ def explanation(run: object, op: str, left: object, right: object, in_full: bool
     if not isinstance(run, Run):
         return None
     shown = [f"{_plain(left)!r} {op} {_plain(right)!r}", f"the run ended as {run.status}: {run.ending.why}"]
-    if run.blockers:
-        shown.append(f"blockers: {', '.join(run.blockers)}")
-    if run.gaps:
-        shown.append(f"gaps: {', '.join(run.gaps)}")
+    shown += [f"blockers: {_counted(run.blockers)}"] if run.blockers else []
+    shown += [f"gaps: {_counted(run.gaps)}"] if run.gaps else []
     turns = exchange_lines(run.transcript, len(run.transcript.exchanges) if in_full else _LAST_TURNS)
     return shown + [line if in_full or len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…" for line in turns]
+
+
+def _counted(names: Iterable[str]) -> str:
+    return ", ".join(name if times == 1 else f"{name} ({times} times)" for name, times in Counter(names).items())
 
 
 def _plain(value: object) -> object:

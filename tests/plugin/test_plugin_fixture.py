@@ -154,7 +154,7 @@ def test_golden(workrail):
     project.write("workflows/review.json", changed)
     result = project.run()
     result.assert_outcomes(failed=2)
-    result.stdout.fnmatch_lines(["*Skim*the change.*"])
+    result.stdout.fnmatch_lines(["*{+Skim+} the change.*"])
 
 
 def test_an_expectation_that_fails_keeps_its_golden_from_being_updated(project: Project) -> None:
