@@ -199,7 +199,7 @@ def test_an_artifact_that_is_not_json() -> None:
     bench.start()
     before = bench.events
     for artifact in ({1, 2}, float("nan"), {"a": object()}):
-        assert bench.go("CT1", artifacts=[artifact])["code"] in ("INTERNAL_ERROR", "VALIDATION_ERROR")
+        assert bench.go("CT1", artifacts=[artifact])["code"] == "VALIDATION_ERROR"
     deep: Any = []
     for _ in range(500):
         deep = [deep]
