@@ -63,6 +63,7 @@ class Setup:
     declared: tuple[Declared, ...] = ()
     seed: int = 0
     max_turns: int = MAX_TURNS
+    onboarding: bool = False
 
 
 class _DeclaredReasons(Dependencies):
@@ -103,10 +104,11 @@ class Bench:
         self._setup = setup
         self._reasons = _DeclaredReasons(setup.declared)
         self._workspace = _BenchWorkspace(setup.ir)
+        self._options = Options(profile=setup.profile, inject_onboarding=setup.onboarding)
         self.engine = self._engine()
 
     def _engine(self) -> Engine:
-        engine = Engine(self.home, self._library, Options(profile=self._setup.profile), self._workspace)
+        engine = Engine(self.home, self._library, self._options, self._workspace)
         engine.dependencies = self._reasons
         return engine
 

@@ -7,6 +7,7 @@ wrong one.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import Any, assert_never
 
 from pytest_workrail.agents.actions import (
@@ -25,11 +26,15 @@ from pytest_workrail.agents.actions import (
     Submit,
 )
 from pytest_workrail.agents.agent import Agent, Refusal, StartView, StepView
-from pytest_workrail.agents.transcript import Exchange, Transcript
+from pytest_workrail.agents.transcript import EngineDefectMark, Exchange, Transcript
 from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES
-from pytest_workrail.engine.core.profiles import profile_of
+from pytest_workrail.engine.core.profiles import EngineDefects, profile_of
+from pytest_workrail.engine.events.ids import ref_of
+from pytest_workrail.engine.protocol.context import merged
 from pytest_workrail.engine.protocol.program import Program, frozen
+from pytest_workrail.engine.tokens.issuer import StateGrant
 from pytest_workrail.run.bench import WORKSPACE, Bench, Setup
+from pytest_workrail.run.engine_defects import mark_engine_defects
 from pytest_workrail.run.final_projection import empty_projection, final_projection
 from pytest_workrail.run.position import Position, position_at
 from pytest_workrail.run.result import Ending, Run
@@ -47,7 +52,7 @@ class _RunDriver:
     """One run under way."""
 
     def __init__(self, setup: Setup, agent: Agent) -> None:
-        made = frozen(setup.ir, onboarding=False)
+        made = frozen(setup.ir, onboarding=setup.onboarding)
         if isinstance(made, Err):
             raise ValueError(made.error.message)
         self._setup = setup
@@ -68,6 +73,9 @@ class _RunDriver:
         self._refusal: Refusal | None = None
         self._has_failed = False
         self._is_complete = False
+        # The length of the log before and after each exchange.
+        self._sizes: list[tuple[int, int]] = []
+        self._actions: list[Action] = []
 
     def run(self) -> Run:
         """Start, let the agent act until it is over, and sum up."""
@@ -98,25 +106,30 @@ class _RunDriver:
         answer = self._bench.call("start_workflow", request)
         if answer.is_error:
             chosen = start.predict(added)
-            if not isinstance(chosen, Err) and chosen.value.is_complete:
+            self._sizes.append((0, 0))
+            if isinstance(chosen, Err):
+                self._visits.tell(chosen, merged(context, added))
+            elif chosen.value.is_complete:
                 self._visits.start(None, start, added, answer)
             return Ending("refused", str(answer.response["message"]))
         self._follow_answer(answer)
+        self._sizes.append((0, len(self._current_position().events)))
         self._visits.start(self._current_position().place.node_id, start, added, answer)
         self._tokens["$first"] = self._tokens["$continue"]
         return None
 
     def _play(self) -> Ending:
         for _ in range(self._setup.max_turns):
-            if self._is_complete:
-                return Ending("complete", "The workflow is complete.")
-            action = self._agent.act(self._view())
+            action = self._agent.reopen() if self._is_complete else self._agent.act(self._view())
             match action:
+                case None:
+                    return Ending("complete", "The workflow is complete.")
                 case Stop(why):
                     return Ending("stopped", why)
                 case Problem():
                     problem: Problem | None = action
                 case _:
+                    self._actions.append(action)
                     problem = self._try_action(action)
             if problem is not None:
                 return Ending("misplayed", problem.message, problem.place or self._agent.place())
@@ -133,8 +146,8 @@ class _RunDriver:
                 self._submit(action)
             case Rehydrate():
                 self._call("continue_workflow", self._rehydration(self._tokens["$continue"]))
-            case Rewind(step_id):
-                return self._rewind(step_id)
+            case Rewind(step_id, node):
+                return self._rewind(step_id, node)
             case Checkpoint():
                 self._call("checkpoint_workflow", {"checkpointToken": self._tokens["$checkpoint"]})
             case Resend():
@@ -176,17 +189,35 @@ class _RunDriver:
         self._last_advance = request
         self._call("continue_workflow", request, is_advance=True)
 
-    def _rewind(self, step_id: str | None) -> Problem | None:
-        named = step_id or self._view().step_id
-        token = self._step_tokens.get(named)
-        if token is None:
-            return Problem(f"The run can't go back to step '{named}', because it was never there.")
+    def _rewind(self, step_id: str | None, node: int | None) -> Problem | None:
+        if node is not None:
+            token = self._node_token(node)
+            if token is None:
+                return Problem(f"The run can't go back to node {node}, because it has no such node.")
+        else:
+            named = step_id or self._view().step_id
+            token = self._step_tokens.get(named)
+            if token is None:
+                return Problem(f"The run can't go back to step '{named}', because it was never there.")
         answer = self._bench.call("continue_workflow", self._rehydration(token))
+        self._sizes.append((len(self._current_position().events),) * 2)
         self._agent.receive(answer)
         self._has_failed = answer.is_error
         if not answer.is_error:
             self._move_to(answer)
         return None
+
+    def _node_token(self, number: int) -> str | None:
+        """The token that shows a node of the run."""
+        position = self._current_position()
+        nodes = tuple(position.run.nodes.values())
+        if number > len(nodes):
+            return None
+        node = nodes[number - 1]
+        place = replace(position.place, node_id=node.node_id)
+        issued = self._bench.home.issuer.long_state_token(StateGrant(place, ref_of(node.workflow_hash)))
+        assert not isinstance(issued, Err), issued
+        return issued.value
 
     def _rehydration(self, token: str) -> dict[str, Json]:
         return {"continueToken": token, "intent": "rehydrate", "workspacePath": WORKSPACE}
@@ -201,7 +232,9 @@ class _RunDriver:
         answer = self._bench.call(tool, request)
         self._agent.receive(answer)
         self._follow_answer(answer)
-        added = self._current_position().events[before:]
+        events = self._current_position().events
+        self._sizes.append((before, len(events)))
+        added = events[before:]
         if is_advance or added:
             self._visits.record(view, added, answer)
         if is_advance:
@@ -215,7 +248,7 @@ class _RunDriver:
         self._has_failed = answer.is_error
         if answer.is_error:
             return
-        if response.get("kind") == "gate_checkpoint":
+        if answer.answer == "gated":
             self._tokens["$continue"] = self._tokens["$gate"] = str(response["gateToken"])
             self._refusal = "gated"
             self._position = position_at(self._bench, self._tokens["$gate"])
@@ -225,7 +258,7 @@ class _RunDriver:
         elif isinstance(response.get("candidates"), list):
             candidates: Any = response["candidates"]
             self._tokens |= {"$resume": candidates[0]["resumeToken"]} if candidates else {}
-        elif response.get("isComplete") is True and response.get("pending") is None:
+        elif answer.answer == "complete":
             self._is_complete = True
             self._refresh()
         elif isinstance(response.get("continueToken"), str):
@@ -248,10 +281,16 @@ class _RunDriver:
     def _move_to(self, answer: Exchange) -> None:
         """Go on from the node of a rehydrate, even if it lies in the past."""
         response: dict[str, Any] = answer.response
+        if not isinstance(response.get("continueToken"), str):  # nothing is pending there
+            return
         there = position_at(self._bench, response["continueToken"])
+        self._is_complete = False
         self._position = there
         self._keep_tokens(response)
-        if self._arrived_at is not None and there.node.node_id == self._arrived_at.node.node_id:
+        if there.node.kind == "blocked_attempt":
+            self._attempt += 1
+            self._refusal = "blocked"
+        elif self._arrived_at is not None and there.node.node_id == self._arrived_at.node.node_id:
             self._attempt += 1
             self._refusal = None
         else:
@@ -323,7 +362,19 @@ class _RunDriver:
             tuple(self._visits.found),
             final,
             tuple(self._visits.choices),
+            self._engine_defects(exchanges),
+            tuple(self._actions),
+            self._visits.skipped,
+            self._visits.left_out,
         )
+
+    def _engine_defects(self, exchanges: tuple[Exchange, ...]) -> tuple[EngineDefectMark, ...]:
+        match self._profile.engine_defects:
+            case EngineDefects.MARK:
+                log = () if self._position is None else self._position.events
+                return mark_engine_defects(self._program.index, exchanges, self._sizes, log)
+            case EngineDefects.IGNORE:
+                return ()
 
 
 def _garbled(token: str) -> str:

@@ -7,9 +7,10 @@ from collections.abc import Iterable
 from pytest_workrail.engine.events.ids import AttemptId, NodeId
 from pytest_workrail.engine.events.kinds import AdvanceRecorded, NodeOutputAppended
 from pytest_workrail.engine.events.payloads import AdvancedOutcome, ArtifactPayload, NotesPayload
-from pytest_workrail.engine.projections.dag import Run
+from pytest_workrail.engine.projections.dag import Node, Run
 from pytest_workrail.engine.projections.gaps import project_gaps
 from pytest_workrail.engine.projections.index import of_kind
+from pytest_workrail.engine.protocol.questions import asks_questions, question_patch
 from pytest_workrail.engine.protocol.step_response import pending_instance
 from pytest_workrail.engine.tokens.issuer import NodeAddress
 from pytest_workrail.run.bench import Bench
@@ -57,12 +58,19 @@ def _outputs(bench: Bench, position: Position, tip: NodeId) -> list[Json]:
             continue
         if not isinstance(outcome, AdvancedOutcome) or not {node, outcome.to_node_id} <= path:
             continue
-        if position.run.nodes[outcome.to_node_id].kind != "step":
+        if not _keeps_outputs(bench, position.run.nodes[outcome.to_node_id]):
             continue
         submitted = _submitted(appended.get(node, ()), advance.data.attempt_id)
         if submitted:
             found.append({**_step(bench, position.run, node), **submitted})
     return found
+
+
+def _keeps_outputs(bench: Bench, target: Node) -> bool:
+    """Whether what led to a node counts as handed in: the step is done, or something is only asked about it."""
+    if target.kind == "step":
+        return True
+    return asks_questions(bench.engine.profile) and question_patch(snapshot_of(bench, target)) is not None
 
 
 def _step(bench: Bench, run: Run, node: NodeId) -> dict[str, Json]:

@@ -14,7 +14,8 @@ from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.projections.dag import Node, Run
 from pytest_workrail.engine.projections.lineage import Lineage, node_context
 from pytest_workrail.engine.projections.preferences import effective_preferences
-from pytest_workrail.engine.protocol.advance_outcome import decides_together, engine_state
+from pytest_workrail.engine.protocol.advance_outcome import decides_together
+from pytest_workrail.engine.protocol.questions import asks_questions, question_patch
 from pytest_workrail.engine.protocol.step_response import pending_instance
 from pytest_workrail.engine.tokens.issuer import NodeAddress
 from pytest_workrail.run.bench import Bench
@@ -62,7 +63,7 @@ def position_of(bench: Bench, place: NodeAddress) -> Position:
         events,
         run,
         run.nodes[place.node_id],
-        engine_state(snapshot),
+        snapshot.execution_state,
         instance,
         node_context(events, run, place.node_id, profile.rewind_context) or {},
         preferences.value,
@@ -83,11 +84,15 @@ def _earlier_artifacts(
     """The artifacts handed in before this step in its loop iteration, where they help to decide about the loop."""
     if instance is None or not instance.loop_path or not decides_together(profile):
         return ()
-    inside: set[NodeId] = set()
-    for each in reversed(run.lineage(node_id)):
-        pending = pending_instance(snapshot_of(bench, run.nodes[each]))
+    inside: list[NodeId] = []
+    asked: set[NodeId] = set()
+    for each in run.upwards(node_id):
+        snapshot = snapshot_of(bench, run.nodes[each])
+        pending = pending_instance(snapshot)
         if pending is None or pending.loop_path != instance.loop_path:
             break
-        inside.add(each)
-    found = Lineage(events, run, node_id).artifacts(lambda node: node.node_id in inside)
+        inside.append(each)
+        if asks_questions(profile) and question_patch(snapshot) is not None:
+            asked.add(each)
+    found = Lineage(events, run, node_id).artifacts(inside, asked)
     return tuple(found)  # type: ignore[arg-type]  # artifacts are JSON, which the log holds as objects

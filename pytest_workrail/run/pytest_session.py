@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 AUTO_WORKFLOWS = "workrail_auto"
+SESSIONS = "workrail_sessions"
+SESSION_WORKFLOWS = "workrail_session_workflows"
 # The name of the plugin that follows the goldens of a session.
 GOLDENS = "workrail-goldens"
 # How many tests were collected and then left out.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from pytest_workrail.agents.transcript import Transcript
+from pytest_workrail.agents.transcript import EngineDefectMark, Transcript
 from pytest_workrail.run.outline import outline
 from workrail_lint.base.js import Json
 
@@ -87,6 +87,19 @@ class Run:
     def gaps(self) -> tuple[str, ...]:
         """The reasons of all gaps on record, such as `missing_required_notes`, in order."""
         return _of(self, (gap["detail"] for gap in self._final_list("gaps")))
+
+    @property
+    def engine_defects(self) -> tuple[EngineDefectMark, ...]:
+        """Each point at which the public engine would have failed or answered differently (profile reference)."""
+        return self.transcript.engine_defects
+
+    @property
+    def skipped(self) -> tuple[dict[str, Any], ...]:
+        """The steps and loops that were passed over: `stepId`, `because` (unset, value or never) and `unmet`.
+
+        Each is there once for every reason it was passed over for, as it was met first.
+        """
+        return self.transcript.skipped
 
     @property
     def outputs(self) -> dict[str, dict[str, Json]]:

@@ -54,16 +54,18 @@ def _kind(artifact: Any) -> str:
 
 def _answered(exchange: Exchange) -> str:
     response: Mapping[str, Any] = exchange.response
-    if exchange.is_error:
-        return f"error {response['code']}: {_short(printable(str(response['message'])))}"
-    if response.get("kind") == "gate_checkpoint":
-        return f"gate {response['gateKind']} at {response['stepId']}"
-    if "pending" not in response:
+    match exchange.answer:
+        case "error":
+            return f"error {response['code']}: {_short(printable(str(response['message'])))}"
+        case "gated":
+            return f"gate {response['gateKind']} at {response['stepId']}"
+        case "complete":
+            return "complete"
+    pending = response.get("pending")
+    if pending is None:
         return "ok"
-    pending = response["pending"]
-    where = "complete" if pending is None else f"pending {pending['stepId']}"
-    if response.get("kind") != "blocked":
-        return where
+    if exchange.answer == "ok":
+        return f"pending {pending['stepId']}"
     blockers = response["blockers"]["blockers"]
     issues = response.get("validation", {}).get("issues", [])
     why = f" ({_short(printable('; '.join(issues)), _LONGEST_ISSUES)})" if issues else ""

@@ -1,0 +1,61 @@
+"""The known differences from the public engine (KD), as data: when each strikes and what the engine does then."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from functools import cache
+
+from workrail_lint.base.files import read_shipped
+
+DATA_FILE = os.path.join(os.path.dirname(__file__), "engine_defects.json")
+FORMAT = "workrail.engine-defects/1"
+DECIDED = ("document", "submission", "run", "always", "kept")
+OUTCOMES = ("fails", "corrupts", "differs", "log", "none")
+
+
+@dataclass(frozen=True, slots=True)
+class EngineDefect:
+    """One known difference.
+
+    `decided` says what shows it: the document alone, a submission that the document allows, the run, every run, or
+    nothing, where we do the same as the engine. `scenario` shows it; where no scenario can, it names tests.
+    """
+
+    id: str
+    title: str
+    seen: tuple[str, ...]
+    decided: tuple[str, ...]
+    outcome: str
+    when: str
+    engine: str
+    ours: str
+    rule: str | None
+    scenario: str
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether runs mark the places where it strikes."""
+        return self.outcome not in ("log", "none") and "always" not in self.decided
+
+
+@cache
+def engine_defects() -> dict[str, EngineDefect]:
+    """All of them by id, in order."""
+    document = json.loads(read_shipped(DATA_FILE))
+    return {
+        each["id"]: EngineDefect(
+            each["id"],
+            each["title"],
+            tuple(each["seen"]),
+            tuple(each["decided"]),
+            each["outcome"],
+            each["when"],
+            each["engine"],
+            each["ours"],
+            each.get("rule"),
+            each["scenario"],
+        )
+        for each in document["defects"]
+    }

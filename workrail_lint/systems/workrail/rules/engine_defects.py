@@ -1,0 +1,303 @@
+"""KD: what the public engine gets wrong, where a document alone decides it or allows an agent to trigger it.
+
+The number of a code is that of the known difference in `engine_defects.json`. Each rule reports a document once, at the
+first of its places. Differences that rules of other families report have no rule here; the data names those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.typed import Any
+from workrail_lint.base.wording import quoted
+from workrail_lint.findings import Severity
+from workrail_lint.rules.base import Example, Report
+from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
+from workrail_lint.systems.workrail.compiler.nodes import walk
+from workrail_lint.systems.workrail.rules.base import Step, Workflow, WorkflowRule
+from workrail_lint.systems.workrail.rules.prose import label
+from workrail_lint.systems.workrail.rules.samples import decision, loop, parallel, step, workflow
+
+_VERDICT = "wr.contracts.review_verdict"
+_GUIDANCE_BYTES, _ISSUE_BYTES = 950, 512
+_TOKEN = Pattern(r"\{\{((?!wr\.)[A-Za-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_]+)*)\}\}")
+_GENERATING = ("verification", "audit", "synthesis")
+
+
+class EngineDefectRule(WorkflowRule):
+    """A rule about a defect of the public engine: only for documents that it shall run."""
+
+    origin = "runtime"
+    severity = Severity.WARNING
+
+    def applies(self, workflow: Workflow) -> bool:
+        return workflow.engine and not workflow.is_routine and bool(workflow.steps)
+
+
+class EngineFirstStep(EngineDefectRule):
+    code = "KD001"
+    name = "engine-first-step-unconditional"
+    summary = "The first step is a loop or has a condition, and the public engine does not ask for it."
+    why = (
+        "Without its onboarding step (daemon, console, triggers, spawned agents) the engine starts with the first step "
+        "whatever its condition says, and leaves out a loop."
+    )
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        first = workflow.steps[0]
+        if first.kind == "loop":
+            what = "is a loop, which the public engine leaves out when it starts without onboarding"
+        elif first.step.get("runCondition"):
+            what = "has a condition, which the public engine ignores when it starts without onboarding"
+        else:
+            return
+        report(first.pointer, f"KD-01: {label(first)} comes first and {what}; put an unconditional step before it")
+
+    def examples(self) -> Iterable[Example]:
+        conditional = step("deep-look", runCondition={"var": "depth", "equals": "deep"})
+        first = step(prompt="Look at the request. Set the context variable depth to deep or shallow.")
+        yield Example(workflow(conditional, step("report")), workflow(first, conditional))
+        yield Example(workflow(loop()), workflow(step(), loop()))
+
+
+class EngineLongFix(EngineDefectRule):
+    code = "KD003"
+    name = "engine-block-fails"
+    summary = "What the public engine says when it blocks this step is too long for it."
+    why = "Blocked on a review verdict, or with a long follow-up guidance, the engine answers with `INTERNAL_ERROR`."
+    needs = frozenset({"outputContract", "assessmentConsequences"})
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        for each in workflow.all_steps:
+            if each.contract == _VERDICT:
+                what = "without a valid verdict the public engine fails with INTERNAL_ERROR instead of blocking"
+                report(
+                    each.at("outputContract"), f"KD-03: {label(each)}: {what}; show the exact artifact in the prompt"
+                )
+                return
+            for pointer, guidance in _guidance(each):
+                if len(guidance.encode("utf-8", "surrogatepass")) > _GUIDANCE_BYTES:
+                    what = f"guidance of more than {_GUIDANCE_BYTES} bytes makes the public engine fail, not block"
+                    report(pointer, f"KD-03: {label(each)}: {what}; shorten it")
+                    return
+
+    def examples(self) -> Iterable[Example]:
+        rated = {
+            "id": "depth",
+            "purpose": "Depth.",
+            "dimensions": [{"id": "d", "purpose": "p", "levels": ["low", "high"]}],
+        }
+
+        def asking(guidance: str) -> dict[str, Any]:
+            effect = {"kind": "require_followup", "guidance": guidance}
+            consequence = {"when": {"anyEqualsLevel": "low"}, "effect": effect}
+            rates = step(prompt="Rate the depth.", assessmentRefs=["depth"], assessmentConsequences=[consequence])
+            return workflow(rates, assessments=[rated])
+
+        yield Example(asking("Look again. " * 90), asking("Look again."))
+        verdict = step(prompt="Submit a wr.review_verdict artifact.", outputContract={"contractRef": _VERDICT})
+        yield Example(workflow(verdict), workflow(step(prompt="Write down your verdict.")))
+
+
+def _guidance(each: Step) -> Iterator[tuple[str, str]]:
+    consequences = each.step.get("assessmentConsequences")
+    for index, consequence in enumerate(consequences if isinstance(consequences, list) else ()):
+        effect = consequence.get("effect") if isinstance(consequence, dict) else None
+        guidance = effect.get("guidance") if isinstance(effect, dict) else None
+        if isinstance(guidance, str):
+            yield each.at("assessmentConsequences", index, "effect", "guidance"), guidance
+
+
+class EngineLongNotes(EngineDefectRule):
+    code = "KD004"
+    name = "engine-notes-cut"
+    severity = Severity.INFO
+    default_on = False  # true of every workflow with notes
+    summary = "A step takes notes, and the public engine can cut long ones inside a character."
+    why = "Notes of more than 4096 bytes that are not ASCII can make the session unreadable. Ask for short notes."
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        for each in workflow.all_steps:
+            if each.kind == "standard" and not each.calls_template and not each.step.get("notesOptional"):
+                what = "notes of more than 4096 bytes that are not ASCII can make the session unreadable"
+                report(each.pointer, f"KD-04: {label(each)}: {what}; ask for short notes")
+                return
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(workflow(), workflow(step(notesOptional=True)))
+
+
+class EngineLongIssue(EngineDefectRule):
+    code = "KD005"
+    name = "engine-issue-too-long"
+    summary = "The message of a criterion is too long for the public engine to store."
+    why = "An issue of more than 512 bytes makes the session unreadable; with more than 4096 the call fails."
+    needs = frozenset({"validationCriteria"})
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        for each in workflow.all_steps:
+            for pointer, message in _messages(each):
+                if len(message.encode("utf-8", "surrogatepass")) > _ISSUE_BYTES:
+                    what = f"a message of more than {_ISSUE_BYTES} bytes makes the session unreadable once it is shown"
+                    report(pointer, f"KD-05: {label(each)}: {what}; shorten it")
+                    return
+
+    def examples(self) -> Iterable[Example]:
+        def demanding(message: str) -> dict[str, Any]:
+            rule = {"type": "contains", "value": "## Risks and what was done about them", "message": message}
+            return workflow(step(validationCriteria=[rule]))
+
+        yield Example(demanding("Name every risk. " * 40), demanding("Name every risk."))
+
+
+def _messages(each: Step) -> Iterator[tuple[str, str]]:
+    """The messages of criteria in a list; a composition shows none of its own."""
+    criteria = each.step.get("validationCriteria")
+    for index, rule in enumerate(criteria if isinstance(criteria, list) else ()):
+        if isinstance(rule, dict) and isinstance(rule.get("message"), str):
+            yield each.at("validationCriteria", index, "message"), rule["message"]
+
+
+class EngineFirstPrompt(EngineDefectRule):
+    code = "KD012"
+    name = "engine-first-prompt-unset"
+    summary = "The prompt of the first step uses a variable."
+    why = (
+        "Without its onboarding step (daemon, console, triggers, spawned agents) the engine renders the first prompt "
+        "before it has the context, and the agent sees `[unset: …]`."
+    )
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        first = workflow.steps[0]
+        for text in first.prompt_texts if first.kind == "standard" else ():
+            found = _TOKEN.search(text.text)
+            if found is not None:
+                report(
+                    text.pointer,
+                    f"KD-12: {label(first)} comes first, and without onboarding the public engine shows "
+                    f"[unset: {found[1]}] here; use the variable in a later step",
+                )
+                return
+
+    def examples(self) -> Iterable[Example]:
+        shown = step(prompt="Work towards this goal: {{goal}}")
+        yield Example(workflow(shown), workflow(step(), {**shown, "id": "second-step"}))
+
+
+class EngineDottedId(EngineDefectRule):
+    code = "KD013"
+    name = "engine-dotted-step-notes"
+    summary = "A template call adds steps that need notes."
+    why = "Submitted without notes, a step with a dot in its id makes the engine fail with `INTERNAL_ERROR`, not block."
+    needs = frozenset({"templateCall"})
+
+    def check_compiled(self, compiled: CompiledWorkflow, workflow: Workflow, report: Report) -> None:
+        for node in walk(compiled.nodes):
+            is_dotted = "." in node.id and node.origin is not None and node.origin.source == "template"
+            if is_dotted and not node.step.get("notesOptional") and "outputContract" not in node.step:
+                report(
+                    node.place,
+                    f"KD-13: without notes on step {quoted(node.id)} the public engine fails with INTERNAL_ERROR "
+                    "instead of blocking; tell the agent to submit notes with every step",
+                )
+                return
+
+    def examples(self) -> Iterable[Example]:
+        call = {"templateId": "wr.templates.routine.final-verification", "args": {"deliverableName": "proof.md"}}
+        yield Example(workflow(step("verify", None, templateCall=call)), workflow(step("verify", "Verify all claims.")))
+
+
+class EngineParallelNotes(EngineDefectRule):
+    code = "KD032"
+    name = "engine-parallel-notes"
+    summary = "A parallel step needs notes, and its prompt does not say so."
+    why = "The engine asks for notes on every other kind of step. Here the agent learns about them only from a block."
+    needs = frozenset({"parallelDelegations"})
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        for each in workflow.all_steps:
+            if each.kind == "parallel" and each.step.get("notesOptional") is not True:
+                what = "needs notes, but the prompt of a parallel step does not ask for them"
+                report(each.pointer, f"KD-32: {label(each)} {what}; set `notesOptional` to true")
+                return
+
+    def examples(self) -> Iterable[Example]:
+        yield Example(workflow(parallel()), workflow({**parallel(), "notesOptional": True}))
+
+
+class EngineLoopVariable(EngineDefectRule):
+    code = "KD033"
+    name = "engine-loop-variable-unset"
+    summary = "A loop names its body by id, and the prompt of the body uses a variable of the loop."
+    why = "The engine shows `[unset: …]` there. It fills in loop variables only for an inline body."
+    needs = frozenset({"body"})
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        for each in workflow.steps:
+            if each.kind != "loop" or not isinstance(each.step.get("body"), str):
+                continue
+            names = _loop_variables(each)
+            texts = [(inner, text) for inner in workflow.body_of(each) for text in inner.prompt_texts]
+            for inner, text in texts:
+                tokens = (token[1] for token in _TOKEN.finditer(text.text))
+                found = next((name for name in tokens if name.split(".")[0] in names), None)
+                if found is not None:
+                    report(
+                        text.pointer,
+                        f"KD-33: {label(inner)}: the public engine shows [unset: {found}] here, because the body of "
+                        f"loop {quoted(each.id)} is named by id; put the step inline into the loop",
+                    )
+                    return
+
+    def examples(self) -> Iterable[Example]:
+        shown = step("pass-step", "Work on pass {{currentIteration}}.")
+        yield Example(workflow(step(), shown, {**loop(), "body": "pass-step"}), workflow(step(), loop(shown)))
+
+
+def _loop_variables(each: Step) -> list[str]:
+    config = each.step.get("loop")
+    config = config if isinstance(config, dict) else {}
+    usual = {"iterationVar": "currentIteration"}
+    if config.get("type") == "forEach":
+        usual |= {"itemVar": "currentItem", "indexVar": "currentIndex"}
+    return [str(config.get(member) or name) for member, name in usual.items()]
+
+
+class EngineMetricsMisplaced(EngineDefectRule):
+    code = "KD042"
+    name = "engine-metrics-misplaced"
+    summary = "The public engine does not ask for the final metrics, because of what the last step is."
+    why = "It asks for them in the last step only, and not in loops by id, decision steps, parallel or skipped steps."
+    needs = frozenset({"metricsProfile"})
+
+    def check_workflow(self, workflow: Workflow, report: Report) -> None:
+        if workflow.definition.get("metricsProfile", "none") == "none":
+            return
+        last = workflow.steps[-1]
+        what = _misplaced(last, workflow)
+        if what is not None:
+            report(last.pointer, f"KD-42: {label(last)} comes last and {what}; end with a plain step")
+
+    def examples(self) -> Iterable[Example]:
+        ending = step("wrap-up", "Sum up the work.")
+        for last in (parallel(), loop(decision()), {**ending, "runCondition": {"var": "goal"}}):
+            yield Example(
+                workflow(step(), last, metricsProfile="research"),
+                workflow(step(), {**ending, "id": "close"}, metricsProfile="research"),
+            )
+
+
+def _misplaced(last: Step, workflow: Workflow) -> str | None:
+    never = "so the public engine never asks for the final metrics"
+    if last.kind == "parallel":
+        return f"is parallel, {never}"
+    if last.step.get("runCondition"):
+        return "has a condition: where it is skipped, the public engine never asks for the final metrics"
+    if last.kind == "loop":
+        if isinstance(last.step.get("body"), str):
+            return f"names its body by id, {never}"
+        return f"has only decision steps, {never}" if all(inner.decides_loop for inner in last.body) else None
+    if any(last.step.get(block) for block in _GENERATING):
+        return "has generated steps, so the public engine asks for the final metrics before them"
+    return None
