@@ -97,8 +97,8 @@ def test_the_first_candidate_is_taken_and_must_be_well_formed() -> None:
 
 
 def test_an_assessment_of_something_else_names_both() -> None:
-    verdict, _ = _assess(_artifact(assessmentId="safety", dimensions={"confidence": "low"}))
-    assert len(verdict.issues) == 1
+    verdict, _ = _assess(_artifact(assessmentId="safety", dimensions={"confidence": "sky-high", "unknown": "x"}))
+    assert (len(verdict.issues), len(verdict.suggestions)) == (1, 1)
     assert '"safety"' in verdict.issues[0]
     assert '"readiness"' in verdict.issues[0]
 

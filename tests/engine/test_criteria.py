@@ -71,7 +71,9 @@ def test_rules(rule: dict[str, Any], text: str, valid: bool) -> None:
         [{"type": "regex", "pattern": "a", "flags": "zz", "message": "m"}],
         [{"type": "other", "message": "m"}],
         [{"message": "m"}],
-        ["text"],
+        ["("],
+        [["text"]],
+        {"and": ["text"]},
         {"and": [5]},
         {"and": "x"},
         {"nor": []},
@@ -101,6 +103,14 @@ def test_a_list_reports_every_rule_that_fails() -> None:
     rules = [_contains("## Risks"), _contains("text"), {"type": "length", "min": 20, "message": "Too short"}]
     assert _verdict(rules) == Validation(False, ("wants ## Risks", "Too short"), (REVIEW,))
     assert _verdict([_contains("some")]) == VALID
+
+
+def test_a_bare_string_in_a_list_is_a_pattern() -> None:
+    assert _verdict(["^Some", "TEXT$"], "Some TEXT") == VALID
+    assert _verdict(["^some", "x{3}"], "Some text").issues == (
+        "Output does not match pattern: ^some",
+        "Output does not match pattern: x{3}",
+    )
 
 
 def test_a_composition_says_only_that_it_failed() -> None:

@@ -263,6 +263,21 @@ def test_the_last_step_of_a_loop_is_the_last_that_works() -> None:
     assert last_step_id(workflow()) is None
 
 
+@pytest.mark.parametrize("style", list(PromptStyle))
+def test_the_banner_of_a_body_by_reference_names_no_limit(style: PromptStyle) -> None:
+    inline = for_count("loop", 3, step("body", prompt="P.", notes="optional"), limit=3)
+    ir = workflow({**inline, "bodyRef": "earlier"})
+    passes = [_render(ir, "body", ("loop", number), style=style).prompt for number in range(3)]
+    shown = [_render(workflow(inline), "body", ("loop", number), style=style).prompt for number in range(3)]
+    assert not any("of 3" in prompt or "up to" in prompt or "█" in prompt or "final" in prompt for prompt in passes)
+    assert "up to 3 passes" in shown[0]
+    assert "final" in shown[2]
+    if style is PromptStyle.FULL:
+        assert passes[2].startswith("---\n**Pass 3**\n\n**Scope**: Returns are diminishing")
+    locked = [_render(ir, "body", ("loop", number), style=style, profile=LOCKED).prompt for number in range(3)]
+    assert locked == shown
+
+
 def test_a_parallel_step_has_no_slots_and_asks_for_no_confirmation() -> None:
     made = parallel("fan-out", {"workflowId": "a"}, confirmation={"kind": "always", "gate": "human_approval"})
     shown = _one(made, metricsProfile="coding")

@@ -8,6 +8,7 @@ from typing import Any
 
 from protocol_bench import WORKSPACE
 
+from pytest_workrail.agents.transcript import answer_kind
 from pytest_workrail.engine.protocol.engine import Engine
 
 _MAX_CALLS = 2000
@@ -43,7 +44,7 @@ def run_to_the_end(engine: Engine, ir: dict[str, Any], preferences: dict[str, st
         assert answer.is_ok, answer.error
         shown: Any = answer.value.to_json()
         assert shown.get("kind") != "blocked", (visited, shown["blockers"], shown.get("validation"))
-        if shown["isComplete"]:
+        if answer_kind(shown) == "complete":
             return visited
         step = definitions[shown["pending"]["stepId"]]
         visited.append(step["id"])

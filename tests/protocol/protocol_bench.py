@@ -130,7 +130,7 @@ class Bench:
         self.reply = answer.value
         data: Any = self.reply.to_json()
         progress = getattr(self.reply.response, "progress", None)
-        if progress is not None and progress.pending is not None:
+        if progress is not None and progress.pending is not None and "pending" in data:
             data["pending"]["prompt"] = progress.pending.golden_prompt
         for blocker in data.get("blockers", {}).get("blockers", ()):
             assert blocker["suggestedFix"]

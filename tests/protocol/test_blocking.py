@@ -172,7 +172,8 @@ def put_block(bench: Bench, reason: Reason) -> str:
 
     def append(permit: Any, session: Any) -> Any:
         ref = writer.store_snapshot(recording.snapshot_for(entry, outcome, LOCKED)).value
-        return writer.append(permit, recording.plan_for(entry, outcome, [], ref, writer.builder(session, bench.run_id)))
+        builder = writer.builder(session, bench.run_id)
+        return writer.append(permit, recording.plan_for(entry, outcome, [], ref, builder, LOCKED))
 
     assert writer.write(bench.session_id, append).is_ok
     return bench.actual("CT1")

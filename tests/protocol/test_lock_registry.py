@@ -16,6 +16,7 @@ from pytest_workrail.locks.registry import (
     REGISTRY_FILE,
     SCHEMA_FILE,
     load_registry,
+    missing_citations,
     missing_sources,
     read_registry,
     schema_text,
@@ -167,6 +168,38 @@ def test_sources_that_lead_nowhere(tmp_path: Path) -> None:
     locks = [LOCK | {"id": f"l-{index}", "source": source} for index, source in enumerate(named)]
     found = missing_sources(read_registry(json.dumps(registry(*locks))).value, tmp_path)
     assert [problem.pointer for problem in found] == ["/locks/3/source", "/locks/4/source"]
+
+
+ENGINE_STYLE = [
+    "locks.md §1",
+    "locks.md §1, §1.2 Amendment 1",
+    "locks.md §9",
+    "none.md §1",
+    "performance",
+    "locks.md § 2",
+]
+
+
+def test_a_registry_as_the_public_engine_has_it(tmp_path: Path) -> None:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "locks.md").write_text("# Locks\n\n## 1) Storage\n\n### 1.2 Tokens (locked)\n\n§2 Gaps\n------\n")
+    locks = [
+        LOCK | {"id": f"l-{index}", "source": source} for index, source in enumerate([*ENGINE_STYLE, "locks.md §9"])
+    ]
+    for each in locks:
+        del each["revision"]
+    document = {"$schema": "./none.schema.json", "generatedWarning": "Don't edit.", **registry(*locks)}
+    del document["lockRegistryVersion"]
+    (folder / "registry.json").write_text(json.dumps(document), encoding="utf-8")
+    loaded = load_registry(folder / "registry.json").value
+    assert missing_sources(loaded, tmp_path) == []
+    assert missing_citations(loaded, tmp_path, folder) == [
+        "'locks.md §9' does not exist (2 locks)",
+        "'none.md §1' does not exist (1 lock)",
+        "'performance' does not exist (1 lock)",
+    ]
+    assert len(missing_citations(loaded, tmp_path / "docs" / "deeper", folder)) == len(ENGINE_STYLE)
 
 
 def test_files_that_are_no_registry(tmp_path: Path) -> None:

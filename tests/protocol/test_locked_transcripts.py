@@ -37,8 +37,17 @@ def limited() -> dict[str, Any]:
     return workflow("limited", refine(quiet("draft"), decide, limit=1), quiet("ship"))
 
 
+# A decision step that is left out, so that the loop has neither a decision nor a gate.
+NO_DECISION = quiet("decide", runCondition={"var": "never"}, outputContract={"contractRef": LOOP_CONTROL})
+
+
 def undecided(*more: dict[str, Any], limit: int = 3) -> dict[str, Any]:
-    return workflow("undecided", refine(quiet("draft"), *more, limit=limit), quiet("ship"))
+    return workflow("undecided", refine(quiet("draft"), *more, NO_DECISION, limit=limit), quiet("ship"))
+
+
+def gated(*more: dict[str, Any], limit: int = 3) -> dict[str, Any]:
+    """No step of the body decides, so that the compiler adds one that does."""
+    return workflow("gated", refine(quiet("draft"), *more, limit=limit), quiet("ship"), metricsProfile="coding")
 
 
 def only_blocker(answer: dict[str, Any]) -> dict[str, Any]:
@@ -64,7 +73,7 @@ def test_a_loop_at_its_limit_blocks() -> None:
         "details": LIMIT,
     }
     accepted = bench.go(blocked["retryContinueToken"].strip("«»"), artifacts=[STOP])
-    assert (accepted["kind"], accepted["pending"]["stepId"]) == ("ok", "ship")
+    assert (accepted["kind"], accepted["pending"]["stepId"]) == ("step", "ship")
     assert bench.log(9) == (
         "9:advance_recorded 10:node_created(blocked_attempt) 11:edge_created(intentional_fork) "
         "12:node_output_appended 13:advance_recorded 14:validation_performed 15:decision_trace_appended "
@@ -77,7 +86,7 @@ def test_a_loop_at_its_limit_is_left_with_a_gap_when_the_run_never_stops() -> No
     bench.start(preferences={"autonomy": "full_auto_never_stop"})
     bench.advance("CT1")
     answer = bench.go("CT2", artifacts=[GO])
-    assert (answer["kind"], answer["pending"]["stepId"]) == ("ok", "ship")
+    assert (answer["kind"], answer["pending"]["stepId"]) == ("step", "ship")
     (gap,) = bench.gaps()
     assert {name: gap[name] for name in ("severity", "reason", "summary", "details")} == {
         "severity": "critical",
@@ -156,7 +165,7 @@ def test_a_decision_of_a_branch_left_behind_does_not_count() -> None:
 
 def test_a_loop_that_nobody_can_decide_at_the_start() -> None:
     never = quiet("draft", runCondition={"var": "never"})
-    authored = workflow("stuck", refine(never, limit=3), quiet("ship"))
+    authored = workflow("stuck", refine(never, NO_DECISION, limit=3), quiet("ship"))
     bench = locked(authored)
     refused = bench.start()
     assert refused["code"] == "PRECONDITION_FAILED"
@@ -166,7 +175,59 @@ def test_a_loop_that_nobody_can_decide_at_the_start() -> None:
     assert started["pending"]["stepId"] == "ship"
     assert started["preferences"] == NEVER_STOP
     (gap,) = bench.gaps()
-    assert (gap["gapId"], bench.events[5].kind) == ("gap_initial_0", "gap_recorded")
+    assert gap["gapId"] == "gap_initial_0"
+    assert [event.kind for event in bench.events[5:]] == ["decision_trace_appended", "gap_recorded"]
+
+
+def test_a_loop_without_a_decision_step_gets_a_gate() -> None:
+    """@enforces loop-gate-by-construction"""
+    bench = locked(gated())
+    bench.start()
+    gate = bench.advance("CT1")["pending"]
+    assert (gate["stepId"], gate["title"]) == ("refine__gate", "Decide: Refine")
+    assert gate["prompt"].endswith("⟪CONTRACT⟫"), "no banner, no notes, no metrics"
+    blocked = bench.advance("CT2")
+    assert only_blocker(blocked)["code"] == "MISSING_REQUIRED_OUTPUT"
+    again = bench.go(blocked["retryContinueToken"].strip("«»"), artifacts=[GO])
+    assert again["pending"]["stepId"] == "draft"
+    assert bench.advance(again["continueToken"].strip("«»"))["pending"]["stepId"] == "refine__gate"
+    last = f"CT{bench._counts['CT']}"
+    assert bench.go(last, artifacts=[STOP])["pending"]["stepId"] == "ship"
+
+
+@pytest.mark.parametrize(("decision", "then"), [(GO, "draft"), (STOP, "ship")])
+def test_a_gate_does_not_ask_what_is_decided(decision: dict[str, Any], then: str) -> None:
+    """@enforces loop-gate-by-construction"""
+    bench = locked(gated())
+    bench.start()
+    assert bench.go("CT1", artifacts=[decision])["pending"]["stepId"] == then
+    unusable = locked(gated())
+    unusable.start()
+    assert unusable.go("CT1", artifacts=[decision | {"loopId": "other"}])["pending"]["stepId"] == "refine__gate"
+
+
+def test_a_gate_counts_a_decision_of_its_own_iteration_only() -> None:
+    bench = locked(gated(quiet("later")))
+    bench.start()
+    assert bench.go("CT1", artifacts=[GO])["pending"]["stepId"] == "later"
+    assert bench.advance("CT2")["pending"]["stepId"] == "draft"
+    assert bench.advance("CT3")["pending"]["stepId"] == "later"
+    assert bench.advance("CT4")["pending"]["stepId"] == "refine__gate"
+
+
+def test_a_gate_passed_over_ends_the_loop_with_one_gap() -> None:
+    bench = locked(gated())
+    bench.start(preferences={"autonomy": "full_auto_never_stop"})
+    bench.advance("CT1")
+    assert bench.advance("CT2")["pending"]["stepId"] == "ship"
+    assert [gap["summary"] for gap in bench.gaps()] == [f"Missing required output for contractRef={LOOP_CONTROL}"]
+
+
+def test_the_public_engine_has_no_gates() -> None:
+    """@enforces loop-gate-by-construction"""
+    bench = Bench(gated(limit=2))
+    bench.start()
+    assert [bench.advance(f"CT{number}")["pending"]["stepId"] for number in (1, 2)] == ["draft", "ship"]
 
 
 BROWSING = workflow("browsing", quiet("work"), quiet("more"), capabilities={"web_browsing": "required"})
@@ -209,13 +270,13 @@ def test_a_required_capability_is_enforced() -> None:
     assert only_blocker(failed)["code"] == "REQUIRED_CAPABILITY_UNAVAILABLE"
 
     probed = bench.go(bench.look("CT1")["continueToken"].strip("«»"), artifacts=[PROBED])
-    assert (probed["kind"], probed["pending"]["stepId"]) == ("ok", "work")
+    assert (probed["kind"], probed["pending"]["stepId"]) == ("step", "work")
 
     lost = observed("unavailable", kind="attempted_use", result="failure", failureCode="tool_missing")
     blocked = bench.go(probed["continueToken"].strip("«»"), artifacts=[lost])
     assert only_blocker(blocked)["code"] == "REQUIRED_CAPABILITY_UNAVAILABLE"
     forked = bench.advance(bench.look(probed["continueToken"].strip("«»"))["continueToken"].strip("«»"))
-    assert (forked["kind"], forked["pending"]["stepId"]) == ("ok", "more")
+    assert (forked["kind"], forked["pending"]["stepId"]) == ("step", "more")
 
 
 def test_a_missing_capability_is_one_gap_when_the_run_never_stops() -> None:
@@ -223,7 +284,7 @@ def test_a_missing_capability_is_one_gap_when_the_run_never_stops() -> None:
     bench.start(preferences={"autonomy": "full_auto_never_stop"})
     for call in ({"artifacts": [FAILED]}, {"intent": "advance"}, {"intent": "advance"}):
         answer = bench.go(f"CT{bench._counts['CT']}", **call)
-    assert answer["isComplete"] is True
+    assert answer["kind"] == "complete"
     assert [gap["summary"] for gap in bench.gaps()] == ["Required capability unavailable: web_browsing"]
     assert bench.status() == "complete_with_gaps"
 
@@ -231,7 +292,7 @@ def test_a_missing_capability_is_one_gap_when_the_run_never_stops() -> None:
 def test_a_tolerant_risk_policy_warns_of_an_unknown_capability() -> None:
     bench = locked(BROWSING)
     bench.start(preferences={"riskPolicy": "balanced"})
-    assert bench.go("CT1", artifacts=[CLAIM])["kind"] == "ok"
+    assert bench.go("CT1", artifacts=[CLAIM])["kind"] == "step"
     (gap,) = bench.gaps()
     assert gap["gapId"].startswith("warn_")
     assert gap["severity"] == "warning"
@@ -252,7 +313,7 @@ def test_a_parallel_step_waits_for_a_person_and_for_nobody_else(confirmation: An
     }
     bench = locked(workflow("parallel", fan_out, quiet("rest")))
     assert bench.start(preferences={"autonomy": "full_auto_stop_on_user_deps"})["nextIntent"] == intent
-    assert bench.advance("CT1")["kind"] == ("blocked" if confirmation is True else "ok")
+    assert bench.advance("CT1")["kind"] == ("blocked" if confirmation is True else "step")
 
 
 def test_an_approval_that_only_a_person_can_give() -> None:
@@ -270,7 +331,7 @@ def test_an_approval_that_only_a_person_can_give() -> None:
     }
     bench.prefer("CT1", "guided", "conservative")
     answer = bench.advance(bench.look("CT1")["continueToken"].strip("«»"))
-    assert answer["kind"] == "ok"
+    assert answer["kind"] == "step"
     assert bench.log(5) == (
         "5:advance_recorded 6:node_created(blocked_attempt) 7:edge_created(intentional_fork) 8:preferences_changed "
         "9:advance_recorded 10:decision_trace_appended 11:node_created(step) 12:edge_created(non_tip_advance)"
@@ -294,7 +355,7 @@ def test_declared_dependencies_hold_until_they_are_answered() -> None:
     again = bench.advance(bench.look("CT1")["continueToken"].strip("«»"))
     assert only_blocker(again)["details"] == {"detail": "needs_user_artifact"}
     bench.engine.dependencies.answer("pick", "needs_user_artifact")
-    assert bench.advance(bench.look("CT1")["continueToken"].strip("«»"))["kind"] == "ok"
+    assert bench.advance(bench.look("CT1")["continueToken"].strip("«»"))["kind"] == "step"
 
 
 @pytest.mark.parametrize(("detail", "choice"), [("needs_user_choice", None), ("needs_user_approval", "scope_boundary")])
@@ -308,7 +369,7 @@ def test_a_divergence_is_an_event() -> None:
     bench.start()
     divergence = {"kind": "wr.workflow_divergence", "summary": "Skipped the survey."}
     good, odd = divergence | {"reason": "efficiency_skip"}, divergence | {"reason": "because"}
-    assert bench.go("CT1", artifacts=[good, odd])["kind"] == "ok"
+    assert bench.go("CT1", artifacts=[good, odd])["kind"] == "step"
     assert bench.log(5) == (
         "5:advance_recorded 6:gap_recorded 7:decision_trace_appended 8:divergence_recorded 9:node_created(step) "
         "10:edge_created(intentional_fork) 11:node_output_appended 12:node_output_appended"

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from protocol_bench import Bench, quiet, step, workflow
 
+from pytest_workrail.agents.transcript import answer_kind
 from pytest_workrail.engine.core.profiles import LOCKED, REFERENCE, CapabilityDowngrade, Profile
 from pytest_workrail.engine.events.kinds import CapabilityObserved, DivergenceRecorded
 
@@ -81,7 +82,9 @@ def test_loop_limit() -> None:
 )
 def test_loop_decision(artifacts: list[Any], code: str, gap: str) -> None:
     """@enforces profile-loop-decision"""
-    authored = workflow("decision", loop(quiet("round"), **by_artifact()), quiet("ship"))
+    # The decision step is left out, so that there is no decision, and no gate either.
+    decide = quiet("decide", runCondition={"var": "never"}, outputContract={"contractRef": LOOP_CONTROL})
+    authored = workflow("decision", loop(quiet("round"), decide, **by_artifact()), quiet("ship"))
     reference, locked = on_both(authored)
     assert reference.advance("CT1", artifacts=artifacts)["pending"]["stepId"] == "round"
     assert codes(locked.advance("CT1", artifacts=artifacts)) == [code]
@@ -136,7 +139,7 @@ def test_autonomy_of_a_branch_follows_its_context() -> None:
         bench.look("CT1")
         bench.advance(last(bench))
         kinds.append(bench.advance(last(bench))["kind"])
-    assert kinds == ["gate_checkpoint", "ok"]
+    assert kinds == ["gate_checkpoint", "step"]
 
 
 def notes_of(bench: Bench) -> str:
@@ -199,13 +202,13 @@ def test_an_odd_observation_is_a_warning() -> None:
     odd = CLAIM | {"status": "perhaps"}
     reference, locked = on_both(workflow("odd", quiet("one"), quiet("two")))
     for bench in (reference, locked):
-        assert bench.go("CT1", artifacts=[odd])["kind"] == "ok"
+        assert bench.go("CT1", artifacts=[odd])["pending"]["stepId"] == "two"
     summary = "Invalid required output for contractRef=wr.contracts.capability_observation"
     assert (summaries(reference), summaries(locked)) == ([], [summary])
 
 
 @pytest.mark.parametrize(
-    ("downgrade", "kind"), [(CapabilityDowngrade.BY_RISK_POLICY, "ok"), (CapabilityDowngrade.NEVER, "blocked")]
+    ("downgrade", "kind"), [(CapabilityDowngrade.BY_RISK_POLICY, "step"), (CapabilityDowngrade.NEVER, "blocked")]
 )
 def test_risk_policy_and_capability_reasons(downgrade: CapabilityDowngrade, kind: str) -> None:
     """@enforces risk-policy-guardrails
@@ -215,15 +218,15 @@ def test_risk_policy_and_capability_reasons(downgrade: CapabilityDowngrade, kind
     bench = Bench(BROWSING, profile=profile)
     bench.start(preferences={"riskPolicy": "aggressive"})
     assert bench.go("CT1", artifacts=[CLAIM])["kind"] == kind
-    assert [gap["severity"] for gap in bench.gaps()] == (["warning"] if kind == "ok" else [])
+    assert [gap["severity"] for gap in bench.gaps()] == (["warning"] if kind == "step" else [])
 
 
 @pytest.mark.parametrize(
     ("preferences", "reference_intent", "locked_intent", "locked_kind", "gaps"),
     [
-        ({}, "await_user_confirmation", "await_user_confirmation", "ok", 0),
+        ({}, "await_user_confirmation", "await_user_confirmation", "step", 0),
         (STOP_ON_DEPENDENCIES, "await_user_confirmation", "await_user_confirmation", "blocked", 0),
-        (NEVER_STOP, "await_user_confirmation", "perform_pending_then_continue", "ok", 1),
+        (NEVER_STOP, "await_user_confirmation", "perform_pending_then_continue", "step", 1),
     ],
 )
 def test_confirmation_by_a_person(
@@ -251,7 +254,7 @@ def test_a_coordinator_is_not_a_person(preferences: Any) -> None:
 
 @pytest.mark.parametrize(
     ("preferences", "locked_kind"),
-    [({}, "gate_checkpoint"), (STOP_ON_DEPENDENCIES, "blocked"), (NEVER_STOP, "ok")],
+    [({}, "gate_checkpoint"), (STOP_ON_DEPENDENCIES, "blocked"), (NEVER_STOP, "step")],
 )
 def test_a_person_at_the_gate_of_an_autonomous_run(preferences: Any, locked_kind: str) -> None:
     authored = workflow("confirm", quiet("risky", requireConfirmation={"kind": "human_approval"}), quiet("rest"))
@@ -265,7 +268,7 @@ def test_divergence() -> None:
     report = {"kind": "wr.workflow_divergence", "reason": "safety_stop", "summary": "Too hot."}
     recorded = []
     for bench in on_both(workflow("diverge", quiet("one"), quiet("two"))):
-        assert bench.go("CT1", artifacts=[report])["kind"] == "ok"
+        assert bench.go("CT1", artifacts=[report])["pending"]["stepId"] == "two"
         recorded.append(sum(isinstance(event, DivergenceRecorded) for event in bench.events))
         assert "node_output_appended" in bench.log()
     assert recorded == [0, 1]
@@ -320,7 +323,7 @@ def test_a_session_may_go_on_under_the_other_profile() -> None:
     blocked = locked.engine.continue_workflow({"continueToken": token, "intent": "advance"}).value.to_json()
     reference = Bench(authored, home=locked.home)
     replayed = reference.engine.continue_workflow({"continueToken": token, "intent": "advance"}).value.to_json()
-    assert replayed == blocked
+    assert (replayed["pending"], replayed["blockers"]) == (blocked["pending"], blocked["blockers"])
     retried = reference.engine.continue_workflow(
         {"continueToken": blocked["retryContinueToken"], "intent": "advance"}
     ).value.to_json()
@@ -348,8 +351,8 @@ def test_a_run_that_never_stops_is_never_blocked(profile: str) -> None:
     )
     bench = Bench(demanding, profile=profile)
     bench.start(preferences=NEVER_STOP)
-    answer: dict[str, Any] = {"isComplete": False}
-    while not answer["isComplete"]:
+    answer: dict[str, Any] = {}
+    while answer_kind(answer) != "complete":
         answer = bench.advance(last(bench))
-        assert answer["kind"] == "ok"
+        assert answer_kind(answer) in ("ok", "complete")
     assert bench.status() == "complete_with_gaps"

@@ -178,7 +178,7 @@ def test_rehydrates(members: Any, path: str | None) -> None:
         ({"artifacts": [], "output": {"artifacts": []}}, ["artifacts"]),
         ({"intent": "rehydrate"}, ["workspacePath"]),
         ({"intent": "rehydrate", "workspacePath": "/w", "output": {}}, ["output"]),
-        ({"intent": "rehydrate", "workspacePath": "/w", "notes": "n", "artifacts": []}, ["notes", "artifacts"]),
+        ({"intent": "rehydrate", "workspacePath": "/w", "notes": "n", "artifacts": []}, ["output"]),
         ({"context": {"eat_token": 1}}, ["context.eat_token"]),
         (
             {"contextVariables": {"metrics_harness": 1, "metrics_active_model": 1}},

@@ -77,6 +77,42 @@ def features_stay_in_the_order_of_the_source(original):
     return lambda definition, side: original(definition, side)[::-1]
 
 
+@breaks("loop-gate-by-construction", at="workrail_lint.systems.workrail.compiler.loops:_gate")
+def loops_get_no_gate(original):
+    """The compiler adds no decision step."""
+    return lambda *arguments: None
+
+
+@breaks("loop-gate-by-construction", at="pytest_workrail.engine.core.interpreter:body_of")
+def every_profile_runs_gates(original):
+    """The gate of a loop also runs where the public engine has none."""
+    return lambda loop, profile: loop["body"]
+
+
+@breaks("loop-gate-by-construction", at="pytest_workrail.engine.core.loops:LoopKernel._is_decided")
+def gates_ask_again(original):
+    """A gate asks for a decision that the iteration already has."""
+    return lambda self: False
+
+
+@breaks("engine-defects-are-data", at="tools.engine_defects:page")
+def the_page_is_written_by_hand(original):
+    """The page of defects no longer follows the data."""
+    return lambda: original().replace("KD-13", "KD-31")
+
+
+@breaks("engine-defects-marked", at="pytest_workrail.run.driver:mark_engine_defects")
+def defects_stay_unmarked(original):
+    """A run goes on without a mark where the public engine would have failed."""
+    return lambda *arguments: ()
+
+
+@breaks("feature-order-authored", at="workrail_lint.systems.workrail.compiler.pipeline:apply_features")
+def features_add_their_text_by_name(original):
+    """Text is injected in the order of the ids, as the member `features` has them."""
+    return lambda nodes, features, *others: original(nodes, sorted(features), *others)
+
+
 @breaks(
     "ir-renders-alike-after-reading-back",
     at=("pytest_workrail.engine.protocol.program:frozen", "pytest_workrail.engine.core.guidance:contract_guidance"),

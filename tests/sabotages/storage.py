@@ -29,7 +29,7 @@ def gaps_between_events_are_stored(original):
     return lenient
 
 
-@breaks("crash-safe-append", at="pytest_workrail.engine.store.filesystem:write_durably")
+@breaks("crash-safe-append", at="pytest_workrail.engine.store.filesystem:write_soon")
 def nothing_is_synced(original):
     """A segment gets its name before its bytes are safe."""
 

@@ -93,11 +93,15 @@ def test_the_exact_sequence_of_an_append(files, story):
     folder = layout.session_dir(story.session_id)
     segment = f"{folder}/events/00000007-00000013.jsonl"
     start = next(at for at, op in enumerate(files.ops) if op.path == f"{segment}.tmp")
-    assert [(op.name, op.path, op.other) for op in files.ops[start : start + 7]] == [
+    snapshot = layout.snapshot(story.plans[1].snapshot_pins[0].snapshot_ref)
+    assert [(op.name, op.path, op.other) for op in files.ops[start : start + 9]] == [
         ("create", f"{segment}.tmp", ""),
         ("write", f"{segment}.tmp", ""),
-        ("sync", f"{segment}.tmp", ""),
         ("replace", f"{segment}.tmp", segment),
+        # Everything that the manifest is about to attest is made safe together.
+        ("sync", snapshot, ""),
+        ("sync", segment, ""),
+        ("sync_dir", layout.SNAPSHOTS, ""),
         ("sync_dir", f"{folder}/events", ""),
         ("write", f"{folder}/manifest.jsonl", ""),
         ("sync", f"{folder}/manifest.jsonl", ""),
@@ -250,6 +254,10 @@ class Failing(TreeFiles):
         self._maybe("read")
         return super().read(path, offset)
 
+    def stamp(self, path):
+        self._maybe("read")
+        return super().stamp(path)
+
     def list_dir(self, path):
         self._maybe("list_dir")
         return super().list_dir(path)
@@ -295,7 +303,6 @@ def test_a_failing_disk_is_a_value_for_content_too():
     files.broken = "read"
     assert story.home.stores.snapshots.get(ref).error.code == "SNAPSHOT_STORE_IO_ERROR"
     assert story.home.stores.workflows.get(ref).error.code == "PINNED_WORKFLOW_STORE_IO_ERROR"
-    files.broken = "sync_dir"
     assert story.home.stores.snapshots.put(snapshot).error.code == "SNAPSHOT_STORE_IO_ERROR"
     assert story.home.stores.workflows.put(workflow).error.code == "PINNED_WORKFLOW_STORE_IO_ERROR"
     files.broken = "list_dir"
@@ -307,7 +314,40 @@ def test_content_is_left_alone_when_it_is_there(files, story):
     store = FileSnapshotStore(files)
     at = len(files.ops)
     assert store.put(store.get(ref).value) == Ok(ref)
-    assert [op.name for op in files.ops[at:]] == ["sync_dir"]
+    assert files.ops[at:] == []
+    # Whoever wrote it may have died before it was safe, so the next append sees to that.
+    assert files.is_pending(layout.snapshot(ref))
+    files.sync_pending()
+    assert [op.name for op in files.ops[at:]] == ["sync", "sync_dir"]
+
+
+def test_content_that_a_power_failure_tore_is_written_again(files, story):
+    ref = next(e.data.snapshot_ref for e in story.truth.events if isinstance(e, NodeCreated))
+    snapshot, path = story.home.stores.snapshots.get(ref).value, layout.snapshot(ref)
+    files.contents[path] = files.contents[path][:-5]
+    assert FileSnapshotStore(files).put(snapshot) == Ok(ref)
+    assert FileSnapshotStore(files).get(ref) == Ok(snapshot)
+
+
+class Unsyncable(TreeFiles):
+    """Files that can't be synced for a while."""
+
+    broken = True
+
+    def sync(self, path):
+        if self.broken:
+            raise OSError(5, "Input/output error")
+
+
+def test_what_could_not_be_synced_waits_on():
+    files = Unsyncable()
+    files.sync_later("a/b")
+    with pytest.raises(OSError, match="Input/output"):
+        files.sync_pending()
+    assert files.is_pending("a/b")
+    files.broken = False
+    files.sync_pending()
+    assert not files.is_pending("a/b")
 
 
 def test_content_that_was_altered_is_refused(files, story):

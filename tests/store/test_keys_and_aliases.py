@@ -58,6 +58,11 @@ class Failing(TreeFiles):
             raise PermissionError(13, "Permission denied")
         return super().read(path, offset)
 
+    def stamp(self, path):
+        if self.broken:
+            raise PermissionError(13, "Permission denied")
+        return super().stamp(path)
+
     def create(self, path):
         if self.broken:
             raise PermissionError(13, "Permission denied")

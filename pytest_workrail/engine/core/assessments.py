@@ -97,6 +97,10 @@ def _choose(ref: str, candidates: list[_Candidate], pack: ContractPack, names_id
             f'The assessment artifact for "{ref}" is malformed: {"; ".join(issues)}',
             f"{how} whose `dimensions` give each dimension a level, or an object with `level` and `rationale`.",
         )
+    named = first.artifact.get("assessmentId", ref)
+    if named != ref:
+        issue = f'The artifact assesses "{named}", but this step asks for "{ref}".'
+        return _Problem(issue, f'Set assessmentId to "{ref}", or leave it out.')
     return first
 
 
@@ -105,10 +109,6 @@ def _read(assessment: dict[str, Any], candidate: _Candidate) -> tuple[RecordedAs
     artifact = candidate.artifact
     assessment_id = assessment["id"]
     problems: list[_Problem] = []
-    named = artifact.get("assessmentId", assessment_id)
-    if named != assessment_id:
-        issue = f'The artifact assesses "{named}", but this step asks for "{assessment_id}".'
-        problems.append(_Problem(issue, f'Set assessmentId to "{assessment_id}", or leave it out.'))
     submitted: dict[str, Any] = artifact["dimensions"]
     dimensions: list[RecordedDimension] = []
     notes: list[str] = []

@@ -26,7 +26,8 @@ from pytest_workrail.engine.core.reasons import (
     StorageCorruption,
     UserOnlyDependency,
 )
-from pytest_workrail.engine.core.values import CollationKey, collation_key, is_safe_id, truncate_marked
+from pytest_workrail.engine.core.smallest_set import MAX_KEY_BYTES
+from pytest_workrail.engine.core.values import CollationKey, collation_key, is_safe_id, truncate_marked, utf8_prefix
 from pytest_workrail.engine.core.vocabulary import (
     MAX_BLOCKER_MESSAGE_BYTES,
     MAX_BLOCKER_SUGGESTED_FIX_BYTES,
@@ -76,6 +77,8 @@ class Gap:
     detail: str
     summary: str
     details: dict[str, Json] | None = None
+    # The events that show it.
+    evidence: tuple[str, ...] = ()
 
     def to_json(self, gap_id: str) -> dict[str, Json]:
         shown: dict[str, Json] = {
@@ -85,6 +88,8 @@ class Gap:
             "summary": self.summary,
             "resolution": {"kind": "unresolved"},
         }
+        if self.evidence:
+            shown["evidenceRefs"] = [{"kind": "event", "eventId": event_id} for event_id in self.evidence]
         return shown if self.details is None else {**shown, "details": self.details}
 
 
@@ -146,7 +151,7 @@ def _facts(reason: Reason) -> tuple[BlockerCode, Pointer, str]:
             }
             return "ASSESSMENT_FOLLOWUP_REQUIRED", pointer, message
         case MissingContextKey(key):
-            pointer = {"kind": "context_key", "key": _safe(key)}
+            pointer = {"kind": "context_key", "key": utf8_prefix(key, MAX_KEY_BYTES) or "-"}
             return "MISSING_CONTEXT_KEY", pointer, f"Missing required context key: {key}"
         case ContextBudgetExceeded():
             return "CONTEXT_BUDGET_EXCEEDED", _RUN, "The context is larger than its budget allows."
@@ -212,8 +217,14 @@ def _fix(reason: Reason, fixes: FixContext) -> str:
             )
         case FollowupRequired(guidance=guidance):
             return guidance
-        case MissingContextKey(key):
+        case MissingContextKey(key, None):
             return f"Set `{key}` in `context` and call {fixes.tool} again."
+        case MissingContextKey(key, step_id):
+            return (
+                f"Step `{step_id}` waits for `{key}`, which is not set. Call {fixes.tool} again with its true value in "
+                "`context`; the suggested value is only one under which the step runs. If you advance without it, the "
+                "step is left out and that decision goes on record."
+            )
         case ContextBudgetExceeded():
             return "Send less: keep large texts in files and put only what later steps need into the context."
         case CapabilityUnknown(capability) | CapabilityUnavailable(capability):
@@ -266,6 +277,8 @@ def reason_details(reason: Reason) -> dict[str, Json] | None:
             return {"loopId": at.loop_id, "iteration": at.iteration}
         case UserOnlyDependency(detail, _, choice):
             return {"detail": detail} if choice is None else {"detail": detail, "choice": choice}
+        case MissingContextKey(_, step_id, unmet, suggested) if step_id is not None:
+            return {"stepId": step_id, "unmet": list(unmet), "suggested": suggested}
         case _:
             return None
 
@@ -308,6 +321,18 @@ def _gap_facts(reason: Reason) -> tuple[GapCategory, str, str]:
             return "unexpected", reason.kind, "Validation evaluation failed"
         case _:
             assert_never(reason)
+
+
+def decision_gap(variable: str, step_id: str, asked_by: str) -> Gap:
+    """A variable was asked for and the agent went on without it: its decision, on record."""
+    return Gap(
+        "info",
+        "unexpected",
+        "invariant_violation",
+        f"Left unset by decision: {variable} (stepId={step_id})",
+        {"variable": variable, "stepId": step_id},
+        (asked_by,),
+    )
 
 
 def distinct_gaps(gaps: Iterable[Gap]) -> tuple[Gap, ...]:
@@ -355,8 +380,10 @@ def snapshot_reason(reason: Reason) -> dict[str, Json]:
         case FollowupRequired(assessment_id, dimension_id, level, guidance):
             facts: dict[str, Json] = {"assessmentId": assessment_id, "dimensionId": dimension_id}
             return {**named, **facts, "level": level, "guidance": guidance}
-        case MissingContextKey(key):
+        case MissingContextKey(key, None):
             return {**named, "key": key}
+        case MissingContextKey(key, step_id, patch=patch):
+            return {**named, "key": key, "stepId": step_id, "patch": dict(patch or {})}
         case UserOnlyDependency(detail, step_id, _):
             return {**named, "detail": detail, "stepId": step_id}
         case CapabilityUnknown(capability) | CapabilityUnavailable(capability):

@@ -28,14 +28,19 @@ def evaluate(condition: object, context: Context) -> bool:
     if not isinstance(condition, dict | list) or not condition:
         return True
     if isinstance(condition, dict) and "var" in condition:
-        return _compare(condition, context) is True
+        return compare(condition, context) is True
+    return value_of(condition, context) is True
 
-    def expand(node: object) -> Expansion:
-        if not isinstance(node, dict):
+
+def value_of(node: object, context: Context) -> bool | None:
+    """What a part of a condition says; None when it can't be evaluated. Here an empty part is a broken one."""
+
+    def expand(part: object) -> Expansion:
+        if not isinstance(part, dict):
             return None
-        return _compare(node, context) if "var" in node else combination(node)
+        return compare(part, context) if "var" in part else combination(part)
 
-    return fold(condition, expand) is True
+    return fold(node, expand)
 
 
 def unsupported_operators(condition: object) -> list[str]:
@@ -55,13 +60,18 @@ def unsupported_operators(condition: object) -> list[str]:
     return list(found)
 
 
-def _compare(node: dict[str, Any], context: Context) -> bool | None:
+def compare(node: dict[str, Any], context: Context) -> bool | None:
     """One variable against the first comparison there is, by the order of the language."""
     value = context.get(js.text(node["var"]))
-    for operator, compare in _COMPARISONS.items():
+    for operator, holds in _COMPARISONS.items():
         if operator in node:
-            return compare(value, node[operator])
+            return holds(value, node[operator])
     return js.truthy(value)
+
+
+def deciding_operator(node: dict[str, Any]) -> str | None:
+    """The key that decides a comparison; None when the variable alone does."""
+    return next((operator for operator in _COMPARISONS if operator in node), None)
 
 
 def lenient_equal(a: object, b: object) -> bool:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from pytest_workrail.engine.core.conditions import Context, evaluate
 from pytest_workrail.engine.core.modes import Preferences
 from pytest_workrail.engine.core.profiles import Confirmation, Profile
 from pytest_workrail.engine.core.reasons import UserOnlyDependency
 from pytest_workrail.engine.core.vocabulary import GateKind
+
+Confirmer: TypeAlias = Literal["person", "coordinator"]
 
 
 def required_gate(step: dict[str, Any], context: Context) -> GateKind | None:
@@ -27,6 +29,13 @@ def needs_person(step: dict[str, Any], context: Context) -> bool:
     """Whether a person has to confirm: always, unless the author named the coordinator for it."""
     gate = required_gate(step, context)
     return gate == "human_approval" or (gate is not None and not step["confirmation"].get("explicit", False))
+
+
+def confirmed_by(step: dict[str, Any], context: Context) -> Confirmer | None:
+    """Who confirms the step, if it has to be confirmed."""
+    if required_gate(step, context) is None:
+        return None
+    return "person" if needs_person(step, context) else "coordinator"
 
 
 def is_autonomous(context: Context) -> bool:

@@ -50,7 +50,7 @@ def evaluate_criteria(
     evaluator = _RuleEvaluator(text, context, time_limit / max(1, _count_patterns(criteria)))
     try:
         if isinstance(criteria, list) or _is_rule(criteria):
-            rules = criteria if isinstance(criteria, list) else [criteria]
+            rules = [_listed_rule(rule) for rule in criteria] if isinstance(criteria, list) else [criteria]
             return Ok(_rules_validation([(rule, list(evaluator.issues(rule))) for rule in rules]))
         if evaluator.holds(criteria):
             return Ok(Validation(True))
@@ -67,6 +67,13 @@ def _rules_validation(found_issues: list[tuple[Any, list[str]]]) -> Validation:
     return Validation(False, issues, (_JSON_HINT, _REVIEW) if quotes_json else (_REVIEW,))
 
 
+def _listed_rule(rule: object) -> object:
+    """A member of a list. The public engine reads a bare string there, and only there, as a pattern."""
+    if not isinstance(rule, str):
+        return rule
+    return {"type": "regex", "pattern": rule, "message": f"Output does not match pattern: {rule}"}
+
+
 def _is_rule(node: object) -> bool:
     return isinstance(node, dict) and "type" in node
 
@@ -79,6 +86,8 @@ def _count_patterns(criteria: object) -> int:
         node = stack.pop()
         if isinstance(node, list):
             stack.extend(node)
+        elif isinstance(node, str):
+            count += 1
         elif _is_rule(node):
             count += node["type"] in ("regex", "schema")  # type: ignore[index]
         elif isinstance(node, dict):

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar, Literal, TypeAlias
+
+from pytest_workrail.engine.core.skipped import LoopUnset, Passed
+from pytest_workrail.engine.core.trace import TraceEntry
+from workrail_lint.base.js import Json
 
 ErrorCode: TypeAlias = Literal[
     "WorkflowNotFound",
@@ -14,6 +18,7 @@ ErrorCode: TypeAlias = Literal[
     "MissingContext",
     "MissingLoopControl",
     "InvalidLoopControl",
+    "LoopVariableUnset",
 ]
 
 
@@ -36,12 +41,40 @@ class InvalidLoop:
 
 
 @dataclass(frozen=True, slots=True)
+class WrongLoopVariable:
+    """The variable a loop runs over holds something else than it has to."""
+
+    variable: str
+    expected: Literal["number", "array", "array_of_objects"]
+    actual: dict[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
 class MissingContext:
     """A loop needs a context variable that is absent or of another type. Supplying it helps."""
 
     code: ClassVar[ErrorCode] = "MissingContext"
     message: str
     loop_id: str
+    wrong: WrongLoopVariable | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class LoopVariableUnset:
+    """A loop can't be entered before its variable is set. `trace` and `passed` are what was found on the way."""
+
+    code: ClassVar[ErrorCode] = "LoopVariableUnset"
+    unset: LoopUnset
+    trace: tuple[TraceEntry, ...] = ()
+    passed: tuple[Passed, ...] = ()
+
+    @property
+    def loop_id(self) -> str:
+        return self.unset.step_id
+
+    @property
+    def message(self) -> str:
+        return f"Loop '{self.unset.step_id}' needs the variable '{self.unset.variable}', which is not set."
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,4 +119,4 @@ class InvalidLoopControl:
 
 
 LoopReportError: TypeAlias = MaxIterationsExceeded | MissingLoopControl | InvalidLoopControl
-InterpreterError: TypeAlias = InvalidState | InvalidLoop | MissingContext | LoopReportError
+InterpreterError: TypeAlias = InvalidState | InvalidLoop | MissingContext | LoopVariableUnset | LoopReportError

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from pytest_workrail.engine.core.conditions import Context, evaluate, passed_summary, skipped_summary
-from pytest_workrail.engine.core.errors import InterpreterError, InvalidState, LoopReportError, MaxIterationsExceeded
+from pytest_workrail.engine.core.errors import (
+    InterpreterError,
+    InvalidLoopControl,
+    InvalidState,
+    LoopReportError,
+    LoopVariableUnset,
+    MaxIterationsExceeded,
+    MissingLoopControl,
+)
 from pytest_workrail.engine.core.index import IrIndex
+from pytest_workrail.engine.core.loop_gate import body_of, is_gate
 from pytest_workrail.engine.core.loops import Advance, BodyStep, Execute, Exit, LoopKernel, LoopPlan
 from pytest_workrail.engine.core.profiles import Profile, ProfileName, profile_of
-from pytest_workrail.engine.core.reasons import Reason, loop_reason
+from pytest_workrail.engine.core.reasons import Reason, loop_reason, unset_reason
+from pytest_workrail.engine.core.skipped import LoopUnset, Passed, PassedOver
+from pytest_workrail.engine.core.smallest_set import ConditionSolver
 from pytest_workrail.engine.core.state import Complete, CompletedKeys, Init, LoopFrame, Running, State, StepInstance
-from pytest_workrail.engine.core.trace import LoopRef, StepRef, TraceEntry, Tracer
+from pytest_workrail.engine.core.trace import LoopRef, StepRef, TraceEntry, Tracer, within_budget
 from pytest_workrail.engine.core.values import LoopPosition, step_key
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
@@ -21,11 +31,11 @@ from workrail_lint.base.result import Err, Ok
 MAX_ROUNDS = 10_000
 
 
-@dataclass(frozen=True, slots=True)
-class Selection:
+class Selection(NamedTuple):
     """The answer to "what now": the state it leads to, the pending step, how it was found.
 
-    `gaps` are what a run that never stops passed over on the way.
+    `gaps` are what a run that never stops passed over on the way; `passed` are the steps whose conditions did not
+    hold, in the order they were met.
     """
 
     state: State
@@ -33,6 +43,7 @@ class Selection:
     is_complete: bool
     trace: tuple[TraceEntry, ...] = ()
     gaps: tuple[Reason, ...] = ()
+    passed: tuple[Passed, ...] = ()
 
 
 class _TopStep(NamedTuple):
@@ -44,6 +55,8 @@ class _TopStep(NamedTuple):
     instance: StepInstance
     selected: TraceEntry
     skipped: TraceEntry
+    trace: tuple[TraceEntry, ...]  # the whole of it when the step is selected at first sight
+    passed_over: PassedOver
 
 
 class _Progress(NamedTuple):
@@ -56,23 +69,30 @@ class _Progress(NamedTuple):
 class _Plan:
     """What an IR says about order, indexed once."""
 
-    __slots__ = ("bits", "loops", "steps")
+    __slots__ = ("bits", "has_conditions", "loops", "steps")
 
-    def __init__(self, index: IrIndex) -> None:
-        self.loops = {loop_id: _loop_plan(loop, index) for loop_id, loop in index.loops.items()}
+    def __init__(self, index: IrIndex, profile: Profile) -> None:
+        self.loops = {loop_id: _loop_plan(loop, index, profile) for loop_id, loop in index.loops.items()}
         self.steps = [self._top_step(definition) for definition in index.ir["steps"]]
         self.bits = {step.step_id: 1 << place for place, step in enumerate(self.steps)}
+        self.has_conditions = any(step.condition is not None for step in self.steps) or any(
+            loop.source["kind"] == "condition" or any(step.condition is not None for step in loop.body)
+            for loop in self.loops.values()
+        )
 
     def _top_step(self, definition: dict[str, Any]) -> _TopStep:
         step_id = definition["id"]
         condition = definition.get("runCondition")
+        selected = _selected(definition, qualified=condition is None)
         return _TopStep(
             step_id,
             condition,
             self.loops.get(step_id),
             StepInstance(step_id),
-            _selected(definition, qualified=condition is None),
+            selected,
             TraceEntry("evaluated_condition", skipped_summary(condition), (StepRef(step_id),)),
+            within_budget((selected,)),
+            PassedOver(step_id, ConditionSolver(condition)),
         )
 
     def open_steps(self, state: Running) -> int:
@@ -82,9 +102,10 @@ class _Plan:
         return sum(bit for step_id, bit in self.bits.items() if step_id not in state.completed)
 
 
-def _loop_plan(definition: dict[str, Any], index: IrIndex) -> LoopPlan:
+def _loop_plan(definition: dict[str, Any], index: IrIndex, profile: Profile) -> LoopPlan:
     body = tuple(
-        BodyStep(step["id"], step.get("runCondition"), _selected(step, qualified=False)) for step in definition["body"]
+        BodyStep(step["id"], step.get("runCondition"), _selected(step, qualified=False), is_gate(step))
+        for step in body_of(definition, profile)
     )
     return LoopPlan(definition, body, index.packs)
 
@@ -93,6 +114,10 @@ def _selected(definition: dict[str, Any], qualified: bool) -> TraceEntry:
     how = "Selected (no condition): " if qualified else ""
     summary = f"Next step: {how}{definition['title']} ({definition['id']})"
     return TraceEntry("selected_next_step", summary, (StepRef(definition["id"]),))
+
+
+def _never(variable: str) -> bool:
+    return False
 
 
 class Interpreter:
@@ -106,7 +131,12 @@ class Interpreter:
         self.index = IrIndex(ir)
         self.profile = profile_of(profile)
         self.never_stop = never_stop
-        self._plan = _Plan(self.index)
+        self._plan = _Plan(self.index, self.profile)
+
+    @property
+    def has_conditions(self) -> bool:
+        """Whether anything in the workflow can be passed over."""
+        return self._plan.has_conditions
 
     def start(self) -> State:
         """The state before anything happened."""
@@ -119,19 +149,33 @@ class Interpreter:
         artifacts: Sequence[Json] = (),
         *,
         never_stop: bool | None = None,
+        is_declined: Callable[[str], bool] = _never,
     ) -> Ok[Selection] | Err[InterpreterError]:
         """The pending step, chosen now if there is none.
 
         `artifacts` are those of the advance being processed; where the profile requires loop decisions,
         those of the whole iteration. `never_stop` overrides the interpreter's own setting for this call.
+        `is_declined` tells of variables that were asked for and not set: a loop over one of them is left.
         """
         if isinstance(state, Complete):
             return Ok(Selection(state, None, True))
         running = state if isinstance(state, Running) else Running()
         if running.pending is not None:
             return Ok(Selection(running, running.pending, False))
+        plan = self._plan
+        if not running.loop_stack:
+            # Most often the first step that is not completed has no condition, and there is nothing to search.
+            open_steps = plan.open_steps(running)
+            if open_steps:
+                first = plan.steps[(open_steps & -open_steps).bit_length() - 1]
+                if first.condition is None and first.loop is None:
+                    progress = running.progress
+                    if not isinstance(progress, _Progress) or progress.plan is not plan:
+                        progress = _Progress(plan, open_steps)
+                    chosen = Running(running.completed, (), first.instance, progress)
+                    return Ok(Selection(chosen, first.instance, False, first.trace))
         tolerant = self.never_stop if never_stop is None else never_stop
-        return _Search(self._plan, self.profile, running, context, artifacts, tolerant).run()
+        return _Search(self._plan, self.profile, running, context, artifacts, tolerant, is_declined).run()
 
     def complete(self, state: State, step: StepInstance) -> Ok[State] | Err[InterpreterError]:
         """The state after the pending step was done."""
@@ -139,8 +183,9 @@ class Interpreter:
             return Ok(state)
         if isinstance(state, Init) or state.pending is None:
             return Err(InvalidState(f"Step '{step.key}' can't be completed: no step is pending"))
-        key = state.pending.key
-        if step is not state.pending and step.key != key:
+        pending = state.pending
+        key = pending.key if pending.loop_path else pending.step_id
+        if step is not pending and step.key != key:
             return Err(InvalidState(f"Step '{step.key}' can't be completed: the pending step is '{key}'"))
         plan = self._plan
         # In a loop the key is no step id, so nothing of the top level is closed by it.
@@ -156,7 +201,9 @@ class _Search:
         "completed",
         "context",
         "gaps",
+        "is_declined",
         "open_steps",
+        "passed",
         "plan",
         "profile",
         "stack",
@@ -172,17 +219,21 @@ class _Search:
         context: Context,
         artifacts: Sequence[Json],
         tolerant: bool,
+        is_declined: Callable[[str], bool],
     ) -> None:
         self.plan = plan
         self.profile = profile
         self.context = context
         self.artifacts = artifacts
         self.tolerant = tolerant
+        self.is_declined = is_declined
         self.completed: CompletedKeys = state.completed
         self.stack = state.loop_stack
         self.open_steps = plan.open_steps(state)
         self.tracer = Tracer()
         self.gaps: list[Reason] = []
+        # By step: one that is met again, in a later pass of its loop, is told of once.
+        self.passed: dict[str, Passed] = {}
 
     def run(self) -> Ok[Selection] | Err[InterpreterError]:
         for _ in range(MAX_ROUNDS):
@@ -198,12 +249,16 @@ class _Search:
             if step is not None:
                 return self._pending(step)
             if not self.stack:
-                return Ok(Selection(Complete(), None, True, self.tracer.entries(), tuple(self.gaps)))
+                return self._selection(Complete(), None)
         return Err(InvalidState(f"No step was found in {MAX_ROUNDS} rounds; a loop may never end"))
 
     def _pending(self, step: StepInstance) -> Ok[Selection]:
         state = Running(self.completed, self.stack, step, _Progress(self.plan, self.open_steps))
-        return Ok(Selection(state, step, False, self.tracer.entries(), tuple(self.gaps)))
+        return self._selection(state, step)
+
+    def _selection(self, state: State, step: StepInstance | None) -> Ok[Selection]:
+        passed = tuple(self.passed.values())
+        return Ok(Selection(state, step, step is None, self.tracer.entries(), tuple(self.gaps), passed))
 
     def _top_level(self) -> StepInstance | None:
         """The first eligible step; entering a loop finds none but leaves the loop on the stack.
@@ -219,6 +274,7 @@ class _Search:
             if step.condition is not None:
                 if not evaluate(step.condition, self.context):
                     self.tracer.add(step.skipped)
+                    self.passed[step.step_id] = step.passed_over
                     continue
                 summary = passed_summary(step.condition, self.context)
                 self.tracer.record("evaluated_condition", summary, StepRef(step.step_id))
@@ -236,7 +292,7 @@ class _Search:
         if loop is None:
             return InvalidState(f"The workflow has no loop '{frame.loop_id}'", frame.loop_id)
         path = tuple(LoopPosition(at.loop_id, at.iteration) for at in self.stack)
-        kernel = LoopKernel(loop, self.profile, self.context, self.artifacts, self.tracer)
+        kernel = LoopKernel(loop, self.profile, self.context, self.artifacts, self.tracer, self.passed)
         move = kernel.move(frame, lambda step_id: step_key(step_id, path) in self.completed)
         match move:
             case Execute(body_index):
@@ -247,9 +303,11 @@ class _Search:
             case Advance(iteration):
                 self._replace_frame(LoopFrame(frame.loop_id, iteration, 0))
                 return None
+            case Exit(LoopUnset() as unset) if not self.tolerant and not self.is_declined(unset.variable):
+                return self._ask_for(unset)
+            case Exit(reported) if isinstance(reported, LoopReportError) and not self.tolerant:
+                return reported
             case Exit(reported):
-                if reported is not None and not self.tolerant:
-                    return reported
                 self._leave(frame, reported)
                 return None
             case error:
@@ -258,13 +316,26 @@ class _Search:
     def _replace_frame(self, frame: LoopFrame) -> None:
         self.stack = (*self.stack[:-1], frame)
 
-    def _leave(self, frame: LoopFrame, reported: LoopReportError | None) -> None:
+    def _ask_for(self, unset: LoopUnset) -> LoopVariableUnset:
+        loop_id = unset.step_id
+        summary = f"Loop '{loop_id}' needs variable '{unset.variable}', which is not set."
+        self.tracer.record("evaluated_condition", summary, LoopRef(loop_id))
+        return LoopVariableUnset(unset, self.tracer.entries(), (*self.passed.values(), unset))
+
+    def _leave(self, frame: LoopFrame, reported: LoopReportError | LoopUnset | None) -> None:
         loop_id = frame.loop_id
         why = f"Condition no longer met after {frame.iteration} iteration(s)."
-        if reported is not None:
-            self.gaps.append(loop_reason(reported))
-            if isinstance(reported, MaxIterationsExceeded):
-                why = f"Limit of {reported.max_iterations} iteration(s) reached."
+        match reported:
+            case LoopUnset(variable=variable):
+                self.passed[loop_id] = reported
+                if not self.is_declined(variable):
+                    self.gaps.append(unset_reason(reported, self.context))
+                why = f"Variable '{variable}' is not set."
+            case MaxIterationsExceeded(max_iterations=limit):
+                self.gaps.append(loop_reason(reported))
+                why = f"Limit of {limit} iteration(s) reached."
+            case MissingLoopControl() | InvalidLoopControl():
+                self.gaps.append(loop_reason(reported))
         self.tracer.record("exited_loop", f"Exited loop '{loop_id}': {why}", LoopRef(loop_id))
         self.stack = self.stack[:-1]
         self.completed = self.completed.with_key(loop_id)

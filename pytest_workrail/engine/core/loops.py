@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from pytest_workrail.engine.core.conditions import Context, evaluate
 from pytest_workrail.engine.core.errors import (
@@ -15,13 +15,16 @@ from pytest_workrail.engine.core.errors import (
     MaxIterationsExceeded,
     MissingContext,
     MissingLoopControl,
+    WrongLoopVariable,
 )
 from pytest_workrail.engine.core.loop_control import Decided, LoopReading, NotFound, Unusable, read_loop_control
 from pytest_workrail.engine.core.packs import LOOP_CONTROL, ContractPack
-from pytest_workrail.engine.core.profiles import LoopDecision, LoopLimit, Profile
+from pytest_workrail.engine.core.profiles import LoopDecision, LoopLimit, LoopVariable, Profile
+from pytest_workrail.engine.core.skipped import LoopUnset, Passed, PassedOver, actual
+from pytest_workrail.engine.core.smallest_set import ConditionSolver
 from pytest_workrail.engine.core.state import LoopFrame
 from pytest_workrail.engine.core.trace import IterationRef, LoopRef, TraceEntry, Tracer
-from pytest_workrail.engine.core.values import is_safe_id
+from pytest_workrail.engine.core.values import LoopPosition, is_safe_id
 from workrail_lint.base import js
 from workrail_lint.base.js import Json
 
@@ -29,17 +32,18 @@ _PREVIEW_UNITS = 60
 
 
 class BodyStep(NamedTuple):
-    """A step inside a loop, with what its selection says in a trace."""
+    """A step inside a loop, with what its selection says in a trace. A gate only asks for what is not decided yet."""
 
     step_id: str
     condition: object
     selected: TraceEntry
+    is_gate: bool = False
 
 
 class LoopPlan:
     """One loop of an IR, read once."""
 
-    __slots__ = ("_pack", "body", "definition", "kind", "loop_id", "max_iterations", "source", "variables")
+    __slots__ = ("_pack", "body", "definition", "kind", "loop_id", "max_iterations", "solvers", "source", "variables")
 
     def __init__(self, definition: dict[str, Any], body: tuple[BodyStep, ...], packs: dict[str, ContractPack]) -> None:
         loop = definition["loop"]
@@ -50,6 +54,8 @@ class LoopPlan:
         self.source: dict[str, Any] = loop["source"]
         self.variables: dict[str, str] = loop["variables"]
         self.body = body
+        self.solvers = {step.step_id: ConditionSolver(step.condition) for step in body}
+        self.solvers[self.loop_id] = ConditionSolver(self.source.get("condition"))
         self._pack = packs.get(LOOP_CONTROL)
         if self.source["kind"] == "artifact" and self._pack is None:
             raise ValueError(f"the IR has no pack {LOOP_CONTROL}, which loop '{self.loop_id}' is driven by")
@@ -97,9 +103,9 @@ class Advance(NamedTuple):
 
 
 class Exit(NamedTuple):
-    """Leave the loop; with a report when it should not have ended like this."""
+    """Leave the loop; with a report when it should not have ended like this, or can't be entered."""
 
-    reported: LoopReportError | None = None
+    reported: LoopReportError | LoopUnset | None = None
 
 
 Move: TypeAlias = Execute | Advance | Exit
@@ -108,12 +114,20 @@ Move: TypeAlias = Execute | Advance | Exit
 class LoopKernel:
     """Decides what one loop does next, for one call of the interpreter."""
 
-    __slots__ = ("_artifacts", "_context", "_plan", "_profile", "_tracer")
+    __slots__ = ("_artifacts", "_context", "_passed", "_plan", "_profile", "_tracer")
 
     def __init__(
-        self, plan: LoopPlan, profile: Profile, context: Context, artifacts: Sequence[Json], tracer: Tracer
+        self,
+        plan: LoopPlan,
+        profile: Profile,
+        context: Context,
+        artifacts: Sequence[Json],
+        tracer: Tracer,
+        passed: dict[str, Passed] | None = None,
     ) -> None:
         self._plan = plan
+        # What is passed over, by step; shared by the kernels of one selection.
+        self._passed = {} if passed is None else passed
         self._profile = profile
         self._context = context
         self._artifacts = artifacts
@@ -125,6 +139,10 @@ class LoopKernel:
         if problem is not None:
             return problem
         enters = self._enters(frame.iteration, ends_iteration=False)
+        if isinstance(enters, LoopUnset):
+            return Exit(enters)
+        if enters is False and frame.iteration == 0:
+            self._note_no_pass(is_completed)
         if enters is not True:
             return Exit() if enters is False else enters
         body_index = self._eligible(frame, is_completed)
@@ -138,7 +156,7 @@ class LoopKernel:
         if at_limit and self._profile.loop_limit is LoopLimit.EXIT:
             return Exit()
         enters = self._enters(following, ends_iteration=True)
-        if isinstance(enters, MissingLoopControl | InvalidLoopControl):
+        if isinstance(enters, MissingLoopControl | InvalidLoopControl | LoopUnset):
             return Exit(enters)
         if enters is not True:
             return Exit() if enters is False else enters
@@ -169,7 +187,7 @@ class LoopKernel:
         body = self._plan.body
         for index in range(frame.body_index, len(body)):
             step = body[index]
-            if is_completed(step.step_id):
+            if is_completed(step.step_id) or (step.is_gate and self._is_decided()):
                 continue
             if step.condition is None:
                 return index
@@ -177,9 +195,30 @@ class LoopKernel:
                 projected = self._plan.project(frame.iteration, self._context)
             if evaluate(step.condition, projected):
                 return index
+            self._passed[step.step_id] = self._passed_over(step.step_id, frame.iteration)
         return None
 
-    def _enters(self, iteration: int, ends_iteration: bool) -> bool | InterpreterError:
+    def _is_decided(self) -> bool:
+        plan = self._plan
+        reading = read_loop_control(self._artifacts, plan.pack, plan.loop_id, self._profile.loop_id)
+        return isinstance(reading, Decided)
+
+    def _passed_over(self, step_id: str, iteration: int) -> PassedOver:
+        plan = self._plan
+        own = loop_variables(plan.definition, iteration, self._context)
+        return PassedOver(step_id, plan.solvers[step_id], True, LoopPosition(plan.loop_id, iteration), own)
+
+    def _note_no_pass(self, is_completed: Callable[[str], bool]) -> None:
+        """The loop's own condition let no pass begin. Once a step of the first pass is done, one did."""
+        plan = self._plan
+        if plan.source["kind"] != "condition" or any(is_completed(step.step_id) for step in plan.body):
+            return
+        own = loop_variables(plan.definition, 0, self._context)
+        self._passed[plan.loop_id] = PassedOver(
+            plan.loop_id, plan.solvers[plan.loop_id], plan.kind != "until", None, own
+        )
+
+    def _enters(self, iteration: int, ends_iteration: bool) -> bool | LoopUnset | InterpreterError:
         enters = self._should_enter(iteration, ends_iteration)
         if iteration == 0 and enters is True:
             loop_id = self._plan.loop_id
@@ -187,7 +226,7 @@ class LoopKernel:
             self._tracer.record("entered_loop", summary, LoopRef(loop_id), IterationRef(0))
         return enters
 
-    def _should_enter(self, iteration: int, ends_iteration: bool) -> bool | InterpreterError:
+    def _should_enter(self, iteration: int, ends_iteration: bool) -> bool | LoopUnset | InterpreterError:
         plan = self._plan
         match plan.source["kind"]:
             case "count":
@@ -205,34 +244,56 @@ class LoopKernel:
             case _:
                 return InvalidLoop(f"Loop '{plan.loop_id}' has nothing that decides about it", plan.loop_id)
 
-    def _within_count(self, iteration: int) -> bool | MissingContext:
+    def _within_count(self, iteration: int) -> bool | LoopUnset | MissingContext:
         source = self._plan.source
         if "count" in source:
             return bool(iteration < source["count"])
-        count = self._context.get(source["variable"])
+        variable = source["variable"]
+        if self._asks_for(variable):
+            return LoopUnset(self._plan.loop_id, variable, "count", 1)
+        count = self._context.get(variable)
         if not js.is_number(count):
-            loop_id = self._plan.loop_id
-            message = f"for loop '{loop_id}' requires numeric context['{source['variable']}']"
-            return MissingContext(message, loop_id)
+            message = f"for loop '{self._plan.loop_id}' requires numeric context['{variable}']"
+            return self._missing(message, variable, "number")
         return iteration < count  # type: ignore[operator]
 
-    def _within_items(self, iteration: int) -> bool | MissingContext:
+    def _within_items(self, iteration: int) -> bool | LoopUnset | MissingContext:
         plan = self._plan
         variable = plan.source["variable"]
+        if self._asks_for(variable):
+            return LoopUnset(plan.loop_id, variable, "items", [{} if self._reads_members() else "item"])
         items = self._context.get(variable)
         if not isinstance(items, list):
-            message = f"forEach loop '{plan.loop_id}' requires array context['{variable}']"
-            return MissingContext(message, plan.loop_id)
-        if iteration == 0 and items and not isinstance(items[0], dict):
+            return self._missing(
+                f"forEach loop '{plan.loop_id}' requires array context['{variable}']", variable, "array"
+            )
+        if iteration == 0 and items and not isinstance(items[0], dict) and self._reads_members():
             item = plan.variables["item"]
-            if any(f"{{{{{item}." in step.get("prompt", "") for step in plan.definition["body"]):
-                preview = js.u16_prefix(js.text(items[0]), _PREVIEW_UNITS)
-                message = (
-                    f"forEach loop '{plan.loop_id}' reads members of {item} in its prompts, but '{variable}' holds "
-                    f'{_type_name(items[0])}s (the first is "{preview}"), not objects'
-                )
-                return MissingContext(message, plan.loop_id)
+            preview = js.u16_prefix(js.text(items[0]), _PREVIEW_UNITS)
+            message = (
+                f"forEach loop '{plan.loop_id}' reads members of {item} in its prompts, but '{variable}' holds "
+                f'{_type_name(items[0])}s (the first is "{preview}"), not objects'
+            )
+            return self._missing(message, variable, "array_of_objects")
         return iteration < len(items)
+
+    def _asks_for(self, variable: str) -> bool:
+        match self._profile.loop_variable:
+            case LoopVariable.REFUSE:
+                return False
+            case LoopVariable.ASK:
+                return variable not in self._context
+
+    def _reads_members(self) -> bool:
+        """Whether the prompts of the body read members of the item, which then has to be an object."""
+        item = self._plan.variables["item"]
+        return any(f"{{{{{item}." in step.get("prompt", "") for step in self._plan.definition["body"])
+
+    def _missing(
+        self, message: str, variable: str, expected: Literal["number", "array", "array_of_objects"]
+    ) -> MissingContext:
+        wrong = WrongLoopVariable(variable, expected, actual(variable, self._context))
+        return MissingContext(message, self._plan.loop_id, wrong)
 
     def _by_artifact(self, iteration: int, ends_iteration: bool) -> bool | MissingLoopControl | InvalidLoopControl:
         plan = self._plan

@@ -70,20 +70,36 @@ def _is_tolerated(reason: Reason, policy: RiskPolicy, profile: Profile) -> bool:
             return isinstance(reason, CapabilityUnavailable) and policy == "aggressive"
 
 
-def recommendation_warnings(ir: dict[str, Any], preferences: Preferences) -> tuple[Gap, ...]:
-    """One warning for each preference that is bolder than the workflow recommends."""
+class BeyondRecommendation(NamedTuple):
+    """A preference that is bolder than the workflow recommends."""
+
+    preference: str
+    effective: str
+    recommended: str
+
+
+def beyond_recommendation(ir: dict[str, Any], preferences: Preferences) -> tuple[BeyondRecommendation, ...]:
+    """The preferences that are bolder than recommended, autonomy first."""
     recommended = ir.get("recommendedPreferences", {})
     checks: tuple[tuple[str, str, str | None, tuple[str, ...]], ...] = (
         ("autonomy", preferences.autonomy, recommended.get("recommendedAutonomy"), AUTONOMIES),
         ("riskPolicy", preferences.risk_policy, recommended.get("recommendedRiskPolicy"), RISK_POLICIES),
     )
     return tuple(
+        BeyondRecommendation(name, effective, limit)
+        for name, effective, limit, order in checks
+        if limit is not None and order.index(effective) > order.index(limit)
+    )
+
+
+def recommendation_warnings(ir: dict[str, Any], preferences: Preferences) -> tuple[Gap, ...]:
+    """One warning for each preference that is bolder than the workflow recommends."""
+    return tuple(
         Gap(
             "warning",
             "unexpected",
             "evaluation_error",
-            f"Effective {name} '{effective}' exceeds workflow recommendation '{limit}'.",
+            f"Effective {each.preference} '{each.effective}' exceeds workflow recommendation '{each.recommended}'.",
         )
-        for name, effective, limit, order in checks
-        if limit is not None and order.index(effective) > order.index(limit)
+        for each in beyond_recommendation(ir, preferences)
     )

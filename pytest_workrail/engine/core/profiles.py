@@ -33,6 +33,20 @@ class LoopIdCheck(Enum):
     MATCH = "match"
 
 
+class LoopGate(Enum):
+    """Whether a loop runs the decision step that the compiler added to it."""
+
+    LEAVE_OUT = "leave_out"
+    RUN = "run"
+
+
+class LoopBanner(Enum):
+    """What the banner of a loop whose body is named by id says about the number of passes."""
+
+    AS_ENGINE = "as_engine"
+    FULL = "full"
+
+
 class RewindContext(Enum):
     """Which context an older node sees."""
 
@@ -82,6 +96,41 @@ class RepeatedGaps(Enum):
     ONCE = "once"
 
 
+class EngineDefects(Enum):
+    """Whether a run marks where the public engine would have failed or answered differently."""
+
+    MARK = "mark"
+    IGNORE = "ignore"
+
+
+class UnsetCondition(Enum):
+    """What a run does before it ends although steps wait for variables that are not set."""
+
+    PASS_OVER = "pass_over"
+    ASK = "ask"
+
+
+class LoopVariable(Enum):
+    """What a loop does whose variable is not set."""
+
+    REFUSE = "refuse"
+    ASK = "ask"
+
+
+class Answers(Enum):
+    """The form of answers: the engine's own, or a union of kinds whose texts say what their data says."""
+
+    ENGINE = "engine"
+    UNION = "union"
+
+
+class CriteriaText(Enum):
+    """Which criteria of a step its prompt shows."""
+
+    COMPOSITION_ONLY = "composition_only"
+    ALL = "all"
+
+
 ProfileName: TypeAlias = Literal["reference", "locked"]
 
 
@@ -93,6 +142,8 @@ class Profile:
     loop_limit: LoopLimit
     loop_decision: LoopDecision
     loop_id: LoopIdCheck
+    loop_gate: LoopGate
+    loop_banner: LoopBanner
     rewind_context: RewindContext
     recap: Recap
     capabilities: Capabilities
@@ -100,6 +151,11 @@ class Profile:
     confirmation: Confirmation
     divergence: Divergence
     repeated_gaps: RepeatedGaps
+    engine_defects: EngineDefects
+    unset_condition: UnsetCondition
+    loop_variable: LoopVariable
+    answers: Answers
+    criteria_text: CriteriaText
 
 
 REFERENCE = Profile(
@@ -107,6 +163,8 @@ REFERENCE = Profile(
     loop_limit=LoopLimit.EXIT,
     loop_decision=LoopDecision.ASSUME_CONTINUE,
     loop_id=LoopIdCheck.IGNORE,
+    loop_gate=LoopGate.LEAVE_OUT,
+    loop_banner=LoopBanner.AS_ENGINE,
     rewind_context=RewindContext.RUN,
     recap=Recap.OLDEST_FIRST_24K,
     capabilities=Capabilities.RECORD,
@@ -114,12 +172,19 @@ REFERENCE = Profile(
     confirmation=Confirmation.INTENT_ONLY,
     divergence=Divergence.ARTIFACT,
     repeated_gaps=RepeatedGaps.RECORD,
+    engine_defects=EngineDefects.MARK,
+    unset_condition=UnsetCondition.PASS_OVER,
+    loop_variable=LoopVariable.REFUSE,
+    answers=Answers.ENGINE,
+    criteria_text=CriteriaText.COMPOSITION_ONLY,
 )
 LOCKED = Profile(
     name="locked",
     loop_limit=LoopLimit.REPORT,
     loop_decision=LoopDecision.REQUIRE,
     loop_id=LoopIdCheck.MATCH,
+    loop_gate=LoopGate.RUN,
+    loop_banner=LoopBanner.FULL,
     rewind_context=RewindContext.LINEAGE,
     recap=Recap.NEWEST_FIRST_12K,
     capabilities=Capabilities.ENFORCE,
@@ -128,6 +193,11 @@ LOCKED = Profile(
     confirmation=Confirmation.USER_DEPENDENCY,
     divergence=Divergence.EVENT,
     repeated_gaps=RepeatedGaps.ONCE,
+    engine_defects=EngineDefects.IGNORE,
+    unset_condition=UnsetCondition.ASK,
+    loop_variable=LoopVariable.ASK,
+    answers=Answers.UNION,
+    criteria_text=CriteriaText.ALL,
 )
 PROFILES: dict[ProfileName, Profile] = {"reference": REFERENCE, "locked": LOCKED}
 

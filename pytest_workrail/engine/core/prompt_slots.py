@@ -7,10 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+from pytest_workrail.engine.core.confirmation import Confirmer
+from pytest_workrail.engine.core.criteria_text import criteria_lines, requirement
 from pytest_workrail.engine.core.guidance import contract_guidance, fenced_json
 from pytest_workrail.engine.core.packs import ASSESSMENT_KIND, LOOP_CONTROL, ContractPack
+from pytest_workrail.engine.core.profiles import CriteriaText, LoopBanner, Profile
+from pytest_workrail.engine.core.vocabulary import Autonomy
 from workrail_lint.base import js
 
 _MAX_REQUIREMENTS = 5
@@ -28,12 +32,14 @@ class Slot(Enum):
     NOTES_FULL = "NOTES_FULL"
     NOTES_BRIEF = "NOTES_BRIEF"
     METRICS = "METRICS"
+    CONFIRM = "CONFIRM"
     RECOVERY = "RECOVERY"
+    NEXT_INPUT = "NEXT_INPUT"
 
     @property
     def is_verbatim(self) -> bool:
         """True where the text is fully determined, so that golden files keep it."""
-        return self in (Slot.REQS, Slot.RECOVERY)
+        return self in (Slot.REQS, Slot.RECOVERY, Slot.NEXT_INPUT)
 
 
 class PromptStyle(Enum):
@@ -55,20 +61,30 @@ class PromptPart(NamedTuple):
         return self.text if self.slot is None or self.slot.is_verbatim else f"⟪{self.slot.value}⟫"
 
 
-def loop_banner(iteration: int, limit: int | float, style: PromptStyle) -> PromptPart:
+def banner_limit(loop: dict[str, Any], profile: Profile) -> int | float | None:
+    """The number of passes that a loop's banner names, if it names one."""
+    limit: int | float = loop["loop"]["maxIterations"]
+    match profile.loop_banner:
+        case LoopBanner.AS_ENGINE:
+            return None if "bodyRef" in loop else limit
+        case LoopBanner.FULL:
+            return limit
+
+
+def loop_banner(iteration: int, limit: int | float | None, style: PromptStyle) -> PromptPart:
     """Tells the agent that it is in a loop and how far; the loop's id is its own business."""
-    number, most = iteration + 1, js.text(limit)
+    number = iteration + 1
     if iteration == 0:
-        sentence = f"This step is part of a loop and comes back with every pass (up to {most} passes)."
+        most = "" if limit is None else f" (up to {js.text(limit)} passes)"
+        sentence = f"This step is part of a loop and comes back with every pass{most}."
         return PromptPart(Slot.LOOP_FIRST, f"> {sentence}\n" if style is PromptStyle.FULL else f"{sentence}\n\n")
     scope = _scope(iteration, limit)
+    passes = f"{number}" if limit is None else f"{number} of {js.text(limit)}"
     if style is PromptStyle.CLEAN:
-        return PromptPart(Slot.LOOP_NEXT, f"This is pass {number} of {most}: {scope}\n\n")
-    filled = int(min(number, limit))
-    bar = "█" * filled + "░" * (int(limit) - filled)
+        return PromptPart(Slot.LOOP_NEXT, f"This is pass {passes}: {scope}\n\n")
     lines = (
         "---",
-        f"**Progress: [{bar}] Pass {number} of {most}**",
+        f"**{_progress(number, limit)}Pass {passes}**",
         "",
         f"**Scope**: {scope}",
         "",
@@ -78,18 +94,32 @@ def loop_banner(iteration: int, limit: int | float, style: PromptStyle) -> Promp
     return PromptPart(Slot.LOOP_NEXT, "\n".join(lines) + "\n")
 
 
-def _scope(iteration: int, limit: int | float) -> str:
+def _progress(number: int, limit: int | float | None) -> str:
+    if limit is None:
+        return ""
+    filled = int(min(number, limit))
+    return f"Progress: [{'█' * filled}{'░' * (int(limit) - filled)}] "
+
+
+def _scope(iteration: int, limit: int | float | None) -> str:
     if iteration <= 1:
         return "This is the second pass. Look at what the first one left open or got wrong."
-    if iteration + 1 >= limit:
+    if limit is not None and iteration + 1 >= limit:
         return "This is the final pass. Settle what is open; what stays open has to be said."
     return "Returns are diminishing by now. Look only at what is still open, and stop when nothing is."
 
 
-def requirements_slot(criteria: object, style: PromptStyle) -> PromptPart | None:
+def requirements_slot(
+    criteria: object, style: PromptStyle, shown: CriteriaText = CriteriaText.COMPOSITION_ONLY
+) -> PromptPart | None:
     """The author's prose criteria, as far as they can be said in one line each."""
-    lines = [line for rule in _stated_rules(criteria) if (line := _requirement(rule)) is not None]
-    return _bulleted(Slot.REQS, "**OUTPUT REQUIREMENTS:**", lines[:_MAX_REQUIREMENTS], style)
+    match shown:
+        case CriteriaText.COMPOSITION_ONLY:
+            lines = [line for rule in _stated_rules(criteria) if (line := requirement(rule)) is not None]
+            lines = lines[:_MAX_REQUIREMENTS]
+        case CriteriaText.ALL:
+            lines = criteria_lines(criteria)
+    return _bulleted(Slot.REQS, "**OUTPUT REQUIREMENTS:**", lines, style)
 
 
 def _stated_rules(criteria: object) -> Iterable[dict[str, Any]]:
@@ -103,22 +133,6 @@ def _stated_rules(criteria: object) -> Iterable[dict[str, Any]]:
             yield node
         elif isinstance(node.get("and"), list):
             stack.extend(reversed(node["and"]))
-
-
-def _requirement(rule: dict[str, Any]) -> str | None:
-    match rule["type"]:
-        case "contains" if rule.get("value"):
-            return f'Must contain: "{js.text(rule["value"])}"'
-        case "regex" if rule.get("pattern"):
-            flags = f" (flags: {js.text(rule['flags'])})" if rule.get("flags") else ""
-            return f"Must match pattern: {js.text(rule['pattern'])}{flags}"
-        case "length":
-            low, high = rule.get("min"), rule.get("max")
-            bounds = [f"≥{js.text(low)} chars"] if low is not None else []
-            bounds += [f"≤{js.text(high)} chars"] if high is not None else []
-            return f"Length: {', '.join(bounds)}" if bounds else None
-        case _:
-            return None
 
 
 def contract_slot(ref: str, pack: ContractPack | None, fixed: Mapping[str, str], style: PromptStyle) -> PromptPart:
@@ -201,6 +215,43 @@ _LAST_STEP_METRICS = {
     "design": (_OUTCOME,),
     "ticket": (_OUTCOME,),
 }
+
+
+def confirmation_slot(confirmer: Confirmer | None, autonomy: Autonomy) -> PromptPart | None:
+    """Who confirms the step, what to show them, and what advancing does."""
+    if confirmer is None:
+        return None
+    if confirmer == "coordinator":
+        text = (
+            "A coordinator confirms this step. Show what you did and what speaks for and against it. When you advance, "
+            "an autonomous run stops at a gate, and the gate decides whether the step counts."
+        )
+    else:
+        text = "A person confirms this step. Show them what you did and what follows from it. " + _PERSON[autonomy]
+    return PromptPart(Slot.CONFIRM, f"\n\n**CONFIRMATION (System):** {text}")
+
+
+_PERSON: dict[Autonomy, str] = {
+    "guided": "Advancing is their confirmation, so wait for their word before you advance.",
+    "full_auto_stop_on_user_deps": "Advancing is blocked until a person has approved.",
+    "full_auto_never_stop": "Nobody is asked in this mode: advancing records the confirmation as missing.",
+}
+
+
+class NextInput(NamedTuple):
+    """What a step waits for from outside: who gives it, what it is, and the call that follows."""
+
+    source: Literal["user", "coordinator", "you"]
+    needed: str
+    call: str
+
+
+def next_input_slot(expected: NextInput | None) -> PromptPart | None:
+    """The last words of a prompt whose step needs more than the agent's own work."""
+    if expected is None:
+        return None
+    lines = (f"- From: {expected.source}", f"- Needed: {expected.needed}", f"- Then: {expected.call}")
+    return PromptPart(Slot.NEXT_INPUT, "\n\n**NEXT INPUT (System):**\n" + "\n".join(lines))
 
 
 def recovery_slot(text: str, style: PromptStyle) -> PromptPart | None:

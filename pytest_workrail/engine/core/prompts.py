@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from pytest_workrail.engine.core import prompt_slots as slots
 from pytest_workrail.engine.core.conditions import Context
-from pytest_workrail.engine.core.confirmation import reports_confirmation, required_gate
+from pytest_workrail.engine.core.confirmation import Confirmer, confirmed_by, reports_confirmation, required_gate
 from pytest_workrail.engine.core.functions import functions_block
 from pytest_workrail.engine.core.guidance import fixed_members
 from pytest_workrail.engine.core.index import IrIndex
+from pytest_workrail.engine.core.loop_gate import is_gate
+from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES, Preferences
 from pytest_workrail.engine.core.outputs import requires_notes
-from pytest_workrail.engine.core.profiles import Profile
-from pytest_workrail.engine.core.prompt_slots import PromptPart, PromptStyle
+from pytest_workrail.engine.core.profiles import Answers, Profile
+from pytest_workrail.engine.core.prompt_slots import NextInput, PromptPart, PromptStyle
 from pytest_workrail.engine.core.rendering import fragments_text, parallel_prompt, render_context, substitute
 from pytest_workrail.engine.core.state import StepInstance
 from pytest_workrail.engine.core.vocabulary import GateKind
@@ -30,6 +32,7 @@ class PendingStep:
     model_tier: str | None
     gate: GateKind | None
     requires_confirmation: bool
+    confirmed_by: Confirmer | None = None
 
     @property
     def prompt(self) -> str:
@@ -43,12 +46,18 @@ class PendingStep:
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What is known of the run when a step is rendered. `recovery` is set on a rehydrate, empty or not."""
+    """What is known of the run when a step is rendered. `recovery` is set on a rehydrate, empty or not.
+
+    `dependencies` are what only a person can provide; `asked_for` are the variables a question is about.
+    """
 
     context: Context
     has_recap: bool = False
     recovery: str | None = None
     style: PromptStyle = PromptStyle.FULL
+    preferences: Preferences = DEFAULT_PREFERENCES
+    dependencies: tuple[str, ...] = ()
+    asked_for: tuple[str, ...] = ()
 
 
 class PromptRenderer:
@@ -71,8 +80,14 @@ class PromptRenderer:
             parts: list[PromptPart | None] = [PromptPart(None, parallel_prompt(step, context))]
         else:
             parts = self._step_parts(step, instance, loop, context, situation)
+        confirmer = confirmed_by(step, context)
+        tells = self._profile.answers is Answers.UNION
+        if tells:
+            parts.append(slots.confirmation_slot(confirmer, situation.preferences.autonomy))
         if situation.recovery is not None:
             parts.append(slots.recovery_slot(situation.recovery, situation.style))
+        if tells:
+            parts.append(slots.next_input_slot(_next_input(confirmer, situation)))
         return PendingStep(
             instance.step_id,
             substitute(step["title"], context),
@@ -81,6 +96,7 @@ class PromptRenderer:
             step.get("modelTier"),
             gate,
             reports_confirmation(step, context, self._profile),
+            confirmer,
         )
 
     def functions(self, instance: StepInstance) -> str:
@@ -100,9 +116,10 @@ class PromptRenderer:
         output = step["output"]
         parts: list[PromptPart | None] = []
         if loop is not None and not slots.is_exit_step(step):
-            parts.append(slots.loop_banner(instance.loop_path[-1].iteration, loop["loop"]["maxIterations"], style))
+            limit = slots.banner_limit(loop, self._profile)
+            parts.append(slots.loop_banner(instance.loop_path[-1].iteration, limit, style))
         parts.append(PromptPart(None, substitute(step["prompt"], context)))
-        parts.append(slots.requirements_slot(output.get("criteria"), style))
+        parts.append(slots.requirements_slot(output.get("criteria"), style, self._profile.criteria_text))
         if "contract" in output:
             ref = output["contract"]["ref"]
             fixed = fixed_members(step, None if loop is None else loop["id"], self._profile)
@@ -114,9 +131,29 @@ class PromptRenderer:
         fragments = fragments_text(step, context)
         if fragments:
             parts.append(PromptPart(None, f"\n\n{fragments}"))
-        is_last = step["id"] == self._last_step_id
-        parts.append(slots.metrics_slot(self._index.ir.get("metricsProfile"), is_last))
+        if not is_gate(step):
+            is_last = step["id"] == self._last_step_id
+            parts.append(slots.metrics_slot(self._index.ir.get("metricsProfile"), is_last))
         return parts
+
+
+_ADVANCE = "continue_workflow with the token of this answer and what the step asks for"
+
+
+def _next_input(confirmer: Confirmer | None, situation: Situation) -> NextInput | None:
+    """What the step waits for besides the agent's own work."""
+    if situation.asked_for:
+        needed = ", ".join(f"`{name}`" for name in situation.asked_for)
+        return NextInput("you", needed, "continue_workflow as `nextCall` shows it, with the true values in `context`")
+    needs = list(situation.dependencies)
+    if confirmer is not None and not situation.preferences.never_stops:
+        needs.insert(0, "approval of this step")
+    if not needs:
+        return None
+    source: Literal["user", "coordinator"] = "user"
+    if confirmer == "coordinator" and not situation.dependencies:
+        source = "coordinator"
+    return NextInput(source, "; ".join(needs), _ADVANCE)
 
 
 def last_step_id(ir: dict[str, Any]) -> str | None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar, TypeAlias, assert_never
 
+from pytest_workrail.engine.core.conditions import Context
 from pytest_workrail.engine.core.errors import (
     InvalidLoopControl,
     LoopReportError,
@@ -12,9 +14,11 @@ from pytest_workrail.engine.core.errors import (
     MissingLoopControl,
 )
 from pytest_workrail.engine.core.packs import LOOP_CONTROL
+from pytest_workrail.engine.core.skipped import LoopUnset
 from pytest_workrail.engine.core.values import LoopPosition
 from pytest_workrail.engine.core.vocabulary import Capability, NonAssumableChoice
 from pytest_workrail.engine.core.vocabulary import UserOnlyDependency as DependencyDetail
+from workrail_lint.base.js import Json
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +61,18 @@ class FollowupRequired:
 
 @dataclass(frozen=True, slots=True)
 class MissingContextKey:
-    """A context key has to be there."""
+    """A context key has to be there. What follows the key is there when a step waits for it.
+
+    `unmet` are the comparisons that read it, `suggested` is a value under which the step runs, and `patch` holds
+    these values for all keys the step waits for.
+    """
 
     kind: ClassVar[str] = "missing_context_key"
     key: str
+    step_id: str | None = None
+    unmet: tuple[dict[str, Json], ...] = ()
+    suggested: Json = None
+    patch: Mapping[str, Json] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,3 +171,9 @@ def loop_reason(error: LoopReportError) -> Reason:
             return InvalidRequiredOutput(LOOP_CONTROL, loop=LoopPosition(loop_id, iteration))
         case _:
             assert_never(error)
+
+
+def unset_reason(unset: LoopUnset, context: Context) -> MissingContextKey:
+    """The reason behind a loop whose variable is not set."""
+    unmet = tuple(each.to_json() for each in unset.unmet(context))
+    return MissingContextKey(unset.variable, unset.step_id, unmet, unset.suggested, {unset.variable: unset.suggested})

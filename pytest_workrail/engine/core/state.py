@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeAlias
 
-from pytest_workrail.engine.core.values import LoopPath, LoopPosition, collated, step_key
+from pytest_workrail.engine.core.values import LoopPath, LoopPosition, collated, collation_key, step_key
 from workrail_lint.base.js import Json
 
 
@@ -36,14 +37,39 @@ class CompletedKeys:
 
     The keys lie in chunks whose sizes fall like the digits of a binary number: adding one key merges
     chunks of equal size, so a run of n steps copies each key about log n times and never all of them at
-    every step.
+    every step. The order in which they are stored is kept the same way, once somebody asked for it.
     """
 
-    __slots__ = ("_chunks",)
+    __slots__ = ("_chunks", "_new", "_ordered")
 
     def __init__(self, keys: Iterable[str] = ()) -> None:
         chunk = dict.fromkeys(keys)
         self._chunks: tuple[dict[str, None], ...] = (chunk,) if chunk else ()
+        # Keys in collation order, and those that were added since; None before anybody asked.
+        self._ordered: tuple[str, ...] | None = None
+        self._new: tuple[str, ...] = ()
+
+    @classmethod
+    def from_ordered(cls, keys: tuple[str, ...]) -> CompletedKeys:
+        """The set of keys that a reader has checked and found in collation order."""
+        made = cls(keys)
+        made._ordered = keys
+        return made
+
+    def in_order(self, check: Callable[[str], object]) -> tuple[str, ...]:
+        """The keys in collation order; `check` sees each key the first time the order is asked for with it."""
+        ordered = self._ordered
+        if ordered is None:
+            for key in self:
+                check(key)
+            ordered = tuple(collated(self))
+        else:
+            for key in self._new:
+                check(key)
+                place = bisect_left(ordered, collation_key(key), key=collation_key)
+                ordered = (*ordered[:place], key, *ordered[place:])
+        self._ordered, self._new = ordered, ()
+        return ordered
 
     def with_key(self, key: str) -> CompletedKeys:
         """The same set and one key more."""
@@ -57,6 +83,8 @@ class CompletedKeys:
             grown = chunks[end] | grown
         result = CompletedKeys.__new__(CompletedKeys)
         result._chunks = (*chunks[:end], grown)
+        result._ordered = self._ordered
+        result._new = () if self._ordered is None else (*self._new, key)
         return result
 
     def __contains__(self, key: object) -> bool:

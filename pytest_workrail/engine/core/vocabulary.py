@@ -69,6 +69,12 @@ HostKind: TypeAlias = Literal[
     "git_metrics_recorded",
 ]
 
+METRICS_OUTCOMES = ("success", "partial", "abandoned", "error")
+# Context keys that a JavaScript reader of the log would take for something else.
+RESERVED_KEYS = ("__proto__", "constructor", "prototype")
+# Context keys that only a host may set.
+SYSTEM_KEYS = ("eat_token", "parent_eat_token", "metrics_harness", "metrics_active_model")
+
 MAX_BLOCKERS = 10
 MAX_BLOCKER_MESSAGE_BYTES = 512
 MAX_BLOCKER_SUGGESTED_FIX_BYTES = 1024
@@ -76,6 +82,9 @@ MAX_TRACE_ENTRIES = 25
 MAX_TRACE_SUMMARY_BYTES = 512
 MAX_TRACE_TOTAL_BYTES = 8192
 MAX_TRACE_REFS = 10
+MAX_SKIPPED_ENTRIES = 25
+MAX_SKIPPED_BYTES = 8192
+MAX_SHOWN_VALUE_BYTES = 256
 MAX_NOTES_BYTES = 4096
 MAX_VALIDATION_ISSUE_BYTES = 512
 MAX_VALIDATION_SUGGESTION_BYTES = 1024

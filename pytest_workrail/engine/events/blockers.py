@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Annotated, ClassVar, Literal, TypeAlias
 
 from pydantic import Field
 
+from pytest_workrail.engine.core.smallest_set import MAX_KEY_BYTES
 from pytest_workrail.engine.core.vocabulary import (
     MAX_BLOCKER_MESSAGE_BYTES,
     MAX_BLOCKER_SUGGESTED_FIX_BYTES,
@@ -16,14 +17,17 @@ from pytest_workrail.engine.core.vocabulary import (
     UserOnlyDependency,
 )
 from pytest_workrail.engine.events.fields import SafeId, StepId
-from pytest_workrail.engine.events.wire import ClosedWire, Index, Items, NonEmpty, max_utf8
+from pytest_workrail.engine.events.wire import ClosedWire, Index, Items, JsonObject, NonEmpty, max_utf8
+
+# Names of context variables are the author's own.
+ContextKey: TypeAlias = Annotated[NonEmpty, max_utf8(MAX_KEY_BYTES)]
 
 
 class ContextKeyPointer(ClosedWire):
     """A key the context lacks."""
 
     kind: Literal["context_key"] = "context_key"
-    key: SafeId
+    key: ContextKey
 
 
 class ContextBudgetPointer(ClosedWire):
@@ -87,7 +91,55 @@ class DependencyDetails(ClosedWire):
     choice: NonAssumableChoice | None = None
 
 
-ReasonDetails: TypeAlias = LoopDetails | DependencyDetails
+class UnsetActual(ClosedWire):
+    """The variable is not set."""
+
+    kind: Literal["unset"] = "unset"
+
+
+class ValueActual(ClosedWire):
+    """What the variable holds."""
+
+    kind: Literal["value"] = "value"
+    value: object
+
+
+class LargeActual(ClosedWire):
+    """The variable holds more than is told."""
+
+    kind: Literal["large"] = "large"
+    type: NonEmpty
+    bytes: Index
+
+
+class Unmet(ClosedWire):
+    """A comparison that is to blame for a step that was passed over. An operand may be null."""
+
+    keeps_null: ClassVar[frozenset[str]] = frozenset({"expected"})
+
+    variable: str
+    operator: NonEmpty
+    expected: object = None
+    negated: Literal[True] | None = None
+    actual: Annotated[UnsetActual | ValueActual | LargeActual, Field(discriminator="kind")]
+
+
+class QuestionDetails(ClosedWire):
+    """Which step waits for a variable, why, and a value under which it would run."""
+
+    step_id: StepId
+    unmet: Items[Unmet]
+    suggested: object
+
+
+class DecisionDetails(ClosedWire):
+    """A variable that was asked for and left unset, and the step that is left out because of it."""
+
+    variable: ContextKey
+    step_id: StepId
+
+
+ReasonDetails: TypeAlias = LoopDetails | DependencyDetails | QuestionDetails | DecisionDetails
 
 
 class Blocker(ClosedWire):
@@ -131,10 +183,12 @@ class FollowupReason(ClosedWire):
 
 
 class MissingContextKeyReason(ClosedWire):
-    """A context key that has to be there."""
+    """A context key that has to be there. A question also says which step waits, and what to set."""
 
     kind: Literal["missing_context_key"] = "missing_context_key"
     key: NonEmpty
+    step_id: StepId | None = None
+    patch: JsonObject | None = None
 
 
 class ContextBudgetReason(ClosedWire):

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import NewType, TypeVar
 
 from pytest_workrail.engine.events import base32
@@ -97,6 +98,7 @@ def id_bytes(kind: IdKind, text: str) -> Ok[bytes] | Err[IdError]:
     return decoded
 
 
+@lru_cache(maxsize=256)  # a session asks for the same few at each step
 def ref_of(digest: WorkflowHash) -> WorkflowRef:
     """The short reference of a workflow hash."""
     return WorkflowRef(hash_ref(digest))

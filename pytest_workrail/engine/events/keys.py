@@ -16,6 +16,11 @@ from pytest_workrail.engine.events.payloads import ObservationKey
 _PLAIN = re.compile(r"[a-z0-9_:>-]+")
 
 
+def is_dedupe_key(text: str) -> bool:
+    """Whether an event can be known by this text."""
+    return len(text) <= MAX_DEDUPE_KEY_LENGTH and _PLAIN.fullmatch(text) is not None
+
+
 def _part(text: str) -> str:
     """A component written by an author: as it is when a key may hold it, else a digest of it."""
     return text if _PLAIN.fullmatch(text) else _shortened(text)
@@ -153,9 +158,9 @@ def context_id(attempt: AttemptId | None) -> str:
     return f"ctx_{attempt or 'initial'}"
 
 
-def trace_id(attempt: AttemptId) -> str:
-    """The decision trace of an attempt."""
-    return f"trace_{attempt}"
+def trace_id(attempt: AttemptId | None) -> str:
+    """The decision trace of an attempt, or of the start."""
+    return f"trace_{attempt or 'initial'}"
 
 
 def validation_id(attempt: AttemptId) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field, TypeAdapter
@@ -29,7 +30,15 @@ from pytest_workrail.engine.events.payloads import (
     SessionCreatedData,
     ValidationPerformedData,
 )
-from pytest_workrail.engine.events.wire import CorruptionReason, Index, JsonObject, Wire, read_record, read_value
+from pytest_workrail.engine.events.wire import (
+    CorruptionReason,
+    Index,
+    JsonObject,
+    Wire,
+    adapter,
+    read_record,
+    read_value,
+)
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
@@ -230,12 +239,22 @@ Event: TypeAlias = (
     | RunCompleted
     | HostEvent
 )
-_EVENT: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="kind")])
+_EVENT: TypeAdapter[Event] = adapter(Annotated[Event, Field(discriminator="kind")])
 
 
 def read_event(raw: bytes) -> Ok[Event] | Err[CorruptionReason]:
     """The event in one line."""
     return read_record(raw, _EVENT)
+
+
+def read_back(event: Event, raw: bytes) -> Ok[Event] | Err[CorruptionReason]:
+    """The event in a line that was made of one: no other kind has to be known for that."""
+    return read_record(raw, _adapter_of(type(event)))
+
+
+@functools.cache
+def _adapter_of(kind: type[Event]) -> TypeAdapter[Event]:
+    return adapter(kind)
 
 
 def event_from(value: Json) -> Ok[Event] | Err[CorruptionReason]:

@@ -10,7 +10,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 
 from pytest_workrail.engine.events.fields import Digest, EventId, SessionId, SnapshotRef
-from pytest_workrail.engine.events.wire import CorruptionReason, Index, NonEmpty, Wire, read_record, read_value
+from pytest_workrail.engine.events.wire import CorruptionReason, Index, NonEmpty, Wire, adapter, read_record, read_value
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
@@ -71,7 +71,7 @@ class SnapshotPinned(_Record):
 
 
 ManifestRecord: TypeAlias = SegmentClosed | SnapshotPinned
-_RECORD: TypeAdapter[ManifestRecord] = TypeAdapter(Annotated[ManifestRecord, Field(discriminator="kind")])
+_RECORD: TypeAdapter[ManifestRecord] = adapter(Annotated[ManifestRecord, Field(discriminator="kind")])
 
 
 # Manifests only grow: nearly every line was read before.

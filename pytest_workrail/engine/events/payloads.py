@@ -10,6 +10,7 @@ from pytest_workrail.engine.core.vocabulary import (
     MAX_NOTES_BYTES,
     MAX_PATH_LENGTH,
     MAX_SHORT_STRING_LENGTH,
+    MAX_SKIPPED_ENTRIES,
     MAX_TRACE_ENTRIES,
     MAX_TRACE_REFS,
     MAX_TRACE_SUMMARY_BYTES,
@@ -25,7 +26,7 @@ from pytest_workrail.engine.core.vocabulary import (
     TraceKind,
     WorkflowSourceKind,
 )
-from pytest_workrail.engine.events.blockers import BlockerReport
+from pytest_workrail.engine.events.blockers import BlockerReport, Unmet
 from pytest_workrail.engine.events.fields import (
     AttemptId,
     Digest,
@@ -259,11 +260,29 @@ class TraceEntry(Wire):
     ) = None
 
 
+class SkippedPass(ClosedWire):
+    """A pass of a loop, counted from zero."""
+
+    loop_id: SafeId
+    iteration: Index
+
+
+class SkippedStep(ClosedWire):
+    """A step or loop that was passed over, and what kept it from being chosen."""
+
+    step_id: StepId
+    loop: SkippedPass | None = None
+    because: Literal["unset", "value", "never"]
+    unmet: Items[Unmet]
+
+
 class DecisionTraceData(Wire):
-    """How the next step was chosen."""
+    """How the next step was chosen. `skipped` is there when steps were passed over and the profile records it."""
 
     trace_id: NonEmpty
     entries: Annotated[Items[TraceEntry], Field(min_length=1, max_length=MAX_TRACE_ENTRIES)]
+    skipped: Annotated[Items[SkippedStep], Field(max_length=MAX_SKIPPED_ENTRIES)] | None = None
+    skipped_omitted: Index | None = None
 
     @model_validator(mode="after")
     def _within_budget(self) -> DecisionTraceData:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from pytest_workrail.engine.core.values import collation_key
@@ -75,10 +75,14 @@ class SnapshotPin:
 
 @dataclass(frozen=True, slots=True)
 class AppendPlan:
-    """The events of one call and the snapshots they need."""
+    """The events of one call and the snapshots they need.
+
+    `is_checked` says that each event was made by a builder, from data that was checked when it was made.
+    """
 
     events: tuple[Event, ...]
     snapshot_pins: tuple[SnapshotPin, ...]
+    is_checked: bool = field(default=False, compare=False)
 
 
 def pins_of(events: Iterable[Event]) -> tuple[SnapshotPin, ...]:
@@ -105,20 +109,25 @@ class EventBuilder:
         timestamp_ms: int,
         new_event_id: Callable[[], EventId],
     ) -> None:
+        if timestamp_ms <= 0:
+            raise ValueError("an event happens after 1970")
         self.session_id = session_id
         self.run_id = run_id
         self._first_index = first_index
         self._timestamp_ms = timestamp_ms
         self._new_event_id = new_event_id
         self._events: list[Event] = []
+        self._scopes: dict[NodeId | None, RunScope | NodeScope] = {}
 
     def write(self, kind: type[Kind], dedupe_key: str, data: object, node: NodeId | None = None) -> EventId:
         """Add the next event. Only `session_created` and observations belong to no run."""
         scope: RunScope | NodeScope | None = None
-        if node is not None:
-            scope = NodeScope(run_id=self.run_id, node_id=node)
-        elif kind is not SessionCreated and kind is not ObservationRecorded:
-            scope = RunScope(run_id=self.run_id)
+        if node is not None or (kind is not SessionCreated and kind is not ObservationRecorded):
+            scope = self._scopes.get(node)
+            if scope is None:
+                run = self.run_id
+                scope = RunScope.built(run_id=run) if node is None else NodeScope.built(run_id=run, node_id=node)
+                self._scopes[node] = scope
         event_id = self._new_event_id()
         fields: dict[str, object] = {
             "event_id": event_id,
@@ -130,12 +139,14 @@ class EventBuilder:
         }
         if scope is not None:
             fields["scope"] = scope
-        self._events.append(kind.model_validate(fields))  # type: ignore[arg-type]  # the kinds are exactly Event
+        if not keys.is_dedupe_key(dedupe_key):
+            raise ValueError(f"not a dedupe key: {dedupe_key!r}")
+        self._events.append(kind.built(**fields))  # type: ignore[arg-type]  # the kinds are exactly Event
         return event_id
 
     def plan(self) -> AppendPlan:
         """What was written so far; each new node pins its snapshot."""
-        return AppendPlan(tuple(self._events), pins_of(self._events))
+        return AppendPlan(tuple(self._events), pins_of(self._events), is_checked=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,19 +178,21 @@ def start_plan(
     snapshot_ref: SnapshotRef,
     preferences: PreferencesChangedData,
     context: ContextSetData,
+    trace: DecisionTraceData | None = None,
     observations: Sequence[ObservationData] = (),
     gaps: Sequence[GapRecordedData] = (),
 ) -> AppendPlan:
-    """A new session with one run at its first step."""
+    """A new session with one run at its first step. `trace` is given when steps before it were passed over."""
     session, run_id = builder.session_id, builder.run_id
     builder.write(SessionCreated, keys.session_created(session), SessionCreatedData())
     builder.write(RunStarted, keys.run_started(session, run_id), run)
-    node = NodeCreatedData(
+    node = NodeCreatedData.built(
         node_kind="step", parent_node_id=None, workflow_hash=run.workflow_hash, snapshot_ref=snapshot_ref
     )
     builder.write(NodeCreated, keys.node_created(session, run_id, root), node, root)
     _preferences(builder, root, preferences)
     builder.write(ContextSet, keys.context_set(session, run_id, None), context)
+    _trace(builder, root, trace)
     for observation in observations:
         builder.write(ObservationRecorded, keys.observation_recorded(session, observation.key), observation)
     _gaps(builder, root, gaps)
@@ -205,8 +218,7 @@ def advance_plan(
     if context is not None:
         builder.write(ContextSet, keys.context_set(session, run_id, step.attempt), context)
     _validation(builder, source, validation)
-    if trace is not None:
-        builder.write(DecisionTraceAppended, keys.decision_trace_appended(session, trace.trace_id), trace, source)
+    _trace(builder, source, trace)
     _observed(builder, step, observed or Conclusions())
     if completion is not None:
         builder.write(RunCompleted, keys.run_completed(session, run_id, step.target), completion)
@@ -233,6 +245,28 @@ def block_plan(
     return builder.plan()
 
 
+def question_plan(
+    builder: EventBuilder,
+    step: Step,
+    *,
+    context: ContextSetData | None = None,
+    validation: ValidationPerformedData | None = None,
+    trace: DecisionTraceData | None = None,
+    observed: Conclusions | None = None,
+    outputs: Sequence[NodeOutputData] = (),
+) -> AppendPlan:
+    """An attempt with nothing wrong, blocked by a question. What it submitted is kept, so it need not come again."""
+    advance = _advance(builder, step)
+    if context is not None:
+        builder.write(ContextSet, keys.context_set(builder.session_id, builder.run_id, step.attempt), context)
+    _validation(builder, step.source, validation)
+    _trace(builder, step.source, trace)
+    _observed(builder, step, observed or Conclusions())
+    _node_and_edge(builder, step, "blocked_attempt", advance)
+    _outputs(builder, step.source, outputs)
+    return builder.plan()
+
+
 def gate_plan(builder: EventBuilder, step: Step) -> AppendPlan:
     """An attempt that waits at a gate; nothing of its submission is kept."""
     advance = _advance(builder, step)
@@ -249,11 +283,11 @@ def checkpoint_plan(builder: EventBuilder, step: Step) -> AppendPlan:
         _node(step, "checkpoint"),
         step.target,
     )
-    edge = EdgeCreatedData(
+    edge = EdgeCreatedData.built(
         edge_kind="checkpoint",
         from_node_id=step.source,
         to_node_id=step.target,
-        cause=EdgeCause(kind="checkpoint_created", event_id=made),
+        cause=EdgeCause.built(kind="checkpoint_created", event_id=made),
     )
     builder.write(EdgeCreated, keys.checkpoint(session, run_id, step.source, step.attempt), edge)
     return builder.plan()
@@ -266,13 +300,13 @@ def preferences_plan(builder: EventBuilder, node: NodeId, change: PreferencesCha
 
 
 def _advance(builder: EventBuilder, step: Step) -> EventId:
-    data = AdvanceRecordedData(attempt_id=step.attempt, outcome=AdvancedOutcome(to_node_id=step.target))
+    data = AdvanceRecordedData.built(attempt_id=step.attempt, outcome=AdvancedOutcome.built(to_node_id=step.target))
     key = keys.advance_recorded(builder.session_id, step.source, step.attempt)
     return builder.write(AdvanceRecorded, key, data, step.source)
 
 
 def _node(step: Step, kind: NodeKind) -> NodeCreatedData:
-    return NodeCreatedData(
+    return NodeCreatedData.built(
         node_kind=kind,
         parent_node_id=step.source,
         workflow_hash=step.workflow_hash,
@@ -283,11 +317,11 @@ def _node(step: Step, kind: NodeKind) -> NodeCreatedData:
 def _node_and_edge(builder: EventBuilder, step: Step, kind: NodeKind, advance: EventId) -> None:
     session, run_id = builder.session_id, builder.run_id
     builder.write(NodeCreated, keys.node_created(session, run_id, step.target), _node(step, kind), step.target)
-    edge = EdgeCreatedData(
+    edge = EdgeCreatedData.built(
         edge_kind="acked_step",
         from_node_id=step.source,
         to_node_id=step.target,
-        cause=EdgeCause(kind=step.cause, event_id=advance),
+        cause=EdgeCause.built(kind=step.cause, event_id=advance),
     )
     builder.write(EdgeCreated, keys.edge_created(session, run_id, step.source, step.target), edge)
 
@@ -300,6 +334,12 @@ def _preferences(builder: EventBuilder, node: NodeId, change: PreferencesChanged
 def _gaps(builder: EventBuilder, node: NodeId, gaps: Sequence[GapRecordedData]) -> None:
     for gap in gaps:
         builder.write(GapRecorded, keys.gap_recorded(builder.session_id, gap.gap_id), gap, node)
+
+
+def _trace(builder: EventBuilder, node: NodeId, trace: DecisionTraceData | None) -> None:
+    if trace is not None:
+        key = keys.decision_trace_appended(builder.session_id, trace.trace_id)
+        builder.write(DecisionTraceAppended, key, trace, node)
 
 
 def _validation(builder: EventBuilder, node: NodeId, validation: ValidationPerformedData | None) -> None:

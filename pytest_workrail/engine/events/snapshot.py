@@ -6,13 +6,16 @@ loop is on the stack once, the pending step stands where the stack says and is n
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, TypeAdapter, model_validator
 
+from pytest_workrail.engine.core import state as core
 from pytest_workrail.engine.core import values
-from pytest_workrail.engine.core.state import State, state_from_json, state_to_json
+from pytest_workrail.engine.core.state import State, state_to_json
 from pytest_workrail.engine.core.values import collation_key, parse_step_key, step_key
 from pytest_workrail.engine.core.vocabulary import GateKind
 from pytest_workrail.engine.events import ids
@@ -24,10 +27,11 @@ from pytest_workrail.engine.events.wire import (
     Index,
     Items,
     NonEmpty,
+    adapter,
     read_record,
     read_value,
 )
-from workrail_lint.base.canonical import canonical_bytes, digest
+from workrail_lint.base.canonical import canonical_bytes, canonical_object, digest
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
@@ -202,10 +206,32 @@ class ExecutionSnapshot(ClosedWire):
             return state.pending.step
         return None
 
-    @property
+    @cached_property
     def execution_state(self) -> State:
         """The state as the interpreter takes it; a blocked one is under way, its step still pending."""
-        return state_from_json(self.state.to_wire())
+        state = self.state
+        match state:
+            case InitState():
+                return core.Init()
+            case CompleteState():
+                return core.Complete()
+            case RunningState() | BlockedState():
+                return core.Running(
+                    core.CompletedKeys.from_ordered(state.completed.values),
+                    tuple(
+                        core.LoopFrame(frame.loop_id, frame.iteration, frame.body_index) for frame in state.loop_stack
+                    ),
+                    self.pending_instance,
+                )
+
+    @cached_property
+    def pending_instance(self) -> core.StepInstance | None:
+        """The pending step as the interpreter takes it."""
+        step = self.pending_step
+        if step is None:
+            return None
+        path = tuple(values.LoopPosition(place.loop_id, place.iteration) for place in step.loop_path)
+        return core.StepInstance(step.step_id, path)
 
     @property
     def is_complete(self) -> bool:
@@ -214,28 +240,60 @@ class ExecutionSnapshot(ClosedWire):
 
     def to_bytes(self) -> bytes:
         """The bytes of the file."""
-        return canonical_bytes(self.to_wire())
+        state = self.state
+        if not isinstance(state, RunningState | BlockedState) or not state.completed.values:
+            return canonical_bytes(self.to_wire())
+        # Most of a long run is its completed keys, none of which needs an escape.
+        completed = b'{"kind":"set","values":["%b"]}' % '","'.join(state.completed.values).encode("ascii")
+        progress: dict[str, object] = {
+            "kind": state.kind,
+            "loopStack": [frame.to_wire() for frame in state.loop_stack],
+            "pending": state.pending.to_wire(),
+        }
+        if isinstance(state, BlockedState):
+            progress["blocked"] = state.blocked.to_wire()
+        gate = self.engine_payload.gate_checkpoint
+        return b'{"enginePayload":{"engineState":%b%b,"v":1},"kind":"execution_snapshot","v":1}' % (
+            canonical_object(progress, {"completed": completed}),
+            b"" if gate is None else b',"gateCheckpoint":' + canonical_bytes(gate.to_wire()),
+        )
 
-    @property
+    @cached_property
     def ref(self) -> ids.SnapshotRef:
         """The content address: the name of the file."""
         return ids.SnapshotRef(digest(self.to_bytes()))
 
 
 def snapshot_of(
-    state: State, *, blocked: RetryableBlock | TerminalBlock | None = None, gate: GateCheckpoint | None = None
+    state: State,
+    *,
+    blocked: RetryableBlock | TerminalBlock | dict[str, Json] | None = None,
+    gate: GateCheckpoint | dict[str, Json] | None = None,
 ) -> ExecutionSnapshot:
-    """The snapshot of a state, perhaps with the block that its last attempt ran into or the gate it waits at."""
-    progress = state_to_json(state)
+    """The snapshot of a state, perhaps with the block that its last attempt ran into or the gate it waits at.
+
+    Everything is checked but the completed keys that were checked for an earlier snapshot of the same run.
+    """
+    running = state if isinstance(state, core.Running) else None
+    progress: dict[str, object] = {**state_to_json(state if running is None else replace(running, completed=_NO_KEYS))}
     if blocked is not None:
-        progress |= {"kind": "blocked", "blocked": blocked.to_wire()}
-    payload: dict[str, Json] = {"v": 1, "engineState": progress}
+        progress |= {"kind": "blocked", "blocked": blocked}
+    payload: dict[str, object] = {"v": 1, "engineState": progress}
     if gate is not None:
-        payload["gateCheckpoint"] = gate.to_wire()
-    return ExecutionSnapshot.from_wire({"v": 1, "kind": "execution_snapshot", "enginePayload": payload})
+        payload["gateCheckpoint"] = gate
+    made = ExecutionSnapshot.model_validate({"v": 1, "kind": "execution_snapshot", "enginePayload": payload})
+    if running is not None:
+        if running.pending is not None and running.pending.key in running.completed:
+            raise ValueError("a completed step can't be pending")
+        keys = running.completed.in_order(_instance_key)
+        # Nobody has seen the snapshot yet, so it may still be given the keys that were left out above.
+        made.state.completed.__dict__["values"] = keys  # type: ignore[union-attr]  # of a state under way
+        made.__dict__["execution_state"] = running
+    return made
 
 
-_SNAPSHOT: TypeAdapter[ExecutionSnapshot] = TypeAdapter(ExecutionSnapshot)
+_NO_KEYS = core.CompletedKeys()
+_SNAPSHOT: TypeAdapter[ExecutionSnapshot] = adapter(ExecutionSnapshot)
 
 
 def read_snapshot(raw: bytes) -> Ok[ExecutionSnapshot] | Err[CorruptionReason]:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import functools
 import json
 import math
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal, Self, TypeAlias, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypeVar, get_args, get_origin
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.alias_generators import to_camel
@@ -43,10 +44,21 @@ class CorruptionReason:
     message: str
 
 
+_set_member = object.__setattr__  # a record is frozen once it is made
+
+
 class Wire(BaseModel):
     """A record, or a part of one: frozen, strict, camelCase outside, open to members of later versions."""
 
-    model_config = ConfigDict(frozen=True, strict=True, extra="allow", alias_generator=to_camel, populate_by_name=True)
+    # Built when one is first checked: a run that needs few kinds of records does not pay for all of them.
+    model_config = ConfigDict(
+        frozen=True,
+        strict=True,
+        extra="allow",
+        alias_generator=to_camel,
+        populate_by_name=True,
+        defer_build=True,
+    )
     # Optional members for which an explicit null is a value of its own.
     keeps_null: ClassVar[frozenset[str]] = frozenset()
 
@@ -55,17 +67,26 @@ class Wire(BaseModel):
         """The record in plain JSON that this program made. What comes from elsewhere goes to `read_value`."""
         return cls.model_validate(value)
 
+    @classmethod
+    def built(cls, **values: object) -> Self:
+        """The record with these values, which this program made of checked ones: nothing is checked again."""
+        made = cls.__new__(cls)
+        _set_member(made, "__dict__", {**_shape(cls).defaults, **values})
+        _set_member(made, "__pydantic_fields_set__", set(values))
+        _set_member(made, "__pydantic_extra__", {} if cls.model_config["extra"] == "allow" else None)
+        _set_member(made, "__pydantic_private__", None)
+        return made
+
     def to_wire(self) -> dict[str, Json]:
         """The record as plain JSON; optional members that are not set are absent, never null."""
-        out: dict[str, Json] = {}
-        values = self.__dict__
-        for name, alias, optional in _members(type(self)):
-            value = values[name]
-            if value is None:
-                if not optional or (name in self.keeps_null and name in self.model_fields_set):
-                    out[alias] = None
-            else:
+        shape = _shape(type(self))
+        out = shape.plain_members(self.__dict__)
+        for name, alias, optional in shape.others:
+            value = out[alias]
+            if value is not None:
                 out[alias] = _plain(value)
+            elif optional and not (name in self.keeps_null and name in self.model_fields_set):
+                del out[alias]
         if self.model_extra:
             out.update(self.model_extra)
         return out
@@ -77,9 +98,36 @@ class ClosedWire(Wire):
     model_config = ConfigDict(extra="forbid")
 
 
-@functools.cache
-def _members(shape: type[Wire]) -> tuple[tuple[str, str, bool], ...]:
-    return tuple((name, field.alias or name, not field.is_required()) for name, field in shape.model_fields.items())
+class _Shape:
+    """The members of a record: their names outside, and those that may need more than being copied."""
+
+    __slots__ = ("_aliases", "_values", "defaults", "others")
+
+    def __init__(self, record: type[Wire]) -> None:
+        fields = record.model_fields
+        names = [*fields, *fields][: max(2, len(fields))]  # of a single name, `itemgetter` makes no tuple
+        self._values = operator.itemgetter(*names) if fields else lambda values: ()
+        self.defaults = {name: field.default for name, field in fields.items() if not field.is_required()}
+        self._aliases = [field.alias or name for name, field in fields.items()]
+        self.others = tuple(
+            (name, field.alias or name, not field.is_required())
+            for name, field in fields.items()
+            if not _is_scalar(field.annotation)
+        )
+
+    def plain_members(self, values: dict[str, Any]) -> dict[str, Json]:
+        return dict(zip(self._aliases, self._values(values), strict=False))
+
+
+def _is_scalar(annotation: Any) -> bool:
+    """True for a type whose values are plain JSON and never null."""
+    if get_origin(annotation) is Annotated:
+        annotation = get_args(annotation)[0]
+    annotation = getattr(annotation, "__supertype__", annotation)  # what a NewType is made of
+    return annotation in (str, int, bool) or (get_origin(annotation) is Literal and None not in get_args(annotation))
+
+
+_shape = functools.cache(_Shape)
 
 
 def _plain(value: object) -> Json:
@@ -87,6 +135,9 @@ def _plain(value: object) -> Json:
     if kind is str or kind is int:
         return value  # type: ignore[return-value]  # the common case, and mypy does not narrow by it
     if kind is tuple:
+        # A list holds one type of item, and text is plain already.
+        if value and type(value[0]) is str:  # type: ignore[index]  # as above
+            return list(value)  # type: ignore[call-overload,no-any-return]  # as above
         return [_plain(item) for item in value]  # type: ignore[attr-defined]  # as above
     if isinstance(value, Wire):
         return value.to_wire()
@@ -161,6 +212,11 @@ def record_line(record: Wire) -> bytes:
 
 
 Record = TypeVar("Record", bound=Wire)
+
+
+def adapter(shape: Any) -> TypeAdapter[Any]:
+    """Reads records of a shape; built when it is first used."""
+    return TypeAdapter(shape, config=None if isinstance(shape, type) else ConfigDict(defer_build=True))
 
 
 def read_record(raw: bytes, shape: TypeAdapter[Record]) -> Ok[Record] | Err[CorruptionReason]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pytest_workrail.engine.core.vocabulary import EdgeCauseKind, EdgeKind, NodeKind
@@ -9,7 +11,7 @@ from pytest_workrail.engine.events.ids import NodeId, RunId, SnapshotRef, Workfl
 from pytest_workrail.engine.events.kinds import EdgeCreated, Event, NodeCreated, RunStarted
 from pytest_workrail.engine.events.payloads import RunStartedData
 from pytest_workrail.engine.projections.errors import ProjectionError, corruption, out_of_order
-from pytest_workrail.engine.projections.incremental import IncrementalProjection
+from pytest_workrail.engine.projections.incremental import Grown, IncrementalProjection, Structure
 from workrail_lint.base.result import Err, Ok
 
 
@@ -36,25 +38,93 @@ class Edge:
     created_index: int
 
 
+class Nodes(Mapping[NodeId, Node]):
+    """The nodes of a run by id, in order of creation; part of a mapping that grows with the run."""
+
+    __slots__ = ("_known", "_last", "_order")
+
+    def __init__(self, known: dict[NodeId, Node], order: list[Node]) -> None:
+        self._known = known
+        self._order = Grown(order, len(order))
+        self._last = order[-1].created_index if order else -1
+
+    def get(self, key: NodeId, default: Node | None = None) -> Node | None:  # type: ignore[override]  # the default is a node or none
+        node = self._known.get(key)
+        return default if node is None or node.created_index > self._last else node
+
+    def __getitem__(self, key: NodeId) -> Node:
+        node = self._known[key]
+        if node.created_index > self._last:
+            raise KeyError(key)
+        return node
+
+    def __contains__(self, key: object) -> bool:
+        return self.get(key) is not None  # type: ignore[arg-type]  # what is no id is not found
+
+    def __iter__(self) -> Iterator[NodeId]:
+        return (node.node_id for node in self._order)
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+
+class _Paths:
+    """What was found on the way up from a node. Shared by the runs of logs that grew out of each other."""
+
+    __slots__ = ("_found",)
+
+    def __init__(self) -> None:
+        self._found: dict[str, tuple[int, dict[NodeId, NodeId | None]]] = {}
+
+    def nearest(self, topic: str, marks: int) -> dict[NodeId, NodeId | None]:
+        """The answers about a topic as long as there are no more marks; a new mark may change any of them."""
+        known = self._found.get(topic)
+        if known is None or known[0] != marks:
+            known = self._found[topic] = (marks, {})
+        return known[1]
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """One run: what it runs, its nodes in order of creation, its edges, its tips."""
 
     run_id: RunId
     started: RunStartedData | None
-    nodes: dict[NodeId, Node]
-    edges: tuple[Edge, ...]
+    nodes: Mapping[NodeId, Node]
+    edges: Sequence[Edge]
     tips: tuple[NodeId, ...]
     preferred_tip: NodeId | None
+    _paths: _Paths = field(default_factory=_Paths, compare=False, repr=False)
 
     def lineage(self, node: NodeId) -> tuple[NodeId, ...]:
         """The path from the root to a node, both included."""
-        path: list[NodeId] = []
+        return tuple(self.upwards(node))[::-1]
+
+    def upwards(self, node: NodeId) -> Iterator[NodeId]:
+        """The path from a node to the root, both included."""
         current: NodeId | None = node
         while current is not None:
-            path.append(current)
+            yield current
             current = self.nodes[current].parent
-        return tuple(reversed(path))
+
+    def nearest(self, node: NodeId, marked: Mapping[NodeId, object], topic: str) -> NodeId | None:
+        """The first node on the way up from a node, itself included, that is marked; None when none is.
+
+        Marks are only ever added. `topic` says what they are about: what is found is remembered.
+        """
+        known = self._paths.nearest(topic, len(marked))
+        path: list[NodeId] = []
+        found: NodeId | None = None
+        for current in self.upwards(node):
+            if current in known:
+                found = known[current]
+                break
+            if current in marked:
+                found = current
+                break
+            path.append(current)
+        known.update(dict.fromkeys(path, found))
+        return found
 
     def children(self, node: NodeId) -> tuple[NodeId, ...]:
         """The nodes that follow directly, in order of creation."""
@@ -62,7 +132,8 @@ class Run:
 
     def is_tip(self, node: NodeId) -> bool:
         """True for a node that nothing follows."""
-        return node in self.tips
+        place = bisect_left(self.tips, node)
+        return self.tips[place : place + 1] == (node,)
 
     def advance_cause(self, node: NodeId) -> EdgeCauseKind:
         """The cause an advance from a node is recorded with."""
@@ -71,7 +142,7 @@ class Run:
     def blocked_chain(self, node: NodeId) -> int:
         """How many blocked attempts stand in a row, from a node upwards."""
         depth = 0
-        for current in reversed(self.lineage(node)):
+        for current in self.upwards(node):
             if self.nodes[current].kind != "blocked_attempt":
                 break
             depth += 1
@@ -84,28 +155,35 @@ class _Draft:
 
     started: RunStartedData | None = None
     nodes: dict[NodeId, Node] = field(default_factory=dict)
+    order: list[Node] = field(default_factory=list)
     edges: list[Edge] = field(default_factory=list)
-    tips: set[NodeId] = field(default_factory=set)
+    tips: list[NodeId] = field(default_factory=list)  # sorted
     activity: dict[NodeId, int] = field(default_factory=dict)
     latest: int = -1
-
-    def copy(self) -> _Draft:
-        """A draft to read on with, while this one stays as it is."""
-        return _Draft(
-            self.started, dict(self.nodes), list(self.edges), set(self.tips), dict(self.activity), self.latest
-        )
+    paths: _Paths = field(default_factory=_Paths)
 
     def touch(self, node: NodeId, event_index: int) -> None:
         """Something happened at a node."""
         self.activity[node] = self.latest = event_index
 
 
-@dataclass(frozen=True, slots=True)
-class _Drafts:
-    """Every run of a log, as drafts to read on from and as the runs they are."""
+class _Drafts(Structure):
+    """Every run of a log while its events are read."""
 
+    __slots__ = ("by_run",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.by_run: dict[RunId, _Draft] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """The runs of a log, and the drafts to read on from."""
+
+    count: int = 0
     last_index: int = -1
-    drafts: dict[RunId, _Draft] = field(default_factory=dict)
+    drafts: _Drafts = field(default_factory=_Drafts)
     runs: dict[RunId, Run] = field(default_factory=dict)
 
 
@@ -115,10 +193,13 @@ def project_dag(events: tuple[Event, ...]) -> Ok[dict[RunId, Run]] | Err[Project
     return read if isinstance(read, Err) else Ok(read.value.runs)
 
 
-def _extend(begun: _Drafts, events: tuple[Event, ...]) -> Ok[_Drafts] | Err[ProjectionError]:
+def _extend(begun: _Reading, events: tuple[Event, ...]) -> Ok[_Reading] | Err[ProjectionError] | None:
     problem = out_of_order(events, begun.last_index)
     if problem is not None:
         return Err(problem)
+    if not begun.drafts.claim(begun.count):
+        return None
+    drafts = begun.drafts.by_run
     grown: dict[RunId, _Draft] = {}
     for event in events:
         scope = event.scope
@@ -126,8 +207,7 @@ def _extend(begun: _Drafts, events: tuple[Event, ...]) -> Ok[_Drafts] | Err[Proj
             continue
         draft = grown.get(scope.run_id)
         if draft is None:
-            known = begun.drafts.get(scope.run_id)
-            draft = grown[scope.run_id] = _Draft() if known is None else known.copy()
+            draft = grown[scope.run_id] = drafts.setdefault(scope.run_id, _Draft())
         if isinstance(event, RunStarted):
             problem = _start(draft, event)
         elif isinstance(event, NodeCreated):
@@ -140,10 +220,12 @@ def _extend(begun: _Drafts, events: tuple[Event, ...]) -> Ok[_Drafts] | Err[Proj
             draft.touch(scope.node_id, event.event_index)
     finished = {run_id: _finished(run_id, draft) for run_id, draft in grown.items()}
     last = events[-1].event_index if events else begun.last_index
-    return Ok(_Drafts(last, begun.drafts | grown, begun.runs | finished))
+    count = begun.count + len(events)
+    begun.drafts.settle(count)
+    return Ok(_Reading(count, last, begun.drafts, begun.runs | finished))
 
 
-_readings: IncrementalProjection[_Drafts] = IncrementalProjection(_Drafts(), _extend)
+_readings: IncrementalProjection[_Reading] = IncrementalProjection(_Reading, _extend)
 
 
 def _start(draft: _Draft, event: RunStarted) -> ProjectionError | None:
@@ -165,7 +247,8 @@ def _add_node(draft: _Draft, event: NodeCreated) -> ProjectionError | None:
     if node.parent is not None and node.parent not in draft.nodes:
         return corruption(f"the parent of node {node_id} is unknown")
     draft.nodes[node_id] = node
-    draft.tips.add(node_id)
+    draft.order.append(node)
+    insort(draft.tips, node_id)
     return None
 
 
@@ -177,20 +260,28 @@ def _add_edge(draft: _Draft, event: EdgeCreated) -> ProjectionError | None:
     if draft.nodes[data.to_node_id].parent != data.from_node_id:
         return corruption(f"an edge leads to node {data.to_node_id} from a node that is not its parent")
     draft.edges.append(Edge(data.edge_kind, data.from_node_id, data.to_node_id, data.cause.kind, event.event_index))
-    draft.tips.discard(data.from_node_id)
+    place = bisect_left(draft.tips, data.from_node_id)
+    if draft.tips[place : place + 1] == [data.from_node_id]:
+        del draft.tips[place]
     for node_id in (data.from_node_id, data.to_node_id):
         draft.touch(node_id, event.event_index)
     return None
 
 
 def _finished(run_id: RunId, draft: _Draft) -> Run:
-    tips = tuple(sorted(draft.tips))
-    return Run(run_id, draft.started, draft.nodes, tuple(draft.edges), tips, _preferred(draft, tips))
+    tips = tuple(draft.tips)
+    nodes, edges = Nodes(draft.nodes, draft.order), Grown(draft.edges, len(draft.edges))
+    return Run(run_id, draft.started, nodes, edges, tips, _preferred(draft, tips), draft.paths)
 
 
 def _preferred(draft: _Draft, tips: tuple[NodeId, ...]) -> NodeId | None:
     """The tip with the latest activity on its path. Indexes decide, never times."""
+    if len(tips) == 1:
+        return tips[0]
     scores: dict[NodeId, int] = {}
+    newest = draft.order[-1].node_id if draft.order else None
+    if newest in tips and _score(draft, newest, scores) == draft.latest:
+        return newest  # nothing has a better score, and of those with the same score the newest wins
     # `min` keeps the first of equals, and the tips are sorted: the smaller id wins.
     return min(tips, key=lambda tip: (-_score(draft, tip, scores), -draft.nodes[tip].created_index), default=None)
 

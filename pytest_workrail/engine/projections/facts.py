@@ -21,7 +21,7 @@ from pytest_workrail.engine.events.kinds import (
     ValidationPerformed,
 )
 from pytest_workrail.engine.events.payloads import AdvanceRecordedData, RunCompletedData, TraceEntry, ValidationResult
-from pytest_workrail.engine.projections.index import of_kind
+from pytest_workrail.engine.projections.index import of_kind, of_node
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def run_context(events: tuple[Event, ...], run_id: RunId) -> dict[str, object] |
 
 def advances(events: tuple[Event, ...], node_id: NodeId) -> list[AdvanceRecordedData]:
     """The outcomes of the attempts on a node, in order."""
-    return [event.data for event in of_kind(events, AdvanceRecorded) if event.scope.node_id == node_id]
+    return [event.data for event in of_node(events, AdvanceRecorded, node_id)]
 
 
 def capabilities(events: tuple[Event, ...]) -> dict[tuple[NodeId, Capability], CapabilityObservedData]:
@@ -67,7 +67,7 @@ def divergences(events: tuple[Event, ...], run_id: RunId) -> list[DivergenceData
 
 def assessments(events: tuple[Event, ...], node_id: NodeId) -> list[AssessmentRecordedData]:
     """The assessments of every attempt on a node so far, in order."""
-    return [event.data for event in of_kind(events, AssessmentRecorded) if event.scope.node_id == node_id]
+    return [event.data for event in of_node(events, AssessmentRecorded, node_id)]
 
 
 def validation(events: tuple[Event, ...], validation_id: str) -> ValidationResult | None:
@@ -80,12 +80,7 @@ def validation(events: tuple[Event, ...], validation_id: str) -> ValidationResul
 
 def decision_trace(events: tuple[Event, ...], node_id: NodeId) -> list[TraceEntry]:
     """How the steps after a node were chosen, in order."""
-    return [
-        entry
-        for event in of_kind(events, DecisionTraceAppended)
-        if event.scope.node_id == node_id
-        for entry in event.data.entries
-    ]
+    return [entry for event in of_node(events, DecisionTraceAppended, node_id) for entry in event.data.entries]
 
 
 def completions(events: tuple[Event, ...], run_id: RunId) -> list[RunCompletedData]:

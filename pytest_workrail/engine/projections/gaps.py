@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pytest_workrail.engine.events.ids import NodeId, RunId
 from pytest_workrail.engine.events.judgements import GapRecordedData, Resolves
 from pytest_workrail.engine.events.kinds import Event, GapRecorded
+from pytest_workrail.engine.projections.index import of_kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +47,8 @@ def project_gaps(events: tuple[Event, ...]) -> Gaps:
     """The gaps of a session. Of two with the same id the later one counts."""
     by_id: dict[str, Gap] = {}
     resolved: set[str] = set()
-    for event in events:
-        if isinstance(event, GapRecorded):
-            by_id[event.data.gap_id] = Gap(event.event_index, event.scope.run_id, event.scope.node_id, event.data)
-            if isinstance(event.data.resolution, Resolves):
-                resolved.add(event.data.resolution.resolves_gap_id)
+    for event in of_kind(events, GapRecorded):
+        by_id[event.data.gap_id] = Gap(event.event_index, event.scope.run_id, event.scope.node_id, event.data)
+        if isinstance(event.data.resolution, Resolves):
+            resolved.add(event.data.resolution.resolves_gap_id)
     return Gaps(by_id, frozenset(resolved))

@@ -2,47 +2,145 @@
 
 A log only ever gains events at its end, and one call asks several things about it. What was made of the last few
 logs is remembered, so that the next reading begins where the last one stopped. Forgetting changes no answer.
+
+A reading is a view of a structure that grows in place: the reading of a log shows what the log holds, also after
+the structure went on with the events of a longer one. So a step costs what it adds, however long the log is.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from operator import is_
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar, overload
 
 from pytest_workrail.engine.events.kinds import Event
 from pytest_workrail.engine.projections.errors import ProjectionError
 from workrail_lint.base.result import Err, Ok
 
-T = TypeVar("T")
 _REMEMBERED = 16
+_growth: deque[tuple[tuple[Event, ...], tuple[Event, ...]]] = deque(maxlen=_REMEMBERED)
 
 
-class IncrementalProjection(Generic[T]):
-    """A projection given as: nothing yet, and what further events make of it. Values are never changed."""
+def longer(events: tuple[Event, ...], more: tuple[Event, ...]) -> tuple[Event, ...]:
+    """A log with more events at its end, of which is remembered what it grew from."""
+    log = events + more
+    _growth.append((log, events))
+    return log
+
+
+class Structure:
+    """What readings share. Only one of them may let it grow, the others would disagree about what comes next."""
+
+    __slots__ = ("_tips",)
+
+    def __init__(self) -> None:
+        self._tips: dict[int, object] = {0: None}
+
+    def claim(self, count: int) -> bool:
+        """Whether the caller may add to it what follows the first `count` events."""
+        return self._tips.pop(count, self) is None
+
+    def settle(self, count: int) -> None:
+        """It holds `count` events now. One that is never settled was given up on."""
+        self._tips[count] = None
+
+
+class _Reading(Protocol):
+    @property
+    def count(self) -> int:
+        """How many events it is the reading of."""
+        ...
+
+
+R = TypeVar("R", bound=_Reading)
+
+
+class IncrementalProjection(Generic[R]):
+    """A projection given as: nothing yet, and what further events make of it.
+
+    To extend a reading fails with None when another log has grown out of it; then the log is read from its start.
+    """
 
     __slots__ = ("_empty", "_extend", "_recent")
 
-    def __init__(self, empty: T, extend: Callable[[T, tuple[Event, ...]], Ok[T] | Err[ProjectionError]]) -> None:
+    def __init__(
+        self, empty: Callable[[], R], extend: Callable[[R, tuple[Event, ...]], Ok[R] | Err[ProjectionError] | None]
+    ) -> None:
         self._empty = empty
         self._extend = extend
-        self._recent: deque[tuple[tuple[Event, ...], T]] = deque(maxlen=_REMEMBERED)
+        self._recent: deque[tuple[tuple[Event, ...], R]] = deque(maxlen=_REMEMBERED)
 
-    def of(self, events: tuple[Event, ...]) -> Ok[T] | Err[ProjectionError]:
+    def of(self, events: tuple[Event, ...]) -> Ok[R] | Err[ProjectionError]:
         """The value for a log."""
+        if self._recent and self._recent[-1][0] is events:
+            return Ok(self._recent[-1][1])
         recent = tuple(reversed(self._recent))  # the newest is nearly always the one that grew
         for known, value in recent:
             if known is events:
                 return Ok(value)
-        begun, read = self._empty, 0
-        for known, value in recent:
-            size = len(known)
-            # A log that grew holds the very same events. Equal ones would not do: true equals 1 in Python.
-            # The last event alone tells nearly every other log apart.
-            if read < size <= len(events) and events[size - 1] is known[-1] and all(map(is_, known, events)):
-                begun, read = value, size
-        extended = self._extend(begun, events[read:])
+        begun = _longest_start(events, recent)
+        extended = None if begun is None else self._extend(begun, events[begun.count :])
+        if extended is None:
+            extended = self._extend(self._empty(), events)
+            if extended is None:
+                raise AssertionError("a structure that nobody else knows can always grow")
         if isinstance(extended, Ok):
             self._recent.append((events, extended.value))
         return extended
+
+
+def _longest_start(events: tuple[Event, ...], recent: tuple[tuple[tuple[Event, ...], R], ...]) -> R | None:
+    """The reading of the longest log that this one begins with, among those that are remembered."""
+    for log, source in reversed(tuple(_growth)):
+        if log is events:
+            for known, value in recent:
+                if known is source:
+                    return value
+    begun: R | None = None
+    for known, value in recent:
+        size = len(known)
+        # A log that grew holds the very same events. Equal ones would not do: true equals 1 in Python.
+        # The last event alone tells nearly every other log apart.
+        longest = 0 if begun is None else begun.count
+        if longest < size <= len(events) and events[size - 1] is known[-1] and all(map(is_, known, events)):
+            begun = value
+    return begun
+
+
+Item = TypeVar("Item", covariant=True)
+
+
+class Grown(Sequence[Item]):
+    """The first items of a list that only grows."""
+
+    __slots__ = ("_count", "_items")
+
+    def __init__(self, items: list[Item], count: int) -> None:
+        self._items = items
+        self._count = count
+
+    @overload
+    def __getitem__(self, index: int) -> Item: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Item]: ...
+    def __getitem__(self, index: int | slice) -> Item | list[Item]:
+        if isinstance(index, slice):
+            return self._items[: self._count][index]
+        return self._items[range(self._count)[index]]
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[Item]:
+        return islice(self._items, self._count)
+
+    def __reversed__(self) -> Iterator[Item]:
+        return map(self._items.__getitem__, range(self._count - 1, -1, -1))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))

@@ -1,37 +1,76 @@
-"""A log, indexed: events by kind and by dedupe key, so that a question about a few is not a search through all."""
+"""A log, indexed: events by kind, node and dedupe key, so that a question about a few is not a search through all."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from pytest_workrail.engine.events.ids import NodeId
 from pytest_workrail.engine.events.kinds import Envelope, Event
-from pytest_workrail.engine.projections.incremental import IncrementalProjection
+from pytest_workrail.engine.projections.incremental import Grown, IncrementalProjection, Structure
 from workrail_lint.base.result import Ok
 
 Kind = TypeVar("Kind", bound=Envelope)
+
+
+class _Entries(Structure):
+    """Places in the log, by what is there."""
+
+    __slots__ = ("by_key", "by_kind", "by_node")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.by_kind: dict[type, list[Event]] = {}
+        self.by_key: dict[str, tuple[int, Event]] = {}
+        self.by_node: dict[tuple[type, NodeId], list[tuple[int, Event]]] = {}
+
+    def add(self, place: int, event: Event) -> None:
+        kind = type(event)
+        self.by_kind.setdefault(kind, []).append(event)
+        self.by_key.setdefault(event.dedupe_key, (place, event))
+        if event.scope is not None and event.scope.node_id is not None:
+            self.by_node.setdefault((kind, event.scope.node_id), []).append((place, event))
 
 
 @dataclass(frozen=True, slots=True)
 class LogIndex:
     """The events of one log, in order, by what they are."""
 
-    by_kind: dict[type, list[Event]] = field(default_factory=dict)
-    by_key: dict[str, Event] = field(default_factory=dict)
+    count: int = 0
+    _entries: _Entries = field(default_factory=_Entries)
+    _sizes: dict[type, int] = field(default_factory=dict)  # how many of each kind are part of this log
 
-    def extended(self, events: tuple[Event, ...]) -> LogIndex:
-        """The index of a log with these events at its end."""
-        by_kind = {kind: list(found) for kind, found in self.by_kind.items()}
-        by_key = dict(self.by_key)
+    def find(self, dedupe_key: str) -> Event | None:
+        """The first event with a dedupe key."""
+        found = self._entries.by_key.get(dedupe_key)
+        return None if found is None or found[0] >= self.count else found[1]
+
+    def of_kind(self, kind: type) -> Sequence[Event]:
+        """The events of one kind."""
+        size = self._sizes.get(kind, 0)
+        return Grown(self._entries.by_kind[kind], size) if size else ()
+
+    def of_node(self, kind: type, node: NodeId) -> list[Event]:
+        """The events of one kind about a node."""
+        found = self._entries.by_node.get((kind, node), ())
+        return [event for place, event in found if place < self.count]
+
+    def extended(self, events: tuple[Event, ...]) -> Ok[LogIndex] | None:
+        """The index of a log with these events at its end; None when another log grew out of this one."""
+        entries, place = self._entries, self.count
+        if not entries.claim(place):
+            return None
+        sizes = dict(self._sizes)
         for event in events:
-            by_kind.setdefault(type(event), []).append(event)
-            by_key.setdefault(event.dedupe_key, event)
-        return LogIndex(by_kind, by_key)
+            entries.add(place, event)
+            sizes[type(event)] = sizes.get(type(event), 0) + 1
+            place += 1
+        entries.settle(place)
+        return Ok(LogIndex(place, entries, sizes))
 
 
-_indexes: IncrementalProjection[LogIndex] = IncrementalProjection(
-    LogIndex(), lambda index, events: Ok(index.extended(events))
-)
+_indexes: IncrementalProjection[LogIndex] = IncrementalProjection(LogIndex, LogIndex.extended)
 
 
 def log_index(events: tuple[Event, ...]) -> LogIndex:
@@ -39,6 +78,11 @@ def log_index(events: tuple[Event, ...]) -> LogIndex:
     return _indexes.of(events).value
 
 
-def of_kind(events: tuple[Event, ...], kind: type[Kind]) -> list[Kind]:
-    """The events of one kind, in order. Not to be changed: it is the index's own list."""
-    return log_index(events).by_kind.get(kind, [])  # type: ignore[return-value]  # filed by their own type
+def of_kind(events: tuple[Event, ...], kind: type[Kind]) -> Sequence[Kind]:
+    """The events of one kind, in order."""
+    return log_index(events).of_kind(kind)  # type: ignore[return-value]  # filed by their own type
+
+
+def of_node(events: tuple[Event, ...], kind: type[Kind], node: NodeId) -> list[Kind]:
+    """The events of one kind about a node, in order."""
+    return log_index(events).of_node(kind, node)  # type: ignore[return-value]  # as above

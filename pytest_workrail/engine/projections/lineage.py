@@ -7,11 +7,12 @@ happened on a sibling branch, or in an attempt that was blocked and left behind,
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from bisect import bisect_left
+from collections.abc import Collection, Iterable
 
 from pytest_workrail.engine.core.capabilities import Observation
 from pytest_workrail.engine.core.profiles import RewindContext
-from pytest_workrail.engine.events.ids import AttemptId, NodeId
+from pytest_workrail.engine.events.ids import NodeId
 from pytest_workrail.engine.events.judgements import GapRecordedData
 from pytest_workrail.engine.events.kinds import (
     AdvanceRecorded,
@@ -22,65 +23,80 @@ from pytest_workrail.engine.events.kinds import (
     NodeOutputAppended,
 )
 from pytest_workrail.engine.events.payloads import AdvancedOutcome, ArtifactPayload
-from pytest_workrail.engine.projections.dag import Node, Run
+from pytest_workrail.engine.projections.dag import Run
 from pytest_workrail.engine.projections.facts import run_context
 from pytest_workrail.engine.projections.gaps import project_gaps
+from pytest_workrail.engine.projections.index import of_kind, of_node
 
 _ATTEMPT = re.compile(r"(attempt_[a-z2-7]{26})(?:_([0-9]+))?$")
 
 
 class Lineage:
-    """The past of one node of a run."""
+    """The past of one node of a run. Looks no further back than it is asked about."""
 
     def __init__(self, events: tuple[Event, ...], run: Run, node: NodeId) -> None:
         self._events = events
         self._run = run
-        self._path = frozenset(run.lineage(node))
-        self._advances: dict[tuple[NodeId, AttemptId], AdvanceRecorded] = {
-            (event.scope.node_id, event.data.attempt_id): event
-            for event in events
-            if isinstance(event, AdvanceRecorded) and event.scope.run_id == run.run_id
-        }
+        self._node = node
+        self._path: set[NodeId] = set()
+        self._above: NodeId | None = node  # the part of the path that is not in the set begins here
+
+    def _is_on_path(self, node_id: NodeId) -> bool:
+        node = self._run.nodes.get(node_id)
+        if node is None:
+            return False
+        # A parent is made before its child, so what is not found by then is nowhere on the path.
+        while self._above is not None and self._run.nodes[self._above].created_index >= node.created_index:
+            self._path.add(self._above)
+            self._above = self._run.nodes[self._above].parent
+        return node_id in self._path
 
     def _includes(self, advance: AdvanceRecorded) -> bool:
         outcome = advance.data.outcome
         return (
-            advance.scope.node_id in self._path
-            and isinstance(outcome, AdvancedOutcome)
-            and outcome.to_node_id in self._path
+            isinstance(outcome, AdvancedOutcome)
+            and self._is_on_path(outcome.to_node_id)
+            and self._is_on_path(advance.scope.node_id)
         )
 
     def _advance_of(self, node: NodeId, name: str) -> AdvanceRecorded | None:
         """The advance whose attempt a derived name ends with."""
         named = _ATTEMPT.search(name)
-        return None if named is None else self._advances.get((node, AttemptId(named[1])))
+        if named is None:
+            return None
+        advances = of_node(self._events, AdvanceRecorded, node)
+        return next((each for each in reversed(advances) if each.data.attempt_id == named[1]), None)
 
     def _counts(self, node: NodeId, name: str) -> bool:
         """True for something said about a node: by an advance on the lineage, or by nobody's advance."""
         advance = self._advance_of(node, name)
-        return node in self._path if advance is None else self._includes(advance)
+        return self._is_on_path(node) if advance is None else self._includes(advance)
 
     def context(self) -> dict[str, object] | None:
         """The context that was valid at the node."""
-        found: dict[str, object] | None = None
-        advance: AdvanceRecorded | None = None
-        for event in self._events:
-            if event.scope is None or event.scope.run_id != self._run.run_id:
+        for event in reversed(of_kind(self._events, ContextSet)):
+            if event.scope.run_id != self._run.run_id:
                 continue
-            if isinstance(event, AdvanceRecorded):
-                advance = event
             # The initial context belongs to the root; any other to the advance right before it.
-            elif isinstance(event, ContextSet) and (
-                event.data.source == "initial" or (advance is not None and self._includes(advance))
-            ):
-                found = event.data.context
-        return found
+            if event.data.source == "initial":
+                return event.data.context
+            advance = self._advance_before(event.event_index)
+            if advance is not None and self._includes(advance):
+                return event.data.context
+        return None
+
+    def _advance_before(self, event_index: int) -> AdvanceRecorded | None:
+        advances = of_kind(self._events, AdvanceRecorded)
+        place = bisect_left(advances, event_index, key=lambda event: event.event_index)
+        while place and advances[place - 1].scope.run_id != self._run.run_id:
+            place -= 1
+        return advances[place - 1] if place else None
 
     def observations(self) -> list[Observation]:
         """What the node's past says about capabilities, oldest first, in the form the engine judges it."""
         found: list[Observation] = []
-        for event in self._events:
-            if not isinstance(event, CapabilityObserved) or event.scope.run_id != self._run.run_id:
+        for event in of_kind(self._events, CapabilityObserved):
+            if event.scope.run_id != self._run.run_id:
                 continue
             data = event.data
             if self._counts(event.scope.node_id, data.cap_obs_id):
@@ -94,20 +110,20 @@ class Lineage:
         resolved = project_gaps(self._events).resolved
         return [
             event.data
-            for event in self._events
-            if isinstance(event, GapRecorded)
-            and event.scope.run_id == self._run.run_id
+            for event in of_kind(self._events, GapRecorded)
+            if event.scope.run_id == self._run.run_id
             and event.data.resolution.kind == "unresolved"
             and event.data.gap_id not in resolved
             and self._counts(event.scope.node_id, event.data.gap_id)
         ]
 
-    def artifacts(self, left: Callable[[Node], bool]) -> list[object]:
-        """The artifacts submitted when leaving certain nodes for a further step, in submission order."""
+    def artifacts(self, left: Iterable[NodeId], questions: Collection[NodeId] = ()) -> list[object]:
+        """The artifacts submitted when leaving certain nodes for a further step, in submission order.
+
+        An advance that only led to a question counts too: nothing was wrong with what it submitted.
+        """
         found: list[tuple[int, int, object]] = []
-        for event in self._events:
-            if not isinstance(event, NodeOutputAppended) or event.scope.run_id != self._run.run_id:
-                continue
+        for event in (event for node in left for event in of_node(self._events, NodeOutputAppended, node)):
             payload, named = event.data.payload, _ATTEMPT.search(event.data.output_id)
             advance = self._advance_of(event.scope.node_id, event.data.output_id)
             if not isinstance(payload, ArtifactPayload) or named is None or advance is None:
@@ -116,8 +132,7 @@ class Lineage:
             if (
                 self._includes(advance)
                 and isinstance(outcome, AdvancedOutcome)
-                and self._run.nodes[outcome.to_node_id].kind == "step"
-                and left(self._run.nodes[event.scope.node_id])
+                and (self._run.nodes[outcome.to_node_id].kind == "step" or outcome.to_node_id in questions)
             ):
                 found.append((advance.event_index, int(named[2] or 0), payload.content))
         return [content for _, _, content in sorted(found, key=lambda entry: entry[:2])]

@@ -58,6 +58,11 @@ class Outputs:
         steps = pairwise(path)
         return [self.recaps[step] for step in steps if step in self.recaps]
 
+    def first_recap(self, node_id: NodeId) -> Recap | None:
+        """The earliest notes that were left on a node, whichever branch they led to."""
+        left = (recap for (source, _), recap in self.recaps.items() if source == node_id)
+        return min(left, key=lambda recap: recap.event_index, default=None)
+
 
 def project_outputs(events: tuple[Event, ...]) -> Ok[Outputs] | Err[ProjectionError]:
     """The outputs of a session."""

@@ -250,8 +250,8 @@ def _is_prefix(one: str | None, other: str | None) -> bool:
 def preview(summary: SessionSummary, words: frozenset[str]) -> str:
     """Title and notes, shortened around the first word that was asked for."""
     parts = [
-        _window(summary.title or "", words, _TITLE_PART_BYTES),
-        _window(summary.recap_snippet, words, _RECAP_PART_BYTES),
+        _window(js.trim(summary.title or ""), words, _TITLE_PART_BYTES),
+        _window(js.trim(summary.recap_snippet), words, _RECAP_PART_BYTES),
     ]
     return utf8_prefix("\n\n".join(part for part in parts if part), MAX_PREVIEW_BYTES)
 

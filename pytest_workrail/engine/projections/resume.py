@@ -65,7 +65,9 @@ def summarize(
         return None
     tip = run.nodes[run.preferred_tip]
     outputs = project_outputs(events)
-    recaps = [] if isinstance(outputs, Err) else outputs.value.path_recaps(run.lineage(tip.node_id))
+    lineage = run.lineage(tip.node_id)
+    recaps = [] if isinstance(outputs, Err) else outputs.value.path_recaps(lineage)
+    first = None if isinstance(outputs, Err) else outputs.value.first_recap(lineage[0])
     context = node_context(events, run, tip.node_id, rewind_context)
     return SessionSummary(
         session_id=session_id,
@@ -75,7 +77,7 @@ def summarize(
         last_activity_index=tip.created_index,
         workflow_id=run.started.workflow_id,
         workflow_hash=run.started.workflow_hash,
-        title=_title(context or {}, recaps),
+        title=_title(context or {}, first),
         recap_snippet=_snippet(recaps),
         workspace=workspace(events),
         modified_ms=modified_ms,
@@ -96,12 +98,13 @@ def _last_activity(run: Run) -> int:
     return -1 if run.preferred_tip is None else run.nodes[run.preferred_tip].created_index
 
 
-def _title(context: dict[str, object], recaps: list[Recap]) -> str | None:
+def _title(context: dict[str, object], first: Recap | None) -> str | None:
+    """What the caller said the run is about; failing that, how the notes on its first node describe it."""
     for key in _TITLE_KEYS:
         value = context.get(key)
         if isinstance(value, str) and not js.is_blank(value):
             return _shortened(js.trim(value))
-    return _description(recaps[0].text) if recaps else None
+    return None if first is None else _description(first.text)
 
 
 def _description(markdown: str) -> str | None:

@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from pytest_workrail.engine.core.confirmation import is_autonomous
+from pytest_workrail.engine.core.profiles import Profile
 from pytest_workrail.engine.core.reasons import UserOnlyDependency
 from pytest_workrail.engine.core.state import StepInstance
 from pytest_workrail.engine.events import keys
 from pytest_workrail.engine.events.blockers import OutputContractPointer
-from pytest_workrail.engine.events.ids import NodeId
+from pytest_workrail.engine.events.ids import NodeId, child_attempt
 from pytest_workrail.engine.events.kinds import AdvanceRecorded
-from pytest_workrail.engine.events.snapshot import BlockedState, RetryableBlock, TerminalBlock
+from pytest_workrail.engine.events.snapshot import BlockedState, ExecutionSnapshot, RetryableBlock, TerminalBlock
 from pytest_workrail.engine.projections.facts import workspace as workspace_facts
 from pytest_workrail.engine.projections.lineage import Lineage
 from pytest_workrail.engine.protocol.advance_outcome import Accepted, AdvanceAttempt, decide_advance, decides_together
 from pytest_workrail.engine.protocol.context import merged
-from pytest_workrail.engine.protocol.errors import ToolError, internal, precondition, token_error
+from pytest_workrail.engine.protocol.errors import ToolError, from_issuer, internal, precondition, token_error
 from pytest_workrail.engine.protocol.ports import GitEnd, Workspace
+from pytest_workrail.engine.protocol.questions import Questions, asks_questions, question_patch, questions_above
 from pytest_workrail.engine.protocol.recording import AttemptEntry, artifact_outputs, plan_for, snapshot_for
 from pytest_workrail.engine.protocol.replay import replay
 from pytest_workrail.engine.protocol.requests import AdvanceRequest
@@ -35,7 +37,8 @@ from pytest_workrail.engine.protocol.sessions import (
 from pytest_workrail.engine.protocol.step_response import ResponseFormat, pending_instance, preferences_at
 from pytest_workrail.engine.protocol.writer import SessionWriter, Written
 from pytest_workrail.engine.store.permit import AppendPermit
-from pytest_workrail.engine.tokens.issuer import ContinueGrant
+from pytest_workrail.engine.tokens.aliases import AliasSlot
+from pytest_workrail.engine.tokens.issuer import CheckpointGrant, ContinueGrant, NodeAddress, TokenIssuer
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
@@ -114,11 +117,15 @@ class AdvanceHandler:
             request.context is not None,
             self._git_end(opened.value) if ends else GitEnd(),
         )
-        kept = self.writer.store_snapshot(snapshot_for(entry, outcome.value, profile))
+        snapshot = snapshot_for(entry, outcome.value, profile)
+        kept = self.writer.store_snapshot(snapshot)
         if isinstance(kept, Err):
             return kept
         builder = self.writer.builder(session, grant.place.run_id)
-        return self.writer.append(permit, plan_for(entry, outcome.value, artifacts.value, kept.value, builder))
+        plan = plan_for(entry, outcome.value, artifacts.value, kept.value, builder, profile)
+        # The tokens of the answer become durable together with what the answer is about.
+        reserved = _reserve_tokens(self.response_format.issuer, entry, snapshot)
+        return reserved if isinstance(reserved, Err) else self.writer.append(permit, plan)
 
     def _git_end(self, position: NodePosition) -> GitEnd:
         return self.workspace.end(workspace_facts(position.events).repo_root)
@@ -127,7 +134,8 @@ class AdvanceHandler:
         """What is handed in, once it is clear that it can be."""
         profile = self.response_format.profile
         stored = position.context(profile)
-        refusal = _refusal(position, stored.get("is_autonomous") is True or is_autonomous(stored))
+        questions = questions_above(self.loader, position, profile)
+        refusal = _refusal(position, questions, stored.get("is_autonomous") is True or is_autonomous(stored))
         if refusal is not None:
             return Err(refusal)
         instance = pending_instance(position.snapshot)
@@ -138,29 +146,33 @@ class AdvanceHandler:
             return preferences
         earlier: tuple[Json, ...] = ()
         if instance.loop_path and decides_together(profile):
-            gathered = self._artifacts_of_iteration(position, instance)
+            gathered = self._artifacts_of_iteration(position, instance, profile)
             if isinstance(gathered, Err):
                 return gathered
             earlier = gathered.value
+        resubmits = bool(questions.in_chain) and not request.has_output
         return Ok(
             AdvanceAttempt(
                 position,
                 instance,
-                request.submission,
+                questions.submitted if resubmits else request.submission,
                 merged(stored, request.context),
                 preferences.value,
                 position.node.kind == "blocked_attempt",
                 earlier,
                 tuple(self.dependencies(instance.step_id)),
+                questions,
+                resubmits,
             )
         )
 
     def _artifacts_of_iteration(
-        self, position: NodePosition, instance: StepInstance
+        self, position: NodePosition, instance: StepInstance, profile: Profile
     ) -> Ok[tuple[Json, ...]] | Err[ToolError]:
         """The artifacts of the steps before this one in its loop iteration, oldest first."""
-        inside: set[NodeId] = set()
-        for node_id in reversed(position.run.lineage(position.node.node_id)):
+        inside: list[NodeId] = []
+        asked: set[NodeId] = set()
+        for node_id in position.run.upwards(position.node.node_id):
             node = position.run.nodes[node_id]
             opened = open_node(self.loader, position.session, position.run, node)
             if isinstance(opened, Err):
@@ -168,10 +180,31 @@ class AdvanceHandler:
             pending = pending_instance(opened.value.snapshot)
             if pending is None or pending.loop_path != instance.loop_path:
                 break
-            inside.add(node_id)
-        lineage = Lineage(position.events, position.run, position.node.node_id)
-        found = lineage.artifacts(lambda node: node.node_id in inside)
+            inside.append(node_id)
+            if asks_questions(profile) and question_patch(opened.value.snapshot) is not None:
+                asked.add(node_id)
+        found = Lineage(position.events, position.run, position.node.node_id).artifacts(inside, asked)
         return Ok(tuple(found))  # type: ignore[arg-type]  # artifacts are JSON, which the log holds as objects
+
+
+def _reserve_tokens(issuer: TokenIssuer, entry: AttemptEntry, snapshot: ExecutionSnapshot) -> Written:
+    """Prepare the tokens that the answer to an attempt holds, in the order in which it asks for them."""
+    if snapshot.pending_step is None:
+        return Ok(None)
+    here, child = entry.position, child_attempt(entry.attempt)
+    place = NodeAddress(here.session.session_id, here.run.run_id, entry.target)
+    going_on = ContinueGrant(place, child, here.workflow_ref)
+    wanted: list[tuple[ContinueGrant | CheckpointGrant, AliasSlot | None]] = [(going_on, None)]
+    if snapshot.engine_payload.gate_checkpoint is None:
+        wanted.append((CheckpointGrant(place, child), None))
+        state = snapshot.state
+        if isinstance(state, BlockedState) and isinstance(state.blocked, RetryableBlock):
+            wanted.append((replace(going_on, attempt_id=state.blocked.retry_attempt_id), "retry"))
+    for grant, slot in wanted:
+        reserved = issuer.reserve(grant, slot)
+        if isinstance(reserved, Err):
+            return Err(from_issuer(reserved.error))
+    return Ok(None)
 
 
 def _recorded(session: Session, grant: ContinueGrant) -> AdvanceRecorded | None:
@@ -180,7 +213,7 @@ def _recorded(session: Session, grant: ContinueGrant) -> AdvanceRecorded | None:
     return event if isinstance(event, AdvanceRecorded) else None
 
 
-def _refusal(position: NodePosition, is_autonomous_run: bool) -> ToolError | None:
+def _refusal(position: NodePosition, questions: Questions, is_autonomous_run: bool) -> ToolError | None:
     """Why a node can't be advanced from, whatever is handed in."""
     kind = position.node.kind
     if kind == "gate_checkpoint":
@@ -195,7 +228,8 @@ def _refusal(position: NodePosition, is_autonomous_run: bool) -> ToolError | Non
         message = "This block is final: the same step can't be handed in again from here."
         return token_error("TOKEN_SCOPE_MISMATCH", message, _WAY_ON)
     limit = AUTONOMOUS_ATTEMPTS if is_autonomous_run else INTERACTIVE_ATTEMPTS
-    chain = position.run.blocked_chain(position.node.node_id)
+    # A question is no failed attempt; if it counted, it could be one that nobody may answer.
+    chain = position.run.blocked_chain(position.node.node_id) - len(questions.in_chain)
     return _retry_limit_error(state.blocked, chain, is_autonomous_run) if chain >= limit else None
 
 

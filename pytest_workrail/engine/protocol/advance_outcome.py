@@ -16,7 +16,13 @@ from pytest_workrail.engine.core.capabilities import (
 from pytest_workrail.engine.core.confirmation import approval_reason, autonomous_gate
 from pytest_workrail.engine.core.criteria import Validation
 from pytest_workrail.engine.core.divergence import ReportedDivergence, divergences
-from pytest_workrail.engine.core.errors import InvalidLoopControl, LoopReportError, MissingContext
+from pytest_workrail.engine.core.errors import (
+    InterpreterError,
+    InvalidLoopControl,
+    LoopReportError,
+    LoopVariableUnset,
+    MissingContext,
+)
 from pytest_workrail.engine.core.interpreter import Selection
 from pytest_workrail.engine.core.modes import Block, Preferences, Proceed, decide, recommendation_warnings
 from pytest_workrail.engine.core.outputs import Invalid, Judgement, Missing, Submission
@@ -26,9 +32,12 @@ from pytest_workrail.engine.core.profiles import (
     Confirmation,
     Divergence,
     LoopDecision,
+    LoopVariable,
     Profile,
     RepeatedGaps,
+    UnsetCondition,
 )
+from pytest_workrail.engine.core.question import Question, find_question, loop_question
 from pytest_workrail.engine.core.reasons import (
     CapabilityUnavailable,
     CapabilityUnknown,
@@ -38,18 +47,13 @@ from pytest_workrail.engine.core.reasons import (
     loop_reason,
 )
 from pytest_workrail.engine.core.rendering import render_context
-from pytest_workrail.engine.core.state import Complete, CompletedKeys, Init, LoopFrame, Running, State, StepInstance
-from pytest_workrail.engine.events.snapshot import (
-    BlockedState,
-    CompleteState,
-    ExecutionSnapshot,
-    InitState,
-    RunningState,
-)
+from pytest_workrail.engine.core.skipped import Passed
+from pytest_workrail.engine.core.state import Running, StepInstance
+from pytest_workrail.engine.core.trace import TraceEntry
 from pytest_workrail.engine.projections.lineage import Lineage
 from pytest_workrail.engine.protocol.errors import ToolError, internal, precondition
+from pytest_workrail.engine.protocol.questions import NO_QUESTIONS, Questions
 from pytest_workrail.engine.protocol.sessions import NodePosition
-from pytest_workrail.engine.protocol.step_response import pending_instance
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
@@ -69,6 +73,9 @@ class AdvanceAttempt:
     # Artifacts of earlier steps of the same loop iteration, where the profile lets them decide.
     earlier_artifacts: tuple[Json, ...] = ()
     dependencies: tuple[UserOnlyDependency, ...] = ()
+    questions: Questions = NO_QUESTIONS
+    # What is handed in was stored with the question that this answers, so it is judged and not stored again.
+    is_resubmission: bool = False
 
     @property
     def step(self) -> dict[str, Any]:
@@ -99,6 +106,17 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """Nothing is wrong, but variables are unset that a step waits for. `passed` are the steps passed over so far."""
+
+    question: Question
+    trace: tuple[TraceEntry, ...]
+    passed: tuple[Passed, ...]
+    judgement: Judgement
+    reports: Reports
+
+
+@dataclass(frozen=True, slots=True)
 class Gated:
     """Stopped at a gate."""
 
@@ -117,7 +135,7 @@ class Accepted:
     recommendations: tuple[Gap, ...]
 
 
-AdvanceOutcome: TypeAlias = Refused | Gated | Accepted
+AdvanceOutcome: TypeAlias = Refused | Asked | Gated | Accepted
 
 
 def decide_advance(attempted: AdvanceAttempt, profile: Profile) -> Ok[AdvanceOutcome] | Err[ToolError]:
@@ -148,19 +166,27 @@ def decide_advance(attempted: AdvanceAttempt, profile: Profile) -> Ok[AdvanceOut
 def _proceed(
     attempted: AdvanceAttempt, judgement: Judgement, reports: Reports, decision: Proceed, profile: Profile
 ) -> Ok[AdvanceOutcome] | Err[ToolError]:
-    selected = _select(attempted)
+    selected = _select(attempted, profile)
     if isinstance(selected, Err):
         match selected.error:
             case ToolError() as error:
                 return Err(error)
+            case LoopVariableUnset(unset, trace, passed_over):
+                asked = loop_question(unset, attempted.context)
+                return Ok(Asked(asked, trace, passed_over, judgement, reports))
             case InvalidLoopControl(issues=issues) as reported:
                 invalid = Validation(False, issues, (FIT_SCHEMA,))
                 return Ok(Refused((loop_reason(reported),), judgement, reports, invalid, LOOP_CONTROL))
             case reported:
                 return Ok(Refused((loop_reason(reported),), judgement, reports, judgement.validation, None))
     selection = selected.value
+    question = _question(attempted, selection, profile)
+    if question is not None and not attempted.preferences.never_stops:
+        return Ok(Asked(question, selection.trace, selection.passed, judgement, reports))
     passed = [gap_for(reason) for reason in decision.passed_over if not _is_disclosed(reason, attempted)]
     passed += [gap_for(reason) for reason in selection.gaps]
+    passed += [gap_for(reason) for reason in (() if question is None else question.reasons())]
+    passed += attempted.questions.decisions(attempted.context)
     tolerated = [gap_for(reason, "warning") for reason in decision.tolerated]
     tolerated += [gap_for(InvalidRequiredOutput(ref), "warning") for ref in reports.rejected]
     recommended = recommendation_warnings(attempted.position.program.ir, attempted.preferences)
@@ -178,43 +204,61 @@ def _kept(gaps: Sequence[Gap], profile: Profile) -> set[int]:
             return set(map(id, distinct_gaps(gaps)))
 
 
-def _select(attempted: AdvanceAttempt) -> Ok[Selection] | Err[LoopReportError | ToolError]:
+def _question(attempted: AdvanceAttempt, selection: Selection, profile: Profile) -> Question | None:
+    """What to ask before the run completes. Whoever answers a question has decided, so the answer raises no other."""
+    match profile.unset_condition:
+        case UnsetCondition.PASS_OVER:
+            return None
+        case UnsetCondition.ASK:
+            if attempted.questions.in_chain or not selection.is_complete:
+                return None
+            context = attempted.context
+            declined = attempted.questions.declined(context)
+            return find_question(selection, context, declined, lambda patch: _next(attempted, {**context, **patch}))
+
+
+def _next(attempted: AdvanceAttempt, context: dict[str, Any]) -> Ok[Selection] | Err[InterpreterError]:
+    """What comes after the pending step in a context."""
     interpreter = attempted.position.program.interpreter
-    done = interpreter.complete(engine_state(attempted.position.snapshot), attempted.instance)
+    done = interpreter.complete(attempted.position.snapshot.execution_state, attempted.instance)
     if isinstance(done, Err):
-        return Err(internal(f"The pending step can't be completed: {done.error.message}"))
-    artifacts = attempted.earlier_artifacts + attempted.submission.artifacts
-    selected = interpreter.next(done.value, attempted.context, artifacts, never_stop=attempted.preferences.never_stops)
+        return done
+    return interpreter.next(
+        done.value,
+        context,
+        attempted.earlier_artifacts + attempted.submission.artifacts,
+        never_stop=attempted.preferences.never_stops,
+        is_declined=lambda variable: variable in attempted.questions.declined(context),
+    )
+
+
+def _select(attempted: AdvanceAttempt, profile: Profile) -> Ok[Selection] | Err[_Reported | ToolError]:
+    selected = _next(attempted, attempted.context)
     if isinstance(selected, Ok):
         return selected
     error = selected.error
-    if isinstance(error, LoopReportError):
+    if isinstance(error, LoopReportError | LoopVariableUnset):
         return Err(error)
     if isinstance(error, MissingContext):
-        return Err(missing_context(error, "`context` and call continue_workflow again with the same token"))
+        return Err(missing_context(error, "`context` and call continue_workflow again with the same token", profile))
     return Err(internal(f"The next step can't be chosen ({error.code}): {error.message}"))
 
 
-def missing_context(error: MissingContext, where: str) -> ToolError:
+_Reported: TypeAlias = LoopReportError | LoopVariableUnset
+
+
+def missing_context(error: MissingContext, where: str, profile: Profile) -> ToolError:
     """A loop can't be decided because a variable is not there. Supplying it helps."""
     advice = f"Set the variable that loop '{error.loop_id}' needs in {where}; nothing was written."
-    return precondition(error.message, advice)
-
-
-def engine_state(snapshot: ExecutionSnapshot) -> State:
-    """The state of a snapshot in the form the interpreter takes, which knows nothing of blocked attempts."""
-    state = snapshot.state
-    match state:
-        case InitState():
-            return Init()
-        case CompleteState():
-            return Complete()
-        case RunningState() | BlockedState():
-            return Running(
-                CompletedKeys(state.completed.values),
-                tuple(LoopFrame(frame.loop_id, frame.iteration, frame.body_index) for frame in state.loop_stack),
-                pending_instance(snapshot),
-            )
+    match profile.loop_variable:
+        case LoopVariable.REFUSE:
+            return precondition(error.message, advice)
+        case LoopVariable.ASK:
+            facts: dict[str, Json] = {"kind": "loop_variable_invalid", "loopId": error.loop_id}
+            if error.wrong is not None:
+                wrong = error.wrong
+                facts |= {"variable": wrong.variable, "expected": wrong.expected, "actual": wrong.actual}
+            return precondition(error.message, advice, facts)
 
 
 def _render_context(attempted: AdvanceAttempt) -> Any:
@@ -252,7 +296,7 @@ def _capability_reasons(attempted: AdvanceAttempt, reports: Reports, profile: Pr
             if not required_capabilities(ir):
                 return ()
             known = Lineage(position.events, position.run, position.node.node_id).observations()
-            state = engine_state(position.snapshot)
+            state = position.snapshot.execution_state
             completed = set(state.completed) if isinstance(state, Running) else set()
             return capability_reasons(ir, attempted.instance.step_id, completed, [*known, *reports.observations])
 

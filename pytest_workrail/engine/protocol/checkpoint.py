@@ -45,7 +45,9 @@ class CheckpointHandler:
             edge = _recorded(session.value, grant)
             if edge is None:
                 return Err(internal("The checkpoint was written, but its record is not there."))
-        return self._answer(grant, found.value[1], edge)
+        run, node = found.value
+        workflow_id = "" if run.started is None else run.started.workflow_id
+        return self._answer(grant, node, edge, workflow_id)
 
     def _write(self, grant: CheckpointGrant) -> Written:
         def append(permit: AppendPermit, session: Session) -> Written:
@@ -68,7 +70,9 @@ class CheckpointHandler:
 
         return self.writer.write(grant.place.session_id, append)
 
-    def _answer(self, grant: CheckpointGrant, node: Node, edge: EdgeCreated) -> Ok[CheckpointSet] | Err[ToolError]:
+    def _answer(
+        self, grant: CheckpointGrant, node: Node, edge: EdgeCreated, workflow_id: str
+    ) -> Ok[CheckpointSet] | Err[ToolError]:
         workflow_ref = ref_of(node.workflow_hash)
         resume = self.issuer.state_token(StateGrant(grant.place, workflow_ref))
         if isinstance(resume, Err):
@@ -76,7 +80,7 @@ class CheckpointHandler:
         going_on = self.issuer.continue_token(ContinueGrant(grant.place, grant.attempt_id, workflow_ref))
         if isinstance(going_on, Err):
             return Err(from_issuer(going_on.error))
-        return Ok(CheckpointSet(edge.data.to_node_id, resume.value, going_on.value))
+        return Ok(CheckpointSet(edge.data.to_node_id, resume.value, going_on.value, workflow_id))
 
 
 def _recorded(session: Session, grant: CheckpointGrant) -> EdgeCreated | None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
 from pytest_workrail.engine.protocol.responses import Blocked, Continued, Progress, Started
+from pytest_workrail.engine.protocol.text_header import not_done
 from workrail_lint.base import js
 
 _ADVANCE_FOOTERS = (
@@ -43,11 +46,17 @@ def supplements(response: Started | Continued) -> tuple[str, ...]:
 def primary(response: Started | Continued) -> str:
     """The step and how to hand it in."""
     progress = response.progress
+    left_out = not_done(progress.disclosure)
     if progress.pending is None:
+        if left_out:
+            return (
+                f"The workflow is complete and there is nothing left to hand in, but steps were left out.\n\n{left_out}"
+            )
         if progress.next_intent == "complete":
             return "The workflow is complete; every step that applies is done and there is nothing left to hand in."
         return "No step is pending at this node; nothing was changed by looking at it."
-    return _with_footer(progress, progress.pending.prompt)
+    prompt = progress.pending.prompt
+    return _with_footer(progress, f"{prompt}\n\n{left_out}" if left_out else prompt)
 
 
 def _with_footer(progress: Progress, prompt: str) -> str:
@@ -72,6 +81,9 @@ def blocked(response: Blocked) -> str:
     if not response.retryable:
         return f"The step was not accepted and handing it in again does not help. {reasons} Tell the user and wait."
     issues = "" if response.validation is None else " Issues: " + "; ".join(response.validation.issues) + "."
+    if response.patch is not None:
+        call = json.dumps(response.next_params(), ensure_ascii=False)
+        return f"The step is kept, and something is missing. {reasons} Call continue_workflow with {call}"
     token = response.progress.next_token(response.retry_token)
     return f"The step was not accepted. {reasons}{issues} Hand it in again with the token {token}"
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from pytest_workrail.engine.core.vocabulary import METRICS_OUTCOMES, RESERVED_KEYS
 from pytest_workrail.engine.protocol.errors import ToolError
 from pytest_workrail.engine.protocol.shapes import ToolName
 from workrail_lint.base import js
@@ -14,11 +15,6 @@ from workrail_lint.base.js import Json
 
 MAX_CONTEXT_BYTES = 262_144
 MAX_CONTEXT_DEPTH = 64
-METRICS_OUTCOMES = ("success", "partial", "abandoned", "error")
-# Names that a JavaScript reader of the log would take for something else.
-RESERVED_KEYS = ("__proto__", "constructor", "prototype")
-# Names that only a host may set.
-SYSTEM_KEYS = ("eat_token", "parent_eat_token", "metrics_harness", "metrics_active_model")
 _MEASURE = "jcs_utf8_bytes"
 
 

@@ -1,16 +1,17 @@
 """The engine as its users see it: one object, six tools, and what people do beside them.
 
 Each tool takes a plain request and gives a `Reply` or a `ToolError`; nothing is ever raised across this line.
+What most runs never call is imported when it is called.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from pytest_workrail.engine.core.modes import Preferences
-from pytest_workrail.engine.core.profiles import Profile, ProfileName, profile_of
+from pytest_workrail.engine.core.profiles import Answers, Profile, ProfileName, profile_of
 from pytest_workrail.engine.core.prompt_slots import PromptStyle
 from pytest_workrail.engine.events.ids import RunId, SessionId, WorkflowRef
 from pytest_workrail.engine.events.judgements import CapabilityObservedData, DivergenceData
@@ -26,8 +27,6 @@ from pytest_workrail.engine.protocol.errors import (
     token_error,
     unexpected,
 )
-from pytest_workrail.engine.protocol.inspect import inspect_workflow
-from pytest_workrail.engine.protocol.listing import list_workflows
 from pytest_workrail.engine.protocol.memory_library import NoWorkspace
 from pytest_workrail.engine.protocol.operator import Dependencies, Operator
 from pytest_workrail.engine.protocol.ports import WorkflowLibrary, Workspace
@@ -44,16 +43,19 @@ from pytest_workrail.engine.protocol.requests import (
     read_resume,
     read_start,
 )
-from pytest_workrail.engine.protocol.responses import ExecutionResponse, Reply, Response
-from pytest_workrail.engine.protocol.resume import resume
+from pytest_workrail.engine.protocol.responses import (
+    CheckpointSet,
+    Disclosure,
+    ExecutionResponse,
+    Listing,
+    Reply,
+    Response,
+)
 from pytest_workrail.engine.protocol.sessions import Session, SessionLoader, load_session, open_node
 from pytest_workrail.engine.protocol.start import StartHandler
 from pytest_workrail.engine.protocol.step_response import ResponseFormat
 from pytest_workrail.engine.protocol.writer import SessionWriter
-from pytest_workrail.engine.store.bundle import Producer
 from pytest_workrail.engine.store.home import Home
-from pytest_workrail.engine.store.resumable import healthy_summaries
-from pytest_workrail.engine.store.transfer import export_session, import_bundle
 from pytest_workrail.engine.tokens.issuer import NodeAddress
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
@@ -92,7 +94,9 @@ class Engine:
         self._options = chosen
         self._library = library
         self._workspace = workspace or NoWorkspace()
-        self._response_format = ResponseFormat(self.profile, chosen.style, home.issuer)
+        self._response_format = ResponseFormat(
+            self.profile, chosen.style, home.issuer, lambda step_id: self.dependencies.of(step_id)
+        )
         stores = home.stores
         self._loader = SessionLoader(
             stores.sessions.load, stores.snapshots.get, Programs(stores.workflows.get, self.profile)
@@ -102,12 +106,16 @@ class Engine:
 
     def list_workflows(self, request: object) -> Answer:
         """The workflows that can be started."""
+        from pytest_workrail.engine.protocol.listing import list_workflows
+
         return self._answer(
             request, read_list, lambda asked: list_workflows(self._library, asked, self._options.inject_onboarding)
         )
 
     def inspect_workflow(self, request: object) -> Answer:
         """One workflow before it is started."""
+        from pytest_workrail.engine.protocol.inspect import inspect_workflow
+
         onboarding = self._options.inject_onboarding
         return self._answer(
             request, read_inspect, lambda asked: inspect_workflow(self._library, self._workspace, asked, onboarding)
@@ -143,6 +151,9 @@ class Engine:
 
     def resume_session(self, request: object) -> Answer:
         """Find a session again."""
+        from pytest_workrail.engine.protocol.resume import resume
+        from pytest_workrail.engine.store.resumable import healthy_summaries
+
         stores = self.home.stores
         return self._answer(
             request,
@@ -168,9 +179,26 @@ class Engine:
             response = act(asked.value)
             if isinstance(response, Err):
                 return response
-            return Ok(Reply(text.items(response.value, self._options.style), response.value))
+            disclosed = self._disclosed(response.value)
+            return Ok(Reply(text.items(disclosed, self._options.style), disclosed))
 
-        return _guarded(call)
+        answer = _guarded(call)
+        return Err(self._named(answer.error)) if isinstance(answer, Err) else answer
+
+    def _disclosed(self, response: Response) -> Response:
+        """The answer of a tool that is about no step, in the form the profile wants."""
+        match self.profile.answers, response:
+            case Answers.UNION, CheckpointSet() | Listing():
+                return replace(response, disclosure=Disclosure(response.workflow_id))
+            case _:
+                return response
+
+    def _named(self, error: ToolError) -> ToolError:
+        match self.profile.answers:
+            case Answers.ENGINE:
+                return error
+            case Answers.UNION:
+                return replace(error, kind="error")
 
     def _continue(self, request: ContinueRequest) -> Ok[ExecutionResponse] | Err[ToolError]:
         if request.token.startswith(("st_", "st1")):
@@ -256,6 +284,9 @@ class Engine:
         """A session as one document; with `salvage`, as much of a damaged one as can be trusted."""
 
         def call() -> Ok[dict[str, Json]] | Err[ToolError]:
+            from pytest_workrail.engine.store.bundle import Producer
+            from pytest_workrail.engine.store.transfer import export_session
+
             producer = Producer(app_version=self._options.app_version)
             home = self.home
             made = export_session(
@@ -274,6 +305,8 @@ class Engine:
         """A session from a document, always as a new one."""
 
         def call() -> Ok[SessionId] | Err[ToolError]:
+            from pytest_workrail.engine.store.transfer import import_bundle
+
             home = self.home
             made = import_bundle(bundle, home.stores, home.gate, home.mint)
             return Err(from_transfer(made.error)) if isinstance(made, Err) else made

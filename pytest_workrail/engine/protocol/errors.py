@@ -6,11 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal, TypeAlias
 
-from pytest_workrail.engine.store.bundle import BundleError, BundleErrorCode
 from pytest_workrail.engine.store.gate import GateError
 from pytest_workrail.engine.store.health import Health, health_data
 from pytest_workrail.engine.store.ports import ContentError, StoreError, StoreLockBusy
-from pytest_workrail.engine.store.transfer import ExportCode, ExportFailure, ImportCode, ImportFailure
+from pytest_workrail.engine.store.transfer_errors import (
+    BundleError,
+    BundleErrorCode,
+    ExportCode,
+    ExportFailure,
+    ImportCode,
+    ImportFailure,
+)
 from pytest_workrail.engine.tokens.errors import TokenError, TokenErrorCode
 from pytest_workrail.engine.tokens.issuer import IssuerFailure
 from workrail_lint.base.js import Json
@@ -82,9 +88,13 @@ class ToolError:
     retry: Retry = NOT_RETRYABLE
     details: Mapping[str, Json] = field(default_factory=dict)
     cause: Exception | None = field(default=None, compare=False, repr=False)
+    # Said where every answer says its kind.
+    kind: Literal["error"] | None = None
 
     def to_json(self) -> dict[str, Json]:
+        kind: dict[str, Json] = {} if self.kind is None else {"kind": self.kind}
         return {
+            **kind,
             "code": self.code,
             "message": self.message,
             "retry": self.retry.to_json(),

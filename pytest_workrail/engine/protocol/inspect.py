@@ -53,7 +53,7 @@ def inspect_workflow(
         shown["references"] = [reference.to_json() for reference in references]
     if entry.staleness is not None:
         shown["staleness"] = entry.staleness
-    return Ok(Listing(shown))
+    return Ok(Listing("workflow", shown))
 
 
 def _preview(step: dict[str, Any]) -> Json:

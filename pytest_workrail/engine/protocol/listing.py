@@ -34,7 +34,7 @@ def list_workflows(
     rejects = sorted(library.rejects(), key=lambda reject: collation_key(reject.workflow_id))
     if rejects:
         shown["validationWarnings"] = [_reject(reject) for reject in rejects]
-    return Ok(Listing(shown))
+    return Ok(Listing("workflows", shown))
 
 
 def _item(entry: WorkflowEntry, inject_onboarding: bool) -> Json:

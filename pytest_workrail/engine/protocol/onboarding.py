@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 STEP_ID = "wr-system-onboarding"
+TITLE = "WorkRail Protocol Instructions"
 _PROMPT = """\
 You are working through a workflow, one step at a time. These rules hold for all of it:
 
@@ -21,20 +22,23 @@ before gives you the same answer again.
 Hand in this step to begin."""
 
 
-def with_onboarding(ir: dict[str, Any]) -> dict[str, Any]:
-    """The workflow with the onboarding step before its first own step. It is part of the hash."""
+def with_onboarding(ir: dict[str, Any], *, title: str = TITLE, prompt: str = _PROMPT) -> dict[str, Any]:
+    """The workflow with the onboarding step before its first own step. It is part of the hash.
+
+    A run of another engine brings the words of its own step.
+    """
     steps: list[dict[str, Any]] = ir["steps"]
     # Probes of required capabilities come before whatever the author wrote, and this counts as written.
     place = next((at for at, step in enumerate(steps) if step["provenance"]["source"] != "feature"), len(steps))
-    return {**ir, "steps": [*steps[:place], _step(), *steps[place:]]}
+    return {**ir, "steps": [*steps[:place], _step(title, prompt), *steps[place:]]}
 
 
-def _step() -> dict[str, Any]:
+def _step(title: str, prompt: str) -> dict[str, Any]:
     return {
         "id": STEP_ID,
-        "title": "WorkRail Protocol Instructions",
+        "title": title,
         "type": "step",
-        "prompt": _PROMPT,
+        "prompt": prompt,
         "confirmation": {"kind": "never"},
         "notes": "optional",
         "guidance": [],

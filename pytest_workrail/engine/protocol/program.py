@@ -68,6 +68,20 @@ def frozen(ir: dict[str, Any], onboarding: bool) -> Ok[tuple[dict[str, Any], Wor
     return Ok((decoded.value, WorkflowHash(digest(raw))))
 
 
+def ported_ir(pin: dict[str, Any]) -> Ok[dict[str, Any]] | Err[ToolError]:
+    """What the public engine pinned, as an IR: a session that it began can be looked at and continued here."""
+    from workrail_lint.systems.workrail.compiler.pinned import compile_pin
+
+    compiled = compile_pin(pin)
+    if isinstance(compiled, Err):
+        message = f"The workflow this run was started with can't run here: {compiled.error}."
+        return Err(precondition(message, "Start the workflow again to pin a version that can."))
+    onboarding = compiled.value.onboarding
+    if onboarding is None:
+        return Ok(compiled.value.ir)
+    return Ok(with_onboarding(compiled.value.ir, title=onboarding.title, prompt=onboarding.prompt))
+
+
 class Programs:
     """Pinned workflows by hash. Remembers a few: what a hash stands for never changes."""
 
@@ -88,6 +102,9 @@ class Programs:
         if loaded.value is None:
             message = "The workflow this run was started with is no longer here."
             return Err(precondition(message, "Start the workflow again, or restore the data folder."))
+        if loaded.value.get("sourceKind") == "v1_pinned":
+            ported = ported_ir(loaded.value)
+            return ported if isinstance(ported, Err) else Ok(self.add(ported.value, workflow_hash))
         if loaded.value.get("format") != FORMAT:
             message = "The workflow this run names is not an executable one."
             return Err(precondition(message, "Start the workflow again to pin an executable version of it."))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pytest_workrail.engine.core.assessments import RecordedAssessment
 from pytest_workrail.engine.core.blockers import BlockKind, FixContext, Gap, block_kind, blocker_report, snapshot_reason
+from pytest_workrail.engine.core.conditions import Context
 from pytest_workrail.engine.core.confirmation import is_autonomous
 from pytest_workrail.engine.core.criteria import Validation
 from pytest_workrail.engine.core.guidance import fixed_members
@@ -19,8 +20,9 @@ from pytest_workrail.engine.core.outputs import (
     stored_notes,
     stored_validation,
 )
-from pytest_workrail.engine.core.profiles import Profile
-from pytest_workrail.engine.core.state import state_to_json
+from pytest_workrail.engine.core.profiles import Profile, UnsetCondition
+from pytest_workrail.engine.core.reasons import Reason
+from pytest_workrail.engine.core.skipped import Passed, skipped_list
 from pytest_workrail.engine.core.trace import TraceEntry
 from pytest_workrail.engine.events import keys
 from pytest_workrail.engine.events.ids import AttemptId, NodeId, SnapshotRef, child_attempt
@@ -52,13 +54,15 @@ from pytest_workrail.engine.events.plan import (
     advance_plan,
     block_plan,
     gate_plan,
+    question_plan,
 )
-from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
+from pytest_workrail.engine.events.snapshot import ExecutionSnapshot, snapshot_of
 from pytest_workrail.engine.projections.facts import workspace
 from pytest_workrail.engine.protocol.advance_outcome import (
     Accepted,
     AdvanceAttempt,
     AdvanceOutcome,
+    Asked,
     Gated,
     Refused,
     Reports,
@@ -100,31 +104,18 @@ def snapshot_for(entry: AttemptEntry, outcome: AdvanceOutcome, profile: Profile)
     """The state of the node that the attempt leads to."""
     match outcome:
         case Accepted():
-            return snapshot_of(state_to_json(outcome.selection.state))
+            return snapshot_of(outcome.selection.state)
         case Gated():
             gate: dict[str, Json] = {"stepId": entry.attempted.instance.step_id, "gateKind": outcome.gate}
-            return snapshot_of(_running(entry.position), gate)
+            return snapshot_of(entry.position.snapshot.execution_state, gate=gate)
         case Refused():
-            return snapshot_of(
-                _running(entry.position) | {"kind": "blocked", "blocked": _block(entry, outcome, profile)}
-            )
+            block = _block(entry, outcome.reasons, outcome.validation is not None, profile)
+        case Asked():
+            block = _block(entry, outcome.question.reasons(), False, profile)
+    return snapshot_of(entry.position.snapshot.execution_state, blocked=block)
 
 
-def snapshot_of(state: dict[str, Json], gate: dict[str, Json] | None = None) -> ExecutionSnapshot:
-    """A state as it is stored, with the gate it waits at, if any."""
-    payload: dict[str, Json] = {"v": 1, "engineState": state}
-    if gate is not None:
-        payload["gateCheckpoint"] = gate
-    return ExecutionSnapshot.model_validate({"v": 1, "kind": "execution_snapshot", "enginePayload": payload})
-
-
-def _running(position: NodePosition) -> dict[str, Json]:
-    """The state of a node, without the block that may lie on it."""
-    state = position.snapshot.state.to_wire()
-    return {name: value for name, value in state.items() if name != "blocked"} | {"kind": "running"}
-
-
-def _block(entry: AttemptEntry, outcome: Refused, profile: Profile) -> dict[str, Json]:
+def _block(entry: AttemptEntry, reasons: Sequence[Reason], has_validation: bool, profile: Profile) -> dict[str, Json]:
     attempted = entry.attempted
     path = attempted.instance.loop_path
     fixes = FixContext(
@@ -132,13 +123,13 @@ def _block(entry: AttemptEntry, outcome: Refused, profile: Profile) -> dict[str,
         is_autonomous(attempted.context),
         fixed_members(attempted.step, path[-1].loop_id if path else None, profile),
     )
-    blockers: list[Json] = [blocker.to_json() for blocker in blocker_report(outcome.reasons, fixes)]
-    primary = outcome.reasons[0]
+    blockers: list[Json] = [blocker.to_json() for blocker in blocker_report(reasons, fixes)]
+    primary = reasons[0]
     kind = block_kind(primary)
     block: dict[str, Json] = {"kind": kind.value, "reason": snapshot_reason(primary)}
     if kind is BlockKind.RETRYABLE:
         block["retryAttemptId"] = child_attempt(entry.attempt)
-    if outcome.validation is not None:
+    if has_validation:
         block["validationRef"] = keys.validation_id(entry.attempt)
     return block | {"blockers": {"blockers": blockers}}
 
@@ -149,15 +140,18 @@ def plan_for(
     artifacts: Sequence[NodeOutputData],
     ref: SnapshotRef,
     builder: EventBuilder,
+    profile: Profile,
 ) -> AppendPlan:
     """The events of the attempt."""
     step = entry.step(ref)
     if isinstance(outcome, Gated):
         return gate_plan(builder, step)
-    observed = Conclusions(
-        [_assessment(recorded, entry.attempt) for recorded in outcome.judgement.assessments],
-        *_reported(outcome.reports, entry.attempt),
-    )
+    observed = Conclusions()
+    if not entry.attempted.is_resubmission:
+        observed = Conclusions(
+            [_assessment(recorded, entry.attempt) for recorded in outcome.judgement.assessments],
+            *_reported(outcome.reports, entry.attempt),
+        )
     if isinstance(outcome, Refused):
         return block_plan(
             builder,
@@ -167,13 +161,26 @@ def plan_for(
             consequences=_consequences(outcome.judgement, entry.attempt),
             artifacts=artifacts,
         )
+    context = entry.attempted.context
+    validation = _retry_validation(outcome.judgement, entry.attempt) if entry.attempted.is_retry else None
+    if isinstance(outcome, Asked):
+        return question_plan(
+            builder,
+            step,
+            context=_context(entry),
+            validation=validation,
+            trace=trace_data(outcome.trace, outcome.passed, context, entry.attempt, profile),
+            observed=observed,
+            outputs=[*_recap(entry), *artifacts],
+        )
+    selection = outcome.selection
     return advance_plan(
         builder,
         step,
         gaps=_gaps(outcome, entry.attempt),
         context=_context(entry),
-        validation=_retry_validation(outcome.judgement, entry.attempt) if entry.attempted.is_retry else None,
-        trace=trace_data(outcome.selection.trace, entry.attempt),
+        validation=validation,
+        trace=trace_data(selection.trace, selection.passed, context, entry.attempt, profile),
         observed=observed,
         completion=_completion(entry) if outcome.selection.is_complete else None,
         outputs=[*_recap(entry), *artifacts],
@@ -200,7 +207,7 @@ def artifact_outputs(submission: Submission, attempt: AttemptId) -> Ok[list[Node
 
 def _recap(entry: AttemptEntry) -> list[NodeOutputData]:
     notes = stored_notes(entry.attempted.submission.notes)
-    if notes is None:
+    if notes is None or entry.attempted.is_resubmission:
         return []
     return [
         NodeOutputData(
@@ -320,12 +327,31 @@ def _context(entry: AttemptEntry) -> ContextSetData | None:
     )
 
 
-def trace_data(trace: Sequence[TraceEntry], attempt: AttemptId) -> DecisionTraceData | None:
-    """How the next step was chosen; nothing when there was nothing to choose."""
+def trace_data(
+    trace: Sequence[TraceEntry],
+    passed: Sequence[Passed],
+    context: Context,
+    attempt: AttemptId | None,
+    profile: Profile,
+) -> DecisionTraceData | None:
+    """How the next step was chosen; nothing when there was nothing to choose.
+
+    What was passed over goes along where a profile tells of it, because a replay evaluates nothing.
+    """
     if not trace:
         return None
-    entries = [entry.to_json() for entry in trace]
-    return DecisionTraceData.model_validate({"traceId": keys.trace_id(attempt), "entries": entries})
+    data: dict[str, Json] = {"traceId": keys.trace_id(attempt), "entries": [entry.to_json() for entry in trace]}
+    match profile.unset_condition:
+        case UnsetCondition.PASS_OVER:
+            pass
+        case UnsetCondition.ASK if passed:
+            entries, omitted = skipped_list(passed, context)
+            data["skipped"] = list(entries)
+            if omitted:
+                data["skippedOmitted"] = omitted
+        case UnsetCondition.ASK:
+            pass
+    return DecisionTraceData.model_validate(data)
 
 
 def _completion(entry: AttemptEntry) -> RunCompletedData:

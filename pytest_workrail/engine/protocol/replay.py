@@ -6,25 +6,17 @@ the log as it stood when the advance was recorded; what happened since does not 
 
 from __future__ import annotations
 
-from pytest_workrail.engine.events.blockers import FollowupReason
+from pytest_workrail.engine.core.profiles import Answers
 from pytest_workrail.engine.events.ids import AttemptId, NodeId, child_attempt
 from pytest_workrail.engine.events.kinds import AdvanceRecorded
 from pytest_workrail.engine.events.payloads import AdvancedOutcome
-from pytest_workrail.engine.events.snapshot import BlockedState, RetryableBlock, TerminalBlock
+from pytest_workrail.engine.events.snapshot import BlockedState, GateCheckpoint, RetryableBlock
 from pytest_workrail.engine.projections import facts
-from pytest_workrail.engine.protocol.errors import ToolError, from_issuer, internal
-from pytest_workrail.engine.protocol.responses import (
-    Blocked,
-    Continued,
-    Followup,
-    GateReached,
-    Progress,
-    ShownValidation,
-)
+from pytest_workrail.engine.protocol.blocked_response import attempt_token, blocked_response
+from pytest_workrail.engine.protocol.errors import ToolError, internal
+from pytest_workrail.engine.protocol.responses import Blocked, Continued, GateReached
 from pytest_workrail.engine.protocol.sessions import NodePosition, Session, SessionLoader, open_node
 from pytest_workrail.engine.protocol.step_response import ResponseFormat, progress
-from pytest_workrail.engine.tokens.aliases import AliasSlot
-from pytest_workrail.engine.tokens.issuer import ContinueGrant, TokenIssuer
 from workrail_lint.base.result import Err, Ok
 
 
@@ -42,19 +34,31 @@ def replay(
     attempt = child_attempt(recorded.data.attempt_id)
     gate = position.snapshot.engine_payload.gate_checkpoint
     if gate is not None:
-        token = _token(response_format.issuer, position, attempt)
-        if isinstance(token, Err):
-            return token
-        kind = "coordinator_eval" if gate.gate_kind == "confirmation_required" else gate.gate_kind
-        return Ok(GateReached(token.value, gate.step_id, kind))
+        return _gate_reached(response_format, position, attempt, gate)
     shown = progress(response_format, position, attempt)
     if isinstance(shown, Err):
         return shown
     state = position.snapshot.state
     if isinstance(state, BlockedState):
-        return _blocked(response_format.issuer, position, shown.value, state.blocked)
+        retry = state.blocked.retry_attempt_id if isinstance(state.blocked, RetryableBlock) else attempt
+        return blocked_response(response_format, position, shown.value, state.blocked, retry)
     recorded_here = facts.assessments(position.events, recorded.scope.node_id)
     return Ok(Continued(shown.value, assessments=tuple(recorded_here)))
+
+
+def _gate_reached(
+    response_format: ResponseFormat, position: NodePosition, attempt: AttemptId, gate: GateCheckpoint
+) -> Ok[GateReached] | Err[ToolError]:
+    token = attempt_token(response_format.issuer, position, attempt)
+    if isinstance(token, Err):
+        return token
+    kind = "coordinator_eval" if gate.gate_kind == "confirmation_required" else gate.gate_kind
+    match response_format.profile.answers:
+        case Answers.ENGINE:
+            return Ok(GateReached(token.value, gate.step_id, kind))
+        case Answers.UNION:
+            shown = progress(response_format, position, None)
+            return shown if isinstance(shown, Err) else Ok(GateReached(token.value, gate.step_id, kind, shown.value))
 
 
 def _recorded_node(
@@ -72,32 +76,3 @@ def _recorded_node(
     if isinstance(opened, Err) and opened.error.code == "TOKEN_UNKNOWN_NODE":
         return Err(internal("The advance is on record, but not the state it led to."))
     return opened
-
-
-def _token(
-    issuer: TokenIssuer, position: NodePosition, attempt: AttemptId, slot: AliasSlot | None = None
-) -> Ok[str] | Err[ToolError]:
-    issued = issuer.continue_token(ContinueGrant(position.place, attempt, position.workflow_ref), slot)
-    return Err(from_issuer(issued.error)) if isinstance(issued, Err) else issued
-
-
-def _blocked(
-    issuer: TokenIssuer, position: NodePosition, shown: Progress, block: RetryableBlock | TerminalBlock
-) -> Ok[Blocked] | Err[ToolError]:
-    retry_token: str | None = None
-    if isinstance(block, RetryableBlock):
-        issued = _token(issuer, position, block.retry_attempt_id, "retry")
-        if isinstance(issued, Err):
-            return issued
-        retry_token = issued.value
-    result = None if block.validation_ref is None else facts.validation(position.events, block.validation_ref)
-    validation = None if result is None else ShownValidation(result.issues, result.suggestions)
-    return Ok(Blocked(shown, block.blockers.blockers, retry_token, validation, _followup(block)))
-
-
-def _followup(block: RetryableBlock | TerminalBlock) -> Followup | None:
-    reason = block.reason
-    if not isinstance(reason, FollowupReason):
-        return None
-    title = f"Assessment follow-up matched {reason.assessment_id}.{reason.dimension_id} == {reason.level}"
-    return Followup(title, reason.guidance)

@@ -10,9 +10,10 @@ from typing import Any, Literal, TypeAlias
 
 from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES, Preferences
 from pytest_workrail.engine.core.outputs import Submission
+from pytest_workrail.engine.core.vocabulary import SYSTEM_KEYS
 from pytest_workrail.engine.events.wire import decode_json
 from pytest_workrail.engine.protocol import shapes
-from pytest_workrail.engine.protocol.context import SYSTEM_KEYS, context_problem
+from pytest_workrail.engine.protocol.context import context_problem
 from pytest_workrail.engine.protocol.errors import ToolError
 from pytest_workrail.engine.protocol.shapes import InputIssue, invalid_input
 from workrail_lint.base.result import Err, Ok
@@ -181,11 +182,8 @@ def _contradictions(given: dict[str, Any]) -> list[InputIssue]:
             issues.append(InputIssue(alias, f"Give either {alias} or {canonical}, not both"))
     if given.get("intent") != "rehydrate":
         return issues
-    issues.extend(
-        InputIssue(name, f"A rehydrate takes no {name}; use intent advance to hand in the step")
-        for name in ("output", "notes", "artifacts")
-        if name in given
-    )
+    if not given.keys().isdisjoint(("output", "notes", "artifacts")):
+        issues.append(InputIssue("output", "A rehydrate takes no output; use intent advance to submit the step"))
     if "workspacePath" not in given:
         issues.append(InputIssue("workspacePath", "Required when the intent is rehydrate"))
     return issues

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal, TypeAlias
 
-from pytest_workrail.engine.core.modes import Preferences
+from pytest_workrail.engine.core.modes import BeyondRecommendation, Preferences
 from pytest_workrail.engine.core.prompts import PendingStep
+from pytest_workrail.engine.core.skipped import NOTHING_SKIPPED, SkippedList
 from pytest_workrail.engine.core.vocabulary import GateKind
 from pytest_workrail.engine.events.blockers import Blocker
 from pytest_workrail.engine.events.ids import NodeId
@@ -17,6 +18,8 @@ from workrail_lint.base.js import Json
 NextIntent: TypeAlias = Literal[
     "perform_pending_then_continue", "await_user_confirmation", "rehydrate_only", "complete"
 ]
+
+ListingKind: TypeAlias = Literal["workflows", "workflow", "candidates"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,19 @@ class Reference:
 
 
 @dataclass(frozen=True, slots=True)
+class Disclosure:
+    """What an answer says about its workflow and its selection, where the profile wants answers that say everything.
+
+    An answer that has it takes the form of the union; one without takes the public engine's.
+    """
+
+    workflow_id: str
+    features: tuple[str, ...] = ()
+    skipped: SkippedList = NOTHING_SKIPPED
+    beyond: tuple[BeyondRecommendation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
     """Where a run stands after a call. `tokens` are there exactly when a step is pending."""
 
@@ -88,6 +104,7 @@ class Progress:
     pending: PendingStep | None
     preferences: Preferences
     next_intent: NextIntent
+    disclosure: Disclosure | None = None
 
     def to_json(self, retry_token: str | None = None) -> dict[str, Json]:
         shown: dict[str, Json] = {}
@@ -124,15 +141,79 @@ def next_call(token: str, **params: Json) -> dict[str, Json]:
     return {"tool": "continue_workflow", "params": {"continueToken": token, **params}}
 
 
+def went_on(progress: Progress, disclosure: Disclosure, extras: dict[str, Json]) -> dict[str, Json]:
+    """An answer of the union to a call that went through: a step is pending, or the run is complete."""
+    if progress.tokens is None:
+        kind, place = "complete", where(progress, None)
+        extras.pop("references", None)
+    else:
+        kind, place = "step", where(progress, {"continueToken": progress.tokens.continue_token})
+    told = features_and_warnings(disclosure, extras)
+    return {"kind": kind, **place, **skipped_members(disclosure), **told}
+
+
+def where(progress: Progress, params: dict[str, Json] | None) -> dict[str, Json]:
+    """Where the run stands, up to the next call; what does not apply is absent."""
+    shown: dict[str, Json] = {}
+    if progress.tokens is not None:
+        shown["continueToken"] = progress.tokens.continue_token
+        shown["checkpointToken"] = progress.tokens.checkpoint_token
+    if progress.pending is not None:
+        shown["pending"] = pending_json(progress.pending)
+    shown["preferences"] = {
+        "autonomy": progress.preferences.autonomy,
+        "riskPolicy": progress.preferences.risk_policy,
+    }
+    shown["nextIntent"] = progress.next_intent
+    if params is not None:
+        shown["nextCall"] = {"tool": "continue_workflow", "params": params}
+    return shown
+
+
+def skipped_members(disclosure: Disclosure) -> dict[str, Json]:
+    """The steps that the selection passed over."""
+    entries, omitted = disclosure.skipped
+    shown: dict[str, Json] = {"skipped": list(entries)}
+    return {**shown, "skippedOmitted": omitted} if omitted else shown
+
+
+def features_and_warnings(disclosure: Disclosure, extras: dict[str, Json]) -> dict[str, Json]:
+    """The members that end an answer. What is beyond the recommendation is the first of the warnings."""
+    warnings: list[Json] = [
+        {
+            "code": "MODE_BEYOND_RECOMMENDATION",
+            "preference": each.preference,
+            "effective": each.effective,
+            "recommended": each.recommended,
+        }
+        for each in disclosure.beyond
+    ]
+    drift = extras.pop("warnings", [])
+    warnings += drift if isinstance(drift, list) else []
+    shown: dict[str, Json] = {"appliedFeatures": list(disclosure.features)}
+    if warnings:
+        shown["warnings"] = warnings
+    return {**shown, **extras}
+
+
+def without_nulls(value: Json) -> Json:
+    """Data in which what is not known is absent."""
+    if isinstance(value, dict):
+        return {name: without_nulls(item) for name, item in value.items() if item is not None}
+    return [without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A run began. The only execution response without a kind."""
+    """A run began. In the engine's form, the only execution response without a kind."""
 
     progress: Progress
     warnings: tuple[BindingDrift, ...] = ()
     references: tuple[Reference, ...] = ()
 
     def to_json(self) -> dict[str, Json]:
+        if self.progress.disclosure is not None:
+            return went_on(self.progress, self.progress.disclosure, _extras(self.warnings, (), self.references))
         return self.progress.to_json() | _extras(self.warnings, (), self.references)
 
 
@@ -147,8 +228,10 @@ class Continued:
     references: tuple[Reference, ...] = ()
 
     def to_json(self) -> dict[str, Json]:
-        shown = {"kind": self.kind, **self.progress.to_json()}
-        return shown | _extras(self.warnings, self.assessments, self.references)
+        extras = _extras(self.warnings, self.assessments, self.references)
+        if self.progress.disclosure is not None:
+            return went_on(self.progress, self.progress.disclosure, extras)
+        return {"kind": self.kind, **self.progress.to_json()} | extras
 
 
 def _extras(
@@ -196,7 +279,10 @@ class Followup:
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """The step was handed in and not accepted. With a retry token, handing it in again may help."""
+    """The step was handed in and not accepted. With a retry token, handing it in again may help.
+
+    `patch` is what a question proposes to set. `is_rehydrated` is true when a node is looked at again.
+    """
 
     kind: ClassVar[str] = "blocked"
     progress: Progress
@@ -204,15 +290,35 @@ class Blocked:
     retry_token: str | None
     validation: ShownValidation | None = None
     followup: Followup | None = None
+    patch: dict[str, Json] | None = None
+    warnings: tuple[BindingDrift, ...] = ()
+    is_rehydrated: bool = False
 
     @property
     def retryable(self) -> bool:
         return self.retry_token is not None
 
+    def next_params(self) -> dict[str, Json] | None:
+        """What the next call takes besides its tool; None when no call of an agent could help."""
+        if self.retry_token is None:
+            return None
+        given: dict[str, Json] = {"continueToken": self.retry_token}
+        return given if self.patch is None else {**given, "intent": "advance", "context": self.patch}
+
     def to_json(self) -> dict[str, Json]:
+        disclosure = self.progress.disclosure
+        if disclosure is not None:
+            return {
+                "kind": self.kind,
+                **where(self.progress, self.next_params()),
+                **self._report(),
+                **(skipped_members(disclosure) if self.patch is not None else {}),
+                **features_and_warnings(disclosure, _extras(self.warnings, (), ())),
+            }
+        return {"kind": self.kind, **self.progress.to_json(self.retry_token), **self._report()}
+
+    def _report(self) -> dict[str, Json]:
         shown: dict[str, Json] = {
-            "kind": self.kind,
-            **self.progress.to_json(self.retry_token),
             "blockers": {"blockers": [blocker.to_wire() for blocker in self.blockers]},
             "retryable": self.retryable,
         }
@@ -236,6 +342,7 @@ class GateReached:
     gate_token: str
     step_id: str
     gate_kind: GateKind
+    progress: Progress | None = None
 
     def to_json(self) -> dict[str, Json]:
         return {"kind": self.kind, "gateToken": self.gate_token, "stepId": self.step_id, "gateKind": self.gate_kind}
@@ -248,9 +355,13 @@ class CheckpointSet:
     checkpoint_node_id: NodeId
     resume_token: str
     continue_token: str
+    workflow_id: str
+    disclosure: Disclosure | None = None
 
     def to_json(self) -> dict[str, Json]:
+        kind: dict[str, Json] = {} if self.disclosure is None else {"kind": "checkpoint"}
         return {
+            **kind,
             "checkpointNodeId": self.checkpoint_node_id,
             "resumeToken": self.resume_token,
             "nextCall": next_call(self.continue_token),
@@ -261,10 +372,19 @@ class CheckpointSet:
 class Listing:
     """An answer that is data and nothing else: a list, a look at a workflow, candidates to resume."""
 
+    kind: ListingKind
     data: Mapping[str, Json]
+    disclosure: Disclosure | None = None
+
+    @property
+    def workflow_id(self) -> str:
+        """The workflow it is about; nothing when it is about many."""
+        return str(self.data.get("workflowId", ""))
 
     def to_json(self) -> dict[str, Json]:
-        return dict(self.data)
+        if self.disclosure is None:
+            return dict(self.data)
+        return {"kind": self.kind, **{name: without_nulls(value) for name, value in self.data.items()}}
 
 
 ExecutionResponse: TypeAlias = Started | Continued | Blocked | GateReached

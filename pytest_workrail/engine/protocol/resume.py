@@ -40,7 +40,7 @@ def resume(
     candidates = _shown(rank(found.value, query), issuer)
     if isinstance(candidates, Err):
         return candidates
-    return Ok(Listing({"candidates": candidates.value, "totalEligible": len(found.value)}))
+    return Ok(Listing("candidates", {"candidates": candidates.value, "totalEligible": len(found.value)}))
 
 
 def _shown(candidates: Sequence[Candidate], issuer: TokenIssuer) -> Ok[list[Json]] | Err[ToolError]:

@@ -112,6 +112,7 @@ CONTINUE = Shape(
         "retryContinueToken": "continueToken",
         "gateToken": "continueToken",
         "notesMarkdown": "output",
+        "variables": "context",
     },
 )
 CHECKPOINT = Shape(

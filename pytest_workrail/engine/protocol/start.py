@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pytest_workrail.engine.core.blockers import gap_for, snapshot_reason
-from pytest_workrail.engine.core.errors import InterpreterError, LoopReportError, MissingContext
+from pytest_workrail.engine.core.errors import InterpreterError, LoopReportError, LoopVariableUnset, MissingContext
 from pytest_workrail.engine.core.interpreter import Selection
 from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES, Preferences
+from pytest_workrail.engine.core.profiles import Profile, UnsetCondition
+from pytest_workrail.engine.core.question import Question, Select, find_question, loop_question
 from pytest_workrail.engine.core.reasons import loop_reason
-from pytest_workrail.engine.core.state import state_to_json
+from pytest_workrail.engine.core.skipped import Passed, skipped_list
 from pytest_workrail.engine.core.vocabulary import MAX_PATH_LENGTH, MAX_SHORT_STRING_LENGTH, PreferenceSource
 from pytest_workrail.engine.events import keys
 from pytest_workrail.engine.events.judgements import (
@@ -21,6 +24,7 @@ from pytest_workrail.engine.events.judgements import (
 )
 from pytest_workrail.engine.events.payloads import (
     ContextSetData,
+    DecisionTraceData,
     GitSha1,
     ObservationData,
     PathText,
@@ -29,13 +33,14 @@ from pytest_workrail.engine.events.payloads import (
     ShortString,
 )
 from pytest_workrail.engine.events.plan import start_plan
+from pytest_workrail.engine.events.snapshot import snapshot_of
 from pytest_workrail.engine.projections.facts import Workspace as WorkspaceFacts
 from pytest_workrail.engine.protocol.advance_outcome import missing_context
 from pytest_workrail.engine.protocol.context import merged
 from pytest_workrail.engine.protocol.errors import ToolError, from_content, internal, precondition
 from pytest_workrail.engine.protocol.ports import InvalidWorkflow, WorkflowEntry, WorkflowLibrary, Workspace
 from pytest_workrail.engine.protocol.program import Program, frozen
-from pytest_workrail.engine.protocol.recording import gap_data, snapshot_of
+from pytest_workrail.engine.protocol.recording import gap_data, trace_data
 from pytest_workrail.engine.protocol.requests import StartRequest
 from pytest_workrail.engine.protocol.responses import Started
 from pytest_workrail.engine.protocol.sessions import Session, SessionLoader, find_node, load_session, open_node
@@ -45,6 +50,7 @@ from pytest_workrail.engine.store.permit import AppendPermit
 from pytest_workrail.engine.store.ports import PinnedWorkflowStore
 from pytest_workrail.engine.tokens.issuer import NodeAddress
 from workrail_lint.base import js
+from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 
 
@@ -70,14 +76,16 @@ class StartHandler:
             return program
         context = merged(None, request.initial_context) | {"goal": request.goal}
         preferences = request.preferences or DEFAULT_PREFERENCES
-        selected = program.value.interpreter.next(
-            program.value.interpreter.start(), context, never_stop=preferences.never_stops
-        )
+        interpreter = program.value.interpreter
+
+        def select(change: Mapping[str, Json]) -> Ok[Selection] | Err[InterpreterError]:
+            return interpreter.next(interpreter.start(), {**context, **change}, never_stop=preferences.never_stops)
+
+        selected = select({})
         if isinstance(selected, Err):
-            return Err(_not_startable(selected.error))
+            return Err(_not_startable(selected.error, request, context, self.response_format.profile))
         if selected.value.is_complete:
-            message = f"Workflow {request.workflow_id} has no step that can run with this context."
-            return Err(precondition(message, "Set what the conditions of its steps ask for in `initialContext`."))
+            return Err(_no_first_step(selected.value, request, context, select, self.response_format.profile))
         place = self._open_session(found.value, program.value, request, context, selected.value)
         if isinstance(place, Err):
             return place
@@ -99,7 +107,7 @@ class StartHandler:
         pinned = self.workflows.put(program.ir)
         if isinstance(pinned, Err):
             return Err(from_content(pinned.error))
-        kept = self.writer.store_snapshot(snapshot_of(state_to_json(selection.state)))
+        kept = self.writer.store_snapshot(snapshot_of(selection.state))
         if isinstance(kept, Err):
             return kept
         mint = self.writer.mint
@@ -118,6 +126,7 @@ class StartHandler:
                 snapshot_ref=kept.value,
                 preferences=_preferences(request.preferences),
                 context=ContextSetData(context_id=keys.context_id(None), context=context, source="initial"),
+                trace=self._trace(selection, context),
                 observations=observations,
                 gaps=[gap_data(gap_for(reason), keys.gap_id(None, at)) for at, reason in enumerate(selection.gaps)],
             )
@@ -125,6 +134,11 @@ class StartHandler:
 
         written = self.writer.write(place.session_id, append)
         return written if isinstance(written, Err) else Ok(place)
+
+    def _trace(self, selection: Selection, context: dict[str, Any]) -> DecisionTraceData | None:
+        """How the first step was chosen, where steps before it were passed over and the profile tells of them."""
+        data = trace_data(selection.trace, selection.passed, context, None, self.response_format.profile)
+        return None if data is None or data.skipped is None else data
 
     def _answer(self, place: NodeAddress, request: StartRequest) -> Ok[Started] | Err[ToolError]:
         session = load_session(self.loader, place.session_id)
@@ -161,13 +175,69 @@ def find_startable(library: WorkflowLibrary, workflow_id: str) -> Ok[WorkflowEnt
             return Ok(found)
 
 
-def _not_startable(error: InterpreterError) -> ToolError:
+def _not_startable(
+    error: InterpreterError, request: StartRequest, context: dict[str, Any], profile: Profile
+) -> ToolError:
     if isinstance(error, MissingContext):
-        return missing_context(error, "`initialContext` and call start_workflow again")
+        return missing_context(error, "`initialContext` and call start_workflow again", profile)
+    if isinstance(error, LoopVariableUnset):
+        return _asks(error.message, loop_question(error.unset, context), error.passed, request, context)
     if isinstance(error, LoopReportError):
         advice = "Start with a context under which the loop ends, or have the author of the workflow look at the loop."
         return precondition(error.message, advice, snapshot_reason(loop_reason(error)))
     return internal(f"The first step can't be chosen ({error.code}): {error.message}")
+
+
+def _no_first_step(
+    selection: Selection, request: StartRequest, context: dict[str, Any], select: Select, profile: Profile
+) -> ToolError:
+    message = f"Workflow {request.workflow_id} has no step that can run with this context."
+    match profile.unset_condition:
+        case UnsetCondition.PASS_OVER:
+            return precondition(message, "Set what the conditions of its steps ask for in `initialContext`.")
+        case UnsetCondition.ASK:
+            question = find_question(selection, context, frozenset(), select)
+            if question is not None:
+                return _asks(message, question, selection.passed, request, context)
+            advice = "No variable that is still unset would help; `skipped` says what keeps each step from running."
+            return precondition(message, advice, _told(selection.passed, context))
+
+
+def _asks(
+    message: str, question: Question, passed: Sequence[Passed], request: StartRequest, context: dict[str, Any]
+) -> ToolError:
+    """There is no node yet that could hold a question, so it is an error that says what to start with."""
+    variables: list[Json] = [
+        {"variable": reason.key, "unmet": list(reason.unmet), "suggested": reason.suggested}
+        for reason in question.reasons()
+    ]
+    facts: dict[str, Json] = {
+        "kind": "missing_context_key",
+        "stepId": question.step_id,
+        "variables": variables,
+        "patch": question.patch,
+        **_told(passed, context),
+    }
+    params: dict[str, Json] = {
+        "workflowId": request.workflow_id,
+        "workspacePath": request.workspace_path,
+        "goal": request.goal,
+        "initialContext": question.patch,
+    }
+    return ToolError(
+        "PRECONDITION_FAILED",
+        message,
+        f"Step `{question.step_id}` waits for variables that are not set. Start again with their true values in "
+        "`initialContext`, on top of what you sent, which is not repeated here; the patch holds values under which "
+        "the step runs.",
+        details={"details": facts, "nextCall": {"tool": "start_workflow", "params": params}},
+    )
+
+
+def _told(passed: Sequence[Passed], context: dict[str, Any]) -> dict[str, Json]:
+    entries, omitted = skipped_list(passed, context)
+    shown: dict[str, Json] = {"skipped": list(entries)}
+    return {**shown, "skippedOmitted": omitted} if omitted else shown
 
 
 def _preferences(chosen: Preferences | None) -> PreferencesChangedData:

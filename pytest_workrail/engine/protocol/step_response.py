@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pytest_workrail.engine.core.confirmation import waits_for_confirmation
-from pytest_workrail.engine.core.modes import Preferences
-from pytest_workrail.engine.core.profiles import Profile
+from pytest_workrail.engine.core.modes import DEFAULT_PREFERENCES, Preferences, beyond_recommendation
+from pytest_workrail.engine.core.profiles import Answers, Profile
 from pytest_workrail.engine.core.prompt_slots import PromptStyle
 from pytest_workrail.engine.core.prompts import PendingStep, Situation
+from pytest_workrail.engine.core.reasons import UserOnlyDependency
 from pytest_workrail.engine.core.state import StepInstance
-from pytest_workrail.engine.core.values import LoopPosition
 from pytest_workrail.engine.events.ids import AttemptId, NodeId
 from pytest_workrail.engine.events.kinds import Event
 from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
 from pytest_workrail.engine.projections.dag import Run
 from pytest_workrail.engine.projections.facts import has_recap
 from pytest_workrail.engine.projections.preferences import effective_preferences
+from pytest_workrail.engine.projections.selections import skipped_before
 from pytest_workrail.engine.protocol.errors import ToolError, from_issuer, internal, not_rendered
 from pytest_workrail.engine.protocol.ports import Workspace
-from pytest_workrail.engine.protocol.responses import NextIntent, Progress, Reference, Tokens
+from pytest_workrail.engine.protocol.questions import question_patch
+from pytest_workrail.engine.protocol.responses import Disclosure, NextIntent, Progress, Reference, Tokens
 from pytest_workrail.engine.protocol.sessions import NodePosition
 from pytest_workrail.engine.tokens.issuer import CheckpointGrant, ContinueGrant, TokenIssuer
 from workrail_lint.base.result import Err, Ok
@@ -33,6 +36,8 @@ class ResponseFormat:
     profile: Profile
     style: PromptStyle
     issuer: TokenIssuer
+    # What only a person can provide before a step counts.
+    dependencies: Callable[[str], Sequence[object]] = lambda step_id: ()
 
 
 def references_of(ir: dict[str, Any], workspace: Workspace, workspace_path: str | None) -> tuple[Reference, ...]:
@@ -53,10 +58,7 @@ def references_of(ir: dict[str, Any], workspace: Workspace, workspace_path: str 
 
 def pending_instance(snapshot: ExecutionSnapshot) -> StepInstance | None:
     """The pending step of a snapshot in the engine's own form."""
-    step = snapshot.pending_step
-    if step is None:
-        return None
-    return StepInstance(step.step_id, tuple(LoopPosition(at.loop_id, at.iteration) for at in step.loop_path))
+    return snapshot.pending_instance
 
 
 def preferences_at(events: tuple[Event, ...], run: Run, node: NodeId) -> Ok[Preferences] | Err[ToolError]:
@@ -67,44 +69,61 @@ def preferences_at(events: tuple[Event, ...], run: Run, node: NodeId) -> Ok[Pref
     return effective
 
 
-def render(response_format: ResponseFormat, position: NodePosition, recovery: str | None = None) -> PendingStep | None:
+def render(
+    response_format: ResponseFormat,
+    position: NodePosition,
+    preferences: Preferences = DEFAULT_PREFERENCES,
+    recovery: str | None = None,
+) -> PendingStep | None:
     """The pending step as the agent sees it; None when nothing is pending."""
     instance = pending_instance(position.snapshot)
     if instance is None:
         return None
+    needed = response_format.dependencies(instance.step_id)
     situation = Situation(
         position.context(response_format.profile),
         has_recap(position.events, position.run.run_id),
         recovery,
         response_format.style,
+        preferences,
+        tuple(each.detail for each in needed if isinstance(each, UserOnlyDependency)),
+        _asked_for(position),
     )
     return position.program.renderer.render(instance, situation)
 
 
+def _asked_for(position: NodePosition) -> tuple[str, ...]:
+    """The variables a node asks for, if it is a question."""
+    return tuple(question_patch(position.snapshot) or ()) if position.node.kind == "blocked_attempt" else ()
+
+
 def _rendered(
-    response_format: ResponseFormat, position: NodePosition, recovery: str | None
+    response_format: ResponseFormat, position: NodePosition, preferences: Preferences, recovery: str | None
 ) -> Ok[PendingStep | None] | Err[ToolError]:
     try:
-        return Ok(render(response_format, position, recovery))
+        return Ok(render(response_format, position, preferences, recovery))
     except Exception as problem:
         instance = pending_instance(position.snapshot)
         return Err(not_rendered(instance.step_id if instance is not None else "", problem))
 
 
 def progress(
-    response_format: ResponseFormat, position: NodePosition, attempt: AttemptId, recovery: str | None = None
+    response_format: ResponseFormat, position: NodePosition, attempt: AttemptId | None, recovery: str | None = None
 ) -> Ok[Progress] | Err[ToolError]:
-    """Where the run stands. `recovery` is set when a node is looked at again, empty or not."""
+    """Where the run stands. `recovery` is set when a node is looked at again, empty or not.
+
+    Without an attempt no tokens are given out: a gate has its own.
+    """
     preferences = preferences_at(position.events, position.run, position.node.node_id)
     if isinstance(preferences, Err):
         return preferences
-    rendered = _rendered(response_format, position, recovery)
+    rendered = _rendered(response_format, position, preferences.value, recovery)
     if isinstance(rendered, Err):
         return rendered
     pending = rendered.value
     is_complete = position.snapshot.is_complete
     tokens: Tokens | None = None
-    if pending is not None:
+    if pending is not None and attempt is not None:
         issued = issue_tokens(response_format.issuer, ContinueGrant(position.place, attempt, position.workflow_ref))
         if isinstance(issued, Err):
             return issued
@@ -113,7 +132,26 @@ def progress(
         pending.requires_confirmation, preferences.value, response_format.profile
     )
     intent = _next_intent(is_complete, pending is not None, recovery is not None, waits)
-    return Ok(Progress(tokens, is_complete, pending, preferences.value, intent))
+    disclosure = _disclosure(response_format, position, preferences.value)
+    return Ok(Progress(tokens, is_complete, pending, preferences.value, intent, disclosure))
+
+
+def _disclosure(response_format: ResponseFormat, position: NodePosition, preferences: Preferences) -> Disclosure | None:
+    match response_format.profile.answers:
+        case Answers.ENGINE:
+            return None
+        case Answers.UNION:
+            ir = position.program.ir
+            skipped = skipped_before(
+                position.events, position.run, position.node.node_id, of_question=bool(_asked_for(position))
+            )
+            beyond = beyond_recommendation(ir, preferences)
+            return Disclosure(ir["workflowId"], applied_features(ir), skipped, beyond)
+
+
+def applied_features(ir: dict[str, Any]) -> tuple[str, ...]:
+    """The features whose text is in the prompts, as the IR names them."""
+    return tuple(feature["id"] for feature in ir["features"])
 
 
 def _next_intent(is_complete: bool, is_pending: bool, is_rehydrate: bool, waits: bool) -> NextIntent:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 
 from pytest_workrail.engine.core.prompt_slots import PromptStyle
-from pytest_workrail.engine.core.vocabulary import Autonomy, BlockerCode, RiskPolicy
+from pytest_workrail.engine.core.vocabulary import BlockerCode
 from pytest_workrail.engine.protocol import clean_text
 from pytest_workrail.engine.protocol.errors import ToolError
 from pytest_workrail.engine.protocol.responses import (
@@ -21,21 +21,12 @@ from pytest_workrail.engine.protocol.responses import (
     Response,
     Started,
 )
+from pytest_workrail.engine.protocol.text_header import AUTONOMY, RISK, error_header, not_done, opening
 from workrail_lint.base.js import Json
 
-# The closed set of header fields: persona, title, step id. Another field is another version.
+# Of the frame below: persona, title, step id. Answers that say everything have a header of their own, and its version.
 TEMPLATE_VERSION = 1
 
-_AUTONOMY: dict[Autonomy, str] = {
-    "guided": "guided mode",
-    "full_auto_stop_on_user_deps": "full autonomy (stop on user deps)",
-    "full_auto_never_stop": "full autonomy (never stop)",
-}
-_RISK: dict[RiskPolicy, str] = {
-    "conservative": "conservative risk",
-    "balanced": "balanced risk",
-    "aggressive": "aggressive risk",
-}
 _HEADING: dict[BlockerCode, str] = {
     "USER_ONLY_DEPENDENCY": "User Input Required",
     "MISSING_REQUIRED_OUTPUT": "Missing Required Output",
@@ -59,12 +50,24 @@ _CONTINUE = (
 )
 _TIPS = "Nothing was changed by looking. Trust the notes above more than what you seem to remember."
 _COMPLETE = "Every step that applies is done; there is nothing left to hand in."
+_LEFT_OUT = (
+    "There is nothing left to hand in, but steps were left out; they are listed below with what they waited for."
+)
 _RETRY = "Correct this and hand the step in again with the token below; an older token repeats this answer."
+_ANSWER = (
+    "Nothing you handed in is lost. Call continue_workflow with the members below and the true values; without "
+    "`context`, and with the same token, you decide to leave the step out."
+)
 _TERMINAL = "Handing the step in again does not help. Tell the user what is needed and wait for them."
 
 
 def items(response: Response, style: PromptStyle) -> tuple[str, ...]:
-    """The text of a response, item by item."""
+    """The text of a response, item by item. Where there is a header, it comes before everything else."""
+    first, *others = _items(response, style)
+    return (_parts([opening(response), first]), *others)
+
+
+def _items(response: Response, style: PromptStyle) -> tuple[str, ...]:
     match response:
         case Started() | Continued():
             references = _references(response)
@@ -79,7 +82,7 @@ def items(response: Response, style: PromptStyle) -> tuple[str, ...]:
 
 def error_text(error: ToolError) -> str:
     """An error as an agent reads it."""
-    return json_text(error.to_json())
+    return _parts([error_header() if error.kind is not None else "", json_text(error.to_json())])
 
 
 def json_text(value: Json) -> str:
@@ -96,17 +99,19 @@ def _parts(parts: Iterable[str]) -> str:
 
 
 def _primary(progress: Progress, warnings: Sequence[BindingDrift]) -> str:
-    drift = _drift(warnings)
+    drift, left_out = _drift(warnings), not_done(progress.disclosure)
     if progress.next_intent == "complete" and progress.pending is None:
-        return _parts([_header("SYSTEM"), "# Workflow Complete", _COMPLETE, drift])
+        sentence = _LEFT_OUT if left_out else _COMPLETE
+        return _parts([_header("SYSTEM"), "# Workflow Complete", sentence, drift, left_out])
     if progress.next_intent == "rehydrate_only":
         return _rehydrated(progress, drift)
-    preferences = f"Preferences: {_AUTONOMY[progress.preferences.autonomy]}, {_RISK[progress.preferences.risk_policy]}."
+    preferences = f"Preferences: {AUTONOMY[progress.preferences.autonomy]}, {RISK[progress.preferences.risk_policy]}."
     return _parts(
         [
             *_user(progress, ""),
+            left_out,
             _header("SYSTEM"),
-            _token_block(progress, None),
+            _token_block(progress),
             _ADVANCE,
             _NOTES,
             _DELEGATION,
@@ -123,8 +128,9 @@ def _rehydrated(progress: Progress, drift: str) -> str:
     return _parts(
         [
             *_user(progress, " (resumed)"),
+            not_done(progress.disclosure),
             _header("SYSTEM"),
-            _token_block(progress, None),
+            _token_block(progress),
             drift,
             _CONTINUE,
             _TIPS,
@@ -139,11 +145,13 @@ def _user(progress: Progress, suffix: str) -> list[str]:
     return [_header("USER"), f"# {step.title}{suffix}\n<!-- stepId: {step.step_id} -->", step.prompt]
 
 
-def _token_block(progress: Progress, retry_token: str | None) -> str:
-    token = progress.next_token(retry_token)
-    if token is None:
+def _token_block(progress: Progress, params: dict[str, Json] | None = None) -> str:
+    """What the next call takes, or the token alone."""
+    token = progress.next_token()
+    if params is None and token is None:
         return ""
-    block = f"```json\n{json.dumps({'continueToken': token}, separators=(',', ':'))}\n```"
+    given: Json = params or {"continueToken": token}
+    block = f"```json\n{json.dumps(given, ensure_ascii=False, separators=(',', ':'))}\n```"
     if progress.pending is None:
         return block
     return f"**Token for step `{progress.pending.step_id}`:**\n\n{block}"
@@ -170,12 +178,14 @@ def _blocked(response: Blocked) -> str:
     step = response.progress.pending
     if step is not None:
         title += f"\n<!-- stepId: {step.step_id} -->"
-    parts = [_header("SYSTEM"), title]
+    parts = _user(response.progress, " (resumed)") if response.is_rehydrated else []
+    parts += [not_done(response.progress.disclosure) if response.patch is not None else "", _header("SYSTEM"), title]
     for blocker in response.blockers:
         parts += [blocker.message, f"**What to do:** {blocker.suggested_fix}"]
     if response.retryable:
         parts += _findings(response)
-    parts += [_RETRY if response.retryable else _TERMINAL, _token_block(response.progress, response.retry_token)]
+    instruction = _ANSWER if response.patch is not None else _RETRY if response.retryable else _TERMINAL
+    parts += [instruction, _token_block(response.progress, response.next_params())]
     return _parts(parts)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pytest_workrail.engine.events.wire import record_line
 from pytest_workrail.engine.store import layout
-from pytest_workrail.engine.store.durable import make_durable, os_error_text, parent
+from pytest_workrail.engine.store.durable import make_durable, os_error_text
 from pytest_workrail.engine.store.files import Files
 from pytest_workrail.engine.tokens.aliases import AliasKey, AliasRecord, read_alias
 from pytest_workrail.engine.tokens.ports import AliasError
@@ -46,6 +46,12 @@ class MemoryAliasIndex:
     def add(self, record: AliasRecord) -> Ok[None] | Err[AliasError]:
         return Ok(None) if self._index.add(record) else _duplicate()
 
+    def reserve(self, record: AliasRecord) -> Ok[None] | Err[AliasError]:
+        return self.add(record)
+
+    def settle(self) -> Ok[None] | Err[AliasError]:
+        return Ok(None)
+
 
 class FileAliasIndex:
     """Aliases in a file. What other processes added is read before each answer."""
@@ -65,6 +71,19 @@ class FileAliasIndex:
         return refreshed if isinstance(refreshed, Err) else Ok(self._index.by_key.get(key))
 
     def add(self, record: AliasRecord) -> Ok[None] | Err[AliasError]:
+        reserved = self.reserve(record)
+        return reserved if isinstance(reserved, Err) else self.settle()
+
+    def settle(self) -> Ok[None] | Err[AliasError]:
+        try:
+            if self._files.is_pending(layout.TOKEN_INDEX):
+                self._files.sync_pending()
+                self._name_is_safe = True
+        except OSError as problem:
+            return _io_error(problem)
+        return Ok(None)
+
+    def reserve(self, record: AliasRecord) -> Ok[None] | Err[AliasError]:
         refreshed = self._refresh()
         if isinstance(refreshed, Err):
             return refreshed
@@ -75,18 +94,24 @@ class FileAliasIndex:
         try:
             with self._files.extend(layout.TOKEN_INDEX) as handle:
                 handle.write(line)
-                handle.sync()
-            if not self._name_is_safe:
-                self._files.sync_dir(parent(layout.TOKEN_INDEX))
-                self._name_is_safe = True
+            self._files.sync_later(layout.TOKEN_INDEX, name=not self._name_is_safe)
+            # Nobody else has added anything, so there is nothing to read but what was just written.
+            if refreshed.value == b"" and self._size() == self._read + len(line):
+                self._read += len(line)
         except OSError as problem:
             return _io_error(problem)
         self._index.add(record)
         return Ok(None)
 
+    def _size(self) -> int:
+        stamp = self._files.stamp(layout.TOKEN_INDEX)
+        return 0 if stamp is None else stamp.size
+
     def _refresh(self) -> Ok[bytes] | Err[AliasError]:
         """Take in what was added; the answer is what stands after the last line end."""
         try:
+            if self._size() == self._read:
+                return Ok(b"")
             raw = self._files.read(layout.TOKEN_INDEX, self._read) or b""
             *lines, rest = raw.split(b"\n")
             records = [record.value for record in map(read_alias, lines) if isinstance(record, Ok)]

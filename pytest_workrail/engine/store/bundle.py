@@ -6,9 +6,8 @@ aliases are ever part of a bundle.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Annotated, Literal, TypeAlias
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
@@ -18,31 +17,13 @@ from pytest_workrail.engine.events.ids import WorkflowHash as Hash
 from pytest_workrail.engine.events.kinds import Event, NodeCreated, RunStarted, event_from
 from pytest_workrail.engine.events.manifest import ManifestRecord, RelativePath, manifest_record_from, pins
 from pytest_workrail.engine.events.snapshot import ExecutionSnapshot
-from pytest_workrail.engine.events.wire import Index, Items, JsonObject, NonEmpty, Wire, decode_json, describe
+from pytest_workrail.engine.events.wire import Index, Items, JsonObject, NonEmpty, Wire, adapter, decode_json, describe
 from pytest_workrail.engine.store.loaded import SessionTruth
+from pytest_workrail.engine.store.transfer_errors import BundleError, BundleErrorCode
 from workrail_lint.base import js
 from workrail_lint.base.canonical import canonical_bytes, digest
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
-
-BundleErrorCode: TypeAlias = Literal[
-    "BUNDLE_INVALID_FORMAT",
-    "BUNDLE_UNSUPPORTED_VERSION",
-    "BUNDLE_INTEGRITY_FAILED",
-    "BUNDLE_EVENT_ORDER_INVALID",
-    "BUNDLE_MANIFEST_ORDER_INVALID",
-    "BUNDLE_MISSING_SNAPSHOT",
-    "BUNDLE_MISSING_PINNED_WORKFLOW",
-]
-
-
-@dataclass(frozen=True, slots=True)
-class BundleError:
-    """Why a bundle is refused. Nothing was written, and trying again will not help."""
-
-    code: BundleErrorCode
-    message: str
-    details: Mapping[str, str] = field(default_factory=dict)
 
 
 class Producer(Wire):
@@ -86,7 +67,7 @@ class _Bundle(Wire):
     session: _Session
 
 
-_BUNDLE: TypeAdapter[_Bundle] = TypeAdapter(_Bundle)
+_BUNDLE: TypeAdapter[_Bundle] = adapter(_Bundle)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from pytest_workrail.engine.store import layout
-from pytest_workrail.engine.store.files import Hold, WriteHandle
+from pytest_workrail.engine.store.files import Hold, Spare, Stamp, WriteHandle
+from pytest_workrail.engine.store.pending import PendingSyncs
 from workrail_lint.base.files import (
     claim,
     open_to_write,
@@ -75,42 +77,100 @@ class _Hold:
             os.close(descriptor)
 
 
-class DiskFiles:
-    """The file operations, on disk."""
+class _Spare:
+    __slots__ = ("_descriptor", "_files", "_made")
+
+    def __init__(self, files: DiskFiles, descriptor: int) -> None:
+        self._files = files
+        self._descriptor = descriptor
+        self._made = files.syncs_begun
+
+    def write(self, data: bytes) -> None:
+        write_all(self._descriptor, data)
+
+    def link(self, path: str) -> bool:
+        if self._files.syncs_done <= self._made:
+            return False
+        try:
+            # Naming a folder makes Python use the call that follows the link to the open file.
+            source = f"/proc/self/fd/{self._descriptor}"
+            os.link(source, self._files.at(path), src_dir_fd=self._descriptor, follow_symlinks=True)
+        except OSError:  # the name is taken, or this system knows no such links
+            return False
+        return True
+
+    def close(self) -> None:
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            os.close(descriptor)
+
+    def __del__(self) -> None:
+        self.close()
+
+
+@functools.cache
+def _sync_file_system() -> Callable[[int], int] | None:
+    """Linux can make everything on a file system safe in one go; before 5.8 it did not tell when that failed."""
+    if sys.platform != "linux":
+        return None
+    major, minor = os.uname().release.split(".")[:2]
+    if (int(major), int("".join(filter(str.isdigit, minor)) or 0)) < (5, 8):
+        return None
+    import ctypes  # here, because only sessions on disk need it
+
+    syncfs: Callable[[int], int] | None = getattr(ctypes.CDLL(None, use_errno=True), "syncfs", None)
+    return syncfs
+
+
+class DiskFiles(PendingSyncs):
+    """The file operations, on disk.
+
+    Several files are made safe by one call for their whole file system where there is one. It waits for what other
+    programs have written there, too, and still costs less than a call for each file and each folder.
+    """
 
     def __init__(self, root: str | Path) -> None:
+        super().__init__()
         self.root = Path(root)
+        self.syncs_begun = self.syncs_done = 0  # of the whole file system
+        # Open from the first write on: it hears of every failure to write since it was opened.
+        self._watch = -1
 
-    def _at(self, path: str) -> str:
+    def __del__(self) -> None:
+        if self._watch >= 0:
+            os.close(self._watch)
+
+    def at(self, path: str) -> str:
+        """Where a path leads."""
         return os.path.join(self.root, path)
 
     def read(self, path: str, offset: int = 0) -> bytes | None:
         try:
-            return read_bytes(self._at(path), _MAX_BYTES, offset=offset, follow=False)
+            return read_bytes(self.at(path), _MAX_BYTES, offset=offset, follow=False)
         except FileNotFoundError:
             return None
 
     def exists(self, path: str) -> bool:
-        return os.path.exists(self._at(path))
+        return os.path.exists(self.at(path))
 
     def list_dir(self, path: str) -> list[str]:
         try:
-            return sorted(os.listdir(self._at(path)))  # names, not paths
+            return sorted(os.listdir(self.at(path)))  # names, not paths
         except FileNotFoundError:
             return []
 
     def modified_ms(self, path: str) -> int | None:
         try:
-            return os.stat(self._at(path)).st_mtime_ns // 1_000_000
+            return os.stat(self.at(path)).st_mtime_ns // 1_000_000
         except OSError:
             return None
 
     def make_dir(self, path: str) -> None:
-        os.makedirs(self._at(path), mode=_DIR_MODE, exist_ok=True)
+        os.makedirs(self.at(path), mode=_DIR_MODE, exist_ok=True)
 
     @contextmanager
     def _open(self, path: str, flags: int) -> Iterator[WriteHandle]:
-        handle = _Handle(open_to_write(self._at(path), flags, _FILE_MODE))
+        handle = _Handle(open_to_write(self.at(path), flags, _FILE_MODE))
         try:
             yield handle
         finally:
@@ -119,11 +179,11 @@ class DiskFiles:
     @contextmanager
     def create(self, path: str) -> Iterator[WriteHandle]:
         while True:
-            descriptor = open_to_write(self._at(path), os.O_CREAT | os.O_TRUNC, _FILE_MODE)
+            descriptor = open_to_write(self.at(path), os.O_CREAT | os.O_TRUNC, _FILE_MODE)
             handle = _Handle(descriptor)
             try:
                 # A temporary file, which somebody may just take for the leftover of a dead writer.
-                if claim(descriptor, self._at(path)):
+                if claim(descriptor, self.at(path)):
                     yield handle
                     return
             finally:
@@ -135,7 +195,46 @@ class DiskFiles:
             yield handle
 
     def replace(self, source: str, target: str) -> None:
-        replace_file(self._at(source), self._at(target))
+        replace_file(self.at(source), self.at(target))
+
+    def sync_later(self, path: str, *, name: bool = True) -> None:
+        self._open_watch()
+        super().sync_later(path, name=name)
+
+    def _open_watch(self) -> None:
+        if self._watch < 0 and _sync_file_system() is not None:
+            self._watch = os.open(self.root, os.O_RDONLY)
+
+    def _sync_all(self, paths: dict[str, bool]) -> None:
+        sync = _sync_file_system()
+        if sync is None or len(paths) + sum(paths.values()) == 1:
+            super()._sync_all(paths)
+            return
+        self.syncs_begun += 1
+        if sync(self._watch) != 0:
+            import ctypes
+
+            number = ctypes.get_errno()
+            raise OSError(number, os.strerror(number))
+        self.syncs_done = self.syncs_begun
+
+    def stamp(self, path: str) -> Stamp | None:
+        try:
+            info = os.stat(self.at(path), follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+        return Stamp(info.st_size, (info.st_ino, info.st_mtime_ns, info.st_ctime_ns))
+
+    def spare(self, folder: str, data: bytes) -> Spare | None:
+        unnamed = getattr(os, "O_TMPFILE", 0)
+        if not unnamed or _sync_file_system() is None:
+            return None
+        try:
+            spare = _Spare(self, os.open(self.at(folder), unnamed | os.O_WRONLY | os.O_CLOEXEC, _FILE_MODE))
+        except OSError:  # a file system without such files
+            return None
+        spare.write(data)
+        return spare
 
     def sync(self, path: str) -> None:
         self._sync(path, os.O_RDONLY if sys.platform != "win32" else os.O_RDWR)
@@ -145,7 +244,7 @@ class DiskFiles:
             self._sync(path, os.O_RDONLY)
 
     def _sync(self, path: str, flags: int) -> None:
-        descriptor = os.open(self._at(path), flags)
+        descriptor = os.open(self.at(path), flags)
         try:
             os.fsync(descriptor)
         finally:
@@ -153,18 +252,18 @@ class DiskFiles:
 
     def link(self, source: str, target: str) -> bool:
         try:
-            os.link(self._at(source), self._at(target))
+            os.link(self.at(source), self.at(target))
         except FileExistsError:
             return False
         return True
 
     def remove(self, path: str) -> None:
-        remove_file(self._at(path))
+        remove_file(self.at(path))
 
     def hold(self, path: str) -> Hold | None:
         if sys.platform == "win32":  # folders can't be locked there
             return _Hold(None)
-        descriptor = os.open(self._at(path), os.O_RDONLY)
+        descriptor = os.open(self.at(path), os.O_RDONLY)
         try:
             # For this opening of the folder, so that another thread's is another one. It can't outlive the process.
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -180,4 +279,4 @@ class DiskFiles:
         return _Hold(descriptor)
 
     def sweep(self, path: str) -> None:
-        sweep(self._at(path), prefix="", suffix=layout.ASIDE)
+        sweep(self.at(path), prefix="", suffix=layout.ASIDE)

@@ -35,8 +35,19 @@ def write_durably(files: Files, path: str, data: bytes, *, aside: str) -> None:
     files.sync_dir(parent(path))
 
 
-def publish(files: Files, path: str, data: bytes) -> bool:
-    """Make a file that must not exist yet; False when it does. Nobody ever sees it without its content."""
+def write_soon(files: Files, path: str, data: bytes, *, aside: str) -> None:
+    """Put a file in its place, to be made safe with others by `sync_pending` before anything relies on it."""
+    with files.create(aside) as handle:
+        handle.write(data)
+        files.replace(aside, path)  # while it is open: nobody takes it for a leftover
+    files.sync_later(path)
+
+
+def publish(files: Files, path: str, data: bytes, *, lasting: bool = True) -> bool:
+    """Make a file that must not exist yet; False when it does. Nobody ever sees it without its content.
+
+    One that is not `lasting` may be gone after a power failure.
+    """
     aside = unique_aside(path)
     try:
         with files.create(aside) as handle:
@@ -45,7 +56,7 @@ def publish(files: Files, path: str, data: bytes) -> bool:
             is_new = files.link(aside, path)
     finally:
         files.remove(aside)
-    if is_new:
+    if is_new and lasting:
         files.sync_dir(parent(path))
     return is_new
 

@@ -7,7 +7,7 @@ values. The disk adapter is `disk.DiskFiles`, the one in memory `tree.TreeFiles`
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 
 class WriteHandle(Protocol):
@@ -20,6 +20,13 @@ class WriteHandle(Protocol):
     def sync(self) -> None:
         """Make everything written so far survive a power failure."""
         ...
+
+
+class Stamp(NamedTuple):
+    """What tells whether a file is still the one that was read: its size, and what changes with every write."""
+
+    size: int
+    version: object
 
 
 class Hold(Protocol):
@@ -37,6 +44,18 @@ class Hold(Protocol):
 
     def release(self) -> None:
         """Let others have it; a copy of the process only lets go of its share."""
+        ...
+
+
+class Spare(Protocol):
+    """A file without a name. It is gone with the process."""
+
+    def link(self, path: str) -> bool:
+        """Give it its name, once; False when the name is taken, or when its content may still be lost."""
+        ...
+
+    def close(self) -> None:
+        """Let go of it."""
         ...
 
 
@@ -81,6 +100,29 @@ class Files(Protocol):
 
     def sync_dir(self, path: str) -> None:
         """Make the names in a folder survive a power failure."""
+        ...
+
+    def sync_later(self, path: str, *, name: bool = True) -> None:
+        """Let the next `sync_pending` make a file survive a power failure, and its name if that is new."""
+        ...
+
+    def is_pending(self, path: str) -> bool:
+        """True while a file waits for `sync_pending`."""
+        ...
+
+    def sync_pending(self) -> None:
+        """Make all files that wait for it survive a power failure, with their names."""
+        ...
+
+    def stamp(self, path: str) -> Stamp | None:
+        """The stamp of a file; None when there is no such file."""
+        ...
+
+    def spare(self, folder: str, data: bytes) -> Spare | None:
+        """A file with some content, in a folder but without a name; None where that can't be had.
+
+        The next `sync_pending` makes it survive a power failure, if it has a name by then or later.
+        """
         ...
 
     def link(self, source: str, target: str) -> bool:

@@ -1,12 +1,17 @@
 """Durable sessions, snapshots and pinned workflows, on files.
 
-One plan is one segment. A segment is written aside, synced, renamed, and its folder synced, before one write
-and one sync of the manifest make it part of the log. Whatever the manifest does not attest does not exist.
+One plan is one segment. A segment is written aside and renamed; it, the snapshots it names and whatever else waits
+are made safe together, before one write and one sync of the manifest make it part of the log. Whatever the manifest
+does not attest does not exist.
+
+What was read and verified is remembered as long as the stamps of its files stay the same: always that of the
+manifest and of the newest segments, and those of older segments in turn.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
+from dataclasses import dataclass
 
 from pytest_workrail.engine.events.ids import SessionId, SnapshotRef, WorkflowHash
 from pytest_workrail.engine.events.kinds import Event
@@ -15,8 +20,8 @@ from pytest_workrail.engine.events.plan import AppendPlan
 from pytest_workrail.engine.events.snapshot import ExecutionSnapshot, read_snapshot
 from pytest_workrail.engine.events.wire import decode_json
 from pytest_workrail.engine.store import layout, log
-from pytest_workrail.engine.store.durable import make_durable, os_error_text, parent, unique_aside, write_durably
-from pytest_workrail.engine.store.files import Files
+from pytest_workrail.engine.store.durable import make_durable, os_error_text, unique_aside, write_soon
+from pytest_workrail.engine.store.files import Files, Stamp
 from pytest_workrail.engine.store.loaded import Complete, SessionEntry, SessionTruth, Truncated, ValidatedPrefix
 from pytest_workrail.engine.store.log import ManifestReading, Prepared
 from pytest_workrail.engine.store.permit import AppendPermit
@@ -34,6 +39,28 @@ from workrail_lint.base.result import Err, Ok
 # How much is remembered of segments read before. Small ones are the common case; large ones are read again.
 _KEPT_SEGMENTS = 256
 _KEPT_SEGMENT_BYTES = 32768
+_KEPT_SESSIONS = 16
+_KEPT_SNAPSHOTS = 32
+_NEWEST = 2  # segments that are looked at each time
+_IN_TURN = 8
+
+
+@dataclass(slots=True)
+class _Known:
+    """A session as it was verified, and the stamps of its files at that time."""
+
+    truth: SessionTruth
+    manifest: Stamp
+    segments: list[tuple[str, Stamp | None]]
+    turn: int = 0
+
+    def places(self) -> list[int]:
+        """Which segments to look at this time."""
+        count = len(self.segments)
+        if count <= _NEWEST + _IN_TURN:
+            return list(range(count))
+        self.turn = (self.turn + _IN_TURN) % count
+        return [count - 1, count - _NEWEST, *((self.turn + offset) % count for offset in range(_IN_TURN))]
 
 
 class FileSessionStore:
@@ -45,12 +72,28 @@ class FileSessionStore:
         self._parsed: OrderedDict[tuple[object, ...], tuple[Event, ...]] = OrderedDict()
         # How many records of each manifest are known to be safe.
         self._settled: dict[SessionId, int] = {}
+        self._known: OrderedDict[SessionId, _Known] = OrderedDict()
 
     def load(self, session_id: SessionId) -> Ok[SessionTruth] | Err[StoreError]:
         try:
+            known = self._known.get(session_id)
+            if known is not None and self._is_unchanged(session_id, known):
+                return Ok(known.truth)
             return self._load(session_id)
         except OSError as problem:
             return Err(_io_error(problem))
+
+    def _is_unchanged(self, session_id: SessionId, known: _Known) -> bool:
+        stamp = self._files.stamp
+        if stamp(layout.manifest(session_id)) != known.manifest:
+            return False
+        return all(stamp(path) == seen for path, seen in (known.segments[place] for place in known.places()))
+
+    def _remember(self, session_id: SessionId, known: _Known) -> None:
+        self._known[session_id] = known
+        self._known.move_to_end(session_id)
+        if len(self._known) > _KEPT_SESSIONS:
+            self._known.popitem(last=False)
 
     def load_validated_prefix(self, session_id: SessionId) -> Ok[ValidatedPrefix] | Err[StoreError]:
         try:
@@ -85,17 +128,32 @@ class FileSessionStore:
             return prepared
         if prepared.value is None:
             return Ok(None)
+        known = self._known.pop(session_id, None)
         try:
             self._write(session_id, prepared.value, is_first=not loaded.value.manifest)
+            if known is not None and known.truth is loaded.value:
+                self._grow(session_id, known, prepared.value)
         except OSError as problem:
             return Err(_io_error(problem))
         return Ok(None)
+
+    def _grow(self, session_id: SessionId, known: _Known, prepared: Prepared) -> None:
+        """Remember a session together with what was just written to it."""
+        manifest = self._files.stamp(layout.manifest(session_id))
+        if manifest is None or manifest.size != known.manifest.size + len(prepared.manifest_lines):
+            return  # somebody else wrote to it, so it has to be read
+        segment = f"{layout.session_dir(session_id)}/{prepared.path}"
+        known.truth = known.truth.extended(prepared.events, prepared.records)
+        known.manifest = manifest
+        known.segments.append((segment, self._files.stamp(segment)))
+        self._remember(session_id, known)
 
     def _write(self, session_id: SessionId, prepared: Prepared, *, is_first: bool) -> None:
         files, folder = self._files, layout.session_dir(session_id)
         files.make_dir(f"{folder}/{layout.EVENTS}")
         segment = f"{folder}/{prepared.path}"
-        write_durably(files, segment, prepared.segment, aside=f"{segment}{layout.ASIDE}")
+        write_soon(files, segment, prepared.segment, aside=f"{segment}{layout.ASIDE}")
+        files.sync_pending()
         with files.extend(layout.manifest(session_id)) as manifest:
             manifest.write(prepared.manifest_lines)
             manifest.sync()
@@ -107,22 +165,34 @@ class FileSessionStore:
 
     def _load(self, session_id: SessionId) -> Ok[SessionTruth] | Err[StoreError]:
         path = layout.manifest(session_id)
+        stamp = self._files.stamp(path)
         raw = self._files.read(path) or b""
-        loaded = self._verified(session_id, raw)
+        loaded, stamps = self._verified(session_id, raw)
         # Reading takes no lock. A manifest that changes while it is looked at is not damaged, it is being written.
         while isinstance(loaded, Err) and (latest := self._files.read(path) or b"") != raw:
-            raw, loaded = latest, self._verified(session_id, latest)
+            stamp, raw = None, latest
+            loaded, stamps = self._verified(session_id, latest)
         if isinstance(loaded, Ok):
-            self._make_durable(session_id, len(loaded.value.manifest))
+            truth = loaded.value
+            self._make_durable(session_id, len(truth.manifest))
+            if stamp is not None and stamp.size == len(raw):
+                self._remember(session_id, _Known(truth, stamp, stamps))
         return loaded
 
-    def _verified(self, session_id: SessionId, raw: bytes) -> Ok[SessionTruth] | Err[StoreError]:
+    def _verified(
+        self, session_id: SessionId, raw: bytes
+    ) -> tuple[Ok[SessionTruth] | Err[StoreError], list[tuple[str, Stamp | None]]]:
+        """The session that a manifest attests, and the stamps of its segments."""
         reading = log.read_manifest(session_id, raw)
         if reading.fault is not None:
-            return Err(reading.fault)
+            return Err(reading.fault), []
+        # Before the segments are read: a stamp can only be too old then, never too new.
+        folder = layout.session_dir(session_id)
+        paths = [f"{folder}/{record.segment_rel_path}" for record in segments(reading.records)]
+        stamps = [(path, self._files.stamp(path)) for path in paths]
         events, _, fault = self._segments(session_id, reading)
         fault = fault or log.unpinned_node(events, reading.records)
-        return Err(fault) if fault is not None else Ok(SessionTruth(events, reading.records))
+        return (Err(fault) if fault is not None else Ok(SessionTruth(events, reading.records))), stamps
 
     def _make_durable(self, session_id: SessionId, records: int) -> None:
         """What is loaded will be taken for granted, so it must not be lost any more."""
@@ -172,18 +242,30 @@ class FileSnapshotStore:
 
     def __init__(self, files: Files) -> None:
         self._files = files
+        self._known: OrderedDict[SnapshotRef, tuple[Stamp, ExecutionSnapshot]] = OrderedDict()
+
+    def _remember(self, ref: SnapshotRef, stamp: Stamp | None, snapshot: ExecutionSnapshot) -> None:
+        if stamp is not None:
+            self._known[ref] = (stamp, snapshot)
+            if len(self._known) > _KEPT_SNAPSHOTS:
+                self._known.popitem(last=False)
 
     def put(self, snapshot: ExecutionSnapshot) -> Ok[SnapshotRef] | Err[ContentError]:
         raw = snapshot.to_bytes()
         ref = SnapshotRef(digest(raw))
         try:
             _put(self._files, layout.snapshot(ref), raw)
+            self._remember(ref, self._files.stamp(layout.snapshot(ref)), snapshot)
         except OSError as problem:
             return Err(ContentError("SNAPSHOT_STORE_IO_ERROR", os_error_text(problem)))
         return Ok(ref)
 
     def get(self, ref: SnapshotRef) -> Ok[ExecutionSnapshot | None] | Err[ContentError]:
         try:
+            stamp = self._files.stamp(layout.snapshot(ref))
+            known = self._known.get(ref)
+            if known is not None and known[0] == stamp:
+                return Ok(known[1])
             raw = self._files.read(layout.snapshot(ref))
         except OSError as problem:
             return Err(ContentError("SNAPSHOT_STORE_IO_ERROR", os_error_text(problem)))
@@ -192,6 +274,7 @@ class FileSnapshotStore:
         snapshot = read_snapshot(raw)
         if isinstance(snapshot, Err) or digest(raw) != ref:
             return Err(ContentError("SNAPSHOT_STORE_CORRUPTION_DETECTED", f"{ref} is not what was stored"))
+        self._remember(ref, stamp, snapshot.value)
         return Ok(snapshot.value)
 
 
@@ -227,11 +310,12 @@ class FilePinnedWorkflowStore:
 
 
 def _put(files: Files, path: str, raw: bytes) -> None:
-    if files.exists(path):
-        # Left alone, but its name may still be at risk: whoever wrote it may have died before syncing.
-        files.sync_dir(parent(path))
+    """Keep a content; it is safe before any log names it, because what waits is made safe before each append."""
+    if files.read(path) == raw:
+        # Left alone, but it may still be at risk: whoever wrote it may have died before syncing.
+        files.sync_later(path)
     else:
-        write_durably(files, path, raw, aside=unique_aside(path))
+        write_soon(files, path, raw, aside=unique_aside(path))
 
 
 def _io_error(problem: OSError) -> StoreIoError:

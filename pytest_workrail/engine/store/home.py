@@ -23,8 +23,8 @@ from pytest_workrail.engine.store.memory import (
     MemorySessionStore,
     MemorySnapshotStore,
 )
-from pytest_workrail.engine.store.ports import Clock
-from pytest_workrail.engine.store.transfer import Stores
+from pytest_workrail.engine.store.ports import Clock, Stores
+from pytest_workrail.engine.store.read_only import OverlayAliasIndex, ReadOnlyFiles
 from pytest_workrail.engine.tokens.issuer import TokenIssuer
 from pytest_workrail.engine.tokens.ports import Entropy, Keyring
 from workrail_lint.base.result import Err, Ok
@@ -73,6 +73,22 @@ def on_disk(root: Path, clock: Clock, entropy: Entropy, worker_id: str = "main")
         return Err(f"The data folder can't be used: {problem.strerror}")
     holder = Holder(os.getpid(), worker_id, entropy.generate(8).hex(), this_machine())
     return Ok(on_files(files, clock, entropy, holder))
+
+
+def read_only(root: Path, clock: Clock, entropy: Entropy) -> Home:
+    """A home on a folder that stays as it is, whoever else uses it. Tokens of it are known; whatever appends fails."""
+    files = ReadOnlyFiles(root)
+    sessions = FileSessionStore(files)
+    keyring = FileKeyring(files, entropy)
+    return Home(
+        stores=Stores(sessions, FileSnapshotStore(files), FilePinnedWorkflowStore(files)),
+        gate=Gate(sessions, MemorySessionLock()),
+        issuer=TokenIssuer(keyring, OverlayAliasIndex(files), entropy),
+        keyring=keyring,
+        mint=IdMint(entropy.generate),
+        clock=clock,
+        entropy=entropy,
+    )
 
 
 def on_files(files: Files, clock: Clock, entropy: Entropy, holder: Holder) -> Home:

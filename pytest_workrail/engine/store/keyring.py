@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.durable import make_durable, os_error_text, publish, unique_aside, write_durably
-from pytest_workrail.engine.store.files import Files
+from pytest_workrail.engine.store.files import Files, Stamp
 from pytest_workrail.engine.tokens.keys import KEY_BYTES, KeyPair, keyring_bytes, read_keyring
 from pytest_workrail.engine.tokens.ports import Entropy, KeyringError
 from workrail_lint.base.result import Err, Ok
@@ -38,9 +38,13 @@ class FileKeyring:
         self._files = files
         self._entropy = entropy
         self._is_settled = False
+        self._known: tuple[Stamp, KeyPair] | None = None
 
     def load(self) -> Ok[KeyPair] | Err[KeyringError]:
         try:
+            stamp = self._files.stamp(layout.KEYRING)
+            if self._known is not None and self._known[0] == stamp:
+                return Ok(self._known[1])
             raw = self._files.read(layout.KEYRING)
             if raw is None:
                 fresh = _fresh_key(self._entropy)
@@ -57,6 +61,8 @@ class FileKeyring:
         pair = read_keyring(raw)
         if isinstance(pair, Err):
             return Err(KeyringError("KEYRING_CORRUPTION_DETECTED", pair.error))
+        # A stamp taken before the file was read can only be too old, never too new.
+        self._known = None if stamp is None else (stamp, pair.value)
         return pair
 
     def rotate(self) -> Ok[KeyPair] | Err[KeyringError]:

@@ -8,6 +8,7 @@ from pytest_workrail.engine.events.ids import SessionId
 from pytest_workrail.engine.events.kinds import Event
 from pytest_workrail.engine.events.manifest import ManifestRecord, SegmentClosed
 from pytest_workrail.engine.events.wire import CorruptionReason
+from pytest_workrail.engine.projections.incremental import longer
 from pytest_workrail.engine.projections.index import log_index
 
 
@@ -25,7 +26,11 @@ class SessionTruth:
 
     def find(self, dedupe_key: str) -> Event | None:
         """The event known by a dedupe key."""
-        return log_index(self.events).by_key.get(dedupe_key)
+        return log_index(self.events).find(dedupe_key)
+
+    def extended(self, events: tuple[Event, ...], records: tuple[ManifestRecord, ...]) -> SessionTruth:
+        """The session after an append."""
+        return SessionTruth(longer(self.events, events), self.manifest + records)
 
     def as_of(self, event_index: int) -> tuple[Event, ...]:
         """The log as it stood when the append that holds this event was done.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Literal
 
@@ -16,13 +17,14 @@ from pytest_workrail.engine.events.ids import SessionId
 from pytest_workrail.engine.events.wire import Wire, decode_json, record_line
 from pytest_workrail.engine.store import layout
 from pytest_workrail.engine.store.durable import os_error_text, publish
-from pytest_workrail.engine.store.files import Files, Hold
+from pytest_workrail.engine.store.files import Files, Hold, Spare
 from pytest_workrail.engine.store.identity import Holder
 from pytest_workrail.engine.store.ports import Clock, LockBusy, LockIoError
 from workrail_lint.base import js
 from workrail_lint.base.result import Err, Ok
 
 RETRY_AFTER_MS = 250
+_KEPT_SPARES = 16
 
 
 class _LockFile(Wire):
@@ -68,6 +70,9 @@ class FileSessionLock:
         self._clock = clock
         self._is_alive = is_alive
         self._holds: dict[SessionId, Hold] = {}
+        # For the next time a session is locked: a lock file whose content is safe by then.
+        self._spares: OrderedDict[SessionId, Spare] = OrderedDict()
+        self._swept: set[SessionId] = set()
 
     def acquire(self, session_id: SessionId) -> Ok[None] | Err[LockBusy | LockIoError]:
         folder = layout.session_dir(session_id)
@@ -77,11 +82,11 @@ class FileSessionLock:
             hold = self._files.hold(folder)
             if hold is None:
                 return _busy("it is held")
-            taken = self._take(session_id, hold)
+            content = self._content(session_id)
+            taken = self._take(session_id, hold, content)
             if isinstance(taken, Ok):
                 self._holds[session_id] = hold
-                self._files.sweep(folder)
-                self._files.sweep(f"{folder}/{layout.EVENTS}")
+                self._prepare_next(session_id, content)
                 return taken
         except OSError as problem:
             taken = Err(LockIoError(os_error_text(problem)))
@@ -95,7 +100,7 @@ class FileSessionLock:
             hold.release()
         return taken
 
-    def _take(self, session_id: SessionId, hold: Hold) -> Ok[None] | Err[LockBusy | LockIoError]:
+    def _take(self, session_id: SessionId, hold: Hold, content: bytes) -> Ok[None] | Err[LockBusy | LockIoError]:
         path = layout.lock(session_id)
         existing = self._files.read(path)
         if existing is not None:
@@ -103,7 +108,29 @@ class FileSessionLock:
             if not hold.is_certain or not self._is_stale(existing):
                 return _busy("it is held")
             self._files.remove(path)
-        return Ok(None) if publish(self._files, path, self._content(session_id)) else _busy("it is held")
+            self._swept.discard(session_id)  # whoever died may have left more than a lock
+        spare = self._spares.pop(session_id, None)
+        if spare is not None:
+            is_named = spare.link(path)
+            spare.close()
+            if is_named:
+                return Ok(None)
+        # A lock that a power failure takes away is one that nobody holds any more.
+        is_new = publish(self._files, path, content, lasting=False)
+        return Ok(None) if is_new else _busy("it is held")
+
+    def _prepare_next(self, session_id: SessionId, content: bytes) -> None:
+        folder = layout.session_dir(session_id)
+        if session_id not in self._swept:
+            self._files.sweep(folder)
+            self._files.sweep(f"{folder}/{layout.EVENTS}")
+            self._swept.add(session_id)
+        # It says when its owner was here last, which is all that a start of the machine is compared with.
+        spare = self._files.spare(folder, content)
+        if spare is not None:
+            self._spares[session_id] = spare
+            if len(self._spares) > _KEPT_SPARES:
+                self._spares.popitem(last=False)[1].close()
 
     def release(self, session_id: SessionId) -> Ok[None] | Err[LockIoError]:
         hold = self._holds.pop(session_id, None)

@@ -46,8 +46,7 @@ class MemorySessionStore:
             return prepared
         if prepared.value is not None:
             # The events as read back, not the caller's objects, whose contexts the caller could still change.
-            new = prepared.value
-            self._sessions[session_id] = SessionTruth(truth.events + new.events, truth.manifest + new.records)
+            self._sessions[session_id] = truth.extended(prepared.value.events, prepared.value.records)
         return Ok(None)
 
 

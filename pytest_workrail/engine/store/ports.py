@@ -154,3 +154,12 @@ class SessionLock(Protocol):
     def holds(self, session_id: SessionId) -> bool:
         """Whether the session is ours; in a copy of the process that took it, it is not."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """Where sessions and what they need are kept."""
+
+    sessions: SessionStore
+    snapshots: SnapshotStore
+    workflows: PinnedWorkflowStore

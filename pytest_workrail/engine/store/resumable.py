@@ -5,8 +5,7 @@ from __future__ import annotations
 from pytest_workrail.engine.core.profiles import RewindContext
 from pytest_workrail.engine.projections.ranking import MAX_SESSIONS_TO_SCAN
 from pytest_workrail.engine.projections.resume import SessionSummary, summarize, with_snapshot
-from pytest_workrail.engine.store.ports import StoreError
-from pytest_workrail.engine.store.transfer import Stores
+from pytest_workrail.engine.store.ports import StoreError, Stores
 from workrail_lint.base.result import Err, Ok
 
 

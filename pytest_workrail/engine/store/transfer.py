@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 from pytest_workrail.engine.events import base32
 from pytest_workrail.engine.events.ids import ID_BYTES, IdMint, SessionId, SnapshotRef, WorkflowHash
@@ -13,63 +11,21 @@ from pytest_workrail.engine.events.plan import AppendPlan, pins_of
 from pytest_workrail.engine.events.snapshot import ExecutionSnapshot, snapshot_from
 from pytest_workrail.engine.projections.dag import project_dag
 from pytest_workrail.engine.store import bundle, log
-from pytest_workrail.engine.store.bundle import BundleError, CheckedBundle, Producer
+from pytest_workrail.engine.store.bundle import CheckedBundle, Producer
 from pytest_workrail.engine.store.gate import Gate, GateError
 from pytest_workrail.engine.store.loaded import SessionTruth
 from pytest_workrail.engine.store.permit import AppendPermit
 from pytest_workrail.engine.store.ports import (
     Clock,
-    PinnedWorkflowStore,
     SessionReader,
-    SessionStore,
-    SnapshotStore,
     StoreError,
+    Stores,
 )
+from pytest_workrail.engine.store.transfer_errors import BundleError, ExportFailure, ImportFailure
 from pytest_workrail.engine.tokens.ports import Entropy
 from workrail_lint.base.canonical import CanonicalError
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
-
-ExportCode: TypeAlias = Literal[
-    "EXPORT_SESSION_STORE_ERROR",
-    "EXPORT_SNAPSHOT_STORE_ERROR",
-    "EXPORT_PINNED_WORKFLOW_STORE_ERROR",
-    "EXPORT_MISSING_SNAPSHOT",
-    "EXPORT_MISSING_PINNED_WORKFLOW",
-    "EXPORT_BUILD_FAILED",
-    "BUNDLE_BUILD_EMPTY_EVENTS",
-]
-ImportCode: TypeAlias = Literal[
-    "IMPORT_SNAPSHOT_PARSE_ERROR",
-    "IMPORT_SNAPSHOT_STORE_ERROR",
-    "IMPORT_PINNED_WORKFLOW_STORE_ERROR",
-    "IMPORT_SESSION_STORE_ERROR",
-]
-
-
-@dataclass(frozen=True, slots=True)
-class ExportFailure:
-    """Why a session could not be taken out."""
-
-    code: ExportCode
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class ImportFailure:
-    """Why a bundle that was in order could not be stored."""
-
-    code: ImportCode
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class Stores:
-    """Where sessions and what they need are kept."""
-
-    sessions: SessionStore
-    snapshots: SnapshotStore
-    workflows: PinnedWorkflowStore
 
 
 def export_session(

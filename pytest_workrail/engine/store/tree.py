@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pytest_workrail.engine.store import layout
-from pytest_workrail.engine.store.files import Hold, WriteHandle
+from pytest_workrail.engine.store.files import Hold, Spare, Stamp, WriteHandle
+from pytest_workrail.engine.store.pending import PendingSyncs
 
 
 class _Handle:
@@ -37,10 +38,11 @@ class _Hold:
         self._held.discard(self._path)
 
 
-class TreeFiles:
+class TreeFiles(PendingSyncs):
     """The file operations, on a mapping from path to bytes. Time is a count of changes."""
 
     def __init__(self, contents: dict[str, bytes] | None = None) -> None:
+        super().__init__()
         self.contents: dict[str, bytes] = {} if contents is None else contents
         self._changes = 0
         self._modified: dict[str, int] = {}
@@ -92,6 +94,13 @@ class TreeFiles:
 
     def sync_dir(self, path: str) -> None:
         pass
+
+    def stamp(self, path: str) -> Stamp | None:
+        content = self.contents.get(path)
+        return None if content is None else Stamp(len(content), content)
+
+    def spare(self, folder: str, data: bytes) -> Spare | None:
+        return None
 
     def link(self, source: str, target: str) -> bool:
         if target in self.contents:

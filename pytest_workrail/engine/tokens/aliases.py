@@ -7,7 +7,7 @@ from typing import Annotated, Literal, NamedTuple, TypeAlias
 from pydantic import Field, TypeAdapter, model_validator
 
 from pytest_workrail.engine.events.fields import AttemptId, NodeId, RunId, SessionId, WorkflowRef
-from pytest_workrail.engine.events.wire import CorruptionReason, Wire, read_record
+from pytest_workrail.engine.events.wire import CorruptionReason, Wire, adapter, read_record
 from pytest_workrail.engine.tokens.short import NONCE_BYTES, TokenKind
 from workrail_lint.base.result import Err, Ok
 
@@ -56,7 +56,7 @@ class AliasRecord(Wire):
         return AliasKey(self.token_kind, self.alias_slot, self.session_id, self.node_id, self.attempt_id)
 
 
-_ALIAS: TypeAdapter[AliasRecord] = TypeAdapter(AliasRecord)
+_ALIAS: TypeAdapter[AliasRecord] = adapter(AliasRecord)
 
 
 def read_alias(raw: bytes) -> Ok[AliasRecord] | Err[CorruptionReason]:

@@ -136,6 +136,16 @@ class TokenIssuer:
             raise AssertionError("a verified state token names its workflow")
         return Ok(StateGrant(_payload_place(payload.value), payload.value.workflow_ref))
 
+    def reserve(
+        self, grant: ContinueGrant | CheckpointGrant, slot: AliasSlot | None = None
+    ) -> Ok[None] | Err[IssuerFailure]:
+        """Prepare a token that is handed out later, so that it can be made durable together with other things."""
+        if isinstance(grant, ContinueGrant):
+            reserved = self._reserved("continue", grant.place, grant.attempt_id, grant.workflow_ref, slot)
+        else:
+            reserved = self._reserved("checkpoint", grant.place, grant.attempt_id, None, slot)
+        return reserved if isinstance(reserved, Err) else Ok(None)
+
     def _issue(
         self,
         kind: TokenKind,
@@ -147,12 +157,29 @@ class TokenIssuer:
         keys = self._keyring.load()
         if isinstance(keys, Err):
             return keys
+        reserved = self._reserved(kind, place, attempt, workflow_ref, slot)
+        if isinstance(reserved, Err):
+            return reserved
+        settled = self._aliases.settle()
+        if isinstance(settled, Err):
+            return settled
+        return Ok(short.format_token(kind, reserved.value.nonce, keys.value))
+
+    def _reserved(
+        self,
+        kind: TokenKind,
+        place: NodeAddress,
+        attempt: AttemptId | None,
+        workflow_ref: WorkflowRef | None,
+        slot: AliasSlot | None,
+    ) -> Ok[AliasRecord] | Err[AliasError]:
+        """The record of a token: the first one for its purpose, made if there is none."""
         known = self._aliases.by_key(AliasKey(kind, slot, place.session_id, place.node_id, attempt))
         if isinstance(known, Err):
             return known
         if known.value is not None:
-            return Ok(short.format_token(kind, known.value.nonce, keys.value))
-        record = AliasRecord(
+            return Ok(known.value)
+        record = AliasRecord.built(
             nonce_hex=self._entropy.generate(NONCE_BYTES).hex(),
             token_kind=kind,
             alias_slot=slot,
@@ -162,10 +189,8 @@ class TokenIssuer:
             attempt_id=attempt,
             workflow_hash_ref=workflow_ref,
         )
-        added = self._aliases.add(record)
-        if isinstance(added, Err):
-            return added
-        return Ok(short.format_token(kind, record.nonce, keys.value))
+        added = self._aliases.reserve(record)
+        return added if isinstance(added, Err) else Ok(record)
 
     def _resolve(self, text: str, expected: TokenKind, name: str) -> Ok[AliasRecord] | Err[TokenError | IssuerFailure]:
         keys = self._keyring.load()

@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import TypeAdapter
 
-from pytest_workrail.engine.events.wire import ClosedWire, read_record, record_line
+from pytest_workrail.engine.events.wire import ClosedWire, adapter, read_record, record_line
 from pytest_workrail.engine.tokens import base64url
 from workrail_lint.base.result import Err, Ok
 
@@ -57,7 +57,7 @@ class _Keyring(ClosedWire):
     previous: _Key | None
 
 
-_KEYRING: TypeAdapter[_Keyring] = TypeAdapter(_Keyring)
+_KEYRING: TypeAdapter[_Keyring] = adapter(_Keyring)
 
 
 def _stored(key: bytes) -> _Key:

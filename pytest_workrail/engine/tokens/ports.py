@@ -60,3 +60,11 @@ class AliasIndex(Protocol):
     def add(self, record: AliasRecord) -> Ok[None] | Err[AliasError]:
         """Keep a record, durably, before its token is handed out."""
         ...
+
+    def reserve(self, record: AliasRecord) -> Ok[None] | Err[AliasError]:
+        """Keep a record whose token is not handed out before `settle`."""
+        ...
+
+    def settle(self) -> Ok[None] | Err[AliasError]:
+        """Keep durably what was reserved."""
+        ...

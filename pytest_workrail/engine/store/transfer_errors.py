@@ -1,0 +1,59 @@
+"""Why a session could not be exported or imported. Apart from what does it, which few runs need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+BundleErrorCode: TypeAlias = Literal[
+    "BUNDLE_INVALID_FORMAT",
+    "BUNDLE_UNSUPPORTED_VERSION",
+    "BUNDLE_INTEGRITY_FAILED",
+    "BUNDLE_EVENT_ORDER_INVALID",
+    "BUNDLE_MANIFEST_ORDER_INVALID",
+    "BUNDLE_MISSING_SNAPSHOT",
+    "BUNDLE_MISSING_PINNED_WORKFLOW",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class BundleError:
+    """Why a bundle is refused. Nothing was written, and trying again will not help."""
+
+    code: BundleErrorCode
+    message: str
+    details: Mapping[str, str] = field(default_factory=dict)
+
+
+ExportCode: TypeAlias = Literal[
+    "EXPORT_SESSION_STORE_ERROR",
+    "EXPORT_SNAPSHOT_STORE_ERROR",
+    "EXPORT_PINNED_WORKFLOW_STORE_ERROR",
+    "EXPORT_MISSING_SNAPSHOT",
+    "EXPORT_MISSING_PINNED_WORKFLOW",
+    "EXPORT_BUILD_FAILED",
+    "BUNDLE_BUILD_EMPTY_EVENTS",
+]
+ImportCode: TypeAlias = Literal[
+    "IMPORT_SNAPSHOT_PARSE_ERROR",
+    "IMPORT_SNAPSHOT_STORE_ERROR",
+    "IMPORT_PINNED_WORKFLOW_STORE_ERROR",
+    "IMPORT_SESSION_STORE_ERROR",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ExportFailure:
+    """Why a session could not be taken out."""
+
+    code: ExportCode
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ImportFailure:
+    """Why a bundle that was in order could not be stored."""
+
+    code: ImportCode
+    message: str
