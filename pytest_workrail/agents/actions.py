@@ -37,9 +37,13 @@ class Rehydrate:
 
 @dataclass(frozen=True, slots=True)
 class Rewind:
-    """Go back to a step and go on from there: rehydrate its node. Without a name, the pending step's own node."""
+    """Go back to a step and go on from there: rehydrate its node. Without a name, the pending step's own node.
+
+    A node can be named instead, by its number in the run: the first one is 1.
+    """
 
     step_id: str | None = None
+    node: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

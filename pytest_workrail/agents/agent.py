@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from pytest_workrail.agents.actions import Action, Problem, Submit
+from pytest_workrail.agents.actions import Action, Problem, Rewind, Submit
 from pytest_workrail.agents.transcript import Exchange
 from pytest_workrail.engine.core.errors import InterpreterError
 from pytest_workrail.engine.core.interpreter import Selection
@@ -104,6 +104,10 @@ class Agent(ABC):
     @abstractmethod
     def act(self, view: StepView) -> Action:
         """What to do about the pending step."""
+
+    def reopen(self) -> Rewind | None:
+        """Where to go on although the run is complete; None to leave it so."""
+        return None
 
     def receive(self, answer: Exchange) -> None:  # noqa: B027 - most agents need not listen
         """What came of the last action, for those that made a call."""

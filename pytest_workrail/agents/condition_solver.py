@@ -1,20 +1,44 @@
-"""Which variables to set so that a condition holds, or does not: as few as possible, each to a plain value."""
+"""What an agent has to set so that conditions come out as wanted: as few variables as possible, to plain values."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import combinations, islice, product
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_workrail.agents.pattern_texts import matching_texts
-from pytest_workrail.engine.core.conditions import evaluate
-from pytest_workrail.engine.protocol.context import METRICS_OUTCOMES, RESERVED_KEYS, SYSTEM_KEYS, merged
-from workrail_lint.base import js
+from pytest_workrail.engine.core.vocabulary import METRICS_OUTCOMES, RESERVED_KEYS, SYSTEM_KEYS
 from workrail_lint.base.js import Json
+from workrail_lint.systems.workrail.solver import Solver, Values, Wish
 
-_MAX_TRIES = 20_000
-_OTHER = "other"
+_HOST_ONLY = (*RESERVED_KEYS, *SYSTEM_KEYS)
+# What an agent may give a variable: some are the host's, and one takes only certain words.
+LIMITS = {**dict.fromkeys(_HOST_ONLY, Values((), True, True)), "metrics_outcome": Values(METRICS_OUTCOMES, True, True)}
+
+
+def agent_solver(conditions: Iterable[object] = ()) -> Solver:
+    """A solver for what an agent may set; `conditions` are those that its values should be known from."""
+    return Solver(conditions, LIMITS)
+
+
+def workflow_solver(ir: dict[str, Any]) -> Solver:
+    """A solver for the conditions of a whole workflow."""
+    return agent_solver(conditions_of(ir))
+
+
+def conditions_of(ir: dict[str, Any]) -> Iterator[object]:
+    """Every condition of an IR that decides about what an agent is shown, in the order of the steps."""
+    for step in ir["steps"]:
+        yield from _conditions(step)
+        for inner in step.get("body", ()):
+            yield from _conditions(inner)
+
+
+def _conditions(step: dict[str, Any]) -> Iterator[object]:
+    yield step.get("runCondition")
+    if step["type"] == "loop":
+        yield step["loop"]["source"].get("condition")
+        return
+    yield from (fragment.get("when") for fragment in step.get("fragments", ()))
+    yield step["confirmation"].get("condition")
 
 
 def solve(
@@ -29,84 +53,10 @@ def solve(
 
 
 def solve_all(
-    wishes: Sequence[tuple[object, bool]],
+    wishes: Sequence[Wish],
     context: Mapping[str, Any],
     shadowed: Mapping[str, Any],
     kept: Collection[str] = (),
 ) -> dict[str, Json] | None:
     """A change to the context after which every one of these conditions comes out as wanted."""
-    candidates = {
-        name: _acceptable(name, values)
-        for name, values in distinguishing_values([condition for condition, _ in wishes]).items()
-        if name and name not in shadowed and name not in kept
-    }
-    changes = (
-        dict(zip(names, values, strict=True))
-        for size in range(len(candidates) + 1)
-        for names in combinations(candidates, size)
-        for values in product(*(candidates[name] for name in names))
-    )
-    for change in islice(changes, _MAX_TRIES):
-        changed = {**merged(context, change), **shadowed}
-        if all(evaluate(condition, changed) is wanted for condition, wanted in wishes):
-            return change
-    return None
-
-
-def _acceptable(name: str, values: list[Json]) -> list[Json]:
-    """The values that an agent may give a variable: some are the host's, and one takes only certain words."""
-    if name in RESERVED_KEYS or name in SYSTEM_KEYS:
-        return []
-    if name == "metrics_outcome":
-        return [*METRICS_OUTCOMES, None]
-    return values
-
-
-def is_settleable(wishes: Sequence[tuple[object, bool]], shadowed: Mapping[str, Any]) -> bool:
-    """Whether conditions can come out as wanted in some context. Where there are too many to try, they well may."""
-    values = distinguishing_values([condition for condition, _ in wishes])
-    ways = math.prod(1 + len(values[name]) for name in values if name not in shadowed)
-    return ways > _MAX_TRIES or solve_all(wishes, {}, shadowed) is not None
-
-
-def distinguishing_values(condition: object) -> dict[str, list[Json]]:
-    """The variables of conditions, each with values that make a difference to it."""
-    found: dict[str, list[Json]] = {}
-    stack = [condition]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, list):
-            stack.extend(reversed(node))
-        elif isinstance(node, dict) and "var" in node:
-            values = found.setdefault(js.text(node["var"]), [])
-            values.extend(value for value in _distinguishing(node) if not any(_same(value, known) for known in values))
-        elif isinstance(node, dict):
-            stack.extend(node.get(name) for name in ("not", "or", "and"))
-    return found
-
-
-def _distinguishing(comparison: dict[str, Any]) -> Iterator[Json]:
-    """Values on both sides of one comparison, the plainest first; null takes the variable away."""
-    for operator, operand in comparison.items():
-        match operator:
-            case "equals" | "not_equals":
-                yield operand
-            case "gt" | "gte" | "lt" | "lte":
-                bound = js.to_number(operand)
-                if bound == bound and abs(bound) < js.MAX_SAFE_INTEGER:
-                    whole = int(bound)
-                    yield from (whole, whole + 1, whole - 1)
-            case "contains" | "startsWith" | "endsWith":
-                yield js.text(operand)
-            case "in" if isinstance(operand, list):
-                yield from operand
-            case "matches":
-                yield from matching_texts(js.text(operand), "i")
-            case _:
-                continue
-    yield from (True, False, _OTHER, None)
-
-
-def _same(one: Json, other: Json) -> bool:
-    """Equal and of the same type: 1 and true are two values."""
-    return type(one) is type(other) and one == other
+    return agent_solver().solve(wishes, context, shadowed, kept).change

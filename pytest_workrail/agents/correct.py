@@ -20,6 +20,7 @@ from pytest_workrail.engine.core.capabilities import probe_capability
 from pytest_workrail.engine.core.errors import (
     InterpreterError,
     InvalidLoopControl,
+    LoopVariableUnset,
     MaxIterationsExceeded,
     MissingContext,
     MissingLoopControl,
@@ -36,6 +37,8 @@ from pytest_workrail.engine.core.packs import (
     ContractPack,
 )
 from pytest_workrail.engine.core.profiles import LoopIdCheck, Profile
+from pytest_workrail.engine.core.question import find_question
+from pytest_workrail.engine.core.skipped import LoopUnset
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.systems.workrail.catalog.contracts import validate_artifact
@@ -182,11 +185,26 @@ def _improved(view: StepView, answer: Submit) -> Submit | None:
                 return mended
             # Such a run goes past what can't be helped, and may lack something behind it.
             passed = view.predict(answer, never_stop=True)
-            return _after_error(view, answer, passed.error) if isinstance(passed, Err) else None
+            if isinstance(passed, Err):
+                return _after_error(view, answer, passed.error)
+            unset = next((each for each in passed.value.passed if isinstance(each, LoopUnset)), None)
+            return None if unset is None else _changed(answer, needed_variables(view.program.index, unset.step_id))
         case Ok(selection) if view.loop is not None and _repeats_loop(view, selection):
             return _ended(view, answer, view.loop, view.instance.loop_path[-1].iteration + 1)
+        case Ok(selection) if selection.is_complete:
+            return _not_yet_complete(view, answer, selection)
         case _:
             return None
+
+
+def _not_yet_complete(view: StepView, answer: Submit, selection: Selection) -> Submit | None:
+    """The answer with the variables that steps still wait for, so that no step is left out for want of them."""
+
+    def select(patch: Mapping[str, Json]) -> Ok[Selection] | Err[InterpreterError]:
+        return view.predict(replace(answer, context={**(answer.context or {}), **patch}))
+
+    question = find_question(selection, view.merged(answer.context), frozenset(), select)
+    return None if question is None else _changed(answer, question.patch)
 
 
 def _repeats_loop(view: StepView, selection: Selection) -> bool:
@@ -199,7 +217,7 @@ def _repeats_loop(view: StepView, selection: Selection) -> bool:
 
 def _after_error(view: StepView, answer: Submit, error: InterpreterError) -> Submit | None:
     match error:
-        case MissingContext(loop_id=loop_id):
+        case MissingContext(loop_id=loop_id) | LoopVariableUnset(loop_id=loop_id):
             return _changed(answer, needed_variables(view.program.index, loop_id))
         case MaxIterationsExceeded(loop_id=loop_id, iteration=iteration):
             return _ended(view, answer, view.program.index.loops[loop_id], iteration)

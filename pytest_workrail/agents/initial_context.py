@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from pytest_workrail.agents.agent import StartView
 from pytest_workrail.agents.condition_solver import solve_all
 from pytest_workrail.agents.correct import MAX_ROUNDS, needed_variables
-from pytest_workrail.engine.core.errors import LoopReportError, MissingContext
+from pytest_workrail.engine.core.errors import LoopReportError, LoopVariableUnset, MissingContext
 from pytest_workrail.engine.core.loops import loop_variables
 from pytest_workrail.engine.protocol.context import merged
 from workrail_lint.base.js import Json
@@ -20,7 +20,7 @@ def start_context(start: StartView) -> dict[str, Json]:
     added: dict[str, Json] = {}
     for _ in range(MAX_ROUNDS):
         match start.predict(added):
-            case Err(MissingContext(loop_id=loop_id)):
+            case Err(MissingContext(loop_id=loop_id) | LoopVariableUnset(loop_id=loop_id)):
                 added |= needed_variables(start.program.index, loop_id)
                 continue
             case Err(error) if not isinstance(error, LoopReportError):
@@ -100,4 +100,4 @@ def _starts(start: StartView, added: dict[str, Json]) -> bool:
         case Ok(selection):
             return not selection.is_complete
         case Err(error):
-            return isinstance(error, MissingContext)
+            return isinstance(error, MissingContext | LoopVariableUnset)

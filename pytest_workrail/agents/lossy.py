@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pytest_workrail.agents.actions import Action, Call, Problem, Rehydrate, Resend, Restart, Submit
+from pytest_workrail.agents.actions import Action, Call, Problem, Rehydrate, Resend, Restart, Rewind, Submit
 from pytest_workrail.agents.agent import Agent, StartView, StepView
 from pytest_workrail.agents.seeded import fraction
 from pytest_workrail.agents.transcript import Exchange
@@ -83,6 +83,10 @@ class Lossy(Agent):
                 self._happened.add(key)
                 kinds.append(fault.kind)
         return kinds
+
+    def reopen(self) -> Rewind | None:
+        self._is_inner = True
+        return self._inner.reopen()
 
     def receive(self, answer: Exchange) -> None:
         if self._is_inner:

@@ -7,12 +7,12 @@ from collections.abc import Iterator, Sequence
 from itertools import islice, permutations, product
 from typing import Any, NamedTuple
 
-from pytest_workrail.agents.pattern_texts import matching_texts
 from pytest_workrail.agents.schema_values import padded, smallest
 from pytest_workrail.engine.core.conditions import Context, evaluate
 from pytest_workrail.engine.core.criteria import evaluate_criteria
 from workrail_lint.base import js
 from workrail_lint.base.js import Json
+from workrail_lint.base.pattern_texts import matching_texts
 from workrail_lint.base.result import Ok
 
 _MAX_PLANS = 64

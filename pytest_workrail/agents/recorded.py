@@ -1,22 +1,28 @@
-"""An agent that hands in again what another run handed in, whatever it is answered."""
+"""An agent that does again what was done in another run, whatever it is answered."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from pytest_workrail.agents.actions import Action, Stop, Submit
+from pytest_workrail.agents.actions import Action, Prefer, Resend, Rewind, Stop, Submit
 from pytest_workrail.agents.agent import Agent, StartView, StepView
 from pytest_workrail.agents.transcript import Transcript
 from workrail_lint.base.js import Json
 
 
 class Recorded(Agent):
-    """Plays the advances of a transcript, in order: the same work against another profile or another version."""
+    """Plays a transcript again, in order: the same work against another profile or another version.
+
+    That is every submission, also one that was sent twice, every step the run went back to, and every change of its
+    preferences. A transcript that holds nothing but exchanges is played by its submissions.
+    """
 
     def __init__(self, transcript: Transcript) -> None:
         first: dict[str, Any] = transcript.exchanges[0].request
         self._context: dict[str, Json] = first.get("initialContext", {})
-        self._answers = [
+        self._actions: list[Action] = [
+            action for action in transcript.actions if isinstance(action, Submit | Prefer | Rewind | Resend)
+        ] or [
             _answer(exchange.request)
             for exchange in transcript.exchanges
             if exchange.tool == "continue_workflow" and exchange.request.get("intent") == "advance"
@@ -28,10 +34,10 @@ class Recorded(Agent):
         return dict(self._context)
 
     def act(self, view: StepView) -> Action:
-        if self._played == len(self._answers):
+        if self._played == len(self._actions):
             return Stop("The recording ends here.")
         self._played += 1
-        return self._answers[self._played - 1]
+        return self._actions[self._played - 1]
 
 
 def _answer(request: dict[str, Any]) -> Submit:

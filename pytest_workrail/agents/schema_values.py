@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 from itertools import chain, islice
 from typing import Any, TypeAlias
 
-from pytest_workrail.agents.pattern_texts import matching_texts
 from workrail_lint.base import js
 from workrail_lint.base.ecma_regex import compile_pattern
 from workrail_lint.base.js import Json
+from workrail_lint.base.pattern_texts import matching_texts
 from workrail_lint.base.result import Ok
 from workrail_lint.documents.pointer import resolve
 

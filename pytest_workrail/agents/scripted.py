@@ -11,14 +11,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from pytest_workrail.agents.actions import Action, Problem, Stop, Submit
+from pytest_workrail.agents.actions import Action, Problem, Rewind, Stop, Submit
 from pytest_workrail.agents.agent import Agent, StartView, StepView
 from pytest_workrail.agents.behaviours import behave
 from pytest_workrail.agents.choices import member_of, unknown_step_message
 from pytest_workrail.agents.transcript import Exchange
 from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err
-from workrail_lint.systems.workrail.scenario_words import Behaviour
+from workrail_lint.systems.workrail.scenario_words import AFTER_END, Behaviour
 
 # Looks at what came of a turn and says what is wrong with it; None when nothing is.
 Expectation: TypeAlias = Callable[[Exchange], str | None]
@@ -76,7 +76,7 @@ class Scripted(Agent):
     def _unknown_step(self, start: StartView) -> Problem | None:
         known = start.program.index.step_ids
         for turn in self._turns:
-            if turn.step_id not in known:
+            if turn.step_id not in known and not (turn.step_id == AFTER_END and isinstance(turn.does, Rewind)):
                 return Problem(unknown_step_message(turn.step_id, known), turn.place)
         return None
 
@@ -95,6 +95,14 @@ class Scripted(Agent):
             return Stop(f"The script has no more turns for step '{view.step_id}'.")
         visit = "" if view.visit == 1 else f" on visit {view.visit}"
         return Problem(f"The script has no answer for step '{view.step_id}'{visit}.")
+
+    def reopen(self) -> Rewind | None:
+        waiting = self._waiting.get((AFTER_END, None))
+        if self._fault is not None or not waiting:
+            return None
+        turn = self._current = self._last = waiting.popleft()
+        self._used.add(id(turn))
+        return turn.does if isinstance(turn.does, Rewind) else None
 
     def _next(self, view: StepView) -> Turn | None:
         """The turn for this visit, else the next one for the step, else one that serves every visit."""

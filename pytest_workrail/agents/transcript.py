@@ -2,9 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from workrail_lint.base.js import Json
+
+if TYPE_CHECKING:
+    from pytest_workrail.agents.actions import Action
+
+# What sort of answer a call got, whichever form the profile gives to answers.
+AnswerKind: TypeAlias = Literal["ok", "blocked", "gated", "complete", "error"]
+
+
+def answer_kind(response: Mapping[str, Any]) -> AnswerKind:
+    """The sort of an answer that is no error."""
+    match response.get("kind"):
+        case "blocked":
+            return "blocked"
+        case "gate_checkpoint":
+            return "gated"
+        case "complete":
+            return "complete"
+        case _:
+            return "complete" if response.get("isComplete") is True else "ok"
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,13 +37,19 @@ class Exchange:
     response: dict[str, Json]
     is_error: bool
 
+    @property
+    def answer(self) -> AnswerKind:
+        """What sort of answer it was."""
+        return "error" if self.is_error else answer_kind(self.response)
+
 
 @dataclass(frozen=True, slots=True)
 class Visit:
     """One attempt at one step, which ended as `advanced`, `blocked`, `gated` or `error`.
 
     `gaps` are the details of the critical gaps it recorded, such as `missing_required_notes`. `of_loop` are those
-    of its blockers and gaps that the loop around the step brought about. `levels` are (assessment, dimension, level).
+    of its blockers and gaps that the loop around the step brought about. `levels` are (assessment, dimension, level),
+    `left_out` are (assessment, dimension) of assessments that were handed in without the dimension.
     """
 
     step_id: str
@@ -35,6 +62,7 @@ class Visit:
     fragments: tuple[str, ...]
     levels: tuple[tuple[str, str, str], ...]
     contract: str | None
+    left_out: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +82,34 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
+class EngineDefectMark:
+    """A point of a run at which the public engine would have failed or answered differently.
+
+    `exchange` counts from 0, and `outcome` is `fails`, `corrupts` or `differs`.
+    """
+
+    id: str
+    exchange: int
+    step_id: str | None
+    outcome: str
+    engine: str
+
+    def to_json(self) -> dict[str, Json]:
+        """The mark as transcripts and goldens show it."""
+        step: dict[str, Json] = {} if self.step_id is None else {"stepId": self.step_id}
+        return {"id": self.id, "exchange": self.exchange, **step, "outcome": self.outcome, "engine": self.engine}
+
+
+@dataclass(frozen=True, slots=True)
 class Transcript:
     """A whole run.
 
     `final` is the last projection, with the members `status`, `context`, `outputs` (of each step done, in order),
     `gaps` (all of them), `blockers` (those the run stands at) and `trace` (how its end came to be selected).
-    `choices` are what every step was chosen from, in the order in which it happened.
+    `choices` are what every step was chosen from, in the order in which it happened. `engine_defects` are the points at
+    which the public engine would have failed or answered differently; only profile reference has them. `skipped` are
+    the steps that selections passed over, once for each reason; `left_out` are those that were never done, with the
+    last reason.
     """
 
     workflow_id: str
@@ -71,3 +121,8 @@ class Transcript:
     visits: tuple[Visit, ...]
     final: dict[str, Json]
     choices: tuple[Choice, ...] = ()
+    engine_defects: tuple[EngineDefectMark, ...] = ()
+    # What the agent and the people around it did, in order; unknown for a transcript that was not made by a run.
+    actions: tuple[Action, ...] = ()
+    skipped: tuple[dict[str, Json], ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()

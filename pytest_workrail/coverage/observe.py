@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pytest_workrail.agents.transcript import Choice, Transcript, Visit
@@ -12,34 +12,54 @@ from pytest_workrail.coverage.path import Walk
 from pytest_workrail.coverage.points import (
     ASKED,
     FREE,
+    LEFT_OUT,
     Kind,
     Point,
     consequence_place,
     dimension_place,
     fragment_place,
+    gate_place,
     place_of,
 )
 from pytest_workrail.coverage.reasons import APPROVAL, AT_LIMIT, FOLLOWUP, GAP_OF_BLOCKER
+from pytest_workrail.coverage.strong import MemberTable
 from pytest_workrail.engine.core.profiles import PROFILES, Confirmation, Profile
+from pytest_workrail.engine.core.rendering import render_context
 
 
-def observe(transcript: Transcript) -> frozenset[Point]:
+def observe(transcript: Transcript, *, strong: bool = False) -> frozenset[Point]:
     """Every point a run showed; some may be no goal of the workflow under any profile."""
     profile = PROFILES[transcript.profile]  # type: ignore[index]
-    steps = _steps(transcript.ir)
+    steps = steps_by_place(transcript.ir)
+    members = MemberTable() if strong else None
     found: set[Point] = set()
-    for choice, state, seen in Walk(transcript.ir, profile).follow(transcript.choices):
+    for choice, state, seen in Walk(transcript.ir, profile, strong=strong).follow(transcript.choices):
         found |= seen
         if state.chosen is not None:
             place = place_of(state.chosen.step_id, state.chosen.loop_path)
-            found.update(_gate_points(choice, place, steps[place], profile))
+            gates = list(_gate_points(choice, place, steps[place], profile))
+            found.update(gates)
+            if members is not None:
+                loop = steps[state.chosen.loop_path[-1].loop_id] if state.chosen.loop_path else None
+                context = render_context(loop, state.chosen.loop_path, choice.context)
+                found.update(_deciding(members, steps[place], place, context, is_gate_told=bool(gates)))
     for visit in transcript.visits:
         place = place_of(visit.step_id, visit.loop_path)
         found.update(_visit_points(visit, place, steps[place]))
     return frozenset(found)
 
 
-def _steps(ir: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def _deciding(
+    members: MemberTable, step: dict[str, Any], place: str, context: Mapping[str, Any], *, is_gate_told: bool
+) -> Iterator[Point]:
+    """Which members decided about what the agent was shown when it came to a step."""
+    for fragment in step.get("fragments", ()):
+        yield from members.points(fragment_place(place, fragment["id"]), fragment.get("when"), context)
+    if is_gate_told:
+        yield from members.points(gate_place(place), step["confirmation"].get("condition"), context)
+
+
+def steps_by_place(ir: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """The steps of an IR by where they stand."""
     found: dict[str, dict[str, Any]] = {}
     for step in ir["steps"]:
@@ -70,6 +90,8 @@ def _visit_points(visit: Visit, place: str, step: dict[str, Any]) -> Iterator[Po
         yield Point(Kind.FRAGMENT, fragment_place(place, fragment["id"]), case)
     for assessment, dimension, level in visit.levels:
         yield Point(Kind.LEVEL, dimension_place(place, assessment, dimension), level)
+    for assessment, dimension in visit.left_out:
+        yield Point(Kind.LEFT_OUT, dimension_place(place, assessment, dimension), LEFT_OUT)
     if visit.contract is not None:
         yield Point(Kind.CONTRACT, place, visit.contract)
     yield from _consequences(visit, step, place)

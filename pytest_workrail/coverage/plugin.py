@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from pytest_workrail.coverage.report import document, table
+from pytest_workrail.coverage.report import closing_command, document, table
 from pytest_workrail.coverage.session import CoverageSession
 from pytest_workrail.run.pytest_session import ItemOutcome, Outcomes
 from workrail_lint.base.files import write_atomically
@@ -21,7 +21,7 @@ class CoveragePlugin:
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
-        self.session = CoverageSession()
+        self.session = CoverageSession(strong=config.getoption("workrail_cov_strong"))
         self._outcomes = Outcomes()
         self._failures: list[str] = []
 
@@ -50,7 +50,12 @@ class CoveragePlugin:
         if paths:
             from pytest_workrail.coverage.sources import add_untested
 
-            yield from add_untested(self.session.tally, paths, self._config.invocation_params.dir)
+            yield from add_untested(
+                self.session.tally,
+                paths,
+                self._config.invocation_params.dir,
+                strong=self._config.getoption("workrail_cov_strong"),
+            )
 
     def _written(self) -> Iterator[str]:
         target = self._config.getoption("workrail_cov_json")
@@ -73,9 +78,16 @@ class CoveragePlugin:
             )
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        option = self._config.getoption
+        asked = ("workrail_cov", "workrail_cov_json", "workrail_cov_fail_under", "workrail_record")
+        if not option("workrail_cov_source") and all(option(name) is None for name in asked):
+            return  # counted for the page only
         terminalreporter.section("workflow coverage")
-        shown = self._config.getoption("workrail_cov")
+        shown = option("workrail_cov")
         for line in table(self.session.tally, missing=shown == "missing"):
             terminalreporter.line(neutral(line))
+        command = closing_command(self.session.tally)
+        if command is not None:
+            terminalreporter.line(neutral(command))
         for failure in self._failures:
             terminalreporter.line(neutral(f"FAIL: {failure}"), red=True)

@@ -19,6 +19,14 @@ class Kind(Enum):
     BLOCKER = "blocker"
     CONTRACT = "contract"
     GAP = "gap"
+    DECIDES = "decides"
+    ORDER = "order"
+    LEFT_OUT = "left-out"
+
+
+# Kinds that are counted only on request: what a suite has to show so that few changes of a workflow go unnoticed.
+STRONG = frozenset({Kind.DECIDES, Kind.ORDER, Kind.LEFT_OUT})
+LEFT_OUT = "accepted or refused"
 
 
 # The cases of a gate: the agent was told to wait for somebody, or told that it need not.
@@ -57,3 +65,8 @@ def dimension_place(place: str, assessment_id: str, dimension_id: str) -> str:
 
 def consequence_place(place: str, for_assessment: str | None) -> str:
     return place if for_assessment is None else f"{place}#{for_assessment}"
+
+
+def gate_place(place: str) -> str:
+    """Where the condition of a confirmation stands."""
+    return f"{place}#confirmation"

@@ -7,6 +7,7 @@ import json
 from pytest_workrail.coverage.points import Kind
 from pytest_workrail.coverage.tally import Score, Tally, WorkflowTally
 from workrail_lint.base.js import Json
+from workrail_lint.base.wording import counted
 
 _SHORT_HASH = len("sha256:") + 8
 
@@ -26,6 +27,15 @@ def table(tally: Tally, *, missing: bool = False) -> list[str]:
             if absent:
                 lines += ["", f"{label}, not covered:", *(f"  {name}" for name in absent)]
     return lines
+
+
+def closing_command(tally: Tally) -> str | None:
+    """How to get the scenarios that are missing; None when nothing is."""
+    score = tally.score()
+    if score.covered == score.points:
+        return None
+    missing = score.points - score.covered
+    return f"{counted(missing, 'goal')} not covered; `workrail-test generate WORKFLOW…` writes scenarios for them"
 
 
 def _labels(tally: Tally) -> list[str]:

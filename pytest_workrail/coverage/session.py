@@ -13,7 +13,8 @@ from workrail_lint.base.js import Json
 class CoverageSession:
     """Collects runs. Under xdist every worker has one, and the controller merges them."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, strong: bool = False) -> None:
+        self._strong = strong
         self.tally = Tally()
         self._held: dict[str, list[tuple[WorkflowTally, frozenset[Point]]]] = {}
 
@@ -26,8 +27,8 @@ class CoverageSession:
         workflow = self.tally.workflow(transcript.workflow_id, transcript.workflow_hash)
         if transcript.profile not in workflow.profiles:
             profile = PROFILES[transcript.profile]  # type: ignore[index]
-            workflow.expect(transcript.profile, goals(transcript.ir, profile))
-        self._held.setdefault(test, []).append((workflow, observe(transcript)))
+            workflow.expect(transcript.profile, goals(transcript.ir, profile, strong=self._strong))
+        self._held.setdefault(test, []).append((workflow, observe(transcript, strong=self._strong)))
 
     def test_finished(self, test: str, passed: bool) -> None:
         """A test ended. Its runs count only if it passed."""

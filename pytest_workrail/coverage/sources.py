@@ -18,7 +18,7 @@ from workrail_lint.systems.workrail.compile import compile_workflow
 from workrail_lint.systems.workrail.kinds import Kind, kind_of
 
 
-def add_untested(tally: Tally, paths: Sequence[str], folder: Path) -> Iterator[str]:
+def add_untested(tally: Tally, paths: Sequence[str], folder: Path, *, strong: bool = False) -> Iterator[str]:
     """Add the workflows below some paths that no test ran; yields why others can't be added."""
     found = discover([os.fspath(folder / path) for path in paths])
     yield from (f"{Path(path).name} {reason}" for path, reason in found.problems)
@@ -35,7 +35,7 @@ def add_untested(tally: Tally, paths: Sequence[str], folder: Path) -> Iterator[s
             yield f"{path.name} does not compile: {compiled.error[0].message}"
         elif not tally.knows(compiled.value.workflow_id):
             workflow = tally.workflow(compiled.value.workflow_id, compiled.value.hash)
-            workflow.expect(REFERENCE.name, goals(compiled.value.ir, REFERENCE))
+            workflow.expect(REFERENCE.name, goals(compiled.value.ir, REFERENCE, strong=strong))
 
 
 def _kind(path: Path) -> Kind:

@@ -30,7 +30,9 @@ class CovProject:
         return path
 
     def scenario(self, name: str, /, **members: Any) -> None:
-        self.write(f"{name}.scenario.json", {"workflow": "workflows/forked.json", "golden": False, **members})
+        """A scenario in which nothing is broken, unless it says so."""
+        usual = {"workflow": "workflows/forked.json", "golden": False, "context": {"broken": False}}
+        self.write(f"{name}.scenario.json", {**usual, **members})
 
     def run(self, *options: str) -> pytest.RunResult:
         return self.pytester.runpytest_inprocess("-p", "no:cacheprovider", "--workrail-cov-json=cov.json", *options)

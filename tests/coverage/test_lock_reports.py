@@ -24,6 +24,21 @@ def test_second(request):
 )
 
 
+def test_citations_that_lead_nowhere_are_warnings(project: LockProject) -> None:
+    project.registry(lock("first", source="design.md §1, §2"), lock("second", source="speed"), generatedWarning="w")
+    project.tests(BOTH)
+    result = project.run("--workrail-locks-check")
+    assert result.ret == 0
+    result.stdout.fnmatch_lines(
+        [
+            "2 of 2 locks enforced*",
+            "warning: locks.json: 'design.md §1, §2' does not exist (1 lock)",
+            "warning: locks.json: 'speed' does not exist (1 lock)",
+        ]
+    )
+    assert len(project.report["warnings"]) == 2
+
+
 @pytest.mark.parametrize(
     ("options", "fails"),
     [

@@ -21,7 +21,8 @@ def test_steps_and_their_conditions() -> None:
         "step:maybe:done",
         "step:last:done",
     ]
-    assert shown(source) == {"step:first:done", "condition:maybe:false", "step:last:done"}
+    off = {"flag": False}
+    assert shown(source, context=off) == {"step:first:done", "condition:maybe:false", "step:last:done"}
     with_it = {"step:first:done", "condition:maybe:true", "step:maybe:done", "step:last:done"}
     assert shown(source, context={"flag": True}) == with_it
 
@@ -224,18 +225,21 @@ def test_what_a_profile_never_produces_is_no_goal_of_it() -> None:
         "gap:wr_probe_web_browsing:required_capability_unavailable",
         "blocker:again/decide:USER_ONLY_DEPENDENCY",
         "gap:again/decide:needs_user_approval",
-        "blocker:again:MISSING_REQUIRED_OUTPUT",
-        "blocker:again:INVALID_REQUIRED_OUTPUT",
+        "step:again/again__gate:done",
+        "contract:again/again__gate:wr.contracts.loop_control",
+        "blocker:again/again__gate:MISSING_REQUIRED_OUTPUT",
+        "blocker:again/again__gate:INVALID_REQUIRED_OUTPUT",
+        "gap:again/again__gate:missing_required_output",
+        "gap:again/again__gate:invalid_required_output",
         "blocker:again:INVARIANT_VIOLATION",
-        "gap:again:missing_required_output",
-        "gap:again:invalid_required_output",
         "gap:again:invariant_violation",
     }
     assert set(goal_names(source, "reference")) < set(goal_names(source, "locked"))
 
 
 def test_a_loop_answers_for_its_own_blockers() -> None:
-    source = workflow(loop("again", [step("inner")], 1, **by_artifact("again")), step("last"))
+    decide = step("decide", runCondition={"var": "never"}, outputContract={"contractRef": "wr.contracts.loop_control"})
+    source = workflow(loop("again", [step("inner"), decide], 1, **by_artifact("again")), step("last"))
     go = {"kind": "wr.loop_control", "decision": "continue", "loopId": "again"}
     answers = [{}, {"artifacts": [{**go, "loopId": "other"}]}, {"artifacts": [go]}]
     seen = shown(source, api.auto({"inner": answers}), profile="locked")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from covered import by_artifact, goal_names, loop, step, workflow
+from covered import by_artifact, goal_names, loop, names, step, workflow
 from explorer import explore
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -104,13 +104,82 @@ def test_variables_of_a_loop_are_known(condition: dict[str, Any], outcomes: list
     assert of_kind("condition", source) == [f"condition:each/inner:{outcome}" for outcome in outcomes]
 
 
-def test_what_is_too_large_to_be_tried_counts_as_possible() -> None:
+@pytest.mark.parametrize(
+    "members",
+    [
+        [{"contains": "api"}, {"contains": "db"}],
+        [{"gt": 3}, {"lt": 4}],
+        [{"gt": 0.2}, {"lt": 0.8}],
+        [{"gt": 10}, {"lt": 100}, {"not": {"var": "a", "in": [11, 99]}}],
+    ],
+    ids=str,
+)
+def test_a_case_that_only_an_unusual_value_shows_is_a_goal(members: list[dict[str, Any]]) -> None:
+    condition = {"and": [part if "not" in part else {"var": "a", **part} for part in members]}
+    source = workflow(step("first"), step("rare", runCondition=condition, notesOptional=False))
+    assert of_kind("condition", source) == ["condition:rare:true", "condition:rare:false"]
+    assert {"step:rare:done", "blocker:rare:MISSING_REQUIRED_NOTES"} <= set(goal_names(source))
+
+
+def test_a_contradiction_over_many_variables_is_no_goal() -> None:
     large = {"and": [{"var": f"v{number}", "equals": number} for number in range(12)]}
     source = workflow(step("first", runCondition=large), step("last"))
     assert of_kind("condition", source) == ["condition:first:true", "condition:first:false"]
+    never = {"and": [*large["and"], {"var": "v7", "equals": 8}]}
+    source = workflow(step("first", runCondition=never), step("last"))
+    assert of_kind("condition", source) == ["condition:first:false"]
     body = [step("inner", runCondition={"and": [large, {"var": "currentIteration", "gte": 60}]})]
     looped = workflow(loop("each", body, 100, type="for", count="n"))
     assert of_kind("condition", looped) == ["condition:each/inner:true", "condition:each/inner:false"]
+
+
+@pytest.mark.parametrize(
+    ("between", "first", "second", "is_skippable"),
+    [
+        ([], {}, {}, True),
+        ([step("always")], {}, {}, False),
+        ([step("sometimes", runCondition=OPEN)], {}, {}, True),
+        ([step("sometimes", runCondition=OPEN)], {}, {"runCondition": OPEN}, False),
+        ([step("always")], {"runCondition": OPEN}, {}, True),
+        ([step("always", runCondition=EVER)], {}, {}, False),
+    ],
+)
+def test_a_decision_can_end_a_loop_before_it_begins(
+    between: list[dict[str, Any]], first: dict[str, Any], second: dict[str, Any], is_skippable: bool
+) -> None:
+    source = workflow(
+        loop("loop-one", [step("inner-one")], **by_artifact("loop-one"), **first),
+        *between,
+        loop("loop-two", [step("inner-two")], **by_artifact("loop-two"), **second),
+        step("last"),
+    )
+    assert ("loop:loop-two:zero" in goal_names(source)) is is_skippable
+    assert "loop:loop-two:zero" not in goal_names(source, "locked"), "a decision names its loop there"
+    assert "loop:loop-one:zero" not in goal_names(source) or "runCondition" in first
+
+
+def test_the_decision_that_ended_one_loop_ends_the_next_in_a_run() -> None:
+    source = workflow(
+        loop("loop-one", [step("inner-one")], **by_artifact("loop-one")),
+        loop("loop-two", [step("inner-two")], **by_artifact("loop-two")),
+        step("last"),
+    )
+    run = api.run(source)
+    assert run.steps == ("inner-one", "last")
+    assert "loop:loop-two:zero" in names(observe(run.transcript))
+
+
+def test_a_loop_that_counts_goes_on_while_its_count_is_above_the_iteration() -> None:
+    low, high = {"var": "n", "lte": 0}, {"var": "n", "gte": 2}
+    body = [step("low", runCondition=low), step("high", runCondition=high), step("inner")]
+    source = workflow(loop("each", body, 3, type="for", count="n"))
+    assert of_kind("condition", source) == [
+        "condition:each/low:false",
+        "condition:each/high:true",
+        "condition:each/high:false",
+    ]
+    entered = workflow(loop("each", [step("inner")], 3, type="for", count="n", runCondition={"var": "n", "gt": 0}))
+    assert of_kind("loop", entered) == ["loop:each:one", "loop:each:many", "loop:each:limit"]
 
 
 def test_criteria_that_accept_anything_and_criteria_of_some_contexts() -> None:

@@ -37,13 +37,20 @@ def test_what_is_missing_is_listed(project: CovProject) -> None:
         "  blocker:tell:MISSING_REQUIRED_NOTES",
         "  gap:tell:missing_required_notes",
     ]
-    assert not any("not covered" in line for line in project.run("--workrail-cov").outlines)
+    assert "demo.covered, not covered:" not in project.run("--workrail-cov").outlines
+
+
+def test_the_command_that_closes_the_gap_is_named(project: CovProject) -> None:
+    project.scenario("plain")
+    lines = project.run("--workrail-cov").outlines
+    assert any("4 goals not covered; `workrail-test generate WORKFLOW…`" in line for line in lines)
 
 
 def test_the_json_says_which_test_covered_what(project: CovProject) -> None:
     project.scenario("plain")
     project.scenario("broken", context={"broken": True})
-    project.write("test_run.py", "def test_run(workrail):\n    assert workrail.run('workflows/forked.json').status\n")
+    body = "workrail.run('workflows/forked.json', context={'broken': False})"
+    project.write("test_run.py", f"def test_run(workrail):\n    assert {body}.status\n")
     project.run()
     plain, broken, coded = ("plain.scenario.json::plain", "broken.scenario.json::broken", "test_run.py::test_run")
     assert project.covered() == {

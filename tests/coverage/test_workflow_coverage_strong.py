@@ -1,0 +1,85 @@
+"""The kinds that are counted on request: who decided, who was next in line, and what was left out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from covered import loop, names, step, workflow
+
+from pytest_workrail import api
+from pytest_workrail.coverage.goals import goals
+from pytest_workrail.coverage.observe import observe
+from pytest_workrail.coverage.points import Kind
+from pytest_workrail.engine.core.profiles import REFERENCE
+
+EITHER = {"or": [{"var": "size", "equals": "large"}, {"not": {"var": "risk", "equals": "low"}}]}
+
+
+def strong(source: dict[str, Any], kind: Kind) -> list[str]:
+    return [point.name for point in goals(api.compile(source).ir, REFERENCE, strong=True) if point.kind is kind]
+
+
+def shown(source: dict[str, Any], **options: Any) -> set[str]:
+    return names(observe(api.run(source, **options).transcript, strong=True))
+
+
+def test_they_are_counted_on_request_only() -> None:
+    source = workflow(step("first"), step("second", runCondition=EITHER))
+    plain = {point.kind for point in goals(api.compile(source).ir, REFERENCE)}
+    assert not plain & {Kind.DECIDES, Kind.ORDER, Kind.LEFT_OUT}
+    assert strong(source, Kind.DECIDES) == [
+        "decides:second:/or/0 true",
+        "decides:second:/or/0 false",
+        "decides:second:/or/1/not true",
+        "decides:second:/or/1/not false",
+    ]
+    assert strong(source, Kind.ORDER) == ["order:first:second"]
+
+
+def test_a_member_decides_if_the_whole_would_be_different_without_it() -> None:
+    source = workflow(step("first"), step("second", runCondition=EITHER))
+    large = shown(source, context={"size": "large", "risk": "low"})
+    assert "decides:second:/or/0 true" in large
+    assert not any(name.startswith("decides:second:/or/1") for name in large)
+    both = shown(source, context={"size": "large"})
+    assert not any(name.startswith("decides:") for name in both), "either of them would do"
+    neither = shown(source, context={"size": "small", "risk": "low"})
+    assert {"decides:second:/or/0 false", "decides:second:/or/1/not true"} <= neither
+
+
+def test_a_member_that_never_matters_is_no_goal() -> None:
+    needless = {"or": [{"var": "n", "gt": 3}, {"var": "n", "gt": 5}]}
+    source = workflow(step("first"), step("second", runCondition=needless))
+    assert "decides:second:/or/1 true" not in strong(source, Kind.DECIDES)
+    assert "decides:second:/or/0 true" in strong(source, Kind.DECIDES)
+
+
+def test_neighbours_show_their_order_where_both_could_run() -> None:
+    when = {"var": "go"}
+    source = workflow(step("first", runCondition=when), step("second", runCondition=when), step("third"))
+    assert strong(source, Kind.ORDER) == ["order:first:second", "order:second:third"]
+    assert {"order:first:second", "order:second:third"} <= shown(source, context={"go": True})
+    apart = workflow(step("first", runCondition=when), step("second", runCondition={"not": when}), step("third"))
+    assert strong(apart, Kind.ORDER) == ["order:second:third"]
+
+
+def test_inside_a_loop_the_iteration_is_known() -> None:
+    late = {"and": [{"var": "currentIteration", "gte": 2}, {"var": "go"}]}
+    source = workflow(loop("each", [step("inner"), step("later", runCondition=late)], 3, type="for", count=2))
+    assert "decides:each/later:/and/0 false" in shown(source, context={"go": True})
+    assert "order:each/inner:later" in shown(source, context={"go": True})
+
+
+def test_a_dimension_that_is_left_out() -> None:
+    dimensions = [
+        {"id": name, "purpose": "How much.", "levels": ["small", "large"], **members}
+        for name, members in (("effort", {}), ("risk", {"required": False}))
+    ]
+    source = workflow(
+        step("judge", assessmentRefs=["size"]),
+        assessments=[{"id": "size", "purpose": "How big.", "dimensions": dimensions}],
+    )
+    goal = "left-out:judge#size.{}:accepted or refused"
+    assert strong(source, Kind.LEFT_OUT) == [goal.format("effort"), goal.format("risk")]
+    assert goal.format("risk") in shown(source), "the shortest answer leaves out what is optional"
+    assert goal.format("effort") not in shown(source)

@@ -1,0 +1,218 @@
+"""Values of a variable that comparisons can tell apart: at least one for each list of answers they can give.
+
+A value is missing, a boolean, a number, a string, a list or an object. Missing values and booleans are all there.
+Numbers fall into the named ones and the gaps between them. Strings are those that are named, other spellings of named
+numbers, and what contains, begins or ends with the named parts: the readable ones here, all of them in `texts`. A list
+equals nothing and reads as any string. Only patterns, and parts of strings that numbers are written with, leave
+classes of which no representative may be known: `is_open`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations, permutations
+
+from workrail_lint.base import js
+from workrail_lint.base.typed import Any, NamedTuple
+from workrail_lint.systems.workrail.condition_logic import BOUNDS, FALSE_WORDS, TRUE_WORDS, normal_text
+from workrail_lint.systems.workrail.solver.expression import Comparison
+
+TEXTUAL = frozenset(("contains", "startsWith", "endsWith"))
+# With more parts than these, not all orders and not all selections are written down: those are left to `texts`.
+_MOST_ORDERED = 4
+_MOST_JOINED = 7
+_FOREIGN = ("other", "another", "further", "unrelated")
+_DECIMAL = frozenset("0123456789.e+-")  # what a number is written with as a string
+_NUMERAL = frozenset("0123456789.+-abcdefinotxy")  # what a string that converts to a number is made of
+
+
+class Unset:
+    """The value of a variable that nothing set."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "UNSET"
+
+
+UNSET = Unset()
+
+
+class Values(NamedTuple):
+    """What a variable may hold: the values we know of, whether there are others, and whether it may be unset."""
+
+    values: tuple[Any, ...] = ()
+    closed: bool = False
+    may_be_unset: bool = True
+
+
+ANYTHING = Values()
+
+
+def candidates(comparisons: Sequence[Comparison]) -> Iterator[Any]:
+    """Values of one variable, the plainest first; some may be told apart by nothing."""
+    operands = [*_operands(comparisons)]
+    literals = [each for each in operands if not isinstance(each, dict | list) and each is not None]
+    yield from (each for each in literals if not isinstance(each, float) or math.isfinite(each))
+    numbers = {js.to_number(each) for each in literals if js.is_number(each)}
+    bounds = {js.to_number(each.operand) for each in comparisons if each.operator in BOUNDS}
+    numbers |= {bound for bound in bounds if not math.isnan(bound)}
+    yield from map(_plain, _around(numbers))
+    yield from (True, False)
+    strings = [each for each in literals if isinstance(each, str)]
+    parts = _parts(comparisons)
+    foreign = _foreign((*strings, *parts))
+    yield foreign[0]
+    yield UNSET
+    for comparison in comparisons:
+        if comparison.operator == "matches":
+            from workrail_lint.base.pattern_texts import matching_texts
+
+            yield from matching_texts(js.text(comparison.operand), "i")
+    yield from _joined(parts, foreign)
+    yield from ("", " ")
+    yield from (*TRUE_WORDS, *FALSE_WORDS)
+    for text in strings:
+        # JavaScript reads "Infinity" as a number, but not in lower case, and conditions take both for one string.
+        lowered = normal_text(text)
+        yield from (lowered, lowered.replace("infinity", "Infinity"))
+    numbers |= {number for number in map(js.to_number, strings) if not math.isnan(number)}
+    yield from map(_plain, _around({0.0, *numbers}))
+    taken = {normal_text(text) for text in (*strings, *TRUE_WORDS, *FALSE_WORDS)}
+    for number in sorted(numbers):
+        yield from _spellings(number, taken)
+    if any(_DECIMAL.issuperset(part) for part in parts):
+        yield from _written_with(parts, numbers)
+    yield []
+    yield {}
+    for text in (*strings, *parts, foreign[0], *_joined(parts, foreign)):
+        yield [text]
+
+
+def _written_with(parts: Sequence[str], numbers: Iterable[float]) -> Iterator[int | float]:
+    """Numbers near the named ones, and such as have one of the parts in their spelling."""
+    finite = sorted(filter(math.isfinite, numbers))
+    yield from (_plain(number + 0.5) for number in finite)
+    for part in parts:
+        whole = [str(abs(math.floor(number))) for number in finite]
+        spelled = [part, *(f"{digit}{part}" for digit in range(1, 10)), *(f"{part}{digit}" for digit in range(10))]
+        spelled += [f"{number}.{part}" for number in whole] + [f"{number}{part}" for number in whole]
+        for text in spelled:
+            number = js.to_number(text)
+            if math.isfinite(number):
+                yield _plain(number)
+
+
+def _operands(comparisons: Iterable[Comparison]) -> Iterator[Any]:
+    for comparison in comparisons:
+        if comparison.operator == "in" and isinstance(comparison.operand, list):
+            yield from comparison.operand
+        elif comparison.operator in TEXTUAL:
+            yield "" if comparison.operand is None else js.text(comparison.operand)
+        elif comparison.operator not in ("", "matches"):
+            yield comparison.operand
+
+
+def _parts(comparisons: Iterable[Comparison]) -> list[str]:
+    """What strings are searched for, without what all of them have."""
+    found = [
+        normal_text(js.text(each.operand))
+        for each in comparisons
+        if each.operator in TEXTUAL and each.operand is not None
+    ]
+    return [part for part in dict.fromkeys(found) if part]
+
+
+def _foreign(taken: Iterable[str]) -> tuple[str, str]:
+    """Two strings unlike all that are named, none of which is part of one of them or has one as its part."""
+    named = [text for text in map(normal_text, taken) if text]
+
+    def is_free(word: str) -> bool:
+        return not any(word in text or text in word for text in named)
+
+    words = [word for word in (*_FOREIGN, "~", "#", "%", "§", "¤", "¬") if is_free(word)][:2]
+    number = 0
+    while len(words) < 2:
+        words += [chr(0x2460 + number)] if is_free(chr(0x2460 + number)) else []
+        number += 1
+    return words[0], words[1]
+
+
+def _joined(parts: Sequence[str], foreign: tuple[str, str]) -> Iterator[str]:
+    """Strings with any selection of the parts, in any order, bare and among other words."""
+    is_short = len(parts) <= _MOST_ORDERED
+    for size in range(1, len(parts[:_MOST_JOINED]) + 1):
+        for chosen in combinations(parts[:_MOST_JOINED], size):
+            for ordered in permutations(chosen) if is_short else (chosen,):
+                text = " ".join(ordered)
+                if size > 1:
+                    yield text
+                yield from (f"{text} {foreign[0]}", f"{foreign[0]} {text}", f"{foreign[0]} {text} {foreign[1]}")
+                if size > 1:
+                    yield f" {foreign[0]} ".join(ordered)
+    yield f"{foreign[0]} {foreign[1]}"
+
+
+def _around(points: Iterable[float]) -> Iterator[float]:
+    """Every number that is named, and one from each gap before, between and after them; no context holds infinity."""
+    ordered = sorted(filter(math.isfinite, points))
+    for index, point in enumerate(ordered):
+        if not index:
+            yield point - 1 if point - 1 < point else math.nextafter(point, -math.inf)
+        yield point
+        following = ordered[index + 1] if index + 1 < len(ordered) else math.inf
+        yield _between(point, following)
+
+
+def _between(low: float, high: float) -> float:
+    """A number between two others, a whole one if possible; the lower one itself if there is none."""
+    if low + 1 < high and low + 1 > low:
+        return float(math.floor(low + 1))
+    middle = low + (high - low) / 2
+    if low < middle < high:
+        return middle
+    above = math.nextafter(low, math.inf)
+    return above if above < high else low
+
+
+def _plain(number: int | float) -> int | float:
+    """A number as JSON writes it."""
+    number = float(number)
+    is_whole = number.is_integer() and abs(number) <= js.MAX_SAFE_INTEGER
+    return int(number) if is_whole else number
+
+
+def _spellings(number: float, taken: set[str]) -> Iterator[str]:
+    """Strings that convert to the number: its usual spelling, and one that is none of the taken ones."""
+    sign = "-" if number < 0 else ""
+    digits = "1e400" if math.isinf(number) else js.number_text(abs(number))
+    yield sign + digits
+    if digits.isdigit():
+        yield f"{sign}{digits}.0"
+    while f"{sign}{digits}" in taken:
+        digits = f"0{digits}"
+    yield sign + digits
+
+
+def is_numeric(value: Any) -> bool:
+    """Whether a value is a number, or a string that converts to one."""
+    return js.is_number(value) or (isinstance(value, str) and not math.isnan(js.to_number(value)))
+
+
+def is_open(comparison: Comparison, others: Sequence[Comparison]) -> bool:
+    """Whether a comparison of a variable can have answers for which no value is known, beside these others.
+
+    Patterns can. So can a part that numerals are made of, where a number is compared with as well: which numbers
+    below ten hold a 7, and which spellings of 100 an e, is for nobody to enumerate.
+    """
+    if comparison.operator == "matches":
+        return True
+    if comparison.operator not in TEXTUAL:
+        return False
+    part = normal_text(js.text(comparison.operand)) if comparison.operand is not None else ""
+    if not part or not _NUMERAL.issuperset(part):
+        return False
+    if any(js.is_number(operand) for each in others if each.operator not in BOUNDS for operand in _operands([each])):
+        return True
+    return _DECIMAL.issuperset(part) and any(each.operator in BOUNDS for each in others)

@@ -1,0 +1,160 @@
+"""A condition as the solver reads it: a tree whose leaves are comparisons, each of them one object however often it
+is written down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from workrail_lint.base import js
+from workrail_lint.base.typed import Any, NamedTuple
+from workrail_lint.systems.workrail.condition_logic import compare, comparisons
+
+# Nobody writes larger ones by hand; a condition beyond these is judged by nobody.
+_MAX_NODES = 2_000
+_MAX_DEPTH = 60
+
+
+class Comparison(NamedTuple):
+    """One variable against one operand; without an operator the variable is asked for its truth.
+
+    `key` tells comparisons apart: in Python 1 and true are equal, as JSON text they are not.
+    """
+
+    key: str
+    variable: str
+    operator: str
+    operand: Any
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Comparison) and self.key == other.key
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def holds(self, value: object) -> bool | None:
+        """What the engine would say about a value; None where it can't."""
+        return compare(self.operator, value, self.operand)
+
+
+class Expression:
+    """A part of a condition: a comparison, a combination, or something that can't be evaluated.
+
+    `logic` is `and`, `or`, `not`, `is` for a comparison, and `broken`.
+    """
+
+    __slots__ = ("comparison", "is_sound", "leaves", "logic", "members", "size")
+
+    def __init__(self, logic: str, members: tuple[Expression, ...] = (), comparison: Comparison | None = None) -> None:
+        self.logic = logic
+        self.members = members
+        self.comparison = comparison
+        self.leaves: dict[Comparison, None] = {} if comparison is None else {comparison: None}
+        for member in members:
+            self.leaves |= member.leaves
+        self.size: int = 1 if comparison else sum(member.size for member in members)  # counts repeated ones
+        # Whether each part has a value whatever the context is, so that parts can be looked at in any order.
+        self.is_sound: bool = logic != "broken" and all(member.is_sound for member in members)
+
+    def value(self, truths: dict[Comparison, bool | None]) -> bool | None:
+        """What it comes out as; None while too few comparisons are known."""
+        match self.logic:
+            case "is":
+                return truths.get(self.comparison)  # type: ignore[arg-type]  # a comparison has one
+            case "not":
+                inner = self.members[0].value(truths)
+                return None if inner is None else not inner
+            case "broken":
+                return None
+        decisive = self.logic == "or"
+        is_open = False
+        for member in self.members:
+            value = member.value(truths)
+            if value is decisive:
+                return decisive
+            is_open = is_open or value is None
+        return None if is_open else not decisive
+
+    def evaluate(self, truths: dict[Comparison, bool | None]) -> bool:
+        """What the engine makes of it once every comparison has its value: false where a part has none."""
+        return self._in_order(truths) is True
+
+    def _in_order(self, truths: dict[Comparison, bool | None]) -> bool | None:
+        """Left to right and only as far as needed. A part without a value that is reached leaves none to the whole."""
+        if self.logic in ("is", "broken", "not"):
+            return self.value(truths) if self.logic != "not" else _negated(self.members[0]._in_order(truths))
+        decisive = self.logic == "or"
+        for member in self.members:
+            value = member._in_order(truths)
+            if value is None or value is decisive:
+                return value
+        return not decisive
+
+
+def _negated(value: bool | None) -> bool | None:
+    return None if value is None else not value
+
+
+ALWAYS = Expression("and")
+_BROKEN = Expression("broken")
+
+
+def read(condition: object) -> Expression | None:
+    """A condition of any shape; None for one that is too large to be judged."""
+    if not isinstance(condition, dict | list) or not condition:
+        return ALWAYS
+    return _Reader().expression(condition, 0)
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self._count = 0
+
+    def expression(self, node: object, depth: int) -> Expression | None:
+        self._count += 1
+        if self._count > _MAX_NODES or depth > _MAX_DEPTH:
+            return None
+        if not isinstance(node, dict):
+            return _BROKEN
+        if "var" in node:
+            comparison = comparison_of(node)
+            if comparison.operator == "in" and not isinstance(comparison.operand, list):
+                return _BROKEN
+            return Expression("is", comparison=comparison)
+        for logic in ("and", "or"):
+            if logic in node:
+                return self._combination(logic, node[logic], depth)
+        return self._combination("not", [node["not"]], depth) if "not" in node else _BROKEN
+
+    def _combination(self, logic: str, members: object, depth: int) -> Expression | None:
+        if not isinstance(members, list):
+            return _BROKEN
+        inner = []
+        for member in members:
+            read_member = self.expression(member, depth + 1)
+            if read_member is None:
+                return None
+            inner.append(read_member)
+        return Expression(logic, tuple(inner))
+
+
+def comparison_of(node: dict[str, Any]) -> Comparison:
+    """The comparison that decides among those of a condition on a variable."""
+    variable = js.text(node["var"])
+    named = comparisons(node)
+    operator = named[0] if named else ""
+    operand = node[operator] if operator else None
+    return Comparison(js.json_text([variable, operator, operand]), variable, operator, operand)
+
+
+def comparisons_in(*conditions: object) -> Iterator[Comparison]:
+    """Every comparison of some conditions, each once, in the order of reading."""
+    seen: dict[Comparison, None] = {}
+    for condition in conditions:
+        expression = read(condition)
+        if expression is not None:
+            seen |= expression.leaves
+    return iter(seen)
