@@ -1,0 +1,149 @@
+"""`workrail-test mutate`: how many small changes of a workflow would its scenarios notice?"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from pytest_workrail.cli.mutate_scenarios import workflow_scenarios, write_missing
+from pytest_workrail.cli.searches import (
+    SearchedWorkflow,
+    add_profile_option,
+    add_search_options,
+    perform,
+    searched_workflows,
+    shown_path,
+)
+from pytest_workrail.engine.core.profiles import PROFILES
+from pytest_workrail.explore import mutation_report as report
+from pytest_workrail.explore.mutation_cache import MutationCache, mutant_keys
+from pytest_workrail.explore.mutation_judge import UnstableScenario
+from pytest_workrail.explore.mutation_operators import mutants
+from pytest_workrail.explore.mutation_task import TASK, pieces
+from pytest_workrail.explore.mutation_text import injections_of
+from workrail_lint.base.files import write_atomically
+from workrail_lint.base.terminal import err, out, out_json, printable
+from workrail_lint.base.wording import counted
+from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
+from workrail_lint.cli.parser import Parser
+
+
+def main(arguments: list[str]) -> int:
+    """Judge the mutants of every workflow and report."""
+    args = parser().parsed(arguments)
+    if args is None:
+        return OK
+    if args.fail_under is not None and not 0 <= args.fail_under <= 100:
+        raise UsageError("--fail-under takes a number from 0 to 100")
+    config, workflows = searched_workflows(args)
+    if not workflows:
+        return NOTHING
+    folder = args.scenarios or config.root
+    if not os.path.isdir(folder):
+        raise UsageError(f"there is no folder {printable(folder)}")
+    cache = MutationCache(config.root, enabled=not args.no_cache)
+    work: list[Any] = []
+    known: list[dict[str, dict[str, Any]]] = []
+    keys: list[dict[str, str]] = []
+    for number, workflow in enumerate(workflows):
+        payload = _payload(workflow, folder, args.profile)
+        found = mutants(payload["ir"], payload["injections"])
+        keys.append(mutant_keys(found, payload))
+        known.append({name: result for name, key in keys[-1].items() if (result := cache.get(key)) is not None})
+        work += pieces(number, payload, [each.id for each in found if each.id not in known[-1]])
+    try:
+        gathered = perform(args, TASK, work, "mutants, a dozen each")
+    except UnstableScenario as problem:
+        raise UsageError(str(problem)) from None
+    for piece in gathered.values:
+        assert isinstance(piece, dict)
+        judged: Any = piece["results"]
+        for result in judged:
+            known[int(str(piece["workflow"]))][result["id"]] = result
+            cache.put(keys[int(str(piece["workflow"]))][result["id"]], result)
+    cache.save()
+    return _report(
+        args,
+        folder,
+        workflows,
+        [[each[name] for name in names if name in each] for each, names in zip(known, keys, strict=True)],
+    )
+
+
+def _payload(workflow: SearchedWorkflow, folder: str, profiles: list[str] | None) -> dict[str, Any]:
+    scenarios = workflow_scenarios(workflow, folder)
+    used = {
+        profile
+        for each in scenarios
+        for profile in each["value"].get("profiles") or [each["value"].get("profile", "reference")]
+    }
+    named = set(profiles or used or PROFILES)
+    if not scenarios:
+        name = printable(workflow.path)
+        err(f"workrail-test mutate: no scenario runs {name}; workrail-test generate writes some")
+    injections = injections_of(workflow.compiled)
+    return {
+        "ir": workflow.compiled.ir,
+        "injections": {step: [list(each) for each in found] for step, found in injections.items()},
+        "scenarios": scenarios,
+        "profiles": [name for name in PROFILES if name in named],
+    }
+
+
+def _report(args: Any, folder: str, workflows: list[SearchedWorkflow], results: list[list[dict[str, Any]]]) -> int:
+    reports = [
+        report.summary(workflow.compiled.workflow_id, shown_path(workflow.path), found)
+        for workflow, found in zip(workflows, results, strict=True)
+    ]
+    if args.write:
+        for workflow, found in zip(workflows, results, strict=True):
+            for path in write_missing(workflow, folder, found):
+                err(f"workrail-test mutate: wrote {printable(shown_path(path))}")
+    if args.html is not None:
+        write_atomically(args.html, report.html_page(reports).encode())
+    if args.report is not None:
+        files = {
+            shown_path(workflow.path): report.stryker_file(workflow.text, workflow.compiled, found)
+            for workflow, found in zip(workflows, results, strict=True)
+        }
+        write_atomically(args.report, (json.dumps(report.stryker_report(files), indent=1) + "\n").encode())
+    if args.json:
+        out_json({"workflows": reports}, indent=2)
+    else:
+        for made, found in zip(reports, results, strict=True):
+            _print(made, found)
+    total = report.score(sum(each["killed"] for each in reports), sum(len(each["survived"]) for each in reports))
+    if args.fail_under is not None and total < args.fail_under:
+        err(f"workrail-test mutate: the score {total} % is below {args.fail_under:g} %")
+        return FINDINGS
+    return OK
+
+
+def parser() -> Parser:
+    made = Parser("mutate", "Measure how many small changes of a workflow its scenarios would notice.", "workrail-test")
+    add_search_options(made)
+    made.add_argument("--scenarios", metavar="DIR", help="look for scenarios below this folder (default: the project)")
+    made.add_argument("--fail-under", type=float, metavar="PERCENT", help="exit with 1 if the score is lower")
+    made.add_argument("--html", metavar="FILE", help="write a page with scores and survivors")
+    made.add_argument("--report", metavar="FILE", help="write a report in the Stryker mutation testing format")
+    made.add_argument("--write", action="store_true", help="add the missing scenario of each surviving mutant")
+    made.add_argument("--no-cache", action="store_true", help="judge all mutants anew, not only what changed")
+    add_profile_option(made, "default: those of the scenarios")
+    made.epilog = "Exit codes: 0 done; 1 the score is below --fail-under; 2 an error; 3 no workflow found."
+    return made
+
+
+def _print(made: dict[str, Any], results: list[dict[str, Any]]) -> None:
+    said = f"{counted(made['mutants'], 'mutant')}, {made['killed']} killed, {len(made['survived'])} survived"
+    bounded = f", {made['inertBounded']} of them by bounded search" if made["inertBounded"] else ""
+    out(f"{printable(made['workflowId'])}: {made['score']} % ({said}, {made['inert']} inert{bounded})")
+    for line in (*report.table(results, "operator"), *report.table(results, "place")):
+        out(f"  {printable(line)}")
+    if made["unchecked"]:
+        out(
+            f"  {counted(made['unchecked'], 'killed mutant')} changed only what the scenarios don't compare: "
+            "give them goldens"
+        )
+    for each in made["survived"]:
+        out(f"  {printable(each['id'])}: {printable(each['change'])}")

@@ -1,0 +1,101 @@
+"""What the search commands share: which workflows, on how many machines, and what becomes of an interruption."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from pytest_workrail.engine.core.profiles import PROFILES, ProfileName
+from pytest_workrail.explore.executor import Executor, Gathered, Task, WorkerLost, gather, open_executor
+from workrail_lint.base.js import Json
+from workrail_lint.base.result import Err
+from workrail_lint.base.terminal import Progress, err, printable
+from workrail_lint.cli import UsageError
+from workrail_lint.cli.arguments import configuration, settings, workflow_files
+from workrail_lint.cli.parser import Parser, add_inputs
+from workrail_lint.project.config import Config
+from workrail_lint.systems.workrail.compile import compile_source
+from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
+
+
+@dataclass(frozen=True, slots=True)
+class SearchedWorkflow:
+    """A workflow file, compiled."""
+
+    path: str
+    text: bytes
+    compiled: CompiledWorkflow
+
+
+def add_search_options(parser: Parser) -> None:
+    """The options of every search."""
+    parser.add_argument("paths", nargs="+", metavar="WORKFLOW", help="workflows, or folders of workflows")
+    parser.add_argument("--json", action="store_true", help="print the result as one JSON object")
+    parser.add_argument("--jobs", type=_positive, default=1, metavar="N", help="use N processes (default: 1)")
+    parser.add_argument("--scheduler", metavar="ADDRESS", help="use the dask cluster of this scheduler instead")
+    add_inputs(parser)
+
+
+def add_profile_option(parser: Parser, default: str) -> None:
+    parser.add_argument(
+        "--profile", choices=tuple(PROFILES), action="append", help=f"the run profile, may be repeated ({default})"
+    )
+
+
+def _positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
+
+
+def chosen_profiles(args: argparse.Namespace) -> list[ProfileName]:
+    """The profiles that were asked for, in their order; all of them if none was."""
+    return [name for name in PROFILES if name in (args.profile or PROFILES)]
+
+
+def searched_workflows(args: argparse.Namespace) -> tuple[Config, list[SearchedWorkflow]]:
+    """The workflows at and below the paths. One that does not compile is an error."""
+    config = configuration(args, args.paths[0])
+    active = settings(args, config)
+    found: list[SearchedWorkflow] = []
+    for file in workflow_files(args.paths, config):
+        compiled = compile_source(file.data, active)
+        if isinstance(compiled, Err):
+            first = compiled.error[0]
+            raise UsageError(f"{printable(file.path)} does not compile: {printable(first.message)}")
+        found.append(SearchedWorkflow(file.path, file.data, compiled.value))
+    if not found:
+        err(f"workrail-test: no workflow found in {', '.join(map(printable, args.paths))}")
+    return config, found
+
+
+@contextmanager
+def executor_of(args: argparse.Namespace) -> Iterator[Executor]:
+    """The executor that was asked for."""
+    opened = open_executor(args.jobs, args.scheduler)
+    if isinstance(opened, Err):
+        raise UsageError(opened.error)
+    with opened.value as executor:
+        yield executor
+
+
+def perform(args: argparse.Namespace, task: Task, pieces: Sequence[Json], label: str) -> Gathered:
+    """Perform a task on all pieces, with a counter for whoever watches. An interruption keeps what is done."""
+    try:
+        with executor_of(args) as executor:
+            gathered = gather(executor, task, pieces, Progress(len(pieces), label))
+    except WorkerLost as problem:
+        raise UsageError(str(problem)) from None
+    if gathered.is_interrupted:
+        done = len(gathered.results)
+        err(f"workrail-test: interrupted after {done} of {len(pieces)} pieces; this is what they showed")
+    return gathered
+
+
+def shown_path(path: str) -> str:
+    """A path as reports have it: with forward slashes, the same on every machine."""
+    return path.replace(os.sep, "/")

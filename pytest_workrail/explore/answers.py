@@ -1,0 +1,269 @@
+"""What to hand in at a step so that a run shows something: answers that are refused, that leave gaps, or that pass.
+
+Every answer is judged beforehand with the engine's own validator, so nothing is handed in on the off chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from pytest_workrail.agents.actions import Submit
+from pytest_workrail.agents.agent import StepView
+from pytest_workrail.agents.behaviours import behave
+from pytest_workrail.agents.correct import artifacts_of, contract_artifact, notes_of
+from pytest_workrail.coverage.points import (
+    LEFT_OUT,
+    Kind,
+    Point,
+    consequence_place,
+    dimension_place,
+    place_of,
+)
+from pytest_workrail.coverage.reasons import FOLLOWUP, GAP_OF_BLOCKER
+from pytest_workrail.engine.core.blockers import gap_for
+from pytest_workrail.engine.core.capabilities import probe_capability
+from pytest_workrail.engine.core.outputs import requires_notes
+from pytest_workrail.engine.core.packs import ASSESSMENT_KIND, LOOP_CONTROL_KIND, artifact_kind
+from pytest_workrail.engine.core.profiles import Capabilities
+from workrail_lint.base.js import Json
+from workrail_lint.base.result import Ok
+from workrail_lint.systems.workrail.scenario_words import Behaviour
+
+_CODE_OF_GAP = {gap: code for code, gap in GAP_OF_BLOCKER.items()}
+_FAULTS = (
+    Behaviour.NOTHING,
+    Behaviour.MISSING_NOTES,
+    Behaviour.MISSING_ARTIFACT,
+    Behaviour.INVALID_ARTIFACT,
+    Behaviour.WRONG_LEVEL,
+    Behaviour.FAILING_NOTES,
+    Behaviour.FOLLOWUP_LEVEL,
+    Behaviour.CLAIM_CAPABILITY,
+    Behaviour.LACK_CAPABILITY,
+)
+_BY_ANSWER = (Kind.BLOCKER, Kind.GAP, Kind.LEVEL, Kind.CONSEQUENCE, Kind.LEFT_OUT)
+_CAPABILITY_FAULTS = {
+    Behaviour.CLAIM_CAPABILITY: "REQUIRED_CAPABILITY_UNKNOWN",
+    Behaviour.LACK_CAPABILITY: "REQUIRED_CAPABILITY_UNAVAILABLE",
+}
+
+
+def with_loop_names(view: StepView, answer: Submit) -> Submit:
+    """The answer with decisions that say which loop they are about: both profiles accept that."""
+    loop = view.loop
+    if loop is None:
+        return answer
+    named = tuple(
+        {**each, "loopId": loop["id"]}
+        if isinstance(each, dict) and artifact_kind(each) == LOOP_CONTROL_KIND and "loopId" not in each
+        else each
+        for each in answer.artifacts
+    )
+    return replace(answer, artifacts=named)
+
+
+class Answers:
+    """The answers to one pending step."""
+
+    def __init__(self, view: StepView, wanted: Collection[Point]) -> None:
+        self._view = view
+        self._wanted = wanted
+        self._place = place_of(view.step_id, tuple(view.instance.loop_path))
+        self._asked: dict[str, Any] = view.step.get("output", {}).get("assessments", {"refs": [], "consequences": []})
+
+    # ------------------------------------------------------------------------------------------------ what passes
+
+    def right(self) -> Submit:
+        """An answer that passes, with levels and optional artifacts that nobody has shown yet."""
+        view = self._view
+        artifacts = artifacts_of(view)
+        contract = view.step.get("output", {}).get("contract")
+        if contract is not None and not contract["required"] and self._wants(Kind.CONTRACT, self._place):
+            made = contract_artifact(view, contract["ref"])
+            artifacts = artifacts if made is None else (made,)
+        if self._asked["refs"]:
+            artifacts = self._beside_contract(self._assessments(self._fresh_levels(harmless=True)), artifacts)
+        return with_loop_names(view, Submit(notes_of(view), artifacts))
+
+    def _beside_contract(
+        self, assessments: Iterator[dict[str, Json]], artifacts: tuple[Json, ...] | None = None
+    ) -> tuple[Json, ...]:
+        """Assessments, beside the artifact of a contract where there is one."""
+        if "contract" not in self._view.step["output"]:
+            return tuple(assessments)
+        given = artifacts_of(self._view) if artifacts is None else artifacts
+        return (*(each for each in given if artifact_kind(each) != ASSESSMENT_KIND), *assessments)
+
+    def right_and_shown(self) -> tuple[Submit, set[Point]]:
+        """The same, with the levels and the contract that it shows."""
+        answer = self.right()
+        shown = self._assessed_points([each for each in answer.artifacts if isinstance(each, dict)], is_valid=True)
+        contract = self._view.step.get("output", {}).get("contract")
+        if contract is not None and answer.artifacts:
+            shown.add(Point(Kind.CONTRACT, self._place, contract["ref"]))
+        return answer, shown
+
+    # --------------------------------------------------------------------------------------------- what is refused
+
+    def refused(self) -> Iterator[tuple[Submit, set[Point]]]:
+        """Answers that are refused, one after the other as long as each shows something new."""
+        left = {point for point in self._wanted if point.place.partition("#")[0] == self._place}
+        if not any(point.kind in _BY_ANSWER for point in left):
+            return
+        judged = [(self._shown(answer, Kind.BLOCKER), answer) for answer in self._faulty()]
+        for _ in range(9):
+            best = max(
+                ((shown & left, answer) for shown, answer in judged),
+                key=lambda each: len(each[0]),
+                default=(set(), Submit()),
+            )
+            if not best[0]:
+                return
+            left -= best[0]
+            yield best[1], best[0]
+
+    def with_gaps(self, context: Mapping[str, Json] | None) -> tuple[Submit | None, set[Point]]:
+        """The answer that leaves most gaps that nobody has shown, and what it shows; None where no gap is left."""
+        best: tuple[Submit | None, set[Point]] = (None, set())
+        if not any(point.kind in _BY_ANSWER for point in self._wanted):
+            return best
+        for answer in self._faulty():
+            given = replace(answer, context=dict(context) if context else None)
+            shown = self._shown(given, Kind.GAP) & set(self._wanted)
+            if len(shown) > len(best[1]):
+                best = (given, shown)
+        return best
+
+    def _faulty(self) -> Iterator[Submit]:
+        view = self._view
+        for behaviour in _FAULTS:
+            made = behave(behaviour, view)
+            if not isinstance(made, Ok):
+                continue
+            answer = with_loop_names(view, replace(made.value, context=self._criteria_context(behaviour, made.value)))
+            yield answer
+            if answer.notes is not None and requires_notes(view.step):
+                yield replace(answer, notes=None)
+        if self._asked["refs"]:
+            yield from self._assessed()
+
+    def _criteria_context(self, behaviour: Behaviour, answer: Submit) -> dict[str, Json] | None:
+        return answer.context if behaviour is Behaviour.FAILING_NOTES else None
+
+    def _assessed(self) -> Iterator[Submit]:
+        """Assessments with levels that nobody has shown, or without a dimension that nobody left out."""
+        notes = notes_of(self._view)
+        fresh = self._fresh_levels(harmless=False)
+        for given in (notes, None) if requires_notes(self._view.step) else (notes,):
+            yield Submit(given, self._beside_contract(self._assessments(fresh)))
+            for ref, dimension in self._dimensions():
+                for level in dimension["levels"]:
+                    if self._wants(Kind.LEVEL, dimension_place(self._place, ref, dimension["id"]), level):
+                        yield Submit(
+                            given, self._beside_contract(self._assessments({**fresh, (ref, dimension["id"]): level}))
+                        )
+        for ref, dimension in self._dimensions():
+            if self._wants(Kind.LEFT_OUT, dimension_place(self._place, ref, dimension["id"])):
+                yield Submit(notes, self._beside_contract(self._assessments(fresh, without=(ref, dimension["id"]))))
+                yield Submit(None, self._beside_contract(self._assessments(fresh, without=(ref, dimension["id"]))))
+
+    # ------------------------------------------------------------------------------------------------- what is shown
+
+    def _shown(self, answer: Submit, kind: Kind) -> set[Point]:
+        """What handing this in would show, where it is refused or leaves gaps because of the step itself."""
+        view = self._view
+        details = [gap_for(reason).detail for reason in view.reasons(answer)]
+        codes = [_CODE_OF_GAP[detail] for detail in details if detail in _CODE_OF_GAP]
+        codes += self._capability_codes(answer)
+        if not codes:
+            return set()
+        found = {Point(kind, self._place, code if kind is Kind.BLOCKER else GAP_OF_BLOCKER[code]) for code in codes}
+        submitted = [each for each in answer.artifacts if isinstance(each, dict)]
+        is_valid = "INVALID_REQUIRED_OUTPUT" not in codes
+        return found | self._assessed_points(submitted, is_valid=is_valid, follows_up=FOLLOWUP in codes)
+
+    def _assessed_points(
+        self, submitted: list[dict[str, Json]], *, is_valid: bool, follows_up: bool = False
+    ) -> set[Point]:
+        """What assessments show: the levels of those that are valid, and the dimensions they leave out."""
+        found: set[Point] = set()
+        assessed = [each for each in submitted if artifact_kind(each) == ASSESSMENT_KIND]
+        for ref, dimension in self._dimensions() if assessed else ():
+            own: Any = next((each for each in assessed if each.get("assessmentId", ref) == ref), {})
+            given = own.get("dimensions")
+            if not isinstance(given, dict):
+                continue
+            place = dimension_place(self._place, ref, dimension["id"])
+            if dimension["id"] not in given:
+                found.add(Point(Kind.LEFT_OUT, place, LEFT_OUT))
+            elif is_valid:
+                level = given[dimension["id"]]
+                found.add(Point(Kind.LEVEL, place, level))
+                if follows_up:
+                    found |= {
+                        Point(Kind.CONSEQUENCE, consequence_place(self._place, scope), level) for scope in (None, ref)
+                    }
+        return found
+
+    def _capability_codes(self, answer: Submit) -> Iterator[str]:
+        if probe_capability(self._view.step) is None or self._view.profile.capabilities is not Capabilities.ENFORCE:
+            return
+        for behaviour, code in _CAPABILITY_FAULTS.items():
+            made = behave(behaviour, self._view)
+            if isinstance(made, Ok) and made.value.artifacts == answer.artifacts:
+                yield code
+
+    # ------------------------------------------------------------------------------------------------- assessments
+
+    def _wants(self, kind: Kind, place: str, case: str | None = None) -> bool:
+        return any(point.kind is kind and point.place == place and case in (None, point.case) for point in self._wanted)
+
+    def _dimensions(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        declared = {each["id"]: each for each in self._view.program.ir["assessments"]}
+        for ref in self._asked["refs"]:
+            yield from ((ref, dimension) for dimension in declared[ref]["dimensions"])
+
+    def _alarms(self, ref: str) -> set[str]:
+        return {
+            each["when"]["anyEqualsLevel"]
+            for each in self._asked["consequences"]
+            if each["when"].get("forAssessment", ref) == ref
+        }
+
+    def _fresh_levels(self, *, harmless: bool) -> dict[tuple[str, str], str]:
+        """A level for each dimension, one that nobody has shown if there is any; optional ones only for that."""
+        found: dict[tuple[str, str], str] = {}
+        for ref, dimension in self._dimensions():
+            alarms = self._alarms(ref)
+            place = dimension_place(self._place, ref, dimension["id"])
+            levels = [level for level in dimension["levels"] if level not in alarms] or dimension["levels"][:1]
+            if not harmless:
+                levels = [*dimension["levels"]]
+            fresh = [level for level in levels if self._wants(Kind.LEVEL, place, level)]
+            if fresh or dimension.get("required", True):
+                found[ref, dimension["id"]] = (fresh or levels)[0]
+        for ref in self._asked["refs"]:
+            if not any(key[0] == ref for key in found):
+                first = next(dimension for each, dimension in self._dimensions() if each == ref)
+                found[ref, first["id"]] = first["levels"][0]
+        return found
+
+    def _assessments(
+        self, levels: Mapping[tuple[str, str], str], without: tuple[str, str] | None = None
+    ) -> Iterator[dict[str, Json]]:
+        for ref in self._asked["refs"]:
+            given: dict[str, Json] = {dimension: level for (each, dimension), level in levels.items() if each == ref}
+            if without is not None and without[0] == ref:
+                given.pop(without[1], None)
+                if not given:
+                    others = [
+                        each for each_ref, each in self._dimensions() if each_ref == ref and each["id"] != without[1]
+                    ]
+                    given = {others[0]["id"]: others[0]["levels"][0]}
+            yield {
+                "kind": ASSESSMENT_KIND,
+                **({"assessmentId": ref} if len(self._asked["refs"]) > 1 else {}),
+                "dimensions": given,
+            }

@@ -1,0 +1,277 @@
+"""The closed set of mutation operators: every small change to an IR that a good suite of scenarios notices."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from pytest_workrail.coverage.points import fragment_place, place_of
+from pytest_workrail.explore.mutation_conditions import ConditionPlace, compared_values, condition_mutants
+from pytest_workrail.explore.mutation_edit import REMOVED, Mutant, Path
+from pytest_workrail.explore.mutation_text import Injections, middle_sentence, without_injected
+from workrail_lint.base.js import Json
+
+OPERATORS: dict[str, str] = {
+    "STP-DROP": "a step or loop removed",
+    "STP-DUP": "a step repeated under a new id",
+    "STP-SWAP": "a step exchanged with the next one",
+    "CND-DROP": "a condition removed",
+    "CND-NEG": "a condition negated",
+    "CND-VALUE": "a comparison with another value",
+    "CND-BOUND": "a bound that includes or excludes its value",
+    "CND-AND-OR": "'and' and 'or' exchanged",
+    "CND-MEMBER-DROP": "one member of a condition removed",
+    "LOP-LIMIT+1": "one more iteration allowed",
+    "LOP-LIMIT-1": "one iteration less allowed",
+    "LOP-KIND": "'while' and 'until' exchanged",
+    "CTR-DROP": "a contract removed",
+    "CTR-OPTIONAL": "a contract made optional",
+    "CTR-FIELD": "a required field of a contract made optional",
+    "CRT-DROP": "validation criteria removed",
+    "CRT-RULE-DROP": "one rule of the criteria removed",
+    "CRT-BOUND": "a length bound of the criteria moved by one",
+    "ASM-DROP": "an assessment removed",
+    "ASM-LEVEL-DROP": "one level of a dimension removed",
+    "ASM-DIM-OPTIONAL": "a dimension made optional",
+    "CSQ-DROP": "a consequence removed",
+    "CSQ-LEVEL": "a consequence set off by another level",
+    "GAT-DROP": "a confirmation removed",
+    "GAT-ADD": "a confirmation added",
+    "GAT-ALWAYS": "a conditional confirmation made unconditional",
+    "FRG-DROP": "a prompt fragment removed",
+    "FRG-ALWAYS": "a prompt fragment shown always",
+    "PRM-SENTENCE-DROP": "the middle sentence of a prompt removed",
+    "NTS-FLIP": "notes made optional, or required",
+    "INJ-DROP": "the text of a feature or ref not injected",
+    "CAP-LEVEL": "a capability required instead of preferred, or the reverse",
+    "PRF-DROP": "the recommended preferences removed",
+    "GDN-DROP": "a line of guidance removed",
+}
+# Conditions of gates, fragments and loops have the operators of conditions under their own prefix.
+CONDITION_PREFIXES = {"": "steps", "GAT-": "confirmations", "FRG-": "fragments", "LOP-": "loops"}
+
+
+def mutants(ir: dict[str, Any], injections: Injections | None = None) -> list[Mutant]:
+    """Every mutant of an IR, in the order of its steps; each has an id of its own.
+
+    `injections` says where builtins put text into the prompts; without it no such text is left out.
+    """
+    seen: Counter[str] = Counter()
+    found: list[Mutant] = []
+    for mutant in _Mutants(ir, injections or {}).all():
+        found.append(replace(mutant, number=seen[mutant.id]))
+        seen[mutant.id] += 1
+    return found
+
+
+class _Mutants:
+    """Goes through one IR."""
+
+    def __init__(self, ir: dict[str, Any], injections: Injections) -> None:
+        self._ir = ir
+        self._injections = injections
+        self._known = compared_values(ir)
+        self._packs = {pack["ref"]: index for index, pack in enumerate(ir["contracts"])}
+        self._assessments = {each["id"]: index for index, each in enumerate(ir["assessments"])}
+        self._seen_packs: set[str] = set()
+        self._seen_assessments: set[str] = set()
+
+    def all(self) -> Iterator[Mutant]:
+        yield from self._workflow()
+        yield from self._siblings(self._ir["steps"], ("steps",), None)
+
+    def _workflow(self) -> Iterator[Mutant]:
+        for name, level in sorted(self._ir["capabilities"].items()):
+            other = {"required": "preferred", "preferred": "required"}.get(level)
+            if other is not None:
+                path: Path = ("capabilities", name)
+                yield Mutant("CAP-LEVEL", "", path, other, f"capability '{name}' becomes {other}", path)
+        if self._ir.get("recommendedPreferences"):
+            path = ("recommendedPreferences",)
+            yield Mutant("PRF-DROP", "", path, REMOVED, "the recommended preferences are removed", path)
+
+    def _siblings(self, steps: list[dict[str, Any]], path: Path, loop_id: str | None) -> Iterator[Mutant]:
+        places = [place_of(step["id"], () if loop_id is None else ((loop_id, 0),)) for step in steps]
+        around = () if loop_id is None else (loop_id,)
+        for index, step in enumerate(steps):
+            at: Path = (*path, index)
+            beside = (*places[max(0, index - 1) : index], *places[index + 1 : index + 2], *around)
+            what = f"{'loop' if step['type'] == 'loop' else 'step'} '{step['id']}'"
+
+            def structural(
+                operator: str, value: Json, change: str, near: tuple[str, ...] = beside, here: Path = at, k: int = index
+            ) -> Mutant:
+                return Mutant(operator, places[k], path, value, change, here, near)
+
+            if len(steps) > 1:
+                left: list[Any] = [*steps[:index], *steps[index + 1 :]]
+                yield structural("STP-DROP", left, f"{what} is removed")
+            if step["type"] != "loop":
+                again = {**step, "id": f"{step['id']}-again"}
+                repeated: list[Any] = [*steps[: index + 1], again, *steps[index + 1 :]]
+                yield structural("STP-DUP", repeated, f"{what} runs twice")
+            if index + 1 < len(steps):
+                swapped: list[Any] = [*steps[:index], steps[index + 1], step, *steps[index + 2 :]]
+                yield structural("STP-SWAP", swapped, f"{what} and '{steps[index + 1]['id']}' change places")
+            yield from self._step(step, at, places[index], what)
+
+    def _step(self, step: dict[str, Any], at: Path, place: str, what: str) -> Iterator[Mutant]:
+        if "runCondition" in step:
+            path = (*at, "runCondition")
+            yield Mutant("CND-DROP", place, path, REMOVED, f"{what} always runs", path)
+            named = ConditionPlace("", place, path, f"the condition of {what}")
+            yield from condition_mutants(named, step["runCondition"], self._known)
+        yield from self._confirmation(step, at, place, what)
+        if step["type"] == "loop":
+            yield from self._loop(step, at, place, what)
+            return
+        path = (*at, "notes")
+        other = "optional" if step["notes"] == "required" else "required"
+        yield Mutant("NTS-FLIP", place, path, other, f"the notes of {what} become {other}", path)
+        if step["type"] == "step":
+            yield from self._prompt(step, at, place, what)
+            yield from self._output(step["output"], (*at, "output"), place, what)
+
+    def _confirmation(self, step: dict[str, Any], at: Path, place: str, what: str) -> Iterator[Mutant]:
+        path, confirmation = (*at, "confirmation"), step["confirmation"]
+        if confirmation["kind"] == "never":
+            if step["type"] != "loop":
+                added: Json = {"kind": "always", "gate": "coordinator_eval"}
+                yield Mutant("GAT-ADD", place, path, added, f"{what} asks for confirmation", at)
+            return
+        yield Mutant("GAT-DROP", place, path, {"kind": "never"}, f"{what} no longer asks for confirmation", path)
+        if confirmation["kind"] == "when":
+            always = {**confirmation, "kind": "always"}
+            del always["condition"]
+            yield Mutant("GAT-ALWAYS", place, path, always, f"{what} always asks for confirmation", path)
+            named = ConditionPlace("GAT-", place, (*path, "condition"), f"the confirmation condition of {what}")
+            yield from condition_mutants(named, confirmation["condition"], self._known)
+
+    def _loop(self, step: dict[str, Any], at: Path, place: str, what: str) -> Iterator[Mutant]:
+        loop, path = step["loop"], (*at, "loop")
+        limit, body = loop["maxIterations"], tuple(place_of(each["id"], ((place, 0),)) for each in step["body"])
+        for name, value in (("LOP-LIMIT+1", limit + 1), ("LOP-LIMIT-1", limit - 1)):
+            if value >= 1:
+                here = (*path, "maxIterations")
+                yield Mutant(name, place, here, value, f"{what} may run {value} times instead of {limit}", here, body)
+        if loop["kind"] in ("while", "until"):
+            other = "until" if loop["kind"] == "while" else "while"
+            yield Mutant("LOP-KIND", place, (*path, "kind"), other, f"{what} becomes '{other}'", path, body)
+        if loop["source"]["kind"] == "condition":
+            here = (*path, "source", "condition")
+            yield Mutant("LOP-CND-DROP", place, here, {}, f"{what} loses its condition", here, body)
+            named = ConditionPlace("LOP-", place, here, f"the condition of {what}", body)
+            yield from condition_mutants(named, loop["source"]["condition"], self._known)
+        yield from self._siblings(step["body"], (*at, "body"), place)
+
+    def _prompt(self, step: dict[str, Any], at: Path, place: str, what: str) -> Iterator[Mutant]:
+        path = (*at, "prompt")
+        sentence = middle_sentence(step["prompt"])
+        if sentence is not None:
+            text = step["prompt"].replace(sentence, "", 1)
+            yield Mutant("PRM-SENTENCE-DROP", place, path, text, f"a sentence of the prompt of {what} is removed", path)
+        for name, text in without_injected(step["prompt"], self._injections.get(step["id"], ())):
+            yield Mutant("INJ-DROP", place, path, text, f"{name} is not injected into {what}", path)
+        for index, fragment in enumerate(step["fragments"]):
+            here, name = (*at, "fragments", index), f"fragment '{fragment['id']}' of {what}"
+            shown = fragment_place(place, fragment["id"])
+            yield Mutant("FRG-DROP", shown, here, REMOVED, f"{name} is removed", here)
+            if "when" in fragment:
+                when = (*here, "when")
+                yield Mutant("FRG-ALWAYS", shown, when, REMOVED, f"{name} is always shown", when)
+                named = ConditionPlace("FRG-", shown, when, f"the condition of {name}")
+                yield from condition_mutants(named, fragment["when"], self._known)
+        for index in range(len(step["guidance"])):
+            here = (*at, "guidance", index)
+            yield Mutant("GDN-DROP", place, here, REMOVED, f"a line of guidance of {what} is removed", here)
+
+    def _output(self, output: dict[str, Any], at: Path, place: str, what: str) -> Iterator[Mutant]:
+        if "contract" in output:
+            yield from self._contract(output["contract"], (*at, "contract"), place, what)
+        if "assessments" in output:
+            yield from self._assessed(output["assessments"], (*at, "assessments"), place, what)
+        if "criteria" in output:
+            path = (*at, "criteria")
+            yield Mutant("CRT-DROP", place, path, REMOVED, f"the validation criteria of {what} are removed", path)
+            yield from _criteria(output["criteria"], path, place, what)
+
+    def _contract(self, contract: dict[str, Any], at: Path, place: str, what: str) -> Iterator[Mutant]:
+        ref = contract["ref"]
+        yield Mutant("CTR-DROP", place, at, REMOVED, f"{what} no longer requires contract '{ref}'", at)
+        if contract["required"]:
+            path = (*at, "required")
+            yield Mutant("CTR-OPTIONAL", place, path, False, f"contract '{ref}' of {what} becomes optional", at)
+        index = self._packs.get(ref)
+        if index is None or ref in self._seen_packs:
+            return
+        self._seen_packs.add(ref)
+        required = self._ir["contracts"][index]["schema"].get("required", [])
+        for name in required:
+            # What an artifact is, is looked at before its contract is.
+            if name == "kind":
+                continue
+            path = ("contracts", index, "schema", "required")
+            left: list[Json] = [each for each in required if each != name]
+            yield Mutant("CTR-FIELD", place, path, left, f"field '{name}' of contract '{ref}' becomes optional", at)
+
+    def _assessed(self, asked: dict[str, Any], at: Path, place: str, what: str) -> Iterator[Mutant]:
+        yield Mutant("ASM-DROP", place, at, REMOVED, f"{what} no longer asks for an assessment", at)
+        for index, consequence in enumerate(asked["consequences"]):
+            path = (*at, "consequences", index)
+            level = consequence["when"]["anyEqualsLevel"]
+            change = f"level '{level}' no longer has a consequence in {what}"
+            yield Mutant("CSQ-DROP", place, path, REMOVED, change, path)
+            scope = consequence["when"].get("forAssessment")
+            other = next((each for each in self._levels(asked["refs"], scope) if each != level), None)
+            if other is not None:
+                here = (*path, "when", "anyEqualsLevel")
+                yield Mutant("CSQ-LEVEL", place, here, other, f"{change}, but level '{other}' has", path)
+        for ref in asked["refs"]:
+            if ref not in self._seen_assessments:
+                self._seen_assessments.add(ref)
+                yield from self._assessment(self._assessments[ref], place)
+
+    def _levels(self, refs: list[str], scope: str | None) -> Iterator[str]:
+        for ref in refs:
+            if scope in (None, ref):
+                for dimension in self._ir["assessments"][self._assessments[ref]]["dimensions"]:
+                    yield from dimension["levels"]
+
+    def _assessment(self, index: int, place: str) -> Iterator[Mutant]:
+        assessment = self._ir["assessments"][index]
+        for number, dimension in enumerate(assessment["dimensions"]):
+            path: Path = ("assessments", index, "dimensions", number)
+            name = f"dimension '{dimension['id']}' of assessment '{assessment['id']}'"
+            if len(dimension["levels"]) > 1:
+                *left, last = dimension["levels"]
+                here = (*path, "levels")
+                yield Mutant("ASM-LEVEL-DROP", place, here, left, f"{name} loses level '{last}'", here)
+            if dimension.get("required", True):
+                here = (*path, "required")
+                yield Mutant("ASM-DIM-OPTIONAL", place, here, False, f"{name} becomes optional", path)
+
+
+def _criteria(criteria: Any, path: Path, place: str, what: str) -> Iterator[Mutant]:
+    """The mutants of a rule, a list of rules or a composition."""
+    if isinstance(criteria, dict) and "type" in criteria:
+        for bound, step in (("min", 1), ("max", -1)):
+            if criteria["type"] == "length" and isinstance(criteria.get(bound), int):
+                value = criteria[bound] + step
+                here = (*path, bound)
+                change = f"the {bound}imum length of the notes of {what} becomes {value}"
+                yield Mutant("CRT-BOUND", place, here, value, change, here)
+        return
+    groups: list[tuple[Path, list[Any]]] = [((), criteria)] if isinstance(criteria, list) else []
+    if isinstance(criteria, dict):
+        groups = [((word,), criteria[word]) for word in ("and", "or") if isinstance(criteria.get(word), list)]
+        if "not" in criteria:
+            yield from _criteria(criteria["not"], (*path, "not"), place, what)
+    for inner, rules in groups:
+        for index, rule in enumerate(rules):
+            here = (*path, *inner, index)
+            if len(rules) > 1:
+                change = f"a rule of the validation criteria of {what} is removed"
+                yield Mutant("CRT-RULE-DROP", place, here, REMOVED, change, here)
+            yield from _criteria(rule, here, place, what)

@@ -1,0 +1,480 @@
+"""An agent that steers for what nobody has shown yet.
+
+At every choice it looks at where the run can go (`targets`), wants to get to what is still missing, and asks the
+solver for the context that leads there. What it hands in at a step comes from `answers`. A wrong guess costs time and
+never truth: what a run has shown is read from its transcript.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pytest_workrail.agents.actions import Action, Prefer, Rewind, Stop, Submit
+from pytest_workrail.agents.agent import Agent, StartView, StepView
+from pytest_workrail.agents.correct import correct_answer, loop_decision, needed_variables
+from pytest_workrail.agents.transcript import Choice
+from pytest_workrail.coverage.exits import LIMIT, MANY, ONE, ZERO
+from pytest_workrail.coverage.path import PathState, follow
+from pytest_workrail.coverage.points import ASKED, FREE, Kind, Point, fragment_place, gate_place, place_of
+from pytest_workrail.coverage.reasons import APPROVAL, AT_LIMIT, GAP_OF_BLOCKER
+from pytest_workrail.engine.core.blockers import gap_for
+from pytest_workrail.engine.core.conditions import evaluate
+from pytest_workrail.engine.core.errors import LoopReportError, MissingContext
+from pytest_workrail.engine.core.loop_gate import body_of
+from pytest_workrail.engine.core.modes import Preferences
+from pytest_workrail.engine.core.packs import LOOP_CONTROL, LOOP_CONTROL_KIND, artifact_kind
+from pytest_workrail.engine.core.reasons import loop_reason
+from pytest_workrail.engine.core.rendering import render_context
+from pytest_workrail.engine.core.state import LoopFrame, Running
+from pytest_workrail.engine.protocol.context import merged
+from pytest_workrail.explore.answers import Answers
+from pytest_workrail.explore.extras import extras
+from pytest_workrail.explore.goals import GUIDED, NEVER_STOP, shows_there
+from pytest_workrail.explore.guide import Guide
+from pytest_workrail.explore.targets import Target, element_name
+from workrail_lint.base.js import Json
+from workrail_lint.base.result import Err
+from workrail_lint.systems.workrail.solver import Wish
+
+_MAX_TARGETS = 300
+_ALONE = Preferences("full_auto_stop_on_user_deps", "conservative")
+PREFERENCES = {GUIDED: Preferences(GUIDED, "conservative"), NEVER_STOP: Preferences(NEVER_STOP, "conservative")}
+_GUIDED = PREFERENCES[GUIDED]
+_COUNTS: dict[str | None, float] = {ZERO: 0, ONE: 1, MANY: 2, LIMIT: math.inf}
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """Where to go next, with the change to the context and the decision that lead there."""
+
+    target: Target
+    change: dict[str, Json]
+
+    def decision(self) -> tuple[str, str] | None:
+        return self.target.way.decision
+
+
+class Planner(Agent):
+    """Plays one run in one mode."""
+
+    def __init__(
+        self, guide: Guide, mode: str, *, gate: str | None = None, refuse: bool = False, skipped: str | None = None
+    ) -> None:
+        self._guide = guide
+        self._mode = mode
+        self._gate = gate  # where an autonomous run is to stop
+        self._refuse = refuse  # start with a context in which nothing can run
+        self._skipped = skipped  # a loop that a decision about another one is to end before it begins
+        self._intents: dict[str, tuple[str | None, float]] = {}
+        self._queue: list[Action] = []
+        self._awaited: dict[str, bool] = {}  # while one choice is made
+        self._here: tuple[str, int] | None = None
+        self._finals = 0
+        self._rewinds = 0
+        self.expected: set[Point] = set()  # what this run should have shown by now
+        self.visited: set[str] = set()
+
+    # ------------------------------------------------------------------------------------------------------- start
+
+    def begin(self, start: StartView) -> dict[str, Json]:
+        chosen = self._choose((), None, start.context, PathState(), [])
+        return {} if chosen is None else chosen.change
+
+    # ------------------------------------------------------------------------------------------------------- steps
+
+    def act(self, view: StepView) -> Action:
+        if view.refusal in ("gated", "error"):
+            return Stop("No answer of an agent can change this.")
+        here = (view.instance.key, view.visit)
+        if here != self._here:
+            self._here, self._finals = here, 0
+            self._note_arrival(view)
+            self._queue = list(self._prepared(view))
+        if view.refusal == "terminal" and not isinstance(next(iter(self._queue), None), Prefer | Rewind):
+            self._rewinds += 1
+            return Rewind() if self._rewinds < 20 else Stop("The run can't continue from here.")
+        if self._queue:
+            return self._queue.pop(0)
+        if self._finals > 1:
+            return Stop("The run can't continue from here.")
+        self._finals += 1
+        return self._final(view) if self._finals == 1 else correct_answer(view)
+
+    def _prepared(self, view: StepView) -> Iterator[Action]:
+        """What is done at a step before the answer that is to pass."""
+        place = place_of(view.step_id, tuple(view.instance.loop_path))
+        waiting = self._waiting(place)
+        if self._gate == place:
+            yield self._at_gate(view)
+            return
+        if self._mode != GUIDED:
+            return
+        for answer, shown in Answers(view, waiting).refused():
+            self.expected |= shown
+            yield answer
+        if Point(Kind.BLOCKER, place, APPROVAL) in waiting:
+            gated = self._gate_change(view)
+            if gated is not None:
+                answer = replace(Answers(view, ()).right(), context=gated or None)
+                self.expected.add(Point(Kind.BLOCKER, place, APPROVAL))
+                yield from (Prefer(_ALONE), answer, Prefer(_GUIDED), Rewind())
+        yield from self._refused_by_loop(view)
+
+    def _at_gate(self, view: StepView) -> Submit:
+        change = {**(self._gate_change(view) or {}), "is_autonomous": "true"}
+        return replace(Answers(view, ()).right(), context=change)
+
+    def _gate_change(self, view: StepView) -> dict[str, Json] | None:
+        """What has to be in the context so that a person has to agree."""
+        wishes = self._gate_wishes(view)
+        return self._guide.solver.solve(wishes, view.context, kept=("goal",)).change
+
+    def _gate_wishes(self, view: StepView) -> list[Wish]:
+        iteration = view.instance.loop_path[-1].iteration if view.instance.loop_path else 0
+        condition = view.step["confirmation"].get("condition")
+        return [self._guide.binder.wish((condition, True), view.loop, iteration)]
+
+    def _final(self, view: StepView) -> Submit:
+        """The answer with which the run goes on."""
+        place = place_of(view.step_id, tuple(view.instance.loop_path))
+        waiting = self._waiting(place)
+        answers = Answers(view, waiting)
+        self.expected.add(Point(Kind.STEP, place, "done"))
+        own: list[list[Wish]] = []
+        if Point(Kind.GAP, place, GAP_OF_BLOCKER[APPROVAL]) in waiting:
+            own.append(self._gate_wishes(view))
+        chosen = self._after(view, own)
+        if chosen is None:
+            return correct_answer(view)
+        answer: Submit | None = None
+        if self._mode == NEVER_STOP:
+            answer, shown = answers.with_gaps(chosen.change)
+            self.expected |= shown
+            if answer is not None and view.step.get("output", {}).get("contract", {}).get("ref") == LOOP_CONTROL:
+                return self._with_needs(view, answer)  # the decision is what is wrong with it
+        if answer is None:
+            answer, shown = answers.right_and_shown()
+            self.expected |= shown
+        answer = self._decided(view, replace(answer, context=chosen.change or None), chosen)
+        if self._mode == NEVER_STOP:
+            return self._with_needs(view, self._with_loop_gap(view, answer))
+        return answer
+
+    def _with_needs(self, view: StepView, answer: Submit) -> Submit:
+        """The answer with the variables of loops that a run comes to which goes past what is wrong."""
+        for _ in range(len(self._guide.index.loops)):
+            found = view.predict(answer, never_stop=True)
+            if not isinstance(found, Err) or not isinstance(found.error, MissingContext):
+                break
+            needed = needed_variables(self._guide.index, found.error.loop_id)
+            answer = replace(answer, context={**(answer.context or {}), **needed})
+        return answer
+
+    def _after(self, view: StepView, own: list[list[Wish]], *, reported: bool = False) -> _Chosen | None:
+        state = view.state
+        assert isinstance(state, Running)
+        frame: LoopFrame | None = state.loop_stack[-1] if state.loop_stack else None
+        completed = state.completed.with_key(view.instance.key)
+        path = PathState(state.completed, frame, view.instance)
+        return self._choose(completed, frame, view.context, path, own, earlier=view.earlier, reported=reported)
+
+    def _decided(self, view: StepView, answer: Submit, chosen: _Chosen) -> Submit:
+        """The answer with the decision that the way asks for, and no other."""
+        decision = chosen.decision()
+        others = tuple(each for each in answer.artifacts if artifact_kind(each) != LOOP_CONTROL_KIND)
+        has_own = len(others) != len(answer.artifacts)
+        if decision is None:
+            return answer
+        loop_id, word = decision
+        loop = self._guide.steps[loop_id]
+        made: dict[str, Json] = {**loop_decision(self._guide.profile, loop, word), "loopId": loop_id}
+        if has_own:
+            changed = tuple(
+                {**each, **made} if artifact_kind(each) == LOOP_CONTROL_KIND and isinstance(each, dict) else each
+                for each in answer.artifacts
+            )
+            return replace(answer, artifacts=changed)
+        return replace(answer, artifacts=(*others, made))
+
+    # ------------------------------------------------------------------------------------------------------- loops
+
+    def _refused_by_loop(self, view: StepView) -> Iterator[Submit]:
+        for answer in self._loop_faults(view):
+            code = self._loop_code(view, answer)
+            if code is not None and view.loop is not None:
+                wanted = Point(Kind.BLOCKER, view.loop["id"], code)
+                if wanted in self._guide.ledger.missing and wanted not in self.expected:
+                    self.expected.add(wanted)
+                    yield answer
+
+    def _with_loop_gap(self, view: StepView, answer: Submit) -> Submit:
+        for faulty in self._loop_faults(view):
+            code = self._loop_code(view, faulty)
+            if code is not None and view.loop is not None:
+                gap = Point(Kind.GAP, view.loop["id"], GAP_OF_BLOCKER[code])
+                if gap in self._guide.ledger.missing and gap not in self.expected:
+                    self.expected.add(gap)
+                    return faulty
+        return answer
+
+    def _loop_faults(self, view: StepView) -> Iterator[Submit]:
+        """Answers that the step accepts and the loop around it does not."""
+        loop = view.loop
+        if loop is None or not any(point.kind in (Kind.BLOCKER, Kind.GAP) for point in self._waiting(loop["id"])):
+            return
+        chosen = self._after(view, [])
+        if chosen is not None and loop["loop"]["source"]["kind"] == "artifact":
+            answer = replace(Answers(view, ()).right(), context=chosen.change or None)
+            others = tuple(each for each in answer.artifacts if artifact_kind(each) != LOOP_CONTROL_KIND)
+            yield replace(answer, artifacts=others)
+            foreign: dict[str, Json] = {"kind": LOOP_CONTROL_KIND, "decision": "stop", "loopId": "some-other-loop"}
+            yield replace(answer, artifacts=(*others, foreign))
+        beyond = self._after(view, [], reported=True)
+        if beyond is not None:
+            yield self._decided(view, replace(Answers(view, ()).right(), context=beyond.change or None), beyond)
+
+    def _loop_code(self, view: StepView, answer: Submit) -> str | None:
+        if view.reasons(answer):
+            return None
+        found = view.predict(answer)
+        if not isinstance(found, Err) or not isinstance(found.error, LoopReportError):
+            return None
+        detail = gap_for(loop_reason(found.error)).detail
+        return next((code for code, gap in GAP_OF_BLOCKER.items() if gap == detail), None)
+
+    def _intent(self, loop: dict[str, Any]) -> tuple[str | None, float]:
+        """How a loop is to end in this run, and how many iterations it is to have by then."""
+        known = self._intents.get(loop["id"])
+        if known is not None:
+            return known
+        waiting = self._waiting(loop["id"])
+        places = [place_of(step["id"], ((loop["id"], 0),)) for step in body_of(loop, self._guide.profile)]
+        awaited = any(map(self._is_awaited, places))
+        awaited = awaited or any(point.kind is not Kind.LOOP and shows_there(point) for point in waiting)
+        cases = [point.case for point in waiting if point.kind is Kind.LOOP and not (awaited and point.case == ZERO)]
+        order: tuple[str, ...] = (MANY, LIMIT, ONE, ZERO)
+        if any(point.case in (AT_LIMIT, GAP_OF_BLOCKER[AT_LIMIT]) for point in waiting):
+            order, cases = (LIMIT,), [LIMIT]
+        case = next((each for each in order if each in cases), None)
+        count = _COUNTS.get(case, 1 if awaited else 0)
+        if self._skipped is not None and loop["loop"]["source"]["kind"] == "artifact" and loop["id"] != self._skipped:
+            case, count = None, 1
+        if case in (None, MANY, LIMIT):
+            if awaited:
+                count = max(count, self._needed_iterations(loop, places))
+            if any(self._passes(place) for place in places):
+                count = max(count, 2)
+        self._intents[loop["id"]] = (case, count)
+        return case, count
+
+    def _needed_iterations(self, loop: dict[str, Any], places: list[str]) -> float:
+        """How far a loop has to go so that its body can show what is missing."""
+        names = set(loop["loop"]["variables"].values())
+        if not any(name in str(loop["body"]) for name in names):
+            return 1
+        limit = int(loop["loop"]["maxIterations"])
+        return min(limit, 8) if any(map(self._is_awaited, places)) else 1
+
+    # ------------------------------------------------------------------------------------------------- the next step
+
+    def _choose(
+        self,
+        completed: Any,
+        frame: LoopFrame | None,
+        context: Mapping[str, Any],
+        path: PathState,
+        own: list[list[Wish]],
+        *,
+        earlier: tuple[Json, ...] = (),
+        reported: bool = False,
+    ) -> _Chosen | None:
+        """The way to what is missing most, or the shortest one to the end."""
+        self._awaited.clear()
+        targets = []
+        order: dict[int, int] = {}
+        for index, target in enumerate(self._guide.map.targets(completed, frame)):
+            if index >= _MAX_TARGETS:
+                break
+            if target.way.reported is not reported and (reported or self._mode == GUIDED):
+                continue
+            if path.chosen is None and (target.step is None) is not self._refuse:
+                continue  # a run has to start somewhere, unless it is to be refused
+            targets.append((self._rank(target, index, frame), target))
+            order[id(target)] = index
+        waiting = sorted(targets, key=lambda each: each[0])
+        is_blocked = False
+        fallback: tuple[_Chosen, set[Point]] | None = None
+        while waiting:
+            (_, _, is_other, _), target = waiting.pop(0)
+            if is_blocked and is_other:
+                # Something wanted can't be next: the steps before it are in the way, and are done one by one.
+                waiting = sorted([((0, 0, 1, 0), target), *waiting], key=lambda each: order[id(each[1])])
+                target = waiting.pop(0)[1]
+                is_blocked = False
+            change = self._settled(target, context, own)
+            seen = None if change is None else self._reached(target, context, change, path, earlier, reported)
+            if change is None or seen is None:
+                is_blocked = is_blocked or not is_other
+                continue
+            found = (_Chosen(target, change), seen)
+            if not is_other and not self._is_worth(target, seen):
+                # It goes past what is missing without showing it.
+                fallback, is_blocked = fallback or found, True
+                continue
+            return self._taken(*found)
+        return None if fallback is None else self._taken(*fallback)
+
+    def _is_worth(self, target: Target, seen: set[Point]) -> bool:
+        """Whether a target is wanted for itself, or the way there shows something."""
+        if target.place is not None and (self._is_awaited(target.place) or target.place == self._gate):
+            return True
+        if self._skipped is not None and target.loop is not None:
+            return True
+        return any(point in self._guide.ledger.missing and point not in self.expected for point in seen)
+
+    def _taken(self, chosen: _Chosen, seen: set[Point]) -> _Chosen:
+        self.expected |= seen
+        return chosen
+
+    def _rank(self, target: Target, index: int, frame: LoopFrame | None) -> tuple[int, int, int, int]:
+        misfits = 0
+        for loop_id, case in target.way.exits:
+            wanted, count = self._intent(self._guide.steps[loop_id])
+            done = 0 if frame is None or frame.loop_id != loop_id else frame.iteration + 1
+            misfits += (wanted is not None and wanted != case) or (wanted is None and done < count)
+        if target.loop is not None:
+            _, count = self._intent(target.loop)
+            misfits += target.iteration >= max(count, 1) and (frame is None or target.iteration > frame.iteration)
+            if frame is None or frame.loop_id != target.loop["id"]:
+                misfits += count == 0
+        skipped = sum(map(self._is_awaited, target.way.passed))
+        is_wanted = target.place is not None and (self._is_awaited(target.place) or target.place == self._gate)
+        missing = self._guide.ledger.missing
+        following = "" if target.step is None else target.step["id"]
+        is_wanted = is_wanted or any(
+            case == ZERO
+            and (Point(Kind.LOOP, loop_id, ZERO) in missing or Point(Kind.ORDER, loop_id, following) in missing)
+            for loop_id, case in target.way.exits
+        )
+        if self._skipped is not None and target.loop is not None:
+            misfits += 5 * (target.loop["id"] == self._skipped)
+            is_wanted = is_wanted or target.loop["loop"]["source"]["kind"] == "artifact"
+        if is_wanted or any(map(self._passes, target.way.passed)):
+            return misfits, skipped, 0, index
+        return misfits, skipped, 1, -index
+
+    def _waiting(self, place: str) -> list[Point]:
+        """What this run could still show at a place."""
+        return [point for point in self._guide.ledger.waiting(place, self._mode) if point not in self.expected]
+
+    def _is_awaited(self, place: str) -> bool:
+        found = self._awaited.get(place)
+        if found is None:
+            found = self._awaited[place] = any(map(shows_there, self._waiting(place)))
+        return found
+
+    def _passes(self, place: str) -> bool:
+        """Whether something is missing that only shows when the place is passed by."""
+        return any(
+            point.kind in (Kind.CONDITION, Kind.DECIDES) and "#" not in point.place and not shows_there(point)
+            for point in self._waiting(place)
+        )
+
+    def _note_arrival(self, view: StepView) -> None:
+        """What is shown by getting to a step."""
+        place = place_of(view.step_id, tuple(view.instance.loop_path))
+        self.visited.add(place)
+        context = render_context(view.loop, view.instance.loop_path, view.context)
+        for fragment in view.step.get("fragments", ()):
+            case = "shown" if evaluate(fragment.get("when"), context) else "hidden"
+            where = fragment_place(place, fragment["id"])
+            self.expected.add(Point(Kind.FRAGMENT, where, case))
+            self.expected.update(self._guide.members.points(where, fragment.get("when"), context))
+        intent = view.response.get("nextIntent")
+        if intent in ("await_user_confirmation", "perform_pending_then_continue"):
+            asked = intent == "await_user_confirmation"
+            self.expected.add(Point(Kind.GATE, place, ASKED if asked else FREE))
+            condition = view.step["confirmation"].get("condition")
+            self.expected.update(self._guide.members.points(gate_place(place), condition, context))
+
+    def _settled(self, target: Target, context: Mapping[str, Any], own: list[list[Wish]]) -> dict[str, Json] | None:
+        """The change to the context that leads to a target, and shows as much as can be on the way."""
+        guide = self._guide
+        elements = dict(self._elements(target, context))
+        known = {**context, **{name: value for name, value in elements.items() if value is not None}}
+        wishes = list(target.way.wishes)
+        answer = guide.solver.solve(wishes, known, kept=("goal",))
+        if answer.change is None:
+            return None
+        for group in (*own, *extras(guide, target, self._waiting)):
+            further = guide.solver.solve([*wishes, *group], known, kept=("goal",))
+            if further.change is not None:
+                wishes += group
+                answer = further
+        return self._change(target, context, dict(answer.change or {}), elements)
+
+    def _elements(self, target: Target, context: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+        """The elements of lists that loops on the way go through, under their own names."""
+        for loop_id in target.way.lengths:
+            loop = self._guide.steps[loop_id]
+            held = context.get(loop["loop"]["source"]["variable"])
+            for at, value in enumerate(held if isinstance(held, list) else ()):
+                yield element_name(loop, at), value
+
+    def _change(
+        self, target: Target, context: Mapping[str, Any], change: dict[str, Json], elements: Mapping[str, Any]
+    ) -> dict[str, Json]:
+        """The change with the lists that loops go through: long enough, short enough, with the elements wished for."""
+        for loop_id, (least, most) in target.way.lengths.items():
+            loop = self._guide.steps[loop_id]
+            name = loop["loop"]["source"]["variable"]
+            held = context.get(name)
+            items: list[Json] = deepcopy(held) if isinstance(held, list) else []
+            _, count = self._intent(loop)
+            if not isinstance(held, list):
+                # As long as the loop is to run, so that the list need not grow on the way.
+                planned = count if count != math.inf else loop["loop"]["maxIterations"] + 1
+                least = max(least, int(planned) if most is None else 0)
+            items = items[: most if most is not None else None]
+            default: Any = needed_variables(self._guide.index, loop_id)[name]
+            while len(items) < least:
+                items.append(deepcopy(default[0]))
+            for at in range(len(items)):
+                element = element_name(loop, at)
+                if element in change:
+                    items[at] = change[element]
+            if not isinstance(held, list) or items != held:
+                change[name] = items
+            change = {key: value for key, value in change.items() if not key.startswith(f"{loop_id}[")}
+        return change
+
+    def _reached(
+        self,
+        target: Target,
+        context: Mapping[str, Any],
+        change: Mapping[str, Json],
+        path: PathState,
+        earlier: tuple[Json, ...],
+        reported: bool,
+    ) -> set[Point] | None:
+        """What is seen on the way, if the engine's own search ends where it should."""
+        if reported:
+            return set()
+        decision = target.way.decision
+        artifacts = earlier
+        if decision is not None:
+            loop = self._guide.steps[decision[0]]
+            made: Json = {**loop_decision(self._guide.profile, loop, decision[1]), "loopId": decision[0]}
+            artifacts = (*earlier, made)
+        choice = Choice(None, None, merged(context, change), artifacts, self._mode == NEVER_STOP, None)
+        try:
+            state, seen = follow(self._guide.paths, path, choice)
+        except AssertionError:
+            return None  # a loop can't be decided like this
+        if state.chosen is None or target.step is None:
+            return seen if state.chosen is None and target.step is None else None
+        return seen if place_of(state.chosen.step_id, state.chosen.loop_path) == target.place else None

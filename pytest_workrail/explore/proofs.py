@@ -1,0 +1,174 @@
+"""Why a goal can't happen: a proof that a reader can follow, and that is checked again without the solver.
+
+Nothing is called infeasible because a search gave up. What conditions contradict is proved by the smallest set of
+them that no value meets, with one value for each class that they can tell apart, so that all can be tried.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from pytest_workrail.coverage.exits import LIMIT, ONE, ZERO, asks_about_limit
+from pytest_workrail.coverage.goals import Excluded, excluded
+from pytest_workrail.coverage.points import Kind, Point
+from pytest_workrail.coverage.reachability import continuing, loop_numbers
+from pytest_workrail.engine.core.conditions import evaluate
+from pytest_workrail.engine.core.profiles import Profile
+from pytest_workrail.engine.core.vocabulary import METRICS_OUTCOMES, RESERVED_KEYS, SYSTEM_KEYS
+from workrail_lint.base.js import Json
+from workrail_lint.systems.workrail.solver import IMPOSSIBLE, UNSET, Solver, Wish
+
+_HOST = (*RESERVED_KEYS, *SYSTEM_KEYS)
+_MAX_TRIED = 100_000
+
+
+def proofs_for(ir: dict[str, Any], profile: Profile) -> Iterator[tuple[Point, dict[str, Json]]]:
+    """Every point that can't be shown, with its proof, in the order of the steps."""
+    for each in excluded(ir, profile):
+        proof = _loop_proof(ir, profile, each) if each.point.kind is Kind.LOOP else _contradiction(each)
+        if proof is not None:
+            yield each.point, proof
+            if each.point.kind is Kind.CONDITION and each.point.case == "true":
+                done = Point(Kind.STEP, each.point.place, "done")
+                yield done, {"kind": "behind", "of": each.point.name, "proof": proof}
+
+
+def _contradiction(each: Excluded) -> dict[str, Json] | None:
+    """The conditions that contradict one another, in every iteration that makes a difference."""
+    found: list[Json] = []
+    for iteration in each.scope.iterations(each.wishes):
+        wishes = each.scope.together(iteration, each.wishes)
+        fixed = each.scope.fixed(iteration)
+        proof = core_proof(each.scope.solver, wishes, fixed)
+        if proof is None:
+            return None
+        if each.scope.loop is not None:
+            proof["iteration"] = iteration
+        found.append(proof)
+    first: Any = found[0]
+    return first if len(found) == 1 and each.scope.loop is None else {"kind": "contradiction", "iterations": found}
+
+
+def core_proof(solver: Solver, wishes: list[Wish], fixed: dict[str, int]) -> dict[str, Json] | None:
+    """The smallest set of wishes that can't come out together; None where that is not proved."""
+    if solver.solve(wishes, fixed=fixed).verdict != IMPOSSIBLE:
+        return None
+    core = solver.core(wishes, fixed)
+    classes = solver.classes(core)
+    proof: dict[str, Json] = {
+        "kind": "fixed" if any(name in _HOST for name in classes) else "contradiction",
+        "conditions": [{"condition": condition, "wanted": wanted} for condition, wanted in core],  # type: ignore[dict-item]
+        "classes": {
+            name: [{"unset": True} if value is UNSET else {"value": value} for value in values]
+            for name, values in classes.items()
+            if name not in fixed
+        },
+    }
+    used = {name: value for name, value in fixed.items() if name in classes}
+    return {**proof, "fixed": dict[str, Json](used)} if used else proof
+
+
+def _loop_proof(ir: dict[str, Any], profile: Profile, each: Excluded) -> dict[str, Json] | None:
+    """Why a loop never ends in one way."""
+    loop = next(step for step in ir["steps"] if step["id"] == each.point.place)
+    source, limit, case = loop["loop"]["source"], loop["loop"]["maxIterations"], each.point.case
+    bound: dict[str, Json] = {"kind": "bound", "limit": limit}
+    if "count" in source:
+        return {**bound, "count": source["count"]}
+    last = int(limit) if asks_about_limit(loop, profile) else int(limit) - 1
+    if case != LIMIT and _least(case) > last:
+        return {**bound, "why": "no decision is asked for after the last iteration that the limit allows"}
+    if source["kind"] == "artifact":
+        # An agent that decides before it was asked can skip such a loop: that is no goal, but it can happen.
+        return None if case == ZERO else bound
+    solver = each.scope.solver
+    wanted = range(_least(case), (_least(case) if case in (ZERO, ONE) else last) + 1)
+    ends = [_asked(solver, loop, each, at, goes_on=False) for at in wanted] if case != LIMIT else []
+    goes_on = [_asked(solver, loop, each, at, goes_on=True) for at in range(last + 1)]
+    stopped = next((proof for proof in goes_on if proof is not None), None)
+    if case == LIMIT or (stopped is not None and goes_on.index(stopped) < _least(case)):
+        return None if stopped is None else {**bound, "iteration": goes_on.index(stopped), "proof": stopped}
+    if ends and all(proof is not None for proof in ends):
+        return {**bound, "ends": ends[0]}
+    return {**bound, "proof": stopped} if stopped is not None else None
+
+
+def _asked(
+    solver: Solver, loop: dict[str, Any], each: Excluded, iteration: int, *, goes_on: bool
+) -> dict[str, Json] | None:
+    held = each.scope.held if iteration == 0 else ()
+    return core_proof(solver, [*held, *continuing(loop, iteration, goes_on=goes_on)], loop_numbers(loop, iteration))
+
+
+def _least(case: str) -> int:
+    return {ZERO: 0, ONE: 1}.get(case, 2)
+
+
+# ------------------------------------------------------------------------------------------------------------ checking
+
+
+def holds(proof: dict[str, Any]) -> bool:
+    """Whether a proof is one: every combination of values is tried with the engine's evaluator, beyond the classes."""
+    match proof["kind"]:
+        case "contradiction" | "fixed" if "iterations" in proof:
+            return all(map(holds, proof["iterations"]))
+        case "contradiction" | "fixed":
+            return not any(_meets(proof, context) for context in _contexts(proof))
+        case "behind":
+            return holds(proof["proof"])
+        case "bound":
+            return all(holds(proof[name]) for name in ("proof", "ends") if name in proof)
+        case kind:
+            return kind in ("never-asked", "accepts-all")
+
+
+def _meets(proof: dict[str, Any], context: dict[str, Any]) -> bool:
+    seen = {**context, **proof.get("fixed", {})}
+    return all(evaluate(each["condition"], seen) is each["wanted"] for each in proof["conditions"])
+
+
+def _contexts(proof: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Every combination of the classes, and of values near what the conditions compare with."""
+    options: dict[str, list[Any]] = {}
+    for name, values in proof["classes"].items():
+        known: list[Any] = [UNSET if "unset" in each else each["value"] for each in values]
+        if name not in _HOST and name != "metrics_outcome":
+            known += _near(proof["conditions"], name)
+        elif name == "metrics_outcome":
+            known += METRICS_OUTCOMES
+        options[name] = known
+    size = math.prod(map(len, options.values()))
+    if size > _MAX_TRIED:
+        options = {name: values[: max(2, int(_MAX_TRIED ** (1 / len(options))))] for name, values in options.items()}
+    for values in itertools.product(*options.values()):
+        yield {name: value for name, value in zip(options, values, strict=True) if value is not UNSET}
+
+
+def _near(conditions: list[dict[str, Any]], name: str) -> list[Any]:
+    found: list[Any] = [True, False, "", "something", 0, 1, -1, [], {}]
+    stack = [each["condition"] for each in conditions]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, list):
+            stack += node
+        elif isinstance(node, dict) and node.get("var") == name:
+            for key, operand in node.items():
+                for value in operand if isinstance(operand, list) else [operand]:
+                    if key != "var":
+                        found += _variants(value)
+        elif isinstance(node, dict):
+            stack += node.values()
+    return found
+
+
+def _variants(value: Any) -> list[Any]:
+    if isinstance(value, bool) or value is None:
+        return [value, str(value).lower()] if value is not None else []
+    if isinstance(value, int | float):
+        return [value, value + 1, value - 1, value + 0.5, value - 0.5, str(value)]
+    if isinstance(value, str):
+        return [value, value.upper(), f" {value} ", f"{value} and more", f"more {value}", f"x{value}y", [value]]
+    return []

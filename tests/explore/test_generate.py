@@ -1,0 +1,225 @@
+"""Generated scenarios: they show every goal, pass as they are written, and stay as they are."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_workrail.cli import main
+from pytest_workrail.coverage.points import Kind
+from pytest_workrail.explore.generation import generate
+from pytest_workrail.golden.document import golden_bytes
+from pytest_workrail.scenarios.drivers import play
+from workrail_lint import Ok, compile_workflow
+from workrail_lint import check as lint
+
+FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
+SHARED = Path(os.environ.get("WORKRAIL_CORPUS") or FIXTURES.parent.parent / "shared")
+# WORKRAIL_GENERATE=all also takes every valid workflow of the corpus; the default is what a suite can afford.
+IS_LONG = os.environ.get("WORKRAIL_GENERATE") == "all"
+FEW = ("release", "refine-until-clean", "code-review", "wait-for-green")
+
+RELEASE = {
+    "id": "demo.release",
+    "name": "Release",
+    "description": "Plans, reviews what is large, and ships.",
+    "version": "1.0.0",
+    "steps": [
+        {"id": "plan", "title": "Plan", "prompt": "Plan the release and set `size` to small or large."},
+        {
+            "id": "review",
+            "title": "Review",
+            "prompt": "Review the plan.",
+            "runCondition": {"var": "size", "equals": "large"},
+        },
+        {"id": "ship", "title": "Ship", "prompt": "Ship it."},
+    ],
+}
+
+
+def workflows() -> dict[str, Path]:
+    paths = [*FIXTURES.glob("workflows/*.json"), *FIXTURES.glob("scenarios/workflows/*.json")]
+    paths += [*(SHARED / "corpus" / "workflows").rglob("*.json")] if IS_LONG else []
+    found = {path.stem: path for path in sorted(paths)}
+    return found if IS_LONG else {name: path for name, path in found.items() if name in FEW}
+
+
+@pytest.fixture
+def release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return written(tmp_path / "release.json", RELEASE)
+
+
+def written(path: Path, document: Any) -> Path:
+    path.write_text(json.dumps(document), encoding="utf-8")
+    return path
+
+
+def read(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.glob("*.scenario.json"))}
+
+
+def result(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
+    assert main(["generate", *arguments, "--json"]) == 0
+    (workflow,) = json.loads(capsys.readouterr().out)["workflows"]
+    return workflow
+
+
+@pytest.mark.parametrize("name", workflows())
+def test_every_goal_is_covered_or_infeasible_and_every_scenario_passes_twice(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = workflows()[name]
+    if not isinstance(compile_workflow(path, routines=FIXTURES / "routines"), Ok):
+        pytest.skip("the engine refuses this workflow")
+    out = tmp_path / "scenarios"
+    found = result(capsys, str(path), "--out", str(out))
+    assert found["uncovered"] == []
+    assert found["covered"] == found["goals"]
+    for each in found["scenarios"]:
+        runs = [play(out / each["name"], each["name"]) for _ in range(2)]
+        for run in runs:
+            assert isinstance(run, Ok)
+            assert [fault.message for played in (run.value, *run.value.further) for fault in played.faults] == []
+        one, two = ([golden_bytes(each.transcript) for each in (run.value, *run.value.further)] for run in runs)
+        assert one == two
+    assert [finding.message for finding in lint([str(out)]).findings] == []
+
+
+def test_the_example_of_three_steps(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = result(capsys, "release.json", "--profile", "reference", "--out", "made")
+    names = [each["name"] for each in found["scenarios"]]
+    assert names[0] == "release.complete.scenario.json"
+    assert "release.blocked-by-missing-notes.scenario.json" in names
+    assert any(name.startswith("release.gaps") for name in names)
+    complete = read(Path("made") / names[0])
+    assert complete["workflow"] == "../release.json"
+    assert complete["expect"] == {"status": "complete", "steps": ["plan", "ship", "review"]}, "nothing is left out"
+    assert complete["generated"]["by"] == "workrail-test generate"
+    blocked = read(Path("made/release.blocked-by-missing-notes.scenario.json"))
+    assert blocked["expect"]["steps"] == ["plan", "review", "ship"], "in the order of the document"
+    assert blocked["agent"]["turns"][0] == {
+        "step": "plan",
+        "expect": {"answer": "blocked", "blockers": ["MISSING_REQUIRED_NOTES"]},
+    }
+
+
+def test_a_scenario_serves_both_profiles_where_they_agree(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = result(capsys, "release.json", "--out", "made")
+    assert [each["profiles"] for each in found["scenarios"]] == [["reference", "locked"]] * len(found["scenarios"])
+    assert read(Path("made/release.complete.scenario.json"))["profiles"] == ["reference", "locked"]
+
+
+def test_running_it_again_changes_nothing(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result(capsys, "release.json", "--out", "made")
+    before = files(Path("made"))
+    again = result(capsys, "release.json", "--out", "made")
+    assert again["scenarios"] == again["new"] == again["redundant"] == []
+    assert files(Path("made")) == before
+
+
+def test_what_an_edit_brings_is_added_and_nothing_else_is_touched(
+    release: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result(capsys, "release.json", "--out", "made")
+    before = files(Path("made"))
+    steps = [*RELEASE["steps"]]
+    steps[2] = {**steps[2], "promptFragments": [{"id": "hint", "text": "Mind it.", "when": {"var": "mind"}}]}
+    written(release, {**RELEASE, "steps": steps})
+    assert main(["generate", "release.json", "--out", "made", "--check"]) == 1
+    assert "feasible and not covered: reference:fragment:ship#hint:shown" in capsys.readouterr().out
+    assert files(Path("made")) == before
+    added = result(capsys, "release.json", "--out", "made")
+    # The run leaves `size` unset, which only one of the profiles lets pass without a question.
+    assert [each["profiles"] for each in added["scenarios"]] == [["reference"], ["locked"]]
+    assert {name: data for name, data in files(Path("made")).items() if name in before} == before
+    assert main(["generate", "release.json", "--out", "made", "--check"]) == 0
+
+
+def test_what_somebody_edited_is_never_touched(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    result(capsys, "release.json", "--out", "made")
+    path = Path("made/release.complete.scenario.json")
+    edited = {**read(path), "description": "Mine now."}
+    written(path, edited)
+    written(release, {**RELEASE, "steps": [*RELEASE["steps"], {"id": "tell", "title": "Tell", "prompt": "Tell all."}]})
+    found = result(capsys, "release.json", "--out", "made", "--prune")
+    assert read(path) == edited
+    assert found["edited"] == [path.name]
+    assert path.name not in found["pruned"]
+    assert all(not name.endswith(".complete.scenario.json") for name in (each["name"] for each in found["scenarios"]))
+
+
+def test_scenarios_that_others_make_needless_go_only_on_request(
+    release: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    result(capsys, "release.json", "--out", "made")
+    source = read(Path("made/release.blocked-by-missing-notes.scenario.json"))
+    mine = {name: value for name, value in source.items() if name != "generated"}
+    written(Path("made/mine.scenario.json"), mine)
+    found = result(capsys, "release.json", "--out", "made")
+    assert found["redundant"] == ["release.blocked-by-missing-notes.scenario.json"]
+    assert Path("made/release.blocked-by-missing-notes.scenario.json").exists()
+    pruned = result(capsys, "release.json", "--out", "made", "--prune")
+    assert pruned["pruned"] == ["release.blocked-by-missing-notes.scenario.json"]
+    assert Path("made/mine.scenario.json").exists()
+    assert not Path("made/release.blocked-by-missing-notes.scenario.json").exists()
+
+
+def test_the_exit_codes_of_mistakes(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["generate", "release.json", "--check"]) == 2
+    assert main(["generate", "absent.json"]) == 2
+    Path("empty").mkdir()
+    assert main(["generate", "empty"]) == 3
+    written(Path("broken.json"), {**RELEASE, "steps": []})
+    assert main(["generate", "broken.json"]) == 2
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_without_a_folder_nothing_is_written(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["generate", "release.json"]) == 0
+    assert "not written; add --out DIR" in capsys.readouterr().out
+    assert [path.name for path in Path().iterdir()] == ["release.json"]
+
+
+def test_several_processes_give_the_same_bytes(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    written(Path("second.json"), {**RELEASE, "id": "demo.second"})
+    printed = []
+    for jobs in ("1", "2"):
+        assert main(["generate", "release.json", "second.json", "--json", "--jobs", jobs]) == 0
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1]
+
+
+def test_what_a_run_costs(release: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cost = result(capsys, "release.json")["cost"]
+    assert cost["shortest"]["scenario"] == "release.complete.scenario.json"
+    assert cost["shortest"]["calls"] == 4, "the start, and one for each step"
+    assert cost["longest"]["calls"] >= cost["typical"]["calls"] >= cost["shortest"]["calls"]
+    assert cost["shortest"]["tokensRead"] == -(-cost["shortest"]["bytesRead"] // 4)
+    assert {each["step"] for each in cost["dearestSteps"]} == {"plan", "review", "ship"}
+    main(["generate", "release.json"])
+    assert "shortest run: 4 calls, reads about" in capsys.readouterr().out
+
+
+def test_members_that_decide_and_the_order_of_neighbours_are_covered() -> None:
+    either = {"or": [{"var": "size", "equals": "large"}, {"var": "risk", "equals": "high"}]}
+    steps = [RELEASE["steps"][0], {**RELEASE["steps"][1], "runCondition": either}, RELEASE["steps"][2]]
+    compiled = compile_workflow({**RELEASE, "steps": steps})
+    assert isinstance(compiled, Ok)
+    _, guides = generate(compiled.value.ir, ("reference",))
+    ledger = guides["reference"].ledger
+    assert not ledger.missing
+    decides = [point.case for point in ledger.goals if point.kind is Kind.DECIDES]
+    assert decides == ["/or/0 true", "/or/0 false", "/or/1 true", "/or/1 false"]
+    assert [point.name for point in ledger.goals if point.kind is Kind.ORDER] == [
+        "order:plan:review",
+        "order:review:ship",
+    ]

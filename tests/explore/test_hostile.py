@@ -1,0 +1,225 @@
+"""Hostile runs: what a sound engine stands, and what they find in one that is not."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from planted import GUIDED, PLANTED, WORKFLOWS, Planted, compiled
+
+from pytest_workrail.cli import main
+from pytest_workrail.engine.store.gate import Gate
+from pytest_workrail.explore.hostile_promises import PROMISES
+from pytest_workrail.explore.hostile_run import Story, play
+from pytest_workrail.explore.hostile_search import explore, is_minimal
+from pytest_workrail.explore.hostile_turns import KINDS, draw, simpler, told
+
+# WORKRAIL_EXPLORE=60 searches for every planted bug, for at most so many seconds of processor time each.
+SECONDS = float(os.environ.get("WORKRAIL_EXPLORE", "0"))
+FEW = ("a look writes", "no gap is recorded", "the state is stored after the log")
+
+
+def searched(bug: Planted, seconds: float) -> Any:
+    end = time.process_time() + seconds
+    with bug.planted():
+        search = explore(
+            compiled(bug.workflow),
+            bug.profile,  # type: ignore[arg-type]
+            bug.mode,
+            "1",
+            100_000,
+            is_over=lambda: time.process_time() > end,
+        )
+        if search.story is not None and search.broken is not None:
+            assert is_minimal(compiled(bug.workflow), search.story, search.broken[0])
+    return search
+
+
+@pytest.mark.parametrize("bug", PLANTED, ids=lambda bug: bug.name)
+def test_a_planted_bug_is_found_and_its_story_is_minimal(bug: Planted) -> None:
+    if not SECONDS and bug.name not in FEW:
+        pytest.skip("only with WORKRAIL_EXPLORE=60")
+    search = searched(bug, SECONDS or 60)
+    assert search.story is not None
+    assert search.broken[0] in PROMISES
+    # What breaks the promise in the broken engine keeps it in the sound one.
+    assert play(compiled(bug.workflow), search.story, deep=True).broken is None
+
+
+def test_there_are_planted_bugs_of_every_kind() -> None:
+    kinds = {bug.kind for bug in PLANTED}
+    assert len(PLANTED) >= 40
+    assert kinds >= {"state", "replay", "token", "budget", "order", "gap", "fork", "context"}
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS)
+@pytest.mark.parametrize("profile", ["reference", "locked"])
+def test_a_sound_engine_keeps_its_promises(workflow: str, profile: Any) -> None:
+    search = explore(compiled(workflow), profile, GUIDED, "sound", 200 if SECONDS else 6)
+    assert search.broken is None, (search.broken, search.story)
+
+
+def test_the_same_seed_gives_the_same_search() -> None:
+    first, second = (explore(compiled("decision"), "locked", GUIDED, "7", 6) for _ in range(2))
+    assert first == second
+    assert first != explore(compiled("decision"), "locked", GUIDED, "8", 6)
+
+
+def test_every_turn_can_be_drawn_told_and_made_plainer() -> None:
+    from random import Random
+
+    random = Random(3)
+    drawn = [draw(random, {"size": ["large"]}) for _ in range(2_000)]
+    assert {turn[0] for turn in drawn} == set(KINDS)
+    for turn in drawn:
+        assert told(turn)
+        assert all(plain[0] == turn[0] and plain != turn for plain in simpler(turn))
+
+
+def test_faults_that_land_are_counted_apart_from_those_that_are_tried() -> None:
+    turns = (("adv", 0, "wrong_level"), ("adv", 0, "nothing"), ("block", 0, 2), ("around", 0, 1), ("malformed", 1, 0))
+    outcome = play(compiled("approval"), Story(turns, "reference", GUIDED))
+    assert outcome.broken is None
+    assert outcome.tried == {"adv": 2, "block": 2, "around": 1, "malformed": 1}
+    assert outcome.landed == {"adv": 1, "block": 2, "around": 0, "malformed": 1}
+
+
+@pytest.mark.parametrize("point", ["before-state", "after-state", "before-log", "after-log"])
+@pytest.mark.parametrize("files", [False, True])
+def test_a_crash_around_any_write_is_survived(point: str, files: bool) -> None:
+    story = Story((("crash", 0, point), ("look", 0), ("resend", 0, 0)), "locked", GUIDED, files)
+    outcome = play(compiled("decision"), story)
+    assert outcome.broken is None
+    assert outcome.landed["crash"] == 1
+
+
+def test_a_lock_that_outlives_an_interrupt_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lock of a process that died is gone with it; one that is kept locks the session for good."""
+    shared: dict[Any, object] = {}
+    sound = Gate.__init__
+
+    def init(self: Any, store: Any, lock: Any) -> None:
+        sound(self, store, lock)
+        self._inside = shared
+
+    def inside(self: Any, session_id: Any, call: Any) -> Any:
+        mine = object()
+        if self._inside.setdefault(session_id, mine) is not mine:
+            from pytest_workrail.engine.store.gate import GateError
+            from workrail_lint.base.result import Err
+
+            return Err(GateError("SESSION_LOCKED", "held"))
+        answer = self._checked(session_id, call)
+        del self._inside[session_id]
+        return answer
+
+    monkeypatch.setattr(Gate, "__init__", init)
+    monkeypatch.setattr(Gate, "with_healthy_session_lock", inside)
+    outcome = play(compiled("approval"), Story((("crash", 0, "before-log"),), "reference", GUIDED))
+    assert outcome.broken is not None
+    assert outcome.broken[0] == "goes-on"
+
+
+def test_the_command_reports_faults_and_promises(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["explore", "fixtures/workflows/code-review.json", "--runs", "12", "--json"]
+    assert main(arguments) == 0
+    told_once = capsys.readouterr().out
+    (report,) = json.loads(told_once)["workflows"]
+    assert report["workflowId"] == "demo.code_review"
+    assert report["runs"] == 12
+    assert report["violations"] == []
+    assert 0 < report["faults"]["landed"] <= report["faults"]["tried"]
+    assert main([*arguments, "--jobs", "2"]) == 0
+    assert capsys.readouterr().out == told_once
+
+
+def test_a_broken_promise_is_told_as_a_short_story(capsys: pytest.CaptureFixture[str]) -> None:
+    bug = next(bug for bug in PLANTED if bug.name == "a look writes")
+    with bug.planted():
+        code = main(["explore", "fixtures/workflows/code-review.json", "--runs", "6", "--profile", "reference"])
+    shown = capsys.readouterr().out
+    assert code == 1
+    assert "1 promise broken" in shown
+    assert "look-changes-nothing: rehydrating wrote to the log (reference, guided)" in shown
+    assert "    1. agent 1 rehydrates" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (["fixtures/workflows/code-review.json", "--runs", "0"], 2),
+        (["fixtures/workflows/no-such.json"], 2),
+        (["fixtures/workflows/code-review.json", "--jobs", "none"], 2),
+        (["docs"], 3),
+    ],
+)
+def test_a_bad_call_gets_its_exit_code(arguments: list[str], code: int, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["explore", *arguments]) == code
+    assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "a look writes",
+        "the state is stored after the log",
+        "four attempts instead of ten",
+        "a checkpoint token continues",
+        "context of other branches counts",
+    ],
+)
+def test_a_violation_is_written_as_a_scenario_that_fails_until_the_bug_is_gone(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from pytest_workrail.explore.hostile_scenario import scenario_bytes
+    from pytest_workrail.scenarios.drivers import play as play_file
+    from workrail_lint.base.result import Ok
+    from workrail_lint.cli import main as lint
+
+    bug = next(bug for bug in PLANTED if bug.name == name)
+    (tmp_path / "workflow.json").write_text(json.dumps(WORKFLOWS[bug.workflow]))
+    file = tmp_path / "broken.scenario.json"
+    search = searched(bug, 60)
+    with bug.planted():
+        data = scenario_bytes("workflow.json", compiled(bug.workflow), search.story, *search.broken)
+        file.write_bytes(data)
+        played = play_file(file, "broken.scenario.json")
+    assert isinstance(played, Ok), str(played.error)
+    assert search.broken[0] in str(played.value.failure)
+    sound = play_file(file, "broken.scenario.json")
+    assert isinstance(sound, Ok)
+    assert sound.value.failure is None
+    assert lint(["check", "--isolated", str(file)]) == 0, capsys.readouterr().out
+
+
+def test_the_promises_of_scenario_files_are_the_promises_of_the_search() -> None:
+    from workrail_lint.systems.workrail.scenario_words import PromiseName
+
+    assert [promise.value for promise in PromiseName] == list(PROMISES)
+
+
+@pytest.mark.parametrize(
+    ("turn", "member"),
+    [
+        ({"agent": 2, "does": "right"}, "agent"),
+        ({"crash": "before-log"}, "crash"),
+        ({"call": "raw", "request": {}}, "raw"),
+    ],
+)
+def test_hostile_turns_need_a_promise(
+    turn: dict[str, Any], member: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from workrail_lint.cli import main as lint
+
+    (tmp_path / "workflow.json").write_text(json.dumps(WORKFLOWS["approval"]))
+    value = {"workflow": "workflow.json", "agent": {"kind": "auto", "turns": [{"step": "plan", **turn}]}}
+    file = tmp_path / "odd.scenario.json"
+    file.write_text(json.dumps(value))
+    assert lint(["check", "--isolated", str(file)]) == 1
+    assert f"`{member}` needs `expect.promise`" in capsys.readouterr().out
+    file.write_text(json.dumps({**value, "expect": {"promise": "total"}, "golden": False}))
+    assert lint(["check", "--isolated", str(file)]) == 0

@@ -1,0 +1,274 @@
+"""Mutants: every small change of a workflow, and whether scenarios notice it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+from planted import compiled
+
+from pytest_workrail.cli import main
+from pytest_workrail.explore.mutation_control import control_mutants
+from pytest_workrail.explore.mutation_inert import inert_reason
+from pytest_workrail.explore.mutation_judge import baseline, notices
+from pytest_workrail.explore.mutation_missing import missing_scenario
+from pytest_workrail.explore.mutation_operators import CONDITION_PREFIXES, OPERATORS, mutants
+from pytest_workrail.explore.mutation_task import perform, pieces
+from pytest_workrail.explore.mutation_text import injections_of, middle_sentence, without_injected
+from workrail_lint.base.result import Ok
+from workrail_lint.systems.workrail.compile import compile_workflow
+
+ROOT = Path(__file__).resolve().parents[2]
+FIXTURES = sorted((ROOT / "fixtures" / "workflows").glob("*.json"))
+AUTO = [{"name": "auto", "value": {"workflow": "w.json"}}]
+
+
+def fixture(path: Path) -> tuple[dict[str, Any], Any]:
+    made = compile_workflow(path, routines=ROOT / "fixtures" / "routines")
+    assert isinstance(made, Ok)
+    return made.value.ir, injections_of(made.value)
+
+
+def judged(ir: dict[str, Any], scenarios: list[Any], injections: Any = None, search: int = 60) -> list[dict[str, Any]]:
+    ids = [mutant.id for mutant in mutants(ir, injections)]
+    payload = {"ir": ir, "injections": injections or {}, "scenarios": scenarios, "profiles": ["reference", "locked"]}
+    made: list[Any] = [perform({**piece, "search": search}) for piece in pieces(0, payload, ids)]  # type: ignore[dict-item]
+    return [result for each in made for result in each["results"]]
+
+
+def drawn(**more: Any) -> dict[str, Any]:
+    """A workflow of three steps with whatever is asked for on the second one."""
+    steps = [
+        {"id": "plan", "title": "Plan", "prompt": "Plan it. Write it down."},
+        {"id": "review", "title": "Review", "prompt": "Review it. Be strict. Tell all.", **more},
+        {"id": "ship", "title": "Ship", "prompt": "Ship it."},
+    ]
+    value = {"id": "release", "name": "r", "description": "d", "version": "1.0.0", "steps": steps}
+    made = compile_workflow(value)
+    assert isinstance(made, Ok), made.error
+    return made.value.ir
+
+
+@pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
+def test_every_mutant_differs_has_its_own_id_and_is_of_the_closed_set(path: Path) -> None:
+    ir, injections = fixture(path)
+    before = json.dumps(ir)
+    found = mutants(ir, injections)
+    assert len({mutant.id for mutant in found}) == len(found)
+    known = {*OPERATORS, *(f"{prefix}{name}" for prefix in CONDITION_PREFIXES for name in OPERATORS if "CND" in name)}
+    for mutant in found:
+        assert mutant.operator in known
+        assert mutant.apply(ir) != ir
+    assert json.dumps(ir) == before
+    assert found == mutants(ir, injections)
+
+
+def test_every_operator_has_a_mutant_somewhere() -> None:
+    more_fixtures = (ROOT / "fixtures" / "scenarios" / "workflows").glob("*.json")
+    seen = Counter(mutant.operator for path in (*FIXTURES, *more_fixtures) for mutant in mutants(*fixture(path)))
+    for more in (
+        {"runCondition": {"and": [{"var": "n", "gt": 3}, {"var": "size", "equals": "large"}]}},
+        {"requireConfirmation": {"or": [{"var": "risk", "equals": "high"}, {"var": "force", "equals": True}]}},
+        {
+            "validationCriteria": [
+                {"type": "contains", "value": "ok", "message": "say ok"},
+                {"type": "length", "min": 4, "message": "longer"},
+            ]
+        },
+    ):
+        seen += Counter(mutant.operator for mutant in mutants(drawn(**more)))
+    assert set(OPERATORS) <= set(seen)
+
+
+def test_one_automatic_run_notices_less_than_all_and_every_survivor_has_a_scenario() -> None:
+    ir = drawn(runCondition={"var": "size", "equals": "large"})
+    results = judged(ir, AUTO)
+    statuses = Counter(each["status"] for each in results)
+    assert statuses["killed"] > statuses["survived"] > 0
+    for each in results:
+        if each["status"] == "survived":
+            mutant = next(mutant for mutant in mutants(ir) if mutant.id == each["id"])
+            scenario = baseline("missing", {"workflow": "w.json", **each["missing"]}, ir)
+            assert notices(scenario, mutant.apply(ir)) is not None
+
+
+def test_with_the_missing_scenarios_nothing_survives() -> None:
+    ir = drawn(runCondition={"var": "size", "equals": "large"})
+    missing = [each["missing"] for each in judged(ir, AUTO) if each["status"] == "survived"]
+    suite = [{"name": f"s{n}", "value": {"workflow": "w.json", **each}} for n, each in enumerate(missing)]
+    again = judged(ir, [*AUTO, *suite])
+    assert not [each["id"] for each in again if each["status"] == "survived"]
+
+
+@pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
+def test_no_control_mutant_is_noticed(path: Path) -> None:
+    ir, _ = fixture(path)
+    scenario = baseline("auto", {"workflow": "w.json"}, ir)
+    controls = list(control_mutants(ir))
+    assert controls
+    assert [mutant.id for mutant in controls if notices(scenario, mutant.apply(ir)) is not None] == []
+
+
+@pytest.mark.parametrize("name", ["decision", "conditions", "assessed"])
+def test_what_is_proved_inert_is_noticed_by_no_run(name: str) -> None:
+    ir = compiled(name)
+    for mutant in mutants(ir):
+        if inert_reason(mutant, ir, ["reference", "locked"]) is not None:
+            assert missing_scenario(mutant, ir, ["reference", "locked"], 40) is None, mutant.id
+
+
+@pytest.mark.parametrize(
+    ("condition", "operator", "inert"),
+    [
+        ({"and": [{"var": "a", "equals": 1}, {"var": "a", "equals": 2}]}, "STP-DROP", True),
+        ({"var": "a", "equals": 1}, "STP-DROP", False),
+        ({"or": [{"var": "a", "equals": "x"}, {"var": "a", "in": ["x", "y"]}]}, "CND-MEMBER-DROP", True),
+        ({"or": [{"var": "a", "equals": "x"}, {"var": "b", "equals": "y"}]}, "CND-MEMBER-DROP", False),
+        ({"or": [{"var": "a", "gt": 1}, {"var": "a", "lte": 1}, {"not": {"var": "a", "gt": 1}}]}, "CND-DROP", True),
+    ],
+)
+def test_inertness_is_proved_and_never_guessed(condition: Any, operator: str, inert: bool) -> None:
+    ir = drawn(runCondition=condition)
+    mutant = next(each for each in mutants(ir) if each.operator == operator and each.place == "review")
+    assert (inert_reason(mutant, ir, ["reference"]) is not None) is inert
+
+
+def test_a_change_that_only_a_text_shows_is_unchecked_without_a_golden() -> None:
+    ir = drawn()
+    scenario = {"name": "quiet", "value": {"workflow": "w.json", "golden": False, "expect": {"status": "complete"}}}
+    (prompt,) = [
+        each for each in judged(ir, [scenario]) if each["operator"] == "PRM-SENTENCE-DROP" and each["place"] == "review"
+    ]
+    assert (prompt["status"], prompt["noticed"]) == ("killed", "unchecked")
+
+
+def test_the_middle_sentence_is_left_out_whole() -> None:
+    assert middle_sentence("Review it. Be strict. Tell all.") == " Be strict."
+    assert middle_sentence("One sentence.") is None
+    assert dict(without_injected("abcdef", [("ref 'x'", 0, 2), ("ref 'x'", 4, 6), ("ref 'y'", 1, 1)])) == {
+        "ref 'x'": "cd"
+    }
+
+
+# ---------------------------------------------------------------------------------------------------------- the command
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copy(ROOT / "fixtures" / "workflows" / "code-review.json", tmp_path / "review.json")
+    scenario = {"workflow": "review.json", "agent": {"kind": "auto"}}
+    (tmp_path / "plain.scenario.json").write_text(json.dumps(scenario))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_the_report_has_its_members_and_is_the_same_in_all_ways_to_run_it(
+    project: Path, capsys: pytest.CaptureFixture[str], scheduler: str
+) -> None:
+    assert main(["mutate", "review.json", "--json", "--no-cache"]) == 0
+    first = capsys.readouterr().out
+    (report,) = json.loads(first)["workflows"]
+    assert report["mutants"] == report["killed"] + report["inert"] + len(report["survived"])
+    assert report["killed"] > 10
+    for more in (["--jobs", "2"], ["--scheduler", scheduler]):
+        assert main(["mutate", "review.json", "--json", "--no-cache", *more]) == 0
+        assert capsys.readouterr().out == first
+
+
+def test_only_what_changed_is_judged_again(
+    project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pytest_workrail.cli import mutate
+
+    counted: list[int] = []
+    sound = mutate.perform
+
+    def perform(args: Any, task: str, work: Any, label: str) -> Any:
+        counted.append(sum(len(piece["mutants"]) for piece in work))
+        return sound(args, task, work, label)
+
+    monkeypatch.setattr(mutate, "perform", perform)
+    assert main(["mutate", "review.json", "--json"]) == 0
+    first = capsys.readouterr().out
+    assert main(["mutate", "review.json", "--json"]) == 0
+    assert capsys.readouterr().out == first
+    text = (project / "review.json").read_text()
+    value = json.loads(text)
+    value["steps"][-1]["prompt"] += " Mention what you left out."
+    (project / "review.json").write_text(json.dumps(value))
+    assert main(["mutate", "review.json", "--json"]) == 0
+    assert counted[0] > counted[2] > counted[1] == 0
+
+
+def test_survivors_are_named_written_and_then_gone(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copy(ROOT / "fixtures" / "workflows" / "bug-triage.json", project / "review.json")
+    assert main(["mutate", "review.json", "--fail-under", "98"]) == 1
+    shown = capsys.readouterr()
+    assert "no scenario would notice" in shown.out
+    assert "is below 98 %" in shown.err
+    assert main(["mutate", "review.json", "--write"]) == 0
+    written = sorted(project.glob("review.notices-*.scenario.json"))
+    assert written
+    assert main(["mutate", "review.json", "--fail-under", "98"]) == 0
+    from workrail_lint.cli import main as lint
+
+    assert lint(["check", "--isolated", *map(str, written)]) == 0
+
+
+def test_the_stryker_report_names_real_places_and_the_page_is_harmless(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["mutate", "review.json", "--report", "mutation.json", "--html", "mutation.html"]) == 0
+    report = json.loads((project / "mutation.json").read_text())
+    assert report["schemaVersion"] == "2"
+    file = report["files"]["review.json"]
+    lines = file["source"].splitlines()
+    statuses = {"Killed", "Survived", "NoCoverage", "Ignored"}
+    for mutant in file["mutants"]:
+        assert mutant["status"] in statuses
+        assert mutant["statusReason"]
+        start, end = mutant["location"]["start"], mutant["location"]["end"]
+        assert 1 <= start["line"] <= end["line"] <= len(lines)
+    prompts = [each for each in file["mutants"] if each["mutatorName"] == "PRM-SENTENCE-DROP"]
+    assert all('"' in lines[each["location"]["start"]["line"] - 1] for each in prompts)
+    page = (project / "mutation.html").read_text()
+    assert page.startswith("<!doctype html>")
+    assert "<script" not in page
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["review.json", "--fail-under", "101"], 2, "0 to 100"),
+        (["review.json", "--scenarios", "nowhere"], 2, "no folder nowhere"),
+        (["absent.json"], 2, "absent.json"),
+        (["."], 0, ""),
+    ],
+)
+def test_a_bad_call_gets_its_exit_code(
+    project: Path, arguments: list[str], code: int, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["mutate", *arguments]) == code
+    assert said in capsys.readouterr().err
+
+
+def test_a_scenario_that_does_not_hold_is_an_error(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = {"workflow": "review.json", "expect": {"status": "blocked"}}
+    (project / "wrong.scenario.json").write_text(json.dumps(wrong))
+    assert main(["mutate", "review.json", "--no-cache"]) == 2
+    assert "wrong.scenario.json does not hold on the workflow as it is" in capsys.readouterr().err
+
+
+@pytest.mark.skipif("WORKRAIL_MUTATE" not in os.environ, reason="only with WORKRAIL_MUTATE=1")
+@pytest.mark.parametrize("path", FIXTURES, ids=lambda path: path.stem)
+def test_runs_proposed_for_survivors_leave_none(path: Path) -> None:
+    ir, injections = fixture(path)
+    missing = [each["missing"] for each in judged(ir, AUTO, injections, 100) if each["status"] == "survived"]
+    suite = [{"name": f"s{n}", "value": {"workflow": "w.json", **each}} for n, each in enumerate(missing)]
+    again = judged(ir, [*AUTO, *suite], injections, 100)
+    assert not [each["id"] for each in again if each["status"] == "survived"]
