@@ -7,6 +7,11 @@ from workrail_lint.cli import main as run_program
 
 COMMANDS = {
     "golden": "look at changes of goldens, and accept or reject them",
+    "generate": "write scenarios that show everything a workflow can do",
+    "sessions": "see what real agents did, turn it into tests, and replay it on a new version",
+    "mutate": "measure how many changes of a workflow its scenarios would notice",
+    "serve": "serve workflows to a real agent, as an MCP server",
+    "explore": "look for runs that break a promise",
     "combine": "put together what several machines saw of one suite",
 }
 PROGRAM = Program("workrail-test", __name__, "What comes with testing agent workflows.", COMMANDS)

@@ -38,10 +38,7 @@ def main(arguments: list[str]) -> int:
         if isinstance(record, Err):
             raise UsageError(printable(record.error))
         records.append(record.value)
-    try:
-        return int(pytest.main(["-q", *options], plugins=[Combination(records)]))
-    except (KeyError, TypeError, ValueError) as problem:
-        raise UsageError(f"a record is damaged: {problem!r}") from None
+    return int(pytest.main(["-q", *options], plugins=[Combination(records)]))
 
 
 def _parser() -> Parser:

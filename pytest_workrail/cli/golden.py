@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from pytest_workrail.golden import files, pending
-from pytest_workrail.golden.causes import Group, headline
+from pytest_workrail.golden.causes import Group
 from pytest_workrail.golden.decisions import Outcome, PendingChanges
 from pytest_workrail.golden.keys import ENDING, PENDING, SCENARIO_ENDING, is_source, source_base
 from pytest_workrail.golden.modes import in_ci
-from pytest_workrail.golden.pending import Proposal
+from pytest_workrail.golden.pending_data import about, pending_data
 from pytest_workrail.golden.show import group_lines
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import Style, err, out, printable, uses_colour
@@ -146,7 +146,7 @@ def _selected(changes: PendingChanges, args: argparse.Namespace) -> list[Group]:
 
 def _list(changes: PendingChanges, as_json: bool) -> int:
     if as_json:
-        _answer({"pending": [_about(changes, each) for each in changes.proposals]})
+        _answer({"pending": [about(changes, each) for each in changes.proposals]})
     else:
         for each in changes.proposals:
             ids = " ".join(group.key.id for group in changes.groups if each.name in group.goldens)
@@ -163,11 +163,7 @@ def _diff(changes: PendingChanges, args: argparse.Namespace) -> int:
         _write_page(args.html, page(changes, groups))
         return FINDINGS if groups else OK
     if args.json:
-        listed = [
-            {**_about(changes, each), "differences": [one.to_json() for one in changes.differences(each.name)]}
-            for each in changes.proposals
-        ]
-        _answer({"groups": [_group(group) for group in groups], "pending": listed})
+        _answer(pending_data(changes, groups))
         return FINDINGS if changes.proposals else OK
     style = Style(uses_colour())
     for group in groups:
@@ -268,21 +264,6 @@ def _review(paths: list[Path]) -> int:
     if in_ci():
         raise UsageError("nothing is reviewed in CI: a review needs a person")
     return review(lambda: _changes(paths))
-
-
-def _about(changes: PendingChanges, each: Proposal) -> dict[str, Any]:
-    about: dict[str, Any] = {"golden": each.name, "pending": each.path.as_posix(), "state": each.state}
-    if each.pending is not None:
-        about["test"] = each.pending.test
-    if each.problem:
-        about["problem"] = each.problem
-    about["groups"] = [group.key.id for group in changes.groups if each.name in group.goldens]
-    return about
-
-
-def _group(group: Group) -> dict[str, Any]:
-    about = {"id": group.key.id, "title": headline(group.difference), "workflow": group.key.workflow}
-    return {**about, "runs": len(group.goldens), "goldens": group.goldens, **group.difference.to_json()}
 
 
 def _answer(data: dict[str, Any]) -> None:

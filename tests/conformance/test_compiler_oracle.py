@@ -109,7 +109,7 @@ def test_snapshots_differ_only_inside_injected_text(catalog: Catalog) -> None:
             assert canonical_bytes(snapshot).decode() == row["canonical"], row["path"]
             continue
         expected = json.loads(row["canonical"])
-        resolved, errors = resolve(definition, catalog, {}, sort_features=False)
+        resolved, errors = resolve(definition, catalog, {}, for_engine=True)
         assert errors == []
         for node in walk(resolved.nodes):
             if node.injections:

@@ -1,0 +1,132 @@
+"""`workrail-test serve`: our engine as an MCP server on stdin and stdout."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pytest_workrail.engine.core.profiles import PROFILES
+from workrail_lint.base.result import Err
+from workrail_lint.base.terminal import err, printable
+from workrail_lint.base.wording import counted
+from workrail_lint.cli import NOTHING, OK, UsageError
+from workrail_lint.cli.parser import Parser
+
+if TYPE_CHECKING:
+    from pytest_workrail.engine.protocol.engine import Engine
+    from pytest_workrail.sessions.live_recording import LiveRecorder
+    from pytest_workrail.sessions.versions import Version
+
+PROGRAM = "workrail-test serve"
+
+
+def main(arguments: list[str]) -> int:
+    """Serve until the client leaves, and return the exit code."""
+    args = _parser().parsed(arguments)
+    if args is None:
+        return OK
+    if find_spec("mcp") is None:
+        raise UsageError("serve needs the MCP SDK: pip install 'workrail-lint[mcp]'")
+    if not args.authoring:
+        return _serve_engine(args)
+    if args.paths or args.data is not None or args.record is not None:
+        raise UsageError("--authoring serves the project in the current folder; it takes no PATH, --data or --record")
+    return _serve_authoring()
+
+
+def _parser() -> Parser:
+    parser = Parser("serve", "Serve workflows to an agent, as an MCP server on stdin and stdout.", "workrail-test")
+    parser.add_argument(
+        "paths", nargs="*", metavar="PATH", help="workflow files, or folders with them (default: the current folder)"
+    )
+    parser.add_argument(
+        "--profile",
+        choices=list(PROFILES),
+        default="reference",
+        help="how the engine behaves: as the public one does, or as designed (default: reference)",
+    )
+    parser.add_argument(
+        "--data", metavar="DIR", help="keep sessions in this folder (default: in memory, until the client leaves)"
+    )
+    parser.add_argument(
+        "--record",
+        metavar="DIR",
+        help="write each session as a scenario with its golden when it ends or the client leaves, and their coverage",
+    )
+    parser.add_argument(
+        "--authoring",
+        action="store_true",
+        help="serve tools for writing workflows instead: check, compile, explain, generate; they write nothing",
+    )
+    parser.epilog = "Exit codes: 0 the client left; 2 an error; 3 no workflow found. Clients start this themselves."
+    return parser
+
+
+def _serve_engine(args: argparse.Namespace) -> int:
+    from pytest_workrail.engine.protocol.engine import Engine, Options
+    from pytest_workrail.engine.protocol.memory_library import MemoryLibrary
+    from pytest_workrail.engine.protocol.ports import InvalidWorkflow, WorkflowEntry
+    from pytest_workrail.engine.store.clocks import SystemClock, SystemEntropy
+    from pytest_workrail.engine.store.home import data_root, in_memory, on_disk
+    from pytest_workrail.run.workspace import DiskWorkspace
+    from pytest_workrail.sessions.versions import versions_below
+    from workrail_lint.base.version import VERSION
+
+    found = versions_below(args.paths or [os.curdir])
+    if isinstance(found, Err):
+        raise UsageError(printable(found.error))
+    versions = found.value
+    library = MemoryLibrary()
+    for name, version in versions.items():
+        if version.compiled is None:
+            library.put(InvalidWorkflow(name, "project", (version.problem,)))
+        else:
+            library.put(WorkflowEntry(version.compiled.ir, source_ref=version.path.as_posix()))
+    if not library.entries():
+        err(f"{PROGRAM}: no workflow that can be started was found")
+        for reject in library.rejects():
+            err(f"{PROGRAM}: {printable(reject.workflow_id)}: {printable(reject.errors[0])}")
+        return NOTHING
+    if args.data is None:
+        home = in_memory(SystemClock(), SystemEntropy())
+        for _ in range(2):  # a home in memory begins with the public test key, and the key before still counts
+            home.keyring.rotate()
+    else:
+        folders = {version.path.parent for version in versions.values()}
+        root = data_root(os.environ, Path.home(), override=Path(args.data), workflow_folders=sorted(folders))
+        if isinstance(root, Err):
+            raise UsageError(printable(root.error))
+        opened = on_disk(root.value, SystemClock(), SystemEntropy())
+        if isinstance(opened, Err):
+            raise UsageError(f"{printable(args.data)}: {printable(opened.error)}")
+        home = opened.value
+    engine = Engine(home, library, Options(profile=args.profile, app_version=VERSION), DiskWorkspace())
+
+    from pytest_workrail.mcp.engine_tools import EngineTools
+    from pytest_workrail.mcp.server import serve
+
+    err(f"{PROGRAM}: serving {counted(len(library.entries()), 'workflow')} to the client on stdin and stdout")
+    serve(EngineTools(engine, None if args.record is None else _recorder(args, engine, versions)))
+    return OK
+
+
+def _serve_authoring() -> int:
+    from pytest_workrail.explore.generation import generated_piece
+    from pytest_workrail.mcp.authoring_tools import AuthoringTools
+    from pytest_workrail.mcp.server import serve
+
+    serve(AuthoringTools(Path.cwd(), lambda path: generated_piece({"workflow": path, "profiles": list(PROFILES)})))
+    return OK
+
+
+def _recorder(args: argparse.Namespace, engine: Engine, versions: dict[str, Version]) -> LiveRecorder:
+    from pytest_workrail.sessions.live_recording import LiveRecorder
+
+    def said(line: str) -> None:
+        err(f"{PROGRAM}: {printable(line)}")
+
+    workflows = {name: version.path.absolute() for name, version in versions.items()}
+    return LiveRecorder(engine.export_session, Path(args.record).absolute(), workflows, args.profile, said)

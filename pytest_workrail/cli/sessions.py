@@ -1,0 +1,239 @@
+"""`workrail-test sessions`: what real agents did, as a story, as counts, as tests, and on a new version.
+
+The data folder is only read. Importing writes to a folder of our own engine, and to no other.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import Any
+
+from pytest_workrail.sessions.data_folder import DataFolder, usual_place
+from workrail_lint.base.terminal import err, out, printable
+from workrail_lint.cli import NOTHING, OK, UsageError
+from workrail_lint.cli.parser import Parser
+
+PROGRAM = "workrail-test sessions"
+_COMMANDS = {
+    "list": "list sessions, the newest first",
+    "show": "show what happened in a session, node by node",
+    "stats": "count over many sessions where agents get blocked, retry and stop",
+    "record": "turn sessions into scenarios with their goldens",
+    "replay": "see whether recorded sessions still get through on a new version",
+    "export": "write a session to one file",
+    "import": "read such a file into a data folder of our own engine, as a new session",
+}
+# Imported when asked for: a list must not wait for the engine.
+_MODULES = {
+    "list": ("sessions_list", "run_list"),
+    "show": ("sessions_show", "run_show"),
+    "stats": ("sessions_show", "run_stats"),
+    "record": ("sessions_record", "run_record"),
+    "replay": ("sessions_replay", "run_replay"),
+    "export": ("sessions_transfer", "run_export"),
+    "import": ("sessions_transfer", "run_import"),
+}
+_EPILOG = (
+    "Exit codes: 0 done, nothing broke; 1 a session breaks, does not reproduce or is damaged; 2 an error; 3 no session."
+)
+
+
+def main(arguments: list[str]) -> int:
+    """Run a command and return its exit code."""
+    args = _parser().parsed(arguments)
+    if args is None:
+        return OK
+    from importlib import import_module
+
+    module, function = _MODULES[args.command]
+    return int(getattr(import_module(f"pytest_workrail.cli.{module}"), function)(args))
+
+
+def data_folder(args: argparse.Namespace) -> DataFolder:
+    """The folder that the options name, else the engine's usual place."""
+    folder = DataFolder(args.data or usual_place())
+    if not folder.exists:
+        raise UsageError(f"{printable(folder.root)} holds no sessions; name the engine's data folder with --data DIR")
+    return folder
+
+
+def chosen_sessions(args: argparse.Namespace, folder: DataFolder) -> list[str]:
+    """The sessions that the arguments name, each by its id or by the start of it; all of them when none is named."""
+    known = [each.session_id for each in folder.sessions()]
+    if not args.sessions:
+        return known
+    chosen: list[str] = []
+    for wanted in args.sessions:
+        matching = [each for each in known if each == wanted] or [
+            each for each in known if each.startswith((wanted, f"sess_{wanted}"))
+        ]
+        if not matching:
+            raise UsageError(f"there is no session {printable(wanted)} in {printable(folder.root)}")
+        if len(matching) > 1:
+            raise UsageError(f"{printable(wanted)} is the start of {len(matching)} sessions; name more of the id")
+        chosen += matching
+    return list(dict.fromkeys(chosen))
+
+
+def nothing(folder: DataFolder) -> int:
+    """What is said, and answered, when there is no session to work on."""
+    err(f"{PROGRAM}: no session was found in {printable(folder.root)}")
+    return NOTHING
+
+
+def answer(value: dict[str, Any]) -> None:
+    """A result as JSON, in ASCII so that every terminal leaves it what it is."""
+    from workrail_lint.base.neutral import json_text
+
+    out(json_text({"version": 1, **value}, indent=2))
+
+
+def write_file(path: str, data: bytes) -> None:
+    """Write a result where the user said."""
+    from workrail_lint.base.files import write_atomically
+
+    try:
+        os.makedirs(os.path.dirname(path) or os.curdir, exist_ok=True)
+        write_atomically(path, data)
+    except OSError as problem:
+        raise UsageError(f"{printable(path)} can't be written ({problem.strerror})") from None
+
+
+def _parser() -> Parser:
+    parser = Parser("sessions", "Sessions of the WorkRail engine on this machine; they are only read.", "workrail-test")
+    parser.epilog = _EPILOG
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=_Subparser)
+    for name, summary in _COMMANDS.items():
+        command = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+        if name == "import":
+            command.add_argument("files", nargs="+", metavar="FILE", help="files that export wrote")
+            command.add_argument(
+                "--into", metavar="DIR", help="the data folder of our engine (default: the one it always uses)"
+            )
+            command.add_argument("--json", action="store_true", help="answer with one JSON object")
+            continue
+        _add_common(command, name)
+        _OPTIONS[name](command)
+    return parser
+
+
+def _add_common(command: argparse.ArgumentParser, name: str) -> None:
+    command.add_argument(
+        "--data",
+        metavar="DIR",
+        help="the engine's data folder (default: WORKRAIL_DATA_DIR, else .workrail/data in the home folder)",
+    )
+    if name != "export":
+        command.add_argument("--json", action="store_true", help="answer with one JSON object")
+    if name != "list":
+        many = name in ("stats", "record", "replay")
+        command.add_argument(
+            "sessions",
+            nargs="*" if many else 1,
+            metavar="SESSION",
+            help=f"a session by its id, or the start of it{' (default: all)' if many else ''}",
+        )
+
+
+def _list_options(command: argparse.ArgumentParser) -> None:
+    _add_filters(command)
+    command.add_argument("--limit", type=_count, metavar="N", help="show no more than this many")
+    command.add_argument("--no-cache", action="store_true", help="read everything anew")
+
+
+def _add_filters(command: argparse.ArgumentParser) -> None:
+    from pytest_workrail.sessions.summary import STATUSES
+
+    command.add_argument("--workflow", metavar="ID", help="only sessions of this workflow")
+    command.add_argument("--status", action="append", choices=STATUSES, metavar="STATUS", help=", ".join(STATUSES))
+    command.add_argument("--since", type=_date, metavar="DATE", help="only sessions with events on or after 2026-01-31")
+    command.add_argument("--until", type=_date, metavar="DATE", help="only sessions started on or before 2026-01-31")
+
+
+def _show_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--prompts", action="store_true", help="what the agent read, rebuilt from the pinned workflow")
+    command.add_argument("--full", action="store_true", help="do not shorten notes and artifacts")
+    command.add_argument("--mermaid", action="store_true", help="draw the nodes as a mermaid diagram")
+    command.add_argument("--html", metavar="FILE", help="write a page instead")
+
+
+def _stats_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--workflow", metavar="ID", help="only sessions of this workflow")
+    command.add_argument("--html", metavar="FILE", help="write a page instead")
+
+
+def _record_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--out", metavar="DIR", help="the folder for the scenarios")
+    command.add_argument(
+        "--workflow",
+        action="append",
+        metavar="PATH",
+        help="the workflow file, or a folder with it (default: the version each session was pinned to, written to DIR)",
+    )
+    command.add_argument(
+        "--redact",
+        action="append",
+        default=[],
+        metavar="REGEX",
+        help="also replace whatever matches; NAME=REGEX gives the rule a name",
+    )
+    command.add_argument("--keep", action="append", default=[], metavar="RULE", help="leave out a rule of redaction")
+    command.add_argument("--rules", action="store_true", help="list the rules of redaction and do nothing else")
+    command.add_argument("--force", action="store_true", help="replace scenarios that exist")
+
+
+def _replay_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--workflow",
+        action="append",
+        metavar="PATH",
+        help="the new version: a workflow file or a folder (default: the current folder)",
+    )
+
+
+def _export_options(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--out", metavar="FILE", help="the file to write (default: SESSION.session.json)")
+    command.add_argument("--salvage", action="store_true", help="of a damaged session, as much as can be trusted")
+
+
+_OPTIONS = {
+    "list": _list_options,
+    "show": _show_options,
+    "stats": _stats_options,
+    "record": _record_options,
+    "replay": _replay_options,
+    "export": _export_options,
+}
+
+
+def _date(text: str) -> int:
+    """The start of a day in UTC, in milliseconds."""
+    import datetime
+
+    try:
+        day = datetime.date.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a date like 2026-01-31") from None
+    return int(datetime.datetime(day.year, day.month, day.day, tzinfo=datetime.UTC).timestamp() * 1000)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal() or len(text) > 9:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number")
+    return int(text)
+
+
+class _Subparser(Parser):
+    def __init__(self, prog: str, description: str = "", **_others: Any) -> None:
+        program, _, command = prog.rpartition(" ")
+        super().__init__(command, description, program)
+
+
+def shown_path(path: str) -> str:
+    """A path as it is printed: relative where that is shorter."""
+    try:
+        relative = os.path.relpath(path)
+    except ValueError:  # another drive
+        relative = path
+    return printable(relative if len(relative) < len(path) else path)

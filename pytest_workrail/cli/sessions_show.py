@@ -1,0 +1,114 @@
+"""`workrail-test sessions show` and `stats`: one session as a story, many as counts."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from pytest_workrail.cli.sessions import PROGRAM, answer, chosen_sessions, data_folder, nothing, write_file
+from pytest_workrail.sessions.stats import Statistics, WorkflowStats, count_sessions
+from pytest_workrail.sessions.story import Story, stories
+from pytest_workrail.sessions.story_text import duration, story_lines, story_mermaid
+from workrail_lint.base.result import Err
+from workrail_lint.base.terminal import err, out, printable
+from workrail_lint.base.wording import counted
+from workrail_lint.cli import FINDINGS, OK
+
+
+def run_show(args: argparse.Namespace) -> int:
+    """The story of a session."""
+    folder = data_folder(args)
+    (session_id,) = chosen_sessions(args, folder)
+    from pytest_workrail.sessions.session_log import read_log
+
+    log = read_log(folder, session_id)
+    found = [(story, _prompts(folder.root, story, args.prompts)) for story in stories(folder, session_id, log)]
+    is_damaged = log.damage is not None or any(story.damage for story, _ in found)
+    if args.json:
+        from pytest_workrail.sessions.story_json import story_json
+
+        runs = [story_json(story, prompts) for story, prompts in found]
+        answer({"session": session_id, "damage": log.damage, "unknownEvents": log.unknown, "runs": runs})
+    elif args.html is not None:
+        from pytest_workrail.sessions.pages import story_page
+
+        write_file(args.html, story_page(found).encode("utf-8", "replace"))
+    elif args.mermaid:
+        out("".join(story_mermaid(story) for story, _ in found), end="")
+    else:
+        for story, prompts in found:
+            for line in story_lines(story, prompts, full=args.full):
+                out(line)
+    if not found:
+        err(f"{PROGRAM}: {session_id} holds no run: {printable(log.damage or 'no run was started')}")
+    return FINDINGS if is_damaged or not found else OK
+
+
+def _prompts(root: str, story: Story, wanted: bool) -> dict[int, dict[str, Any]] | None:
+    if not wanted:
+        return None
+    from pytest_workrail.sessions.prompts import node_prompts
+
+    prompts = node_prompts(root, story)
+    if isinstance(prompts, Err):
+        err(f"{PROGRAM}: the prompts can't be rebuilt: {printable(prompts.error)}")
+        return None
+    return prompts.value
+
+
+def run_stats(args: argparse.Namespace) -> int:
+    """The counts over the chosen sessions."""
+    folder = data_folder(args)
+    statistics = count_sessions(folder, chosen_sessions(args, folder), args.workflow)
+    if not statistics.workflows:
+        return nothing(folder)
+    if args.json:
+        answer(statistics.to_json())
+    elif args.html is not None:
+        from pytest_workrail.sessions.pages import stats_page
+
+        write_file(args.html, stats_page(statistics).encode("utf-8", "replace"))
+    else:
+        _print(statistics)
+    return OK
+
+
+def _print(statistics: Statistics) -> None:
+    for name, stats in sorted(statistics.workflows.items()):
+        statuses = ", ".join(f"{count} {printable(status)}" for status, count in sorted(stats.statuses.items()))
+        out(f"{printable(name)}: {counted(stats.sessions, 'session')} ({statuses})")
+        for text in stats.to_mend():
+            out(f"  {printable(text)}")
+        for row in _table(stats):
+            out(f"  {row}")
+        out("")
+    if statistics.damaged:
+        out(f"{counted(statistics.damaged, 'session')} damaged; what can be trusted of them is counted")
+    if statistics.unknown_events:
+        out(f"{counted(statistics.unknown_events, 'event')} of kinds that are not known here")
+
+
+def _table(stats: WorkflowStats) -> list[str]:
+    rows = [("step", "visits", "calls", "blocks", "tries", "skipped", "left", "mean", "longest")]
+    rows += [
+        (
+            printable(name),
+            str(step.visits),
+            str(step.calls),
+            str(step.blocks),
+            str(step.most_tries),
+            str(step.skipped),
+            str(step.abandoned),
+            duration(step.total_ms // step.accepted) if step.accepted else "",
+            duration(step.longest_ms) if step.accepted else "",
+        )
+        for name, step in stats.steps.items()
+    ]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    lines += [
+        f"loop {printable(name)}: entered {loop.runs} times, most passes {loop.most_passes}, "
+        f"ended by its bound {loop.hit_bound} times"
+        for name, loop in stats.loops.items()
+    ]
+    return lines

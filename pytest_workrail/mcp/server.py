@@ -1,0 +1,164 @@
+"""A set of tools on stdin and stdout, with the official SDK.
+
+Calls are made one after the other, in the order in which they came: two calls at once are two calls. The SDK passes
+over what is no message; here it is answered, and what was asked before the client left is still done.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Any
+
+import anyio
+import mcp_types as types
+from anyio.abc import TaskGroup
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.server.lowlevel.server import Server
+from mcp.server.stdio import stdio_server
+from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
+
+from pytest_workrail.mcp.tools import ToolAnswer, Toolset
+from workrail_lint.base.version import VERSION
+
+NAME = "workrail-lint"
+# How long the answers to calls may take that were made before the client left: it may have cancelled them.
+_LAST_ANSWERS_SECONDS = 2.0
+
+
+def serve(tools: Toolset) -> None:
+    """Serve until the client leaves or the process is told to end."""
+    anyio.run(_serve, tools)
+
+
+def server_of(tools: Toolset) -> Server[Any]:
+    """The server without a transport."""
+    listed = [
+        types.Tool(
+            name=spec.name,
+            title=spec.title,
+            description=spec.description,
+            input_schema=spec.input_schema,
+            annotations=types.ToolAnnotations(
+                read_only_hint=spec.read_only,
+                destructive_hint=False,
+                idempotent_hint=spec.is_repeatable,
+                open_world_hint=False,
+            ),
+        )
+        for spec in tools.specs
+    ]
+    known = [tool.name for tool in listed]
+
+    async def list_tools(_context: Any, _params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=listed)
+
+    async def call_tool(_context: Any, params: types.CallToolRequestParams) -> types.CallToolResult:
+        if params.name not in known:
+            message = f"There is no tool '{params.name}'; the tools are {', '.join(known)}."
+            raise MCPError(code=types.INVALID_PARAMS, message=message)
+        return _result(tools.call(params.name, params.arguments or {}))
+
+    return Server(
+        NAME,
+        version=VERSION,
+        instructions=tools.instructions,
+        on_list_tools=list_tools,
+        on_call_tool=call_tool,
+    )
+
+
+def _result(answer: ToolAnswer) -> types.CallToolResult:
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=_sendable(text)) for text in answer.text],
+        structured_content=_sendable(dict(answer.data)),
+        is_error=answer.is_error,
+    )
+
+
+def _sendable(value: Any) -> Any:
+    """A value without lone surrogates, which UTF-8 can't carry."""
+    match value:
+        case str():
+            return value if value.isascii() else value.encode("utf-8", "replace").decode()
+        case dict():
+            return {_sendable(name): _sendable(inner) for name, inner in value.items()}
+        case list() | tuple():
+            return [_sendable(inner) for inner in value]
+        case _:
+            return value
+
+
+async def _serve(tools: Toolset) -> None:
+    server = server_of(tools)
+    async with anyio.create_task_group() as group:
+        group.start_soon(_leave_on_signal, tools)
+        async with stdio_server() as (incoming, outgoing):
+            wire = _Wire()
+            await wire.run(server, incoming, outgoing)
+        group.cancel_scope.cancel()
+    tools.leave()
+
+
+async def _leave_on_signal(tools: Toolset) -> None:
+    """A client that ends the process leaves too. Between calls, so nothing is cut short."""
+    wanted = [signal.SIGTERM] if os.name == "nt" else [signal.SIGTERM, signal.SIGHUP, signal.SIGINT]
+    with anyio.open_signal_receiver(*wanted) as signals:
+        async for _ in signals:
+            tools.leave()
+            # A thread still waits for the next line of stdin, and an orderly end would wait for it.
+            os._exit(0)
+
+
+class _Wire:
+    """What lies between the transport and the server: it answers garbage, and waits for the last answers."""
+
+    def __init__(self) -> None:
+        self._open: set[types.RequestId] = set()
+        self._answered = anyio.Event()
+
+    async def run(self, server: Server[Any], incoming: Any, outgoing: Any) -> None:
+        to_server, server_reads = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        server_writes, from_server = anyio.create_memory_object_stream[SessionMessage](0)
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._inwards, incoming, to_server, outgoing)
+            group.start_soon(self._outwards, from_server, outgoing, group)
+            await server.run(server_reads, server_writes, server.create_initialization_options())
+
+    async def _inwards(self, incoming: Any, to_server: MemoryObjectSendStream[Any], outgoing: Any) -> None:
+        async with to_server:
+            async for item in incoming:
+                if isinstance(item, Exception):
+                    await outgoing.send(SessionMessage(_NO_MESSAGE))
+                    continue
+                if isinstance(item.message, types.JSONRPCRequest):
+                    self._open.add(item.message.id)
+                await to_server.send(item)
+            with anyio.move_on_after(_LAST_ANSWERS_SECONDS):
+                while self._open:
+                    self._answered = anyio.Event()
+                    await self._answered.wait()
+
+    async def _outwards(
+        self, from_server: MemoryObjectReceiveStream[SessionMessage], outgoing: Any, group: TaskGroup
+    ) -> None:
+        async with outgoing:
+            async for item in from_server:
+                try:
+                    await outgoing.send(item)
+                except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+                    group.cancel_scope.cancel()
+                if isinstance(item.message, types.JSONRPCResponse | types.JSONRPCError):
+                    self._open.discard(item.message.id)
+                    self._answered.set()
+
+
+_NO_MESSAGE = types.JSONRPCError(
+    jsonrpc="2.0",
+    id=None,
+    error=types.ErrorData(
+        code=types.PARSE_ERROR,
+        message="This line is no JSON-RPC message. Send one JSON object a line, in UTF-8.",
+    ),
+)

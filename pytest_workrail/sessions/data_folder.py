@@ -1,0 +1,168 @@
+"""A data folder of the public engine, to read from. Nothing in this module opens a file for writing.
+
+Listing thousands of sessions must stay quick, so this imports nothing of the engine.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
+
+from workrail_lint.base.files import read_bytes
+from workrail_lint.base.result import Err, Ok
+
+if TYPE_CHECKING:
+    from pytest_workrail.sessions.session_log import SessionLog
+
+ENVIRONMENT_VARIABLE = "WORKRAIL_DATA_DIR"
+SESSIONS = "sessions"
+SESSION_NAME = re.compile(r"sess_[A-Za-z0-9_]{1,80}")
+DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+# No engine writes as much in one call; a file that large is damage, and reading it could exhaust the memory.
+MAX_FILE_BYTES = 64 * 1024 * 1024
+
+
+def usual_place(environ: Mapping[str, str] = os.environ) -> str:
+    """Where the public engine keeps its data: where the environment says, else below the home folder."""
+    named = environ.get(ENVIRONMENT_VARIABLE)
+    return named or os.path.join(os.path.expanduser("~"), ".workrail", "data")
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSession:
+    """The folder of a session, and what tells whether it has changed."""
+
+    session_id: str
+    modified_ms: int
+    fingerprint: str
+
+
+class DataFolder:
+    """The sessions, snapshots and pinned workflows of an engine."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+
+    @property
+    def exists(self) -> bool:
+        return os.path.isdir(os.path.join(self.root, SESSIONS))
+
+    def sessions(self) -> list[FoundSession]:
+        """Every session, the one that changed last first. Folders that are links are no sessions of this engine."""
+        try:
+            entries = list(os.scandir(os.path.join(self.root, SESSIONS)))
+        except OSError:
+            return []
+        found = [
+            _found(entry.name, entry.path)
+            for entry in entries
+            if SESSION_NAME.fullmatch(entry.name) and entry.is_dir(follow_symlinks=False)
+        ]
+        return sorted(found, key=lambda each: (-each.modified_ms, each.session_id))
+
+    def session(self, session_id: str) -> FoundSession | None:
+        """One session by its id."""
+        path = os.path.join(self.root, SESSIONS, session_id)
+        if not SESSION_NAME.fullmatch(session_id) or not _is_folder(path):
+            return None
+        return _found(session_id, path)
+
+    def log(self, session_id: str) -> SessionLog | None:
+        """The log, where it is known without reading files."""
+        return None
+
+    def read_of_session(self, session_id: str, name: str) -> bytes | None:
+        """A file of a session; None when there is none. Raises OSError for anything but a readable regular file."""
+        return self._read(f"{self.root}/{SESSIONS}/{session_id}/{name}")
+
+    def has_events(self, session_id: str) -> bool:
+        """Whether the segments of a session lie in a folder of its own, not behind a link."""
+        return _is_folder(os.path.join(self.root, SESSIONS, session_id, "events"))
+
+    def snapshot(self, ref: str) -> Ok[dict[str, Any]] | Err[str]:
+        """The content of a snapshot, if it is what its name says."""
+        return self._content("snapshots", ref, "snapshot")
+
+    def pinned_workflow(self, workflow_hash: str) -> Ok[dict[str, Any]] | Err[str]:
+        """A pinned workflow, if it is what its name says."""
+        return self._content(os.path.join("workflows", "pinned"), workflow_hash, "pinned workflow")
+
+    def _content(self, folder: str, ref: str, noun: str) -> Ok[dict[str, Any]] | Err[str]:
+        if not DIGEST.fullmatch(ref):
+            return Err(f"the {noun} has no valid name")
+        try:
+            raw = self._read(os.path.join(self.root, folder, f"{ref.replace(':', '_')}.json"))
+        except OSError as problem:
+            return Err(f"the {noun} can't be read ({problem.strerror})")
+        if raw is None:
+            return Err(f"the {noun} is missing")
+        if f"sha256:{sha256(raw).hexdigest()}" != ref:
+            return Err(f"the {noun} differs from what was written")
+        value = decoded(raw)
+        return Ok(value) if isinstance(value, dict) else Err(f"the {noun} is not JSON")
+
+    def _read(self, path: str) -> bytes | None:
+        try:
+            return read_bytes(path, MAX_FILE_BYTES, follow=False)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+
+def _is_folder(path: str) -> bool:
+    try:
+        return stat.S_ISDIR(os.lstat(path).st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def _found(session_id: str, path: str) -> FoundSession:
+    """A session with what changes whenever one of its files does: sizes, and times that no program can set back."""
+    latest, parts = 0, [(0, 0, 0)]
+    try:
+        info = os.lstat(f"{path}/manifest.jsonl")
+        latest = info.st_mtime_ns // 1_000_000
+        parts.append((info.st_size, info.st_ctime_ns, info.st_mtime_ns))
+        with os.scandir(f"{path}/events") as segments:
+            for segment in segments:
+                info = segment.stat(follow_symlinks=False)
+                parts.append((info.st_size, info.st_ctime_ns, info.st_mtime_ns))
+    except OSError:
+        parts.append((-1, -1, -1))
+    return FoundSession(session_id, latest, sha256(repr(sorted(parts)).encode()).hexdigest()[:32])
+
+
+def _refuse(lexeme: str) -> float:
+    raise ValueError(f"{lexeme} is not JSON")
+
+
+# Made once: making one costs more than decoding a line does.
+_decode = json.JSONDecoder(parse_constant=_refuse).decode
+
+
+def decoded(raw: bytes) -> Any:
+    """The JSON value in some bytes; None when there is none. Never raises, whatever the bytes are."""
+    try:
+        return _decode(raw.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return None
+
+
+def decoded_lines(raw: bytes) -> list[Any] | None:
+    """The objects in the lines of a file, decoded in one go; None unless each line is one.
+
+    Only a line feed ends a line: notes hold other characters that Python would split at.
+    """
+    if not raw.endswith(b"\n"):
+        return None
+    lines = raw[:-1].split(b"\n")
+    values = decoded(b"[" + b",".join(lines) + b"]")
+    # Lines that are JSON only together give another number of values.
+    if not isinstance(values, list) or len(values) != len(lines):
+        return None
+    return values if all(line[:1] == b"{" and line[-1:] == b"}" for line in lines) else None

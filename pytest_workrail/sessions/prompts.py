@@ -1,0 +1,60 @@
+"""What the agent read at each node, rebuilt from the pinned workflow by our engine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pytest_workrail.engine.core.profiles import profile_of
+from pytest_workrail.engine.core.prompt_slots import PromptStyle
+from pytest_workrail.engine.events.ids import SessionId
+from pytest_workrail.engine.protocol.engine import Engine
+from pytest_workrail.engine.protocol.memory_library import MemoryLibrary
+from pytest_workrail.engine.protocol.program import Programs
+from pytest_workrail.engine.protocol.sessions import SessionLoader, load_session, open_node
+from pytest_workrail.engine.protocol.step_response import ResponseFormat, render
+from pytest_workrail.engine.store.clocks import SystemClock, SystemEntropy
+from pytest_workrail.engine.store.home import Home, read_only
+from pytest_workrail.sessions.story import Story
+from workrail_lint.base.result import Err, Ok
+
+
+def read_only_home(root: str) -> Home:
+    """The stores of a data folder, to look at."""
+    return read_only(Path(root), SystemClock(), SystemEntropy())
+
+
+def read_only_engine(root: str) -> Engine:
+    """Our engine on somebody's data folder: it rehydrates every token of it, and writes nothing."""
+    return Engine(read_only_home(root), MemoryLibrary())
+
+
+def node_prompts(root: str, story: Story) -> Ok[dict[int, dict[str, Any]]] | Err[str]:
+    """The pending step of every node, rendered from the log as it stood when the node was made."""
+    home = read_only_home(root)
+    profile = profile_of("reference")
+    response_format = ResponseFormat(profile, PromptStyle.FULL, home.issuer)
+    programs = Programs(home.stores.workflows.get, profile)
+    loader = SessionLoader(home.stores.sessions.load, home.stores.snapshots.get, programs)
+    session = load_session(loader, SessionId(story.session_id))
+    if isinstance(session, Err):
+        return Err(session.error.message)
+    found: dict[int, dict[str, Any]] = {}
+    for node in story.nodes:
+        then = session.value.as_of(node.index)
+        run = None if isinstance(then, Err) else then.value.runs.get(story.run_id)  # type: ignore[call-overload]
+        if isinstance(then, Err) or run is None:
+            found[node.number] = {"problem": "(the log can't be read up to here)"}
+            continue
+        opened = open_node(loader, then.value, run, run.nodes[node.node_id])
+        if isinstance(opened, Err):
+            found[node.number] = {"problem": f"({opened.error.message})"}
+            continue
+        try:
+            pending = render(response_format, opened.value)
+        except (KeyError, TypeError, ValueError) as problem:
+            found[node.number] = {"problem": f"(the step can't be rendered: {type(problem).__name__})"}
+            continue
+        if pending is not None:
+            found[node.number] = {"step": pending.step_id, "title": pending.title, "prompt": pending.prompt}
+    return Ok(found)

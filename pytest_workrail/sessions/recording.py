@@ -1,0 +1,244 @@
+"""A recorded session as a scenario: the calls as turns, what came of them as expectations, and its golden."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from pytest_workrail.agents.transcript import Transcript
+from pytest_workrail.engine.protocol.onboarding import STEP_ID
+from pytest_workrail.golden import files
+from pytest_workrail.golden.keys import ENDING, FOLDER, SCENARIO_ENDING, source_base
+from pytest_workrail.scenarios.drivers import play
+from pytest_workrail.sessions.redaction import Redactor
+from pytest_workrail.sessions.replay import Recorded
+from pytest_workrail.sessions.script import Outcome, Script, ScriptAction, SetCheckpoint, SetPreferences, SubmitStep
+from pytest_workrail.sessions.story import Story
+from workrail_lint.base.result import Err, Ok
+from workrail_lint.systems.workrail.scenario_words import AFTER_END
+
+_ANSWERS = {"ok": "ok", "blocked": "blocked", "gate_checkpoint": "gated", "error": "error"}
+_STATUSES = {"gate": "gated"}
+_UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedScenario:
+    """A scenario that was made. `problem` says why it does not pass; then its file says so too, and is skipped."""
+
+    session: str
+    path: Path
+    filled: tuple[str, ...]
+    redacted: dict[str, int]
+    problem: str | None = None
+    transcript: Transcript | None = field(default=None, compare=False, repr=False)  # of the run that passes
+
+
+def scenario_name(story: Story) -> str:
+    """A file name that says what ran and in which session."""
+    suffix = story.session_id.removeprefix("sess_")[:10]
+    return f"{_UNSAFE.sub('-', story.workflow_id).strip('-')}-{_UNSAFE.sub('', suffix)}"
+
+
+def scenario_of(run: Recorded, workflow: str, redactor: Redactor) -> dict[str, Any]:
+    """The scenario of a run; `workflow` is the path from the scenario to the file it runs."""
+    script, is_onboarded = _own_script(run)
+    writer = _TurnWriter(run.story, redactor, offset=run.pinned.onboarding is not None and not is_onboarded)
+    turns = writer.turns(script)
+    status = run.story.status
+    scenario: dict[str, Any] = {
+        "name": scenario_name(run.story),
+        "description": "",
+        "workflow": workflow,
+        "profile": run.profile,
+        "mode": script.preferences["autonomy"],
+        "risk": script.preferences["riskPolicy"],
+        "onboarding": True,
+        "goal": redactor.text(script.goal or ""),
+        "context": redactor.context(script.context),
+        "agent": {"kind": "scripted", "turns": turns},
+        "expect": {"status": _STATUSES.get(status, status)},
+    }
+    for name, is_needed in (
+        ("profile", run.profile != "reference"),
+        ("onboarding", is_onboarded),
+        ("goal", bool(script.goal)),
+        ("context", bool(scenario["context"])),
+    ):
+        if not is_needed:
+            del scenario[name]
+    scenario["description"] = _description(run, writer.filled)
+    return scenario
+
+
+def filled_in(scenario: dict[str, Any]) -> tuple[str, ...]:
+    """What a scenario says about what the log did not hold."""
+    return tuple(line for line in str(scenario["description"]).split("\n") if line.startswith("Turn "))
+
+
+def _description(run: Recorded, filled: list[str]) -> str:
+    lines = [f"Recorded from session {run.story.session_id}, pinned to {run.story.workflow_hash}."]
+    if run.story.damage is not None:
+        lines.append(f"The log is damaged and was used up to there: {run.story.damage}.")
+    if filled:
+        lines.append("The log does not hold everything; this was filled in:")
+    return "\n".join(lines + filled)
+
+
+def _own_script(run: Recorded) -> tuple[Script, bool]:
+    """The script without the onboarding step where that makes no difference, and whether it is still there."""
+    script = run.script
+    if run.pinned.onboarding is None:
+        return script, False
+    there = [action for action in script.actions if action.node == 1]
+    first = script.actions[0] if script.actions else None
+    preferences = [action for action in there if isinstance(action, SetPreferences)]
+    submits = [action for action in there if isinstance(action, SubmitStep)]
+    is_plain = (
+        len(submits) == 1
+        and len(preferences) + 1 == len(there)
+        and script.actions[len(preferences)] is submits[0]
+        and submits[0].recorded.kind == "ok"
+        and not submits[0].recorded.is_complete
+        and not submits[0].artifacts
+        and run.story.node(1).step == STEP_ID
+    )
+    if not is_plain or first is None:
+        return script, True
+    # The context set there is what the workflow itself starts with; null removes a variable that was set before.
+    context = {**script.context, **(submits[0].context or {})}
+    chosen = preferences[-1].effective if preferences else script.preferences
+    rest = tuple(action for action in script.actions if action.node != 1)
+    context = {name: value for name, value in context.items() if value is not None}
+    return replace(script, context=context, preferences=chosen, actions=rest), False
+
+
+class _TurnWriter:
+    """Follows the calls from node to node, as the driver of scenarios will."""
+
+    def __init__(self, story: Story, redactor: Redactor, *, offset: bool) -> None:
+        self._story = story
+        self._redactor = redactor
+        self._offset = int(offset)  # of the numbers of nodes, where the onboarding step is left out
+        self.filled: list[str] = []
+
+    def turns(self, script: Script) -> list[dict[str, Any]]:
+        """All turns: the calls, the way back where a call was made somewhere else, and the end."""
+        here = 1 + self._offset
+        turns: list[dict[str, Any]] = []
+        advances = iter(advance for advance in self._story.advances if advance.target)
+        for _ in range(self._offset):
+            next(advances, None)
+        for action in script.actions:
+            if action.node != here:
+                turns.append(self._rewind(here, action.node))
+                here = action.node
+            turns.append(self._turn(action, len(turns) + 1))
+            if isinstance(action, SubmitStep):
+                here = next(advances).target
+        if not self._story.node(here).is_complete:
+            turns.append({"step": self._step(here), "call": "leave"})
+        return turns
+
+    def _step(self, node: int) -> str:
+        return AFTER_END if self._story.node(node).is_complete else str(self._story.node(node).step)
+
+    def _rewind(self, here: int, target: int) -> dict[str, Any]:
+        return {"step": self._step(here), "call": "rewind", "node": target - self._offset}
+
+    def _turn(self, action: ScriptAction, number: int) -> dict[str, Any]:
+        match action:
+            case SetCheckpoint(step=step):
+                return {"step": step, "call": "checkpoint"}
+            case SetPreferences(step=step, effective=effective):
+                return {"step": step, "prefers": {"mode": effective["autonomy"], "risk": effective["riskPolicy"]}}
+            case SubmitStep():
+                self.filled += [f"Turn {number}: {reason}" for reason in action.filled]
+                return self._submit(action)
+
+    def _submit(self, action: SubmitStep) -> dict[str, Any]:
+        turn: dict[str, Any] = {"step": action.step}
+        if action.notes is not None:
+            turn["notes"] = self._redactor.text(action.notes)
+        if action.artifacts:
+            turn["artifacts"] = self._redactor.value(action.artifacts)
+        if action.context is not None:
+            turn["context"] = self._redactor.context(action.context)
+        expected = _expected(action.recorded)
+        return {**turn, "expect": expected} if expected else turn
+
+
+def _expected(recorded: Outcome) -> dict[str, Any]:
+    if recorded.kind == "unknown":
+        return {}
+    if recorded.is_complete:
+        return {"answer": "complete"}
+    expected: dict[str, Any] = {"answer": _ANSWERS[recorded.kind]}
+    if recorded.codes:
+        expected["blockers"] = list(recorded.codes)
+    if recorded.kind in ("ok", "blocked") and recorded.pending is not None:
+        expected["pending"] = recorded.pending
+    return expected
+
+
+def record(
+    run: Recorded, folder: Path, workflow: Path | None, redactor: Redactor, *, force: bool = False
+) -> Ok[RecordedScenario] | Err[str]:
+    """Write the scenario of a run and its golden. Without a workflow, the pinned version is written beside it."""
+    name = scenario_name(run.story)
+    target = folder / f"{name}{SCENARIO_ENDING}"
+    if target.exists() and not force:
+        return Err(f"{target.name} exists already; --force replaces it")
+    if workflow is None:
+        if run.pinned.definition is None:
+            return Err("it was pinned by our own engine, which keeps no source; name the workflow with --workflow PATH")
+        workflow = folder / "workflows" / f"{workflow_file_name(run)}.json"
+        written = files.write(workflow, _json_bytes(run.pinned.definition))
+        if isinstance(written, Err):
+            return Err(f"{workflow.name} can't be written: {written.error}")
+    relative = os.path.relpath(workflow, folder).replace(os.sep, "/")
+    scenario = scenario_of(run, relative, redactor)
+    return _settle(run, target, scenario, redactor)
+
+
+def workflow_file_name(run: Recorded) -> str:
+    """A file name for the pinned version."""
+    digits = run.story.workflow_hash.removeprefix("sha256:")[:12]
+    return f"{_UNSAFE.sub('-', run.story.workflow_id).strip('-')}-{_UNSAFE.sub('', digits)}"
+
+
+def _settle(
+    run: Recorded, target: Path, scenario: dict[str, Any], redactor: Redactor
+) -> Ok[RecordedScenario] | Err[str]:
+    """Write the scenario, play it, and keep its golden; one that does not pass says why in its own file."""
+    written = files.write(target, _json_bytes(scenario))
+    if isinstance(written, Err):
+        return Err(f"{target.name} can't be written: {written.error}")
+    playing = play(target, target.name)
+    problem: str | None = None
+    golden: bytes | None = None
+    transcript: Transcript | None = None
+    if isinstance(playing, Err):
+        problem = str(playing.error.reason()[0])
+    elif playing.value.failure is not None:
+        problem = str(playing.value.failure.reason()[0])
+    else:
+        golden, transcript = playing.value.golden, playing.value.transcript
+    if problem is not None:
+        first = problem.strip().split("\n")[0]
+        written = files.write(target, _json_bytes({**scenario, "skip": f"it does not pass here: {first}"}))
+    elif golden is not None:
+        base = Path(source_base(target.as_posix()))
+        written = files.write(base.with_name(base.name + ENDING), golden)
+    if isinstance(written, Err):
+        return Err(f"the golden of {target.name} can't be written below {FOLDER}: {written.error}")
+    redacted = {name: count for name, count in sorted(redactor.counts.items()) if count}
+    return Ok(RecordedScenario(run.story.session_id, target, filled_in(scenario), redacted, problem, transcript))
+
+
+def _json_bytes(value: Any) -> bytes:
+    return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")

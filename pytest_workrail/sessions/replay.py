@@ -1,0 +1,289 @@
+"""Does a recorded session still get through on another version of its workflow?
+
+Both versions run on our engine, call by call, so that only the workflow makes a difference: the wording of the engine
+that made the recording does not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+from pytest_workrail.engine.core.profiles import ProfileName, profile_of
+from pytest_workrail.engine.protocol.onboarding import with_onboarding
+from pytest_workrail.engine.protocol.program import Program, frozen
+from pytest_workrail.sessions.data_folder import DataFolder
+from pytest_workrail.sessions.player import Player
+from pytest_workrail.sessions.script import Outcome, Script, SubmitStep, script_of
+from pytest_workrail.sessions.story import Story, stories
+from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.wording import listed
+
+Verdict: TypeAlias = Literal["same", "differs", "breaks", "invalid"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pinned:
+    """What a run was pinned to: its IR, and the onboarding step where the run had one."""
+
+    ir: dict[str, Any]
+    onboarding: dict[str, str] | None
+    definition: dict[str, Any] | None  # as a file; None for a pin of our own engine, which is no source
+
+    @property
+    def runnable(self) -> dict[str, Any]:
+        """The IR as the run had it."""
+        return self.onboarded(self.ir)
+
+    def onboarded(self, ir: dict[str, Any]) -> dict[str, Any]:
+        """Another version of the workflow, begun in the same way."""
+        return ir if self.onboarding is None else with_onboarding(ir, **self.onboarding)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What became of a session on another version."""
+
+    session: str
+    workflow_id: str
+    verdict: Verdict
+    at: str | None = None  # the step that was being answered
+    reason: str = ""
+    call: int | None = None  # 1 is the start
+    recorded: Outcome | None = None
+    now: Outcome | None = None
+    differences: tuple[str, ...] = field(default=())
+    pending: str | None = None  # where a session under way stands
+    can_continue: bool | None = None  # of a session under way: whether an agent gets from there to the end
+    note: str = ""
+
+
+def pinned_of(folder: DataFolder, workflow_hash: str) -> Ok[Pinned] | Err[str]:
+    """The workflow that a run was pinned to, by the public engine or by ours."""
+    from workrail_lint.systems.workrail.compiler.pinned import compile_pin, is_pin
+
+    found = folder.pinned_workflow(workflow_hash)
+    if isinstance(found, Err):
+        return found
+    if not is_pin(found.value):
+        return _own_pin(found.value)
+    compiled = compile_pin(found.value)
+    if isinstance(compiled, Err):
+        return Err(f"the pinned workflow can't run here: {compiled.error}")
+    pin = compiled.value
+    onboarding = None if pin.onboarding is None else {"title": pin.onboarding.title, "prompt": pin.onboarding.prompt}
+    return Ok(Pinned(pin.ir, onboarding, pin.definition))
+
+
+def _own_pin(ir: dict[str, Any]) -> Ok[Pinned] | Err[str]:
+    from pytest_workrail.engine.core.index import FORMAT
+    from pytest_workrail.engine.protocol.onboarding import STEP_ID
+
+    steps = ir.get("steps")
+    if ir.get("format") != FORMAT or not isinstance(steps, list):
+        return Err("the pinned workflow is of a kind that is not known here")
+    own = [step for step in steps if isinstance(step, dict) and step.get("id") != STEP_ID]
+    injected = next((step for step in steps if isinstance(step, dict) and step.get("id") == STEP_ID), None)
+    onboarding = None if injected is None else {"title": str(injected["title"]), "prompt": str(injected["prompt"])}
+    return Ok(Pinned({**ir, "steps": own}, onboarding, None))
+
+
+def program_of(ir: dict[str, Any], profile: ProfileName = "reference") -> Ok[Program] | Err[str]:
+    """An IR, ready to run; an Err for one that is no IR at all, such as a forged pin."""
+    made = frozen(ir, onboarding=False)
+    if isinstance(made, Err):
+        return Err(made.error.message)
+    try:
+        return Ok(Program(*made.value, profile_of(profile)))
+    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        return Err(f"the pinned workflow is damaged ({type(problem).__name__})")
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A run with the workflow it was pinned to and the calls it was made of."""
+
+    story: Story
+    pinned: Pinned
+    script: Script
+    profile: ProfileName = "reference"
+
+    @property
+    def step(self) -> str | None:
+        """The step at which the run stands; None when it is complete."""
+        tip = self.story.preferred_tip
+        return None if tip is None else self.story.node(tip).step
+
+
+def recorded_runs(
+    folder: DataFolder, session_id: str, profile: ProfileName = "reference"
+) -> Ok[list[Recorded]] | Err[str]:
+    """The runs of a session that can be played again, made by an engine with this profile."""
+    found = stories(folder, session_id)
+    if not found:
+        return Err("the log holds no run")
+    runs = []
+    for story in found:
+        if not story.nodes:
+            return Err(story.damage or "the run has no nodes")
+        pinned = pinned_of(folder, story.workflow_hash)
+        if isinstance(pinned, Err):
+            return pinned
+        program = program_of(pinned.value.runnable, profile)
+        if isinstance(program, Err):
+            return program
+        runs.append(Recorded(story, pinned.value, script_of(story, program.value), profile))
+    return Ok(runs)
+
+
+@dataclass(frozen=True, slots=True)
+class Reproduction:
+    """How far our engine does what the log says. `parts_at` is the first call where it does not."""
+
+    outcomes: tuple[Outcome, ...]
+    parts_at: int | None = None
+
+    def describe(self, script: Script) -> str:
+        """Where and how the two part."""
+        if self.parts_at is None:
+            return ""
+        recorded = recorded_outcomes(script)[self.parts_at - 1]
+        return f"call {self.parts_at} was recorded as {described(recorded)}, and is {described(self.outcomes[-1])} here"
+
+
+def recorded_outcomes(script: Script) -> list[Outcome]:
+    """What the log says about the start and each submission."""
+    return [script.started, *(action.recorded for action in script.actions if isinstance(action, SubmitStep))]
+
+
+def answered_steps(script: Script) -> list[str | None]:
+    """The step that each of these calls answers; the start answers none."""
+    return [None, *(action.step for action in script.actions if isinstance(action, SubmitStep))]
+
+
+def reproduce(run: Recorded) -> Reproduction:
+    """Play a run on the version it was pinned to and hold it against the log."""
+    expected = recorded_outcomes(run.script)
+    outcomes: list[Outcome] = []
+    for outcome in _outcomes(run.pinned.runnable, run.script):
+        outcomes.append(outcome)
+        if outcome != expected[len(outcomes) - 1] and expected[len(outcomes) - 1].kind != "unknown":
+            return Reproduction(tuple(outcomes), len(outcomes))
+    return Reproduction(tuple(outcomes))
+
+
+def _outcomes(ir: dict[str, Any], script: Script) -> Iterator[Outcome]:
+    player = Player(ir, script)
+    started = player.start()
+    yield started
+    if started.kind != "error":
+        for _, outcome in player.play():
+            if outcome is not None:
+                yield outcome
+
+
+def judge(run: Recorded, ir: dict[str, Any], base: Reproduction | None = None) -> Judgement:
+    """Play a run on another version, as far as our engine reproduces the recording at all.
+
+    `base` is the run on the version it was pinned to, where that has been played already.
+    """
+    story = run.story
+    base = reproduce(run) if base is None else base
+    comparable = base.outcomes if base.parts_at is None else base.outcomes[: base.parts_at - 1]
+    notes = []
+    if story.damage is not None:
+        notes.append(f"the log is damaged, judged up to there: {story.damage}")
+    if base.parts_at is not None:
+        notes.append(f"judged up to where our engine parts from the recording: {base.describe(run.script)}")
+    note = "; ".join(notes)
+    steps = answered_steps(run.script)
+    differences: dict[str, None] = {}
+    new_ir = run.pinned.onboarded(ir)
+    for number, now in enumerate(_outcomes(new_ir, run.script), 1):
+        if number > len(comparable):
+            break
+        before = comparable[number - 1]
+        if now != before:
+            return Judgement(
+                story.session_id,
+                story.workflow_id,
+                "breaks",
+                steps[number - 1],
+                _reason(before, now, ir),
+                number,
+                before,
+                now,
+                tuple(differences),
+                pending=run.step,
+                note=note,
+            )
+        differences |= dict.fromkeys(shown_differences(before, now))
+    return Judgement(
+        story.session_id,
+        story.workflow_id,
+        "differs" if differences else "same",
+        reason="; ".join(differences),
+        differences=tuple(differences),
+        pending=run.step,
+        note=note,
+    )
+
+
+def described(outcome: Outcome) -> str:
+    """An outcome in a few words."""
+    match outcome.kind:
+        case "error":
+            return f"the error {listed(outcome.codes)}"
+        case "blocked":
+            return f"blocked at {outcome.pending} ({listed(outcome.codes)})"
+        case "gate_checkpoint":
+            return f"a gate at {outcome.pending}"
+        case "unknown":
+            return "unknown"
+        case _:
+            return "complete" if outcome.is_complete else f"step {outcome.pending}"
+
+
+def _reason(before: Outcome, now: Outcome, ir: dict[str, Any]) -> str:
+    """Why the run can't go on as recorded, in the author's terms."""
+    ids = {step["id"] for top in ir["steps"] for step in (top.get("body", ()) if top["type"] == "loop" else (top,))}
+    was, came = described(before), described(now)
+    if now.kind == "error":
+        return f"the engine now refuses the call: {now.shown.get('message', came)}"
+    if now.kind == "blocked" and before.kind != "blocked":
+        return f"the step no longer accepts the recorded output: {came}; it was {was}"
+    if before.kind == "blocked" and now.kind != "blocked":
+        return f"the step accepts what was refused before: {came}; it was {was}"
+    if before.kind == now.kind == "blocked":
+        return f"the step is blocked for other reasons: {came}; it was {was}"
+    if before.kind == "gate_checkpoint" or now.kind == "gate_checkpoint":
+        return f"the confirmation changed: {came}; it was {was}"
+    if before.pending is not None and before.pending not in ids and before.pending != "wr-system-onboarding":
+        return f"the next step '{before.pending}' no longer exists; the run now comes to {came}"
+    if now.is_complete:
+        return f"the run now ends here; it continued to {was}"
+    if before.is_complete:
+        return f"the run now continues to {came}; it was complete here"
+    return f"the run is now sent to {came}; it went to {was}"
+
+
+_MEMBERS = {"prompt": "prompt", "title": "title", "agentRole": "agent role", "modelTier": "model tier"}
+
+
+def shown_differences(before: Outcome, now: Outcome) -> list[str]:
+    """What an agent sees differently although the run takes the same way."""
+    found = []
+    one, other = before.shown.get("pending"), now.shown.get("pending")
+    if isinstance(one, dict) and isinstance(other, dict):
+        found += [
+            f"the {noun} of step {before.pending} changed"
+            for member, noun in _MEMBERS.items()
+            if one.get(member) != other.get(member)
+        ]
+    for member in ("nextIntent", "preferences", "references", "stepContext", "gateKind"):
+        if before.shown.get(member) != now.shown.get(member):
+            found.append(f"{member} changed at step {before.pending or 'the end'}")
+    if before.shown.get("blockers") != now.shown.get("blockers"):
+        found.append(f"the blockers of step {before.pending} are worded differently")
+    return found

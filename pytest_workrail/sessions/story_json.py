@@ -1,0 +1,123 @@
+"""A story as JSON: what the page, other tools and the text are made from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pytest_workrail.sessions.story import (
+    Advance,
+    Beat,
+    Checkpoint,
+    ContextChange,
+    PreferenceChange,
+    Remark,
+    Story,
+    StoryNode,
+)
+
+
+def story_json(story: Story, prompts: dict[int, dict[str, Any]] | None = None) -> dict[str, Any]:
+    """One run. `prompts` is what the agent read at the nodes."""
+    tip = story.preferred_tip
+    return {
+        "session": story.session_id,
+        "run": story.run_id,
+        "workflowId": story.workflow_id,
+        "workflowHash": story.workflow_hash,
+        "status": "damaged" if story.damage else story.status,
+        "damage": story.damage,
+        "trigger": story.trigger,
+        "parentSession": story.parent_session,
+        "startedMs": story.started_ms,
+        "endedMs": story.ended_ms,
+        "goal": story.initial_context.get("goal"),
+        "context": story.initial_context,
+        "preferences": story.initial_preferences,
+        "observations": story.observations,
+        "nodes": [_node(node, (prompts or {}).get(node.number)) for node in story.nodes],
+        "beats": [_beat(story, beat) for beat in story.beats],
+        "tips": story.tips,
+        "preferredPath": [] if tip is None else story.path(tip),
+        "gaps": [gap_json(gap) for gap in story.gaps],
+    }
+
+
+def _node(node: StoryNode, prompt: dict[str, Any] | None) -> dict[str, Any]:
+    state = node.state
+    shown: dict[str, Any] = {
+        "node": node.number,
+        "id": node.node_id,
+        "kind": node.kind,
+        "parent": node.parent,
+        "atMs": node.at_ms,
+        "step": node.step,
+        "complete": node.is_complete,
+    }
+    if node.problem is not None:
+        shown["problem"] = node.problem
+    if state is not None and state.loop_path:
+        shown["loops"] = [{"loop": loop, "iteration": iteration} for loop, iteration in state.loop_path]
+    if state is not None and state.blockers:
+        shown["blockers"] = [{"code": each.code, "message": each.message} for each in state.blockers]
+        shown["retryable"] = state.is_retryable
+    if state is not None and state.gate is not None:
+        shown["gate"] = state.gate
+    return shown if prompt is None else {**shown, "asked": prompt}
+
+
+def outcome(story: Story, advance: Advance) -> str:
+    """What a submission came to, in one word."""
+    if not advance.target:
+        return "unfinished"
+    node = story.node(advance.target)
+    if node.kind == "blocked_attempt":
+        return "blocked"
+    if node.kind == "gate_checkpoint":
+        return "gate"
+    return "complete" if node.is_complete else "accepted"
+
+
+def _beat(story: Story, beat: Beat) -> dict[str, Any]:
+    when = {"event": beat.index, "atMs": beat.at_ms}
+    match beat:
+        case Advance():
+            return {"kind": "advance", **when, **_advance(story, beat)}
+        case Checkpoint(source=source, target=target):
+            return {"kind": "checkpoint", **when, "from": source, "to": target}
+        case PreferenceChange(node=node, effective=effective, by=by):
+            return {"kind": "preferences", **when, "node": node, "effective": effective, "by": by}
+        case ContextChange(change=change):
+            return {"kind": "context", **when, "change": change}
+        case Remark(kind=kind, is_known=known, data=data):
+            return {"kind": "host" if known else "unknown", **when, "event_kind": kind, "data": data}
+
+
+def _advance(story: Story, beat: Advance) -> dict[str, Any]:
+    shown: dict[str, Any] = {
+        "from": beat.source,
+        "to": beat.target or None,
+        "step": story.node(beat.source).step,
+        "outcome": outcome(story, beat),
+        "fork": beat.is_fork,
+        "notes": beat.notes,
+        "artifacts": beat.artifacts,
+    }
+    if beat.is_cut:
+        shown["notesCut"] = True
+    if beat.context is not None:
+        shown["context"] = beat.context
+    if beat.issues:
+        shown["issues"] = beat.issues
+    if beat.gaps:
+        shown["gaps"] = [gap_json(gap) for gap in beat.gaps]
+    lists = {
+        "assessments": beat.assessments,
+        "consequences": beat.consequences,
+        "reports": beat.reports,
+        "trace": beat.trace,
+    }
+    return shown | {name: values for name, values in lists.items() if values}
+
+
+def gap_json(gap: dict[str, Any]) -> dict[str, Any]:
+    return {"severity": gap["severity"], "reason": gap["reason"]["detail"], "summary": gap["summary"]}

@@ -1,0 +1,202 @@
+"""A story for people in a terminal, and as a mermaid diagram."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from pytest_workrail.sessions.story import (
+    Advance,
+    Beat,
+    Checkpoint,
+    ContextChange,
+    PreferenceChange,
+    Remark,
+    Story,
+    StoryNode,
+)
+from pytest_workrail.sessions.story_json import outcome
+from workrail_lint.base.terminal import printable
+from workrail_lint.base.wording import counted
+
+_SHORT = 160
+_DECISIONS = ("evaluated_condition", "entered_loop", "exited_loop", "detected_non_tip_advance")
+
+
+def moment(at_ms: int) -> str:
+    """A time as people write it, in UTC so that it is the same everywhere; empty for one that no calendar has."""
+    try:
+        return datetime.datetime.fromtimestamp(at_ms / 1000, tz=datetime.UTC).strftime("%Y-%m-%d %H:%M")
+    except (ValueError, OverflowError, OSError):
+        return "(no date)"
+
+
+def duration(milliseconds: int) -> str:
+    """How long something took, in the largest unit that says enough."""
+    seconds = max(0, milliseconds) // 1000
+    for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"
+
+
+def story_lines(story: Story, prompts: dict[int, dict[str, Any]] | None = None, *, full: bool = False) -> Iterator[str]:
+    """The story, a line each; text of the session is neutralised."""
+    status = "damaged" if story.damage else story.status
+    yield f"{printable(story.session_id)}  {printable(story.workflow_id)}  {status}"
+    goal = story.initial_context.get("goal")
+    yield f"goal: {_cut(goal, full) if isinstance(goal, str) else '(none)'}"
+    yield f"started {moment(story.started_ms)} UTC, last event after {duration(story.ended_ms - story.started_ms)}"
+    if story.parent_session:
+        yield f"started by session {printable(story.parent_session)}"
+    if story.damage:
+        yield f"damaged: {printable(story.damage)}; shown up to there"
+    if story.nodes:
+        yield ""
+        yield from _arrival(story.node(1), prompts, full)
+    for beat in story.beats:
+        yield from _beat(story, beat, prompts, full)
+    yield ""
+    tip = story.preferred_tip
+    if tip is not None:
+        yield f"preferred path: {' '.join(f'#{number}' for number in story.path(tip))}"
+    others = [number for number in story.tips if number != tip]
+    if others:
+        yield f"other tips: {' '.join(f'#{number}' for number in others)}"
+    for gap in story.gaps:
+        yield f"gap ({gap['severity']}): {printable(gap['summary'])}"
+
+
+def _arrival(node: StoryNode, prompts: dict[int, dict[str, Any]] | None, full: bool) -> Iterator[str]:
+    """A node, and what the agent read there."""
+    yield f"#{node.number} {place_of(node)}"
+    asked = (prompts or {}).get(node.number)
+    if asked is not None:
+        for line in str(asked.get("prompt", asked.get("problem", ""))).split("\n"):
+            yield f"    | {printable(line)}"
+
+
+def place_of(node: StoryNode) -> str:
+    """Where a node stands."""
+    state = node.state
+    if state is None:
+        return f"({node.problem})"
+    if state.kind == "complete":
+        return "complete"
+    loops = "".join(f" ({printable(loop)}, pass {iteration + 1})" for loop, iteration in state.loop_path)
+    kind = {"blocked_attempt": " [blocked]", "gate_checkpoint": " [gate]", "checkpoint": " [checkpoint]"}
+    return f"{printable(state.step or '(nothing pending)')}{loops}{kind.get(node.kind, '')}"
+
+
+def _beat(story: Story, beat: Beat, prompts: dict[int, dict[str, Any]] | None, full: bool) -> Iterator[str]:
+    match beat:
+        case Advance():
+            yield from _advance(story, beat, prompts, full)
+        case Checkpoint(source=source, target=target):
+            yield f"  checkpoint at #{source}: #{target}"
+        case PreferenceChange(node=node, effective=effective, by=by):
+            chosen = ", ".join(printable(effective[name]) for name in ("autonomy", "riskPolicy"))
+            yield f"  preferences at #{node} set to {chosen} by {printable(by)}"
+        case ContextChange(change=change):
+            yield f"  context changed by the host: {_json(change, full)}"
+        case Remark(kind=kind, is_known=known, data=data):
+            yield f"  {'host' if known else 'unknown event'}: {printable(kind)} {_json(data, full)}"
+
+
+def _advance(story: Story, beat: Advance, prompts: dict[int, dict[str, Any]] | None, full: bool) -> Iterator[str]:
+    what = outcome(story, beat)
+    fork = " (fork: a second branch)" if beat.is_fork else ""
+    yield f"  submitted at #{beat.source}: {what}{fork}"
+    if beat.notes is not None:
+        yield from _notes(beat.notes, full)
+    elif what in ("blocked", "gate"):
+        state = story.node(beat.target).state
+        codes = {blocker.code for blocker in state.blockers} if state is not None else set()
+        yield f"    notes: {'none' if 'MISSING_REQUIRED_NOTES' in codes else '(the engine does not keep them)'}"
+    for artifact in beat.artifacts:
+        yield f"    artifact: {_json(artifact, full)}"
+    for name, value in (beat.context or {}).items():
+        yield f"    context: {printable(name)} = {_json(value, full)}"
+    for assessment in beat.assessments:
+        levels = ", ".join(f"{each['dimensionId']} {each['level']}" for each in assessment["dimensions"])
+        yield f"    assessment {printable(assessment['assessmentId'])}: {printable(levels)}"
+    if beat.target:
+        state = story.node(beat.target).state
+        for blocker in state.blockers if state is not None else ():
+            yield f"    blocked by {printable(blocker.code)}: {_cut(blocker.message, full)}"
+    for issue in beat.issues:
+        yield f"    issue: {_cut(issue, full)}"
+    for gap in beat.gaps:
+        yield f"    gap ({printable(gap['severity'])}): {_cut(gap['summary'], full)}"
+    for report in beat.reports:
+        words = str(report.get("summary", report.get("status", "")))
+        yield f"    {printable(str(report['kind']))}: {_cut(words, full)}"
+    for entry in beat.trace:
+        if entry["kind"] in _DECISIONS:
+            yield f"    decided: {_cut(entry['summary'], full)}"
+    if beat.target and what != "blocked":
+        yield from _arrival(story.node(beat.target), prompts, full)
+    elif beat.target:
+        yield f"#{beat.target} {place_of(story.node(beat.target))}"
+
+
+def _notes(notes: str, full: bool) -> Iterator[str]:
+    if not full:
+        yield f"    notes: {_cut(notes, full)}"
+        return
+    first, *others = notes.split("\n")
+    yield f"    notes: {printable(first)}"
+    yield from (f"           {printable(line)}" for line in others)
+
+
+def _cut(text: str, full: bool) -> str:
+    # On one line, a break is worth no more than a space.
+    shown = printable(text if full else " ".join(text.split()))
+    return shown if full or len(shown) <= _SHORT else f"{shown[: _SHORT - 1]}…"
+
+
+def _json(value: Any, full: bool) -> str:
+    return _cut(json.dumps(value, ensure_ascii=False), full)
+
+
+# ----------------------------------------------------------------------------------------------------------- mermaid
+
+_PLAIN = re.compile(r"[^A-Za-z0-9 _.@-]")
+_CLASSES = {"blocked_attempt": "blocked", "gate_checkpoint": "gate", "checkpoint": "mark"}
+
+
+def story_mermaid(story: Story) -> str:
+    """The nodes of a run as a flowchart; the preferred path is drawn thick."""
+    tip = story.preferred_tip
+    path = set() if tip is None else set(story.path(tip))
+    lines = ["flowchart TD"]
+    for node in story.nodes:
+        label = _label(f"{node.number} {place_of(node)}")
+        kind = "done" if node.is_complete else _CLASSES.get(node.kind, "")
+        lines.append(f'  n{node.number}["{label}"]{f":::{kind}" if kind else ""}')
+    for beat in story.beats:
+        if isinstance(beat, Advance) and beat.target:
+            arrow = "==>" if beat.source in path and beat.target in path else "-->"
+            words = _label(outcome(story, beat) + (", fork" if beat.is_fork else "") + _counts(beat))
+            lines.append(f'  n{beat.source} {arrow}|"{words}"| n{beat.target}')
+        elif isinstance(beat, Checkpoint):
+            lines.append(f'  n{beat.source} -.->|"checkpoint"| n{beat.target}')
+    lines += [
+        "  classDef blocked fill:#fde2e1,stroke:#b3261e",
+        "  classDef gate fill:#fff3cd,stroke:#8a6d00",
+        "  classDef mark stroke-dasharray:4",
+        "  classDef done fill:#e3f4e5,stroke:#1b6e2e",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _counts(beat: Advance) -> str:
+    return f", {counted(len(beat.gaps), 'gap')}" if beat.gaps else ""
+
+
+def _label(text: str) -> str:
+    """Text that mermaid takes for nothing but text."""
+    return _PLAIN.sub(lambda found: f"#{ord(found[0])};", text[:80])

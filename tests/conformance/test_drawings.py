@@ -1,0 +1,31 @@
+"""Drawings of real workflows: every step has a place, nothing overlaps, no rail crosses another."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from oracle import requires_oracle, shared_folder
+
+from workrail_lint import Ok, compile_workflow
+from workrail_lint.systems.workrail.graph.railway import layout
+from workrail_lint.systems.workrail.graph.tree import structure
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "workrail" / "graph"))
+from drawings import crossings, overlaps
+
+pytestmark = requires_oracle
+
+
+def test_real_workflows_are_drawn_without_overlaps() -> None:
+    shared = shared_folder()
+    assert shared is not None
+    drawn = 0
+    for path in sorted((shared / "corpus" / "workflows").rglob("*.json")):
+        made = compile_workflow(path)
+        if isinstance(made, Ok):
+            drawing = layout(structure(made.value.ir))
+            assert overlaps(drawing) == [], path.name
+            assert crossings(drawing) == 0, path.name
+            drawn += len(drawing.nodes)
+    assert drawn > 200

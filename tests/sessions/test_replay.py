@@ -1,0 +1,251 @@
+"""Replaying sessions on a new version: the verdict, the place, the reason, and whether one under way can go on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from session_files import Session, step, workflow, write
+
+from pytest_workrail.cli import main
+from pytest_workrail.engine.events.ids import SessionId
+from pytest_workrail.engine.store.bundle import Producer
+from pytest_workrail.engine.store.transfer import export_session
+from pytest_workrail.sessions.prompts import read_only_home
+from workrail_lint.base.result import Err
+
+PLAIN = workflow(step("first"), step("second"), step("third"))
+ROUNDS = workflow(
+    step("first", notesOptional=True),
+    {
+        "id": "rounds",
+        "title": "Rounds",
+        "type": "loop",
+        "loop": {"type": "while", "maxIterations": 4, "condition": {"var": "more", "equals": True}},
+        "body": [step("work", notesOptional=True)],
+    },
+    step("last", notesOptional=True),
+)
+
+
+def done() -> Session:
+    return Session(PLAIN).submit().submit("One.").submit("Two.").submit("Three.")
+
+
+def judged(tmp_path: Path, session: Session, version: Any, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    write(tmp_path / "data", session.played())
+    path = tmp_path / "new.json"
+    path.write_text(version if isinstance(version, str) else json.dumps(version), encoding="utf-8")
+    code = main(["sessions", "replay", "--data", str(tmp_path / "data"), "--workflow", str(path), "--json"])
+    answer = json.loads(capsys.readouterr().out)
+    (found,) = answer["sessions"]
+    assert code == (1 if found["verdict"] in ("breaks", "invalid") else 0)
+    assert answer["verdicts"][found["verdict"]] == 1
+    assert isinstance(found, dict)
+    return found
+
+
+def test_the_same_version_is_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = judged(tmp_path, done(), PLAIN, capsys)
+    assert (found["verdict"], found["at"], found["differences"]) == ("same", None, [])
+
+
+def test_another_prompt_differs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    version = workflow(step("first"), step("second", prompt="Do it with care."), step("third", title="End"))
+    found = judged(tmp_path, done(), version, capsys)
+    assert found["verdict"] == "differs"
+    assert found["differences"] == ["the prompt of step second changed", "the title of step third changed"]
+
+
+CRITERIA = [{"type": "contains", "value": "proof", "message": "show proof"}]
+CONTRACT = {"contractRef": "wr.contracts.gate_verdict"}
+
+
+@pytest.mark.parametrize(
+    ("version", "at", "call", "words"),
+    [
+        (workflow(step("first"), step("third")), "first", 3, "the next step 'second' no longer exists"),
+        (workflow(step("first"), step("extra"), step("second"), step("third")), "first", 3, "sent to step extra"),
+        (
+            workflow(step("first"), step("second", runCondition={"var": "never"}), step("third")),
+            "first",
+            3,
+            "sent to step third; it went to step second",
+        ),
+        (workflow(step("first"), step("second", validationCriteria=CRITERIA), step("third")), "second", 4, "no longer"),
+        (workflow(step("first"), step("second", outputContract=CONTRACT), step("third")), "second", 4, "no longer"),
+        (workflow(step("first"), step("second")), "second", 4, "'third' no longer exists"),
+        (
+            workflow(step("first"), step("second"), step("third"), step("fourth")),
+            "third",
+            5,
+            "continues to step fourth",
+        ),
+    ],
+)
+def test_a_session_that_no_longer_gets_through_breaks_at_the_first_place(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], version: Any, at: str, call: int, words: str
+) -> None:
+    found = judged(tmp_path, done(), version, capsys)
+    assert (found["verdict"], found["at"], found["call"]) == ("breaks", at, call)
+    assert words in found["reason"]
+
+
+def test_a_bound_that_is_now_too_low_breaks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    session = Session(ROUNDS).submit().submit(context={"more": True})
+    session.submit().submit().submit(context={"more": False}).submit()
+    version = json.loads(json.dumps(ROUNDS))
+    version["steps"][1]["loop"]["maxIterations"] = 2
+    found = judged(tmp_path, session, version, capsys)
+    assert (found["verdict"], found["at"], found["call"]) == ("breaks", "work", 5)
+
+
+@pytest.mark.parametrize(
+    "version",
+    [json.dumps({**PLAIN, "steps": []}), json.dumps({**PLAIN, "steps": [{}]}), json.dumps(PLAIN)[:-9]],
+    ids=["no steps", "no id", "cut short"],
+)
+def test_a_version_that_does_not_compile_is_invalid(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], version: str
+) -> None:
+    found = judged(tmp_path, done(), version, capsys)
+    assert found["verdict"] == "invalid"
+    assert found["reason"]
+
+
+def test_a_file_that_is_no_workflow_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path / "data", done().played())
+    path = tmp_path / "new.json"
+    path.write_text("{", encoding="utf-8")
+    assert main(["sessions", "replay", "--data", str(tmp_path / "data"), "--workflow", str(path)]) == 2
+    assert "new.json is not a workflow" in capsys.readouterr().err
+
+
+def test_a_session_under_way_is_judged_from_where_it_stands(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    under_way = Session(PLAIN).submit().submit("One.")
+    longer = workflow(step("first"), step("second"), step("third"), step("fourth"))
+    found = judged(tmp_path, under_way, longer, capsys)
+    assert (found["verdict"], found["pending"], found["canContinue"]) == ("same", "second", True)
+
+
+def test_a_session_under_way_that_leads_nowhere_breaks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    under_way = Session(PLAIN).submit().submit("One.")
+    never = [{"type": "length", "min": 9, "max": 3, "message": "impossible"}]
+    dead_end = workflow(step("first"), step("second"), step("third", validationCriteria=never))
+    found = judged(tmp_path, under_way, dead_end, capsys)
+    assert (found["verdict"], found["at"], found["canContinue"]) == ("breaks", "second", False)
+    assert "can't be brought to its end" in found["reason"]
+
+
+def test_a_damaged_session_is_judged_as_far_as_it_can_be_trusted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    session = done()
+    folder = write(tmp_path / "data", session.played())
+    last = sorted((folder / "events").iterdir())[-1]
+    last.write_bytes(last.read_bytes()[:-3])
+    path = tmp_path / "new.json"
+    path.write_text(json.dumps(PLAIN), encoding="utf-8")
+    arguments = ["sessions", "replay", "--data", str(tmp_path / "data"), "--workflow", str(path)]
+    assert main([*arguments, "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["sessions"]
+    assert found["verdict"] == "same"
+    assert "damaged" in found["note"]
+    assert main(arguments) == 0
+    assert "note:" in capsys.readouterr().out
+
+
+def test_the_same_matter_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for seed in (1, 2, 3):
+        session = Session(PLAIN, seed=seed).submit().submit("One.").submit("Two.").submit("Three.")
+        write(tmp_path / "data", session.played())
+    path = tmp_path / "new.json"
+    path.write_text(json.dumps(workflow(step("first"), step("third"))), encoding="utf-8")
+    assert main(["sessions", "replay", "--data", str(tmp_path / "data"), "--workflow", str(path)]) == 1
+    shown = capsys.readouterr().out
+    assert shown.count("breaks:") == 1
+    assert shown.count("  sess_") == 3
+    assert "3 runs replayed: 3 breaks" in shown
+
+
+# ------------------------------------------------------------------------------------------------------ in pytest
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester) -> pytest.Pytester:
+    session = done()
+    data = pytester.path / "data"
+    write(data, session.played())
+    home = read_only_home(str(data))
+    bundle = export_session(
+        home.stores,
+        SessionId(session.place.session_id),
+        producer=Producer(app_version="0"),
+        clock=home.clock,
+        entropy=home.entropy,
+    )
+    assert not isinstance(bundle, Err)
+    (pytester.path / "recorded").mkdir()
+    (pytester.path / "recorded" / "plain.session.json").write_text(json.dumps(bundle.value), encoding="utf-8")
+    (pytester.path / "workflows").mkdir()
+    (pytester.path / "workflows" / "plain.json").write_text(json.dumps(PLAIN), encoding="utf-8")
+    return pytester
+
+
+def test_every_session_of_a_folder_is_an_item(project: pytest.Pytester) -> None:
+    project.makeini("[pytest]\nworkrail_sessions = recorded data\ntestpaths = tests\n")
+    (project.path / "tests").mkdir()
+    found = project.runpytest("-v")
+    found.assert_outcomes(passed=2)
+    found.stdout.fnmatch_lines(["*plain.session.json::replay PASSED*"])
+    changed = json.dumps(workflow(step("first"), step("third")))
+    (project.path / "workflows" / "plain.json").write_text(changed, encoding="utf-8")
+    broken = project.runpytest("-rf")
+    broken.assert_outcomes(failed=2)
+    broken.stdout.fnmatch_lines(["*breaks at step first, call 3 on workflows/plain.json: the next step 'second' no*"])
+
+
+def test_without_a_version_in_the_project_the_pinned_one_is_replayed(project: pytest.Pytester) -> None:
+    (project.path / "workflows" / "plain.json").unlink()
+    project.makeini("[pytest]\nworkrail_sessions = recorded\n")
+    project.runpytest().assert_outcomes(passed=1)
+
+
+def test_a_damaged_file_is_one_failing_item(project: pytest.Pytester) -> None:
+    path = project.path / "recorded" / "plain.session.json"
+    path.write_text(path.read_text(encoding="utf-8").replace("One.", "Two!"), encoding="utf-8")
+    project.makeini("[pytest]\nworkrail_sessions = recorded\n")
+    found = project.runpytest()
+    found.assert_outcomes(failed=1)
+    found.stdout.fnmatch_lines(["*can't be replayed: it is not an intact bundle*"])
+
+
+def test_a_folder_that_is_not_there_is_a_warning(project: pytest.Pytester) -> None:
+    project.makeini("[pytest]\nworkrail_sessions = nowhere\n")
+    found = project.runpytest("--co")
+    found.stdout.fnmatch_lines(["*workrail_sessions: there is no folder nowhere*"])
+
+
+def test_the_fixture_gives_a_session_for_assertions(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import pytest
+
+        def test_session(workrail):
+            session = workrail.session("recorded/plain.session.json")
+            assert session.status == "complete"
+            assert session.steps == ("wr-system-onboarding", "first", "second", "third")
+            assert session.notes("second") == ("Two.",)
+            assert session.artifacts("second") == ()
+            assert (session.blockers, session.gaps, session.forks, session.pending) == ((), (), 0, None)
+            assert session.context == {"goal": "Ship it"}
+            assert session.replay().verdict == "same"
+            assert session.replay("workflows/plain.json").verdict == "same"
+            assert workrail.session("data").session_id.startswith("sess_")
+            with pytest.raises(ValueError, match="can't be used as a session"):
+                workrail.session("workflows")
+        """
+    )
+    project.runpytest().assert_outcomes(passed=1)

@@ -1,0 +1,273 @@
+"""Reading logs: what is intact is read, what is not is named, and nothing is dropped, written or followed."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from session_files import Played, Session, step, workflow, write, write_log
+
+from pytest_workrail.engine.events.ids import SessionId
+from pytest_workrail.sessions.data_folder import DataFolder, usual_place
+from pytest_workrail.sessions.listing import summaries
+from pytest_workrail.sessions.prompts import read_only_home
+from pytest_workrail.sessions.session_log import read_log
+from pytest_workrail.sessions.stats import count_sessions
+from pytest_workrail.sessions.story import Remark, stories
+from pytest_workrail.sessions.story_json import story_json
+from pytest_workrail.sessions.story_text import story_lines, story_mermaid
+from pytest_workrail.sessions.summary import summarise
+from workrail_lint.base.result import Err
+
+PLAIN = workflow(step("first"), step("second"), step("third", notesOptional=True))
+
+
+def sample(notes: str = "Done.") -> Played:
+    return Session(PLAIN).submit().submit().submit(notes).submit(notes, context={"found": 3}).played()
+
+
+SAMPLE = sample()
+
+
+def test_an_intact_log_is_read_whole(tmp_path: Path) -> None:
+    write(tmp_path, SAMPLE)
+    log = read_log(DataFolder(str(tmp_path)), SAMPLE.session_id)
+    assert (log.damage, log.unknown) == (None, 0)
+    assert log.events == SAMPLE.events
+
+
+def test_a_line_separator_in_notes_is_no_line_end(tmp_path: Path) -> None:
+    played = sample("one\u2028two\u2029three\x85four")
+    write(tmp_path, played)
+    folder = DataFolder(str(tmp_path))
+    assert read_log(folder, played.session_id).damage is None
+    (story,) = stories(folder, played.session_id)
+    assert story.advances[2].notes == "one\u2028two\u2029three\x85four"
+    assert all("\u2028" not in line for line in story_lines(story, full=True))
+
+
+@pytest.mark.parametrize("event", [{"kind": "moon_phase_recorded"}, {"v": 2}, {"kind": 7}, {"v": True}])
+def test_an_unknown_event_is_kept_and_shown(tmp_path: Path, event: dict[str, Any]) -> None:
+    played = copy.deepcopy(SAMPLE)
+    played.segments[-1].append({**played.events[-1], "eventIndex": len(played.events), **event})
+    write(tmp_path, played)
+    folder = DataFolder(str(tmp_path))
+    log = read_log(folder, played.session_id)
+    assert (log.damage, log.unknown, len(log.events)) == (None, 1, len(played.events))
+    (story,) = stories(folder, played.session_id)
+    (remark,) = [beat for beat in story.beats if isinstance(beat, Remark)]
+    assert not remark.is_known
+    assert sum("unknown event" in line for line in story_lines(story)) == 1
+    assert [beat["kind"] for beat in story_json(story)["beats"]].count("unknown") == 1
+    assert summarise(folder, log).unknown == 1
+    assert count_sessions(folder, [played.session_id]).unknown_events == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda folder: (folder / "manifest.jsonl").unlink(), "no manifest"),
+        (lambda folder: (folder / "manifest.jsonl").write_bytes(b"\xff\xfe\n"), "line 1 is not a record"),
+        (lambda folder: _edit(folder / "manifest.jsonl", lambda raw: raw[:-9]), "cut short"),
+        (lambda folder: _edit(folder / "manifest.jsonl", _swap_lines), "has index"),
+        (lambda folder: _edit(folder / "manifest.jsonl", lambda raw: raw.replace(b"events/", b"../../")), "no engine"),
+        (lambda folder: _edit(folder / "manifest.jsonl", lambda raw: raw.replace(b'"v":1', b'"v":9')), "version 9"),
+        (lambda folder: _edit(_segment(folder), lambda raw: raw[:-1]), "differs from what was written"),
+        (lambda folder: _edit(_segment(folder), lambda raw: raw.replace(b"Done.", b"Fine.")), "differs from what"),
+        (lambda folder: _segment(folder).unlink(), "is missing"),
+        (lambda folder: _as_folder(_segment(folder)), "can't be read"),
+    ],
+)
+def test_damage_is_named_and_the_rest_can_be_read(tmp_path: Path, change: Any, words: str) -> None:
+    folder = write(tmp_path, SAMPLE)
+    change(folder)
+    data = DataFolder(str(tmp_path))
+    log = read_log(data, SAMPLE.session_id)
+    assert log.damage is not None
+    assert words in log.damage
+    assert log.events == SAMPLE.events[: len(log.events)]
+    (summary,) = summaries(data, use_cache=False)
+    assert (summary.status, summary.damage) == ("damaged", log.damage)
+
+
+def _edit(path: Path, change: Any) -> None:
+    path.write_bytes(change(path.read_bytes()))
+
+
+def _segment(folder: Path, number: int = 3) -> Path:
+    return sorted((folder / "events").iterdir())[number]
+
+
+def _as_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def _swap_lines(raw: bytes) -> bytes:
+    first, second, *rest = raw.split(b"\n")
+    return b"\n".join([second, first, *rest])
+
+
+def test_links_are_not_followed(tmp_path: Path) -> None:
+    root, elsewhere = tmp_path / "data", tmp_path / "elsewhere"
+    write(elsewhere, SAMPLE)
+    (root / "sessions").mkdir(parents=True)
+    (root / "sessions" / SAMPLE.session_id).symlink_to(elsewhere / "sessions" / SAMPLE.session_id)
+    assert DataFolder(str(root)).sessions() == []
+    assert DataFolder(str(root)).session(SAMPLE.session_id) is None
+    folder = write(root / "second", SAMPLE)
+    segment = _segment(folder)
+    segment.rename(tmp_path / "kept")
+    segment.symlink_to(tmp_path / "kept")
+    assert "can't be read" in str(read_log(DataFolder(str(root / "second")), SAMPLE.session_id).damage)
+    events = folder / "events"
+    events.rename(tmp_path / "events")
+    events.symlink_to(tmp_path / "events")
+    assert "is missing" in str(read_log(DataFolder(str(root / "second")), SAMPLE.session_id).damage)
+
+
+def test_a_huge_log_is_refused_and_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, SAMPLE)
+    monkeypatch.setattr("pytest_workrail.sessions.session_log.MAX_SESSION_BYTES", 2_000)
+    assert "more than 2,000 bytes" in str(read_log(DataFolder(str(tmp_path)), SAMPLE.session_id).damage)
+    monkeypatch.setattr("pytest_workrail.sessions.data_folder.MAX_FILE_BYTES", 100)
+    assert "can't be read" in str(read_log(DataFolder(str(tmp_path)), SAMPLE.session_id).damage)
+
+
+def test_an_altered_snapshot_is_not_believed(tmp_path: Path) -> None:
+    write(tmp_path, SAMPLE)
+    for path in (tmp_path / "snapshots").iterdir():
+        _edit(path, lambda raw: raw.replace(b"second", b"secret"))
+    (story,) = stories(DataFolder(str(tmp_path)), SAMPLE.session_id)
+    problems = [node.problem for node in story.nodes if node.problem is not None]
+    assert problems
+    assert all("differs from what was written" in problem for problem in problems)
+    assert list(story_lines(story))
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.text(max_size=3) | st.just("sess_x"),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=4,
+)
+
+
+@settings(max_examples=40)
+@given(where=st.integers(0, len(SAMPLE.events) - 1), data=st.data())
+def test_a_forged_log_never_makes_a_reader_trip(
+    tmp_path_factory: pytest.TempPathFactory, where: int, data: st.DataObject
+) -> None:
+    """Digests are right, contents are anything: a member is replaced or dropped somewhere in an event."""
+    segments = copy.deepcopy(SAMPLE.segments)
+    event = [each for segment in segments for each in segment][where]
+    parent: dict[str, Any] = event
+    while True:
+        name = data.draw(st.sampled_from(sorted(parent)))
+        if isinstance(parent[name], dict) and parent[name] and data.draw(st.booleans()):
+            parent = parent[name]
+            continue
+        break
+    if data.draw(st.booleans()):
+        del parent[name]
+    else:
+        parent[name] = data.draw(_JSON)
+    root = tmp_path_factory.mktemp("forged")
+    write(root, SAMPLE)
+    try:
+        write_log(root, SAMPLE.session_id, segments)
+    except (KeyError, TypeError):  # the manifest of such a log can't even be written
+        return
+    folder = DataFolder(str(root))
+    log = read_log(folder, SAMPLE.session_id)
+    summary = summarise(folder, log)
+    found = stories(folder, SAMPLE.session_id, log)
+    for story in found:
+        assert (summary.damage is None) == (story.damage is None), (summary.damage, story.damage)
+        assert list(story_lines(story, full=True))
+        assert story_mermaid(story)
+        json.dumps(story_json(story))
+    count_sessions(folder, [SAMPLE.session_id])
+    # What the engine's own models take, this reader takes too.
+    typed = read_only_home(str(root)).stores.sessions.load(SessionId(SAMPLE.session_id))
+    if not isinstance(typed, Err):
+        assert log.damage is None
+
+
+# -------------------------------------------------------------------------------------------------- the folder
+
+
+def test_the_usual_place_is_the_engines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/somebody")
+    assert usual_place({}) == os.path.join("/home/somebody", ".workrail", "data")
+    assert usual_place({"WORKRAIL_DATA_DIR": "/elsewhere"}) == "/elsewhere"
+
+
+_READ_ONLY = """
+import json, os, sys
+root = os.path.realpath(sys.argv[1])
+opened = []
+
+def watch(event, arguments):
+    if event in ("open", "os.open") or event in ("os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.link",
+                                                 "os.symlink", "os.chmod", "os.truncate", "os.utime"):
+        path = arguments[0]
+        if isinstance(path, int) or not os.path.realpath(os.fsdecode(path)).startswith(root):
+            return
+        flags = arguments[2] if event == "open" else os.O_RDWR
+        writes = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC
+        if event != "open" or (isinstance(flags, int) and flags & writes):
+            opened.append((event, os.fsdecode(path)))
+
+sys.addaudithook(watch)
+from pytest_workrail.cli import main
+codes = [main(["sessions", *command, "--data", sys.argv[1]]) for command in json.loads(sys.argv[2])]
+seen = list(opened)
+try:  # the watch itself works
+    open(os.path.join(root, "missing", "probe"), "w")
+except OSError:
+    pass
+print(codes, seen, len(opened) - len(seen), file=sys.stderr)
+"""
+
+
+def test_no_command_opens_anything_in_the_folder_for_writing(tmp_path: Path) -> None:
+    import subprocess
+
+    root, out = tmp_path / "data", tmp_path / "out"
+    write(root, SAMPLE)
+    (tmp_path / "plain.json").write_text(json.dumps(PLAIN), encoding="utf-8")
+    before = {path: path.stat().st_mtime_ns for path in root.rglob("*")}
+    folders = [root, *(path for path in root.rglob("*") if path.is_dir())]
+    for folder in folders:
+        folder.chmod(0o555)
+    commands = [
+        ["list"],
+        ["show", SAMPLE.session_id, "--prompts"],
+        ["stats"],
+        ["export", SAMPLE.session_id, "--out", str(tmp_path / "x.session.json")],
+        ["replay", "--workflow", str(tmp_path / "plain.json")],
+        ["record", "--out", str(out)],
+    ]
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    try:
+        run = subprocess.run(
+            [sys.executable, "-c", _READ_ONLY, str(root), json.dumps(commands)],
+            capture_output=True,
+            text=True,
+            env=environment,
+            cwd=tmp_path,
+            check=False,
+        )
+    finally:
+        for folder in folders:
+            folder.chmod(0o755)
+    assert run.stderr.splitlines()[-1] == "[0, 0, 0, 0, 0, 0] [] 1", run.stderr
+    assert {path: path.stat().st_mtime_ns for path in root.rglob("*")} == before
+    assert list(out.glob("*.scenario.json"))
