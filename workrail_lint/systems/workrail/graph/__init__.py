@@ -2,32 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any
+from workrail_lint.base.typed import TYPE_CHECKING, Any
+from workrail_lint.systems.workrail.graph.tree import structure
 
-from workrail_lint.systems.workrail.graph.items import diagram
-
-# The analysis (`json`) is no drawing; it is made from the definition, see `workrail_lint.systems.workrail.analysis`.
-DIAGRAMS = ("mermaid", "dot", "svg", "html")
-FORMATS = (*DIAGRAMS, "json")
+if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.analysis.analysis import Analysis
 
 
-def render(ir: dict[str, Any], form: str) -> str:
-    """A workflow in one of the forms."""
-    items = diagram(ir)
+def render(ir: dict[str, Any], form: str, analysis: Analysis | None = None) -> str:
+    """A workflow as Mermaid, Graphviz or SVG text."""
+    blocks = structure(ir, analysis)
     match form:
         case "mermaid":
-            from workrail_lint.systems.workrail.graph.texts import mermaid
+            from workrail_lint.systems.workrail.graph.flowchart import mermaid
 
-            return mermaid(items)
+            return mermaid(blocks)
         case "dot":
-            from workrail_lint.systems.workrail.graph.texts import dot
+            from workrail_lint.systems.workrail.graph.flowchart import dot
 
-            return dot(items, ir["name"])
-        case "svg":
-            from workrail_lint.systems.workrail.graph.drawing import svg
-
-            return svg(items, ir["name"])
+            return dot(blocks, ir["name"])
         case _:
-            from workrail_lint.systems.workrail.graph.page import html
+            from workrail_lint.systems.workrail.graph.railway import layout
+            from workrail_lint.systems.workrail.graph.svg import svg
 
-            return html(items, ir)
+            return svg(layout(blocks), ir["name"])
+
+
+def drawing_data(ir: dict[str, Any], analysis: Analysis | None = None) -> dict[str, Any]:
+    """The drawing as plain data: places, and the tree behind it."""
+    from workrail_lint.systems.workrail.graph.data import layout_data, tree_data
+    from workrail_lint.systems.workrail.graph.railway import layout
+
+    blocks = structure(ir, analysis)
+    return {"layout": layout_data(layout(blocks)), "tree": tree_data(blocks)}

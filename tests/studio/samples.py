@@ -1,0 +1,43 @@
+"""A small project for the studio's tests: every kind of block, and strings that try to break out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from workrail_lint.systems.workrail.rules.samples import controlled_loop, parallel, step, workflow
+
+HOSTILE = '</script><img src=x onerror="document.title=0">\u202e\u2028\x1b[31m{{x}}`--><!--'
+
+
+def branching() -> dict[str, Any]:
+    """Two lanes, a loop, a gate, delegations."""
+    return workflow(
+        step("first", prompt="Set the context variable `size` to one of `small`, `large`. Use {{goal}}."),
+        step("small-way", prompt="Keep it {{size}}.", runCondition={"var": "size", "equals": "small"}),
+        step("large-way", prompt="Plan it.", runCondition={"var": "size", "equals": "large"}),
+        controlled_loop(),
+        step("sign-off", requireConfirmation={"kind": "human_approval"}),
+        parallel(),
+        id="demo.branching",
+        name="Branching",
+    )
+
+
+def hostile() -> dict[str, Any]:
+    """Hostile text wherever a workflow takes text, and a step that is called like a member of every object."""
+    return workflow(
+        step("constructor", title=HOSTILE, prompt=HOSTILE, guidance=[HOSTILE]),
+        step("to-string", title="x" * 120, prompt="Look.", runCondition={"var": "size", "equals": HOSTILE}),
+        id="demo.hostile",
+        name=HOSTILE,
+        about=HOSTILE,
+    )
+
+
+def write_project(folder: Path, *documents: dict[str, Any]) -> None:
+    (folder / "workflows").mkdir(exist_ok=True)
+    for document in documents or (branching(), hostile()):
+        name = document["id"].partition(".")[2]
+        (folder / "workflows" / f"{name}.json").write_text(json.dumps(document, indent=2), encoding="utf-8")

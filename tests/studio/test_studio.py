@@ -1,0 +1,259 @@
+"""The studio's data and page: what they hold, that they are stable, and that no text gets out of its place."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from base64 import b64encode
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from samples import HOSTILE, branching, hostile, write_project
+
+from workrail_lint.cli import main
+from workrail_lint.studio.page import MODULES, page, script_json
+from workrail_lint.studio.runs import run_data
+
+ROOT = Path(__file__).resolve().parents[2]
+WEB = ROOT / "workrail_lint" / "studio" / "web"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    write_project(tmp_path)
+    return tmp_path
+
+
+def _data(*arguments: str) -> dict[str, Any]:
+    assert main(["studio", *arguments, "--format", "json", "--output", "data.json"]) == 0
+    data: dict[str, Any] = json.loads(Path("data.json").read_text())
+    return data
+
+
+def _workflow(data: dict[str, Any], ident: str) -> dict[str, Any]:
+    return next(item for item in data["workflows"] if item["id"] == ident)
+
+
+def test_a_step_has_its_text_its_source_and_its_variables(project: Path) -> None:
+    shown = _workflow(_data("workflows"), "demo.branching")
+    steps = {step["id"]: step for step in shown["steps"]}
+    assert [kind for kind, _, _ in steps["first"]["pieces"]] == ["authored"]
+    assert steps["first"]["source"]["line"] > 1
+    assert steps["first"]["sets"] == ["size"]
+    assert steps["small-way"]["reads"] == ["size"]
+    assert steps["small-way"]["condition"] == "size is small"
+    assert steps["small-way"]["samples"] == {"size": "small"}
+    assert [badge["kind"] for badge in steps["sign-off"]["badges"]] == ["gate"]
+    size = next(item for item in shown["vars"] if item["name"] == "size")
+    assert (size["set"], size["read"], size["values"]) == (["first"], ["small-way", "large-way"], ["small", "large"])
+    assert {node["id"].split("~")[0] for node in shown["layout"]["nodes"]} >= {"first", "small-way", "fan-out"}
+
+
+def test_the_source_of_a_step_is_its_json(project: Path) -> None:
+    """The page puts the prompt back where the data leaves it out."""
+    long = "Look at it closely. " * 10
+    document = branching()
+    document["steps"][0]["prompt"] = long
+    write_project(project, document)
+    step = _workflow(_data("workflows"), "demo.branching")["steps"][0]
+    whole = "".join(text for _, _, text in step["pieces"])
+    assert "\x01" in step["source"]["text"]
+    assert json.loads(step["source"]["text"].replace("\x01", json.dumps(whole))) == document["steps"][0]
+
+
+def test_a_workflow_that_does_not_compile_has_its_findings(project: Path) -> None:
+    write_project(project, {**branching(), "steps": []})
+    shown = _workflow(_data("workflows"), "demo.branching")
+    assert (shown["hash"], shown["layout"], shown["steps"]) == (None, None, [])
+    assert any(finding["severity"] == "error" for finding in shown["findings"])
+
+
+def test_findings_know_their_step(project: Path) -> None:
+    document = branching()
+    document["steps"][1]["prompt"] = "Use {{missing.thing}}."
+    write_project(project, document)
+    data = _data("workflows")
+    found = [finding for finding in _workflow(data, "demo.branching")["findings"] if finding["step"] == "small-way"]
+    assert found
+    assert all(data["reasons"][finding["name"]] for finding in found)
+
+
+def test_reports_of_another_version_are_marked(project: Path) -> None:
+    good = _workflow(_data("workflows"), "demo.branching")["hash"]
+    point = {"kind": "step", "place": "first", "case": "done", "tests": ["t::a"]}
+    total = {"covered": 1, "points": 1, "percent": 100.0}
+    for hashed, stale in ((good, False), ("sha256:other", True)):
+        report = {
+            "workflows": [{"workflowId": "demo.branching", "workflowHash": hashed, "total": total, "points": [point]}]
+        }
+        Path("coverage.json").write_text(json.dumps(report))
+        shown = _workflow(_data("workflows", "--coverage", "coverage.json"), "demo.branching")["coverage"]
+        assert (shown["stale"], shown["tests"], shown["points"][0]["tests"]) == (stale, ["t::a"], [0])
+
+
+def test_the_same_bytes_each_time(project: Path) -> None:
+    texts = set()
+    for _ in range(2):
+        assert main(["studio", "workflows", "--output", "page.html"]) == 0
+        texts.add(Path("page.html").read_bytes())
+    assert len(texts) == 1
+
+
+def test_long_texts_are_said_once(project: Path) -> None:
+    document = branching()
+    for step in document["steps"][:3]:
+        step["prompt"] = "The same long text. " * 20
+    write_project(project, document)
+    data = _data("workflows")
+    assert len(data["strings"]) == 1
+    assert json.dumps(data).count("The same long text. The same") < 3 * 20
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--coverage", "missing.json"], "missing.json does not exist"),
+        (["--mutation", "text.json"], "text.json is not JSON"),
+        (["--sessions", "other.json"], "is not a report about sessions: it has no `workflows`"),
+        (["--goldens", "other.json"], "is not a list of pending changes"),
+        (["--git", "HEAD"], "is not in a git repository"),
+        (["--output", "no/such/folder.html"], "can't be written"),
+    ],
+)
+def test_bad_input_is_a_message(project: Path, capsys: Any, arguments: list[str], words: str) -> None:
+    Path("text.json").write_text("{")
+    Path("other.json").write_text("{}")
+    assert main(["studio", "workflows", *arguments]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_no_workflow_is_exit_code_3(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["studio"]) == 3
+
+
+def test_changes_since_a_revision(project: Path) -> None:
+    for command in (["init", "-q"], ["add", "-A"], ["-c", "user.name=x", "-c", "user.email=x@y", "commit", "-qm", "x"]):
+        subprocess.run(["git", *command], check=True, capture_output=True)
+    document = branching()
+    del document["steps"][4]
+    document["steps"][0]["prompt"] += " Carefully."
+    write_project(project, document, {**hostile(), "id": "demo.fresh"})
+    data = _data("workflows", "--git", "HEAD")
+    changes = _workflow(data, "demo.branching")["changes"]
+    kinds = {(change["kind"], change["step"]) for change in changes["list"]}
+    assert kinds == {("removed", "sign-off"), ("changed", "first")}
+    assert next(change["followed"] for change in changes["list"] if change["kind"] == "removed") == "again/decide"
+    assert _workflow(data, "demo.fresh")["changes"] == {"isNew": True, "list": []}
+    assert _workflow(data, "demo.hostile")["changes"] == {"isNew": False, "list": []}
+
+
+def test_no_text_leaves_its_place(project: Path) -> None:
+    assert main(["studio", "workflows", "--title", HOSTILE, "--output", "page.html"]) == 0
+    text = Path("page.html").read_text(encoding="utf-8")
+    assert text.count("<script") == text.count("</script") == 2
+    assert "<img" not in text
+    assert not re.search("[\u2028\u202e\x1b]", text)
+    body = re.search(r'id="data">(.*?)</script>', text, re.DOTALL)
+    assert body is not None
+    assert _workflow(json.loads(body[1]), "demo.hostile")["name"] == HOSTILE
+
+
+def test_the_policy_allows_this_script_and_style_only() -> None:
+    text = page({"workflows": []}, "x")
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)
+    script = re.search(r"</script><script>(.*)</script>", text, re.DOTALL)
+    style = re.search(r"<style>(.*)</style>", text, re.DOTALL)
+    assert policy is not None
+    assert script is not None
+    assert style is not None
+    for part in (script[1], style[1]):
+        assert b64encode(sha256(part.encode()).digest()).decode() in policy[1]
+    assert "unsafe" not in policy[1]
+    assert "default-src 'none'" in policy[1]
+
+
+def test_json_in_a_script_is_the_same_json() -> None:
+    value = {"a": ["</script>", "\u2028", "\ud800", "&amp;", 1.5, None]}
+    text = script_json(value)
+    assert text.isascii()
+    assert not set("<>&") & set(text)
+    assert json.loads(text) == value
+
+
+def test_the_shell_is_small_and_its_modules_are_all_there() -> None:
+    assert {path.stem for path in WEB.glob("*.js")} == set(MODULES)
+    assert 60_000 < len(page({}, "x")) < 110_000
+    names: list[str] = []
+    for module in MODULES:
+        text = (WEB / f"{module}.js").read_text(encoding="utf-8")
+        names += re.findall(r"^(?:export )?(?:function|const|let|class) (\w+)", text, re.MULTILINE)
+        assert "innerHTML" not in text
+        assert "fetch(" not in text
+    assert len(names) == len(set(names)), "two modules use one name, and they become one script"
+
+
+@pytest.mark.skipif(shutil.which("tsc") is None, reason="no TypeScript compiler on this machine")
+def test_the_types_of_the_scripts_fit() -> None:
+    done = subprocess.run(["tsc", "-p", str(ROOT / "tools" / "studio")], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def _entry(token: str | None, answer: dict[str, Any], **request: Any) -> dict[str, Any]:
+    sent = {**request, **({"continueToken": token} if token else {})}
+    return {"tool": "continue_workflow" if token else "start_workflow", "request": sent, "response": answer}
+
+
+def _at(step: str, token: str, **more: Any) -> dict[str, Any]:
+    return {
+        "continueToken": token,
+        "pending": {"stepId": step, "title": step, "prompt": "⟪PROMPT⟫⟪NOTES_FULL⟫"},
+        **more,
+    }
+
+
+def test_a_golden_is_a_story_with_branches_and_rounds() -> None:
+    blocked = {"blockers": [{"code": "X"}]}
+    golden = {
+        "workflow": "w",
+        "metadata": {"workflowHash": "sha256:1"},
+        "prompts": [{"step": "a", "text": ["One.\n", "Two."]}],
+        "transcript": [
+            _entry(None, _at("a", "«CT1»")),
+            _entry("«CT1»", _at("a", "«CT2»", kind="blocked", blockers=blocked), intent="advance"),
+            _entry("«CT2»", _at("b", "«CT3»", kind="ok"), intent="advance", context={"x": 1}),
+            _entry("«CT3»", _at("a", "«CT4»", kind="ok"), intent="advance"),
+            _entry("«CT1»", _at("a", "«CT5»", kind="ok"), intent="rehydrate"),
+            _entry("«CT5»", {"isComplete": True, "kind": "ok"}, intent="advance"),
+            _entry("«CT9»", {"code": "TOKEN_UNKNOWN"}, intent="advance"),
+        ],
+        "final": {"status": "complete"},
+    }
+    run = run_data(golden, "r", "r.golden.json")
+    assert run is not None
+    turns = run["turns"]
+    assert [turn["kind"] for turn in turns] == ["step", "blocked", "step", "step", "step", "complete", "error"]
+    assert [turn.get("round") for turn in turns] == [1, 1, 1, 2, 1, None, None]
+    assert [turn["branch"] for turn in turns] == [0, 0, 0, 0, 0, 1, 0]
+    assert [turn.get("parent") for turn in turns] == [None, 0, 1, 2, 0, 4, None]
+    assert turns[0]["prompt"] == [["authored", None, "One.\nTwo."], ["engine", "NOTES_FULL", "[notes full]"]]
+    assert (run["status"], run["blocked"], run["hash"]) == ("complete", 1, "sha256:1")
+
+
+@pytest.mark.parametrize("golden", [{}, {"transcript": {}}, {"pack": "other"}])
+def test_other_files_are_no_runs(golden: dict[str, Any]) -> None:
+    assert run_data(golden, "x", "x") is None
+
+
+def test_damaged_goldens_are_read_as_far_as_they_go() -> None:
+    golden = {"transcript": [None, {}, {"request": [], "response": "x"}, {"response": {"pending": 1, "blockers": 2}}]}
+    run = run_data(golden, "x", "x")
+    assert run is not None
+    assert len(run["turns"]) == 3
+    for pack in ("team", "block"):
+        assert run_data({"pack": pack, "trace": [1], "events": [1], "steps": [1], "fanIns": [1]}, "x", "x") is not None

@@ -1,0 +1,257 @@
+"""The studio in a real browser, from a file and without a network: every view by click and by key, every number as
+in the data, hostile text as text, and nothing that axe objects to."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from samples import HOSTILE, write_project
+
+from workrail_lint.cli import main
+
+BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
+ROOT = Path(__file__).resolve().parents[2]
+_QUIET = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as started:
+        running = started.chromium.launch(executable_path=BROWSER, args=[*_QUIET, "--disable-component-update"])
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
+    """A page with every layer, and the data it was made from."""
+    folder = tmp_path_factory.mktemp("studio")
+    write_project(folder)
+    goldens = str(ROOT / "fixtures" / "scenarios")
+    total = {"covered": 1, "points": 3, "percent": 33.3}
+    points = [
+        {"kind": "step", "place": "first", "case": "done", "tests": ["a.scenario.json::a"]},
+        {"kind": "condition", "place": "small-way", "case": "true", "tests": []},
+        {"kind": "gap", "place": "again/decide", "case": "x", "tests": []},
+    ]
+    kinds = {"step": {"covered": 1, "points": 1}}
+    covered = {"workflowId": "demo.branching", "total": total, "kinds": kinds, "points": points}
+    survivor = {"id": "m1", "operator": "CND-NEG", "place": "small-way", "change": HOSTILE, "missing": "a run"}
+    mutated = {"workflowId": "demo.branching", "mutants": 10, "killed": 8, "inert": 1, "survived": [survivor]}
+    visited = {"step": "first", "passed": 7, "blocked": 2, "abandoned": 1}
+    seen = {"workflowId": "demo.branching", "sessions": 9, "steps": [visited]}
+    group = {"id": "abc123", "title": HOSTILE, "workflow": "demo.branching", "runs": 1, "step": "first"}
+    pending = {"groups": [{**group, "goldens": ["g"], "old": "one two", "new": "one three"}], "pending": []}
+    given: list[str] = []
+    for option, content in (
+        ("coverage", {"workflows": [covered]}),
+        ("mutation", {"workflows": [mutated]}),
+        ("sessions", {"workflows": [seen]}),
+        ("goldens", pending),
+    ):
+        path = folder / f"{option}.json"
+        path.write_text(json.dumps(content))
+        given += [f"--{option}", str(path)]
+    locks = str(ROOT / "docs" / "lock-coverage.json")
+    workflows = [str(folder / "workflows"), str(ROOT / "fixtures" / "scenarios" / "workflows")]
+    shared = ["studio", *workflows, "--isolated", *given, "--goldens", goldens, "--locks", locks]
+    assert main([*shared, "--output", str(folder / "page.html")]) == 0
+    assert main([*shared, "--format", "json", "--output", str(folder / "page.json")]) == 0
+    return folder / "page.html", json.loads((folder / "page.json").read_text())
+
+
+@pytest.fixture
+def opened(browser: Any, built: tuple[Path, dict[str, Any]]) -> Iterator[Any]:
+    """The front page in a fresh window. The test fails if the console says anything."""
+    context = browser.new_context(viewport={"width": 1400, "height": 900}, offline=True)
+    view = context.new_page()
+    said: list[str] = []
+    view.on("console", lambda message: said.append(message.text))
+    view.on("pageerror", lambda error: said.append(str(error)))
+    view.on("request", lambda request: said.append(request.url) if not request.url.startswith("file:") else None)
+    view.goto(built[0].as_uri())
+    yield view
+    context.close()
+    assert said == []
+
+
+def _open(view: Any, address: str) -> None:
+    view.evaluate("address => { location.hash = address; }", address)
+    view.wait_for_timeout(20)  # the page hears of it in its own time
+
+
+def test_every_workflow_step_and_variable_is_reached_by_click(opened: Any, built: Any) -> None:
+    for workflow in built[1]["workflows"]:
+        opened.click("nav >> text=Workflows")
+        opened.click(f"a.name[href='#{workflow['id']}']")
+        cards = opened.locator(".canvas .card")
+        assert cards.count() == len(workflow["layout"]["nodes"])
+        for node in workflow["layout"]["nodes"]:
+            step = next(item for item in workflow["steps"] if item["id"] in (node["id"], node["id"].split("~")[0]))
+            opened.click(f".card[data-step='{step['id']}'] >> nth=0")
+            assert opened.inner_text("#step-title").startswith(step["title"][:10].split("<")[0])
+        _open(opened, workflow["id"])
+        for variable in workflow["vars"]:
+            opened.click(f"button.variable[data-variable='{variable['name']}']")
+            marked = opened.locator(".canvas .card:not(.dim)").count()
+            assert marked >= len({*variable["set"], *variable["read"]} & {n["id"] for n in workflow["layout"]["nodes"]})
+            opened.keyboard.press("Escape")
+
+
+def test_drawn_numbers_are_those_of_the_data(opened: Any, built: Any) -> None:
+    data = built[1]
+    facts = opened.locator(".fact").all_inner_texts()
+    assert facts[0].split("\n")[0] == str(len(data["workflows"]))
+    severities = [f["severity"] for workflow in data["workflows"] for f in workflow["findings"]]
+    counts = " / ".join(str(severities.count(name)) for name in ("error", "warning", "info"))
+    assert facts[1].split("\n")[0] == counts
+    assert "1 of 3 goals shown" in facts[2]
+    _open(opened, "demo.branching")
+    layers = opened.locator("[data-layer]").all_inner_texts()
+    workflow = next(item for item in data["workflows"] if item["id"] == "demo.branching")
+    bytes_read = sum(step["bytes"] for step in workflow["steps"])
+    assert [re.sub(r"\s+", "", text) for text in layers] == [
+        "Flow",
+        f"Findings{len(workflow['findings'])}",
+        "Coverage33%",
+        f"Cost{bytes_read}B",
+        "Sessions9",
+        "Mutants88%",
+    ]
+    opened.click("[data-layer=coverage]")
+    assert opened.inner_text(".card[data-step=first] .mark") == "1/1"
+    assert opened.inner_text(".card[data-step=small-way] .mark") == "0/1"
+    assert opened.inner_text(".label .mark >> nth=0") == "never true"
+    opened.click("[data-layer=sessions]")
+    assert opened.inner_text(".card[data-step=first] .mark") == "7 passed, 2 blocked, 1 gave up"
+    opened.click("[data-layer=mutants]")
+    assert opened.inner_text(".card[data-step=small-way] .mark") == "1 unnoticed"
+    opened.click(".card[data-step=small-way]")
+    assert "CND-NEG" in opened.inner_text(".panel")
+
+
+def test_every_run_is_played(opened: Any, built: Any) -> None:
+    opened.click("nav >> text=Runs")
+    runs = built[1]["runs"]
+    assert opened.locator("a.name").count() == len(runs)
+    played = 0
+    for run in runs:
+        if run["kind"] == "workflow" and played > 8:
+            continue
+        _open(opened, f"~run/{run['name']}")
+        assert opened.inner_text("h1") == run["name"]
+        if run["kind"] != "workflow":
+            continue
+        played += 1
+        assert opened.locator(".moment").count() == len(run["turns"])
+        for moment in range(2, len(run["turns"]) + 1):
+            opened.keyboard.press("ArrowRight")
+            opened.wait_for_selector(f".panel .eyebrow:has-text('moment {moment} of')")
+        assert opened.locator(".moment.k-blocked").count() == sum(turn["kind"] == "blocked" for turn in run["turns"])
+
+
+def test_keys(opened: Any) -> None:
+    _open(opened, "demo.branching")
+    opened.keyboard.press("j")
+    opened.wait_for_selector(".card.current[data-step=first]")
+    opened.keyboard.press("j")
+    opened.wait_for_selector(".card.current[data-step=small-way]")
+    opened.keyboard.press("k")
+    opened.wait_for_selector(".card.current[data-step=first]")
+    opened.keyboard.press("1")
+    assert '"id": "first"' in opened.inner_text("pre.source")
+    opened.keyboard.press("3")
+    assert "sample values" in opened.inner_text(".panel")
+    opened.keyboard.press("]")
+    assert opened.get_attribute("[data-layer=findings]", "aria-pressed") == "true"
+    opened.keyboard.press("/")
+    opened.keyboard.type("large-way")
+    opened.keyboard.press("Enter")
+    opened.wait_for_selector(".card.current[data-step=large-way]")
+    opened.keyboard.press("Escape")
+    opened.wait_for_selector(".panel .eyebrow:text-is('9 steps')")
+    opened.keyboard.press("t")
+    assert opened.evaluate("document.documentElement.dataset.theme") == "dark"
+    opened.keyboard.press("h")
+    opened.wait_for_selector("h1:text-is('Workflows')")
+
+
+def test_hostile_text_is_text(opened: Any) -> None:
+    for address in ("demo.hostile", "demo.hostile/constructor", "demo.hostile/to-string", "~goldens", "no/such/place"):
+        _open(opened, address)
+        assert opened.locator("img").count() == 0
+        assert opened.title() != "0"
+        text = opened.inner_text("body")
+        assert "\u202e" not in text
+        assert "\x1b" not in text
+    _open(opened, "demo.hostile/constructor")
+    assert "<img src=x onerror=" in opened.inner_text("#step-title")
+    assert "U+202E" in opened.inner_text("#step-title")
+
+
+def test_no_boxes_overlap_and_no_text_is_clipped_as_drawn(opened: Any, built: Any) -> None:
+    for workflow in built[1]["workflows"]:
+        _open(opened, workflow["id"])
+        wrong = opened.evaluate(
+            """() => {
+              const drawn = document.querySelectorAll('.canvas .card, .canvas .label');
+              const boxes = [...drawn].map(e => [e, e.getBoundingClientRect()]);
+              const wrong = [];
+              boxes.forEach(([a, p], i) => boxes.slice(i + 1).forEach(([b, q]) => {
+                if (p.left < q.right - 1 && q.left < p.right - 1 && p.top < q.bottom - 1 && q.top < p.bottom - 1)
+                  wrong.push(a.textContent + ' / ' + b.textContent);
+              }));
+              for (const label of document.querySelectorAll('.canvas .label > span:not(.mark)'))
+                if (label.scrollWidth > label.parentElement.clientWidth + 1)
+                  wrong.push('clipped: ' + label.textContent);
+              return wrong;
+            }"""
+        )
+        assert wrong == []
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_axe_finds_nothing(browser: Any, built: Any, width: int) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="axe is not installed").Axe()
+    for scheme in ("light", "dark"):
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, bypass_csp=True)
+        view = context.new_page()
+        view.goto(built[0].as_uri())
+        for address in (
+            "",
+            "demo.branching",
+            "demo.branching/first",
+            "~runs",
+            "~run/refine-twice/4",
+            "~goldens",
+            "~catalog",
+        ):
+            view.evaluate("address => { location.hash = address; }", address)
+            view.wait_for_timeout(50)
+            found = [
+                (item["id"], [node["html"][:120] for node in item["nodes"][:3]])
+                for item in axe.run(view).response["violations"]
+            ]
+            assert found == [], (scheme, address)
+        context.close()
+
+
+def test_a_phone_shows_the_steps_as_a_list(browser: Any, built: Any) -> None:
+    context = browser.new_context(viewport={"width": 390, "height": 844})
+    view = context.new_page()
+    view.goto(f"{built[0].as_uri()}#demo.branching")
+    assert view.locator(".canvas").count() == 0
+    assert view.locator(".steps-list .card").count() == 9
+    assert view.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    view.click(".steps-list .card >> nth=1")
+    assert view.is_visible("text=All steps")
+    assert not view.is_visible(".steps-list")
+    context.close()

@@ -1,0 +1,177 @@
+"""`workrail-lint studio`: one self-contained HTML page of a project."""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from workrail_lint.base.result import Err
+from workrail_lint.base.terminal import err, printable
+from workrail_lint.base.typed import Any
+from workrail_lint.base.wording import counted
+from workrail_lint.cli import NOTHING, OK, UsageError
+from workrail_lint.cli.arguments import configuration, settings, workflow_files
+from workrail_lint.cli.parser import Parser, add_inputs
+from workrail_lint.project.config import Config
+from workrail_lint.studio.inputs import Inputs, read_data, read_runs
+from workrail_lint.studio.page import page, script_json
+from workrail_lint.studio.project import project_data
+from workrail_lint.studio.workflow import Source
+from workrail_lint.systems.workrail.check import check_document
+from workrail_lint.systems.workrail.compile import read_for_compiling
+from workrail_lint.systems.workrail.diff import Change, compare
+from workrail_lint.systems.workrail.outline import outline
+from workrail_lint.systems.workrail.settings import Settings
+
+# What a JSON file must have to be shown, by option, and what such a file is called.
+_FILES = {
+    "coverage": ("a coverage report", "workflows"),
+    "mutation": ("a mutation report", "workflows"),
+    "sessions": ("a report about sessions", "workflows"),
+    "cost": ("a cost report", "workflows"),
+    "locks": ("a lock coverage report", "totalLocks"),
+}
+
+
+def main(arguments: list[str]) -> int:
+    args = parser().parsed(arguments)
+    if args is None:
+        return OK
+    args.paths = args.paths or [os.curdir]
+    if args.watch:
+        from workrail_lint.cli.watch import watch
+
+        return watch(args.paths, lambda: build(args), lambda: _deciding_files(args))
+    return build(args)
+
+
+def parser() -> Parser:
+    made = Parser("studio", "Write one self-contained HTML page that shows a project: every workflow as a flow graph.")
+    made.add_argument("paths", nargs="*", metavar="PATH", help="workflows and folders of them (default: .)")
+    made.add_argument("--output", metavar="FILE", default="studio.html", help="the page (default: studio.html)")
+    made.add_argument("--coverage", metavar="FILE", help="show coverage, from pytest --workrail-cov-json=FILE")
+    made.add_argument(
+        "--goldens",
+        metavar="PATH",
+        action="append",
+        default=[],
+        help="goldens to show as runs (a folder), or pending changes (from workrail-test golden diff --json)",
+    )
+    made.add_argument("--mutation", metavar="FILE", help="show surviving mutants, from workrail-test mutate --json")
+    made.add_argument("--sessions", metavar="FILE", help="show sessions, from workrail-test sessions stats --json")
+    made.add_argument("--cost", metavar="FILE", help="show what a run costs, from workrail-test generate --json")
+    made.add_argument("--locks", metavar="FILE", help="show locks, from pytest --workrail-lock-report")
+    made.add_argument("--git", metavar="REV", help="show what changed since this git revision")
+    made.add_argument("--title", metavar="TEXT", help="name of the project (default: its folder)")
+    made.add_argument(
+        "--format", choices=("html", "json"), default="html", help="the page, or its data (default: html)"
+    )
+    made.add_argument("--watch", action="store_true", help="build again after each change; an open page reloads itself")
+    add_inputs(made)
+    return made
+
+
+def build(args: argparse.Namespace) -> int:
+    config = configuration(args, args.paths[0])
+    active = settings(args, config)
+    files = workflow_files(args.paths, config)
+    if not files:
+        err(f"workrail-lint: no workflow found in {', '.join(map(printable, args.paths))}")
+        return NOTHING
+    inputs = _inputs(args, config)
+    found, reasons = _findings(args)
+    root = os.path.abspath(config.root)
+    sources = []
+    for file in files:
+        checked = check_document(read_for_compiling(file.data), file.path, active, None)
+        shown = os.path.relpath(file.path, root).replace(os.sep, "/")
+        sources.append(Source(shown, checked, found.get(os.path.normpath(file.path), [])))
+    changes = None if args.git is None else _changes(args.git, files, sources, config, active)
+    name = args.title or os.path.basename(root) or "project"
+    data = project_data(name, sources, inputs, active.catalog, changes=changes, revision=args.git, reasons=reasons)
+    if args.watch:
+        data["watched"] = True
+    text = page(data, name) if args.format == "html" else f"{script_json(data)}\n"
+    from workrail_lint.base.files import write_atomically
+
+    try:
+        write_atomically(args.output, text.encode())
+    except OSError as error:
+        raise UsageError(f"{printable(args.output)} can't be written ({error.strerror})") from None
+    err(f"workrail-lint: wrote {counted(len(sources), 'workflow')} to {printable(args.output)}")
+    return OK
+
+
+def _inputs(args: argparse.Namespace, config: Config) -> Inputs:
+    given: dict[str, Any] = {}
+    for option, (what, member) in _FILES.items():
+        path = getattr(args, option)
+        if path is not None:
+            given[option] = _read(f"--{option}", path, what, member)
+    folders = [path for path in args.goldens if os.path.isdir(path)]
+    pending = [path for path in args.goldens if path not in folders]
+    if len(pending) > 1:
+        raise UsageError("--goldens takes one file of pending changes; name folders for runs")
+    if pending:
+        given["goldens"] = _read("--goldens", pending[0], "a list of pending changes", "groups")
+    return Inputs(runs=tuple(read_runs(folders, os.path.abspath(config.root))), **given)
+
+
+def _read(option: str, path: str, what: str, member: str) -> Any:
+    data = read_data(path, what, member)
+    if isinstance(data, Err):
+        raise UsageError(f"{option}: {printable(data.error)}")
+    return data.value
+
+
+def _findings(args: argparse.Namespace) -> tuple[dict[str, list[dict[str, Any]]], dict[str, str]]:
+    """The findings of `check` for the same paths, as its JSON report has them, by file; and why the rules exist."""
+    from workrail_lint.cli.check import checked_projects
+    from workrail_lint.cli.check_options import full_arguments
+    from workrail_lint.cli.report import report_data
+    from workrail_lint.project.run import merged_outcome
+    from workrail_lint.report.json import finding_object
+
+    passed = ["--severity", "info"]
+    for option in ("config", "catalog", "routines", "bindings", "bindings_dir"):
+        value = getattr(args, option, None)
+        if value:
+            passed += [f"--{option.replace('_', '-')}", value]
+    if args.isolated:
+        passed.append("--isolated")
+    chosen = full_arguments([*passed, "--", *args.paths])
+    assert chosen is not None
+    checked = checked_projects(chosen)
+    data = report_data(chosen, merged_outcome([each.outcome for each in checked]), checked)
+    found: dict[str, list[dict[str, Any]]] = {}
+    for item in data.findings:
+        about = finding_object(item, data)
+        if about["fix"] is not None:
+            about["fix"] = {name: about["fix"][name] for name in ("title", "safety")}
+        shown = ("code", "name", "severity", "message", "pointer", "step", "range", "fix")
+        found.setdefault(os.path.normpath(item.finding.path), []).append({name: about[name] for name in shown})
+    return found, {name: rule.why for name, rule in sorted(data.rules.items())}
+
+
+def _changes(
+    name: str, files: list[Any], sources: list[Source], config: Config, active: Settings
+) -> dict[str, list[Change] | None]:
+    """What changed since a revision, by the path that is shown; None for a workflow that was not there."""
+    from workrail_lint.cli.revision import Revision
+
+    revision = Revision(name, config.root, files[0].path)
+    found: dict[str, list[Change] | None] = {}
+    for file, source in zip(files, sources, strict=True):
+        compiled = source.checked.compiled
+        if not revision.holds(file.path):
+            found[source.path] = None
+            continue
+        before = check_document(read_for_compiling(revision.read(file.path)), file.path, active, None).compiled
+        if before is not None and compiled is not None:
+            found[source.path] = compare(outline(before.ir), outline(compiled.ir))
+    return found
+
+
+def _deciding_files(args: argparse.Namespace) -> list[str]:
+    named = [getattr(args, option) for option in _FILES] + list(args.goldens)
+    return [path for path in named if path is not None and os.path.exists(path)]

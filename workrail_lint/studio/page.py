@@ -1,0 +1,61 @@
+"""The page: shell, script, style and data in one file that loads nothing and lets nothing else in."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from base64 import b64encode
+from hashlib import sha256
+from html import escape
+
+from workrail_lint.base.files import read_shipped
+from workrail_lint.base.neutral import one_line
+from workrail_lint.base.typed import Any
+
+_WEB = os.path.join(os.path.dirname(__file__), "web")
+# In the order in which they need each other.
+MODULES = ("dom", "words", "store", "layers", "graph", "panel", "front", "runs", "goldens", "catalog", "app")
+_IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
+# Comments are for those who read the sources; the page has no use for them.
+_COMMENT = re.compile(r"/\*\*[\s\S]*?\*/ ?|^ *//.*\n", re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=function|const|let|class)", re.MULTILINE)
+
+
+def page(data: dict[str, Any], title: str) -> str:
+    """The whole page as text. The same data gives the same bytes."""
+    script, style = _script(), read_shipped(os.path.join(_WEB, "style.css")).decode()
+    policy = (
+        f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    name = escape(one_line(title))
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="referrer" content="no-referrer">'
+        f'<title>{name} - studio</title><style>{style}</style></head><body><div id="app"></div>'
+        "<noscript>This page needs JavaScript. It loads nothing from the network.</noscript>"
+        f'<script type="application/json" id="data">{script_json(data)}</script>'
+        f"<script>{script}</script></body></html>\n"
+    )
+
+
+def script_json(data: Any) -> str:
+    """JSON in ASCII that can stand inside a script element."""
+    text = json.dumps(data, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _script() -> str:
+    """The modules as one script: they import only each other and every name at their top level is unique."""
+    parts = []
+    for name in MODULES:
+        text = read_shipped(os.path.join(_WEB, f"{name}.js")).decode()
+        parts.append(_EXPORT.sub("", _IMPORT.sub("", _COMMENT.sub("", text))))
+    return f'"use strict";(() => {{\n{"".join(parts)}\n}})();\n'
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"

@@ -1,0 +1,230 @@
+"""Goldens as stories: every turn with what was answered and what came back, and forks as branches.
+
+A golden names tokens by the order in which they appear. The token that a request carries says which answer it
+continues, so that the tree of a run follows from the file alone.
+"""
+
+from __future__ import annotations
+
+import re
+
+from workrail_lint.base.typed import Any
+
+Data = dict[str, Any]
+
+_SLOT = re.compile(r"⟪([A-Z_]+)(?: ([0-9]+))?⟫")
+_TOKENS = ("continueToken", "retryContinueToken", "checkpointToken")
+
+
+def run_data(golden: Data, name: str, path: str) -> Data | None:
+    """A golden of any agent contract as a run; None for a file that is no golden we know."""
+    if isinstance(golden.get("transcript"), list):
+        return _workflow_run(golden, name, path)
+    if golden.get("pack") == "team":
+        return _team_run(golden, name, path)
+    if golden.get("pack") == "block":
+        return _block_run(golden, name, path)
+    return None
+
+
+def _workflow_run(golden: Data, name: str, path: str) -> Data:
+    metadata, final = _member(golden, "metadata"), _member(golden, "final")
+    turns = _Story(golden).turns
+    return {
+        "name": name,
+        "path": path,
+        "kind": "workflow",
+        "workflow": golden.get("workflow"),
+        "hash": metadata.get("workflowHash"),
+        "profile": golden.get("profile"),
+        "mode": golden.get("mode"),
+        "status": final.get("status"),
+        "blocked": sum(1 for turn in turns if turn["blockers"]),
+        "turns": turns,
+    }
+
+
+class _Story:
+    """Follows the tokens of a transcript."""
+
+    def __init__(self, golden: Data) -> None:
+        self._prompts: dict[str, list[str]] = {}
+        for prompt in golden.get("prompts") or ():
+            self._prompts.setdefault(prompt.get("step", ""), []).append(_joined(prompt.get("text", "")))
+        self._made_by: dict[str, int] = {}  # token -> the turn whose answer had it
+        self._node: list[int] = []  # by turn: the turn that made the node it shows
+        self._advanced: set[int] = set()  # nodes from which the run went on
+        self._branch: list[int] = []
+        self._count = 1
+        self.turns: list[Data] = []
+        for number, entry in enumerate(golden["transcript"]):
+            if isinstance(entry, dict):
+                self._add(number, entry)
+
+    def _add(self, number: int, entry: Data) -> None:
+        request, response = _member(entry, "request"), _member(entry, "response")
+        token = request.get("continueToken") or request.get("checkpointToken")
+        parent = self._made_by.get(token) if isinstance(token, str) else None
+        is_advance = entry.get("tool") == "continue_workflow" and request.get("intent") != "rehydrate"
+        branch = self._branch_of(parent, is_advance and not _is_refused(response))
+        self._branch.append(branch)
+        self._node.append(self._node[parent] if parent is not None and not is_advance else len(self.turns))
+        before = self.turns[parent] if parent is not None else None
+        pending = response.get("pending") if isinstance(response.get("pending"), dict) else None
+        output = _member(request, "output")
+        kind = _kind(response)
+        turn: Data = {
+            "tool": entry.get("tool"),
+            "intent": request.get("intent"),
+            "answered": before["step"] if before is not None and is_advance else None,
+            "notes": output.get("notesMarkdown"),
+            "artifacts": output.get("artifacts"),
+            "context": request.get("context") or request.get("initialContext"),
+            "step": pending.get("stepId") if pending is not None else None,
+            "title": pending.get("title") if pending is not None else None,
+            "prompt": self._prompt(pending),
+            "kind": kind,
+            "blockers": _blockers(response),
+            "error": response.get("error") or (response.get("code") and response),
+            "branch": branch,
+            "parent": parent,
+            # A blocked attempt and a look at a node stay where they are.
+            "round": self._round(pending, parent, is_advance and kind == "step"),
+        }
+        self.turns.append({name: value for name, value in turn.items() if value is not None or name == "step"})
+        self.turns[-1].setdefault("blockers", [])
+        # The first answer with a token is the one it belongs to; a look at a node shows the same token again.
+        for member in _TOKENS:
+            if isinstance(response.get(member), str):
+                self._made_by.setdefault(response[member], len(self.turns) - 1)
+
+    def _branch_of(self, parent: int | None, goes_on: bool) -> int:
+        if parent is None:
+            return 0
+        node = self._node[parent]
+        if goes_on and node in self._advanced:
+            self._count += 1
+            return self._count - 1
+        if goes_on:
+            self._advanced.add(node)
+        return self._branch[parent]
+
+    def _round(self, pending: Data | None, parent: int | None, is_new: bool) -> int | None:
+        """How often the way to here has come to this step, counted from one."""
+        if pending is None:
+            return None
+        at = parent
+        while at is not None:
+            turn = self.turns[at]
+            if turn["step"] == pending.get("stepId"):
+                visits: int = turn["round"]
+                return visits + is_new
+            at = turn.get("parent")
+        return 1
+
+    def _prompt(self, pending: Data | None) -> list[list[str | None]] | None:
+        """What the agent read: the author's text, and the engine's sections by name."""
+        if pending is None or not isinstance(pending.get("prompt"), str | list):
+            return None
+        text, found, at = _joined(pending["prompt"]), [], 0
+        texts = self._prompts.get(pending.get("stepId", ""), [])
+        for match in _SLOT.finditer(text):
+            if text[at : match.start()]:
+                found.append(["authored", None, text[at : match.start()]])
+            number = int(match[2] or 1) - 1
+            if match[1] == "PROMPT" and number < len(texts):
+                found.append(["authored", None, texts[number]])
+            else:
+                found.append(["engine", match[1], _slot_words(match[1])])
+            at = match.end()
+        if text[at:]:
+            found.append(["authored", None, text[at:]])
+        return found
+
+
+def _slot_words(slot: str) -> str:
+    """The engine's own text has no place in a golden; its name has."""
+    return f"[{slot.replace('_', ' ').lower()}]"
+
+
+def _member(data: Data, name: str) -> Data:
+    value = data.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def _is_refused(response: Data) -> bool:
+    return "code" in response or "error" in response
+
+
+def _kind(response: Data) -> str:
+    kind = response.get("kind")
+    if _is_refused(response):
+        return "error"
+    if response.get("isComplete") is True or kind == "complete":
+        return "complete"
+    return "blocked" if kind == "blocked" else str(kind) if kind not in (None, "ok") else "step"
+
+
+def _blockers(response: Data) -> list[Data]:
+    listed = response.get("blockers")
+    if isinstance(listed, dict):
+        listed = listed.get("blockers")
+    found = listed if isinstance(listed, list) else []
+    return [
+        {"code": item.get("code"), "message": item.get("message"), "fix": item.get("suggestedFix")}
+        for item in found
+        if isinstance(item, dict)
+    ]
+
+
+def _joined(text: Any) -> str:
+    return "".join(map(str, text)) if isinstance(text, list) else str(text)
+
+
+def _team_run(golden: Data, name: str, path: str) -> Data:
+    """A team session: the states it went through, and what happened in each."""
+    events = [event for event in golden.get("trace") or () if isinstance(event, dict)]
+    return {
+        "name": name,
+        "path": path,
+        "kind": "team",
+        "mode": golden.get("mode"),
+        "status": golden.get("finalState"),
+        "blocked": len(golden.get("blockers") or ()),
+        "states": golden.get("states") or [],
+        "tasks": golden.get("tasks") or {},
+        "decisions": golden.get("decisions") or [],
+        "blockers": golden.get("blockers") or [],
+        "events": [{k: v for k, v in event.items() if k != "n"} for event in events],
+    }
+
+
+def _block_run(golden: Data, name: str, path: str) -> Data:
+    """A run of blocks: lanes, merges and conflicts."""
+    return {
+        "name": name,
+        "path": path,
+        "kind": "blocks",
+        "status": golden.get("executionStatus"),
+        "blocked": len(golden.get("blockers") or ()),
+        "blockers": golden.get("blockers") or [],
+        "plan": golden.get("plan") or [],
+        "nodes": [
+            {"node": step.get("node"), "status": step.get("nodeStatus"), "prompt": step.get("prompt")}
+            for step in golden.get("steps") or ()
+            if isinstance(step, dict)
+        ],
+        "merges": [
+            {
+                "group": merge.get("group"),
+                "order": merge.get("completionOrder"),
+                "isolation": merge.get("isolation"),
+                "strategy": (merge.get("result") or {}).get("mergeStrategy"),
+                "conflicts": (merge.get("result") or {}).get("conflicts") or [],
+                "applied": merge.get("applied") or {},
+            }
+            for merge in golden.get("fanIns") or ()
+            if isinstance(merge, dict)
+        ],
+        "events": [event for event in golden.get("events") or () if isinstance(event, dict)],
+    }

@@ -1,0 +1,100 @@
+// The front page: all workflows with their state.
+
+import { h, icon, link } from "./dom.js";
+import { thumbnail } from "./graph.js";
+import { mutationScore } from "./layers.js";
+import { addressOf, data, state } from "./store.js";
+import { counted, percent, size } from "./words.js";
+
+/** @param {any} workflow @param {string} severity */
+function countOf(workflow, severity) {
+  return workflow.findings.filter((/** @type {any} */ finding) => finding.severity === severity).length;
+}
+
+/** @type {Map<string, (workflow: any) => number | string>} */
+const SORTS = new Map([
+  ["workflow", (workflow) => workflow.name.toLowerCase()],
+  ["findings", (workflow) => -(countOf(workflow, "error") * 1e6 + countOf(workflow, "warning") * 1e3 + countOf(workflow, "info"))],
+  ["coverage", (workflow) => (workflow.coverage ? percent(workflow.coverage.total.covered, workflow.coverage.total.points) : -1)],
+  ["mutants", (workflow) => (workflow.mutation ? mutationScore(workflow.mutation) : -1)],
+  ["prompts", (workflow) => -promptBytes(workflow)],
+  ["sessions", (workflow) => -(workflow.sessions?.sessions ?? 0)],
+  ["changed", (workflow) => -(workflow.changes?.isNew ? 1e6 : workflow.changes?.list.length ?? 0)],
+]);
+
+/** @param {any} workflow */
+function promptBytes(workflow) {
+  return workflow.steps.reduce((/** @type {number} */ sum, /** @type {any} */ step) => sum + step.bytes, 0);
+}
+
+/** @type {[string, string, (workflow: any) => boolean][]} */
+const FILTERS = [
+  ["all", "All", () => true],
+  ["wrong", "Wrong", (workflow) => countOf(workflow, "error") + countOf(workflow, "warning") > 0],
+  ["untested", "Untested", (workflow) => !workflow.coverage],
+  ["changed", "Changed", (workflow) => Boolean(workflow.changes?.isNew || workflow.changes?.list.length)],
+];
+
+export function frontPage() {
+  const all = data.workflows;
+  const covered = all.filter((/** @type {any} */ workflow) => workflow.coverage);
+  const sum = (/** @type {(workflow: any) => number} */ of) => all.reduce((/** @type {number} */ total, /** @type {any} */ workflow) => total + of(workflow), 0);
+  const [shown, points] = [sum((workflow) => workflow.coverage?.total.covered ?? 0), sum((workflow) => workflow.coverage?.total.points ?? 0)];
+  const pending = data.goldens?.groups.length ?? 0;
+  const facts = [[String(all.length), all.length === 1 ? "workflow" : "workflows"],
+    [["error", "warning", "info"].map((severity) => sum((workflow) => countOf(workflow, severity))).join(" / "), "errors, warnings, infos"],
+    covered.length ? [`${percent(shown, points)}%`, `${shown} of ${counted(points, "goal")} shown`] : ["–", "coverage: not run"],
+    [String(data.runs.length), data.runs.length === 1 ? "recorded run" : "recorded runs"],
+    data.goldens ? [String(pending), "golden changes to review"] : null,
+    all.some((/** @type {any} */ workflow) => workflow.sessions) ? [String(sum((workflow) => workflow.sessions?.sessions ?? 0)), "sessions"] : null,
+    data.locks ? [`${data.locks.provenLocks} / ${data.locks.totalLocks}`, "locks proven"] : null];
+  const table = h("div", { id: "table" }, workflowTable());
+  return h("main", { class: "page", id: "main" }, h("h1", {}, "Workflows"),
+    h("p", { class: "lead" }, "What agents read in this project, what is wrong, what is tested, and what changed."),
+    h("div", { class: "facts" }, facts.map((fact) => (fact ? h("div", { class: "fact" }, h("strong", {}, fact[0]), h("span", {}, fact[1])) : null))),
+    h("div", { class: "row tools" },
+      h("input", { type: "search", class: "filter", placeholder: "Filter by name or id", "aria-label": "Filter workflows", value: state.filter, oninput: (/** @type {any} */ event) => {
+        state.filter = event.target.value;
+        table.replaceChildren(workflowTable());
+      } }),
+      h("div", { class: "tabs", role: "group", "aria-label": "Show" }, FILTERS.map(([name, title]) =>
+        h("button", { type: "button", "aria-pressed": String(state.only === name), "data-only": name }, title)))),
+    table);
+}
+
+/** The columns that some workflow has something for: name, title, what stands in a cell. @type {[string, string, (workflow: any) => any][]} */
+const NUMBERS = [
+  ["mutants", "Mutants", (workflow) => (workflow.mutation ? `${mutationScore(workflow.mutation)}%` : "–")],
+  ["prompts", "Prompts", (workflow) => size(promptBytes(workflow))],
+  ["sessions", "Sessions", (workflow) => (workflow.sessions ? String(workflow.sessions.sessions ?? 0) : "–")],
+  ["changed", "Changed", (workflow) => (!workflow.changes ? "–" : workflow.changes.isNew ? "new" : workflow.changes.list.length ? counted(workflow.changes.list.length, "change") : "no")],
+];
+
+function workflowTable() {
+  const words = state.filter.toLowerCase();
+  const keeps = FILTERS.find(([name]) => name === state.only)?.[2] ?? (() => true);
+  const by = SORTS.get(state.sort) ?? (() => 0);
+  const rows = data.workflows.filter((/** @type {any} */ workflow) => keeps(workflow) && (`${workflow.name} ${workflow.id}`.toLowerCase().includes(words)))
+    .map((/** @type {any} */ workflow) => [by(workflow), workflow]).sort((/** @type {any} */ a, /** @type {any} */ b) => (a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0));
+  const numbers = NUMBERS.filter(([, , of]) => data.workflows.some((/** @type {any} */ workflow) => of(workflow) !== "–"));
+  const head = (/** @type {string} */ name, /** @type {string} */ title, /** @type {string} */ kind = "") => h("th", { scope: "col", class: kind, "aria-sort": state.sort === name ? "ascending" : null },
+    h("button", { type: "button", "data-sort": name }, title, state.sort === name ? " ↓" : ""));
+  if (!rows.length) return h("p", { class: "empty" }, "No workflow fits.");
+  return h("table", { class: "workflows" }, h("thead", {}, h("tr", {}, h("th", { class: "thumb-cell" }, h("span", { class: "hidden" }, "picture")), head("workflow", "Workflow"), head("findings", "Findings"),
+    head("coverage", "Coverage"), numbers.map(([name, title]) => head(name, title, "number")))),
+  h("tbody", {}, rows.map((/** @type {any} */ [, workflow]) => h("tr", {},
+    h("td", { class: "thumb-cell" }, thumbnail(workflow)),
+    h("td", {}, link(addressOf(workflow), { class: "name" }, workflow.name), h("p", { class: "note" }, h("code", {}, workflow.id), " · ", workflow.hash ? counted(workflow.steps.length, "step") : "does not compile")),
+    h("td", {}, ["error", "warning", "info"].map((severity) => (countOf(workflow, severity) ? h("span", { class: `tag c-${severity}` }, icon(severity, `${severity}s`), String(countOf(workflow, severity))) : null)),
+      workflow.findings.length ? null : h("span", { class: "note" }, "none")),
+    h("td", {}, workflow.coverage ? bar(workflow.coverage) : h("span", { class: "note" }, "not run")),
+    numbers.map(([, , of]) => h("td", { class: "number" }, of(workflow)))))));
+}
+
+/** @param {any} coverage */
+function bar(coverage) {
+  const share = percent(coverage.total.covered, coverage.total.points);
+  const tone = share === 100 ? "ok" : share >= 50 ? "warn" : "err";
+  return h("span", { class: `meter${coverage.stale ? " stale" : ""}`, title: coverage.stale ? "of another version of this workflow" : "" },
+    h("span", { class: "track" }, h("span", { class: `fill t-${tone}`, at: { width: `${share}%` } })), ` ${share}%`);
+}

@@ -1,0 +1,171 @@
+// What each layer says about steps, conditions and loops. The numbers are those of the reports, never counted anew.
+
+import { counted, percent, size } from "./words.js";
+import { stepOfPlace } from "./store.js";
+
+/** @typedef {{text: string, tone: "ok" | "warn" | "err" | "info" | "muted", share?: number}} Mark */
+/** @typedef {{marks: Map<string, Mark>, labels: Map<string, Mark>, legend: any[], dim?: boolean, stale?: boolean}} Layer */
+
+export const LAYERS = ["flow", "findings", "coverage", "cost", "sessions", "mutants", "changes"];
+const NAMES = new Map([["flow", "Flow"], ["findings", "Findings"], ["coverage", "Coverage"], ["cost", "Cost"],
+  ["sessions", "Sessions"], ["mutants", "Mutants"], ["changes", "Changes"]]);
+const RANKS = new Map([["error", 0], ["warning", 1], ["info", 2]]);
+/** @type {Map<string, "err" | "warn" | "info">} */
+const TONES = new Map([["error", "err"], ["warning", "warn"], ["info", "info"]]);
+
+/** @param {string} name */
+export function layerName(name) {
+  return NAMES.get(name) ?? name;
+}
+
+/** The layers that have something to show, with their number. @param {any} workflow @returns {[string, string][]} */
+export function layersOf(workflow) {
+  /** @type {[string, string][]} */
+  const found = [["flow", ""], ["findings", String(workflow.findings.length)]];
+  if (workflow.coverage) found.push(["coverage", `${percent(workflow.coverage.total.covered, workflow.coverage.total.points)}%`]);
+  found.push(["cost", size(workflow.steps.reduce((/** @type {number} */ sum, /** @type {any} */ step) => sum + step.bytes, 0))]);
+  if (workflow.sessions) found.push(["sessions", String(workflow.sessions.sessions ?? 0)]);
+  if (workflow.mutation) found.push(["mutants", `${mutationScore(workflow.mutation)}%`]);
+  if (workflow.changes) found.push(["changes", workflow.changes.isNew ? "new" : String(workflow.changes.list.length)]);
+  return found;
+}
+
+/** The share of mutants that the tests notice. @param {any} mutation */
+export function mutationScore(mutation) {
+  return percent(mutation.killed, mutation.mutants - (mutation.inert ?? 0));
+}
+
+/** @param {any} workflow @param {string} name @returns {Layer} */
+export function layerOf(workflow, name) {
+  switch (name) {
+    case "findings": return findingsLayer(workflow);
+    case "coverage": return coverageLayer(workflow);
+    case "cost": return costLayer(workflow);
+    case "sessions": return sessionsLayer(workflow);
+    case "mutants": return mutantsLayer(workflow);
+    case "changes": return changesLayer(workflow);
+    default: return { marks: new Map(), labels: new Map(), legend: [] };
+  }
+}
+
+/** @param {any} workflow @returns {Layer} */
+function findingsLayer(workflow) {
+  /** @type {Map<string, any[]>} */
+  const byStep = new Map();
+  for (const finding of workflow.findings) {
+    if (finding.step) byStep.set(finding.step, [...(byStep.get(finding.step) ?? []), finding]);
+  }
+  /** @type {Map<string, Mark>} */
+  const marks = new Map();
+  for (const [step, found] of byStep) {
+    const worst = found.reduce((a, b) => ((RANKS.get(a.severity) ?? 3) <= (RANKS.get(b.severity) ?? 3) ? a : b));
+    marks.set(step, { text: counted(found.length, "finding"), tone: TONES.get(worst.severity) ?? "info" });
+  }
+  const elsewhere = workflow.findings.filter((/** @type {any} */ finding) => !finding.step).length;
+  return { marks, labels: new Map(), dim: true, legend: [counted(workflow.findings.length, "finding"),
+    elsewhere ? `${elsewhere} about the whole workflow` : ""] };
+}
+
+/** The goals of a step: shown and all. @param {any} workflow @param {string} step */
+export function goalsOf(workflow, step) {
+  return (workflow.coverage?.points ?? []).filter((/** @type {any} */ point) => stepOfPlace(workflow, point.place) === step);
+}
+
+/** @param {any} workflow @returns {Layer} */
+function coverageLayer(workflow) {
+  /** @type {Map<string, Mark>} */
+  const marks = new Map();
+  /** @type {Map<string, Mark>} */
+  const labels = new Map();
+  for (const step of workflow.steps) {
+    const goals = goalsOf(workflow, step.id);
+    if (!goals.length) continue;
+    const shown = goals.filter((/** @type {any} */ goal) => goal.tests.length).length;
+    const tone = shown === goals.length ? "ok" : shown * 2 >= goals.length ? "warn" : "err";
+    marks.set(step.id, { text: `${shown}/${goals.length}`, tone, share: shown / goals.length });
+    const missing = goals.filter((/** @type {any} */ goal) => goal.kind === "condition" && !goal.tests.length);
+    if (goals.some((/** @type {any} */ goal) => goal.kind === "condition")) {
+      labels.set(step.id, missing.length ? { text: missing.map((/** @type {any} */ goal) => `never ${goal.case}`).join(", "), tone: "err" } : { text: "✓", tone: "ok" });
+    }
+  }
+  const total = workflow.coverage.total;
+  return { marks, labels, stale: workflow.coverage.stale, legend: [`${total.covered} of ${counted(total.points, "goal")} shown`,
+    "never true, never false: no test shows it"] };
+}
+
+/** @param {any} workflow @returns {Layer} */
+function costLayer(workflow) {
+  const most = Math.max(1, ...workflow.steps.map((/** @type {any} */ step) => step.bytes));
+  /** @type {Map<string, Mark>} */
+  const marks = new Map();
+  for (const step of workflow.steps) {
+    if (step.bytes) marks.set(step.id, { text: size(step.bytes), tone: step.bytes * 2 > most ? "warn" : "muted", share: step.bytes / most });
+  }
+  return { marks, labels: new Map(), legend: ["bytes of the compiled prompt", ...costWords(workflow.cost)] };
+}
+
+/** What a run costs, from the report. @param {any} cost @returns {string[]} */
+export function costWords(cost) {
+  const paths = cost?.cost ?? cost;
+  return ["shortest", "typical", "longest"].filter((name) => paths?.[name]?.calls !== undefined)
+    .map((name) => `${name} run: ${counted(paths[name].calls, "call")}, ${size(paths[name].bytes ?? paths[name].bytesRead ?? 0)}`);
+}
+
+/** @param {any} workflow @returns {Layer} */
+function sessionsLayer(workflow) {
+  /** @type {Map<string, Mark>} */
+  const marks = new Map();
+  for (const entry of workflow.sessions.steps ?? []) {
+    const parts = [`${entry.passed ?? 0} passed`];
+    if (entry.blocked) parts.push(`${entry.blocked} blocked`);
+    if (entry.abandoned) parts.push(`${entry.abandoned} gave up`);
+    const tone = entry.abandoned ? "err" : entry.blocked ? "warn" : "ok";
+    if (workflow.stepById.has(entry.step)) marks.set(entry.step, { text: parts.join(", "), tone });
+  }
+  return { marks, labels: new Map(), stale: workflow.sessions.stale, legend: [counted(workflow.sessions.sessions ?? 0, "session")] };
+}
+
+/** @param {any} workflow @param {string} step */
+export function survivorsOf(workflow, step) {
+  return (workflow.mutation?.survived ?? []).filter((/** @type {any} */ mutant) => stepOfPlace(workflow, mutant.place) === step);
+}
+
+/** @param {any} workflow @returns {Layer} */
+function mutantsLayer(workflow) {
+  /** @type {Map<string, Mark>} */
+  const marks = new Map();
+  for (const step of workflow.steps) {
+    const count = survivorsOf(workflow, step.id).length;
+    if (count) marks.set(step.id, { text: `${count} unnoticed`, tone: "err" });
+  }
+  const { mutants, killed } = workflow.mutation;
+  return { marks, labels: new Map(), dim: true, stale: workflow.mutation.stale,
+    legend: [`${killed} of ${counted(mutants, "mutant")} noticed`, counted(workflow.mutation.survived?.length ?? 0, "survivor")] };
+}
+
+/** @param {any} workflow @param {string} step */
+export function changesOf(workflow, step) {
+  return (workflow.changes?.list ?? []).filter((/** @type {any} */ change) => change.step && change.step.split("/").pop() === step);
+}
+
+/** @param {any} workflow @returns {Layer} */
+function changesLayer(workflow) {
+  /** @type {Map<string, Mark>} */
+  const marks = new Map();
+  const counts = new Map([["added", 0], ["removed", 0], ["moved", 0], ["renamed", 0], ["changed", 0]]);
+  for (const change of workflow.changes.list) counts.set(change.kind, (counts.get(change.kind) ?? 0) + 1);
+  for (const step of workflow.steps) {
+    const kinds = new Set(changesOf(workflow, step.id).map((/** @type {any} */ change) => change.kind));
+    if (kinds.has("added")) marks.set(step.id, { text: "+ added", tone: "ok" });
+    else if (kinds.has("moved")) marks.set(step.id, { text: "↕ moved", tone: "info" });
+    else if (kinds.has("renamed")) marks.set(step.id, { text: "→ renamed", tone: "info" });
+    else if (kinds.size) marks.set(step.id, { text: "~ changed", tone: "warn" });
+  }
+  for (const change of workflow.changes.list) {
+    // A step that is gone is named at the one it followed.
+    const at = change.kind === "removed" && change.followed ? change.followed.split("/").pop() : null;
+    if (at && workflow.stepById.has(at)) marks.set(at, { text: `${marks.get(at)?.text ?? ""} − ${change.step.split("/").pop()}`.trim(), tone: marks.get(at)?.tone ?? "err" });
+  }
+  const legend = [...counts].filter(([, count]) => count).map(([kind, count]) => `${count} ${kind}`);
+  return { marks, labels: new Map(), dim: true, legend: workflow.changes.isNew ? ["a new workflow"] : legend.length ? legend : ["no change in behaviour"] };
+}

@@ -1,0 +1,383 @@
+"""Places for the blocks of a drawing: cards on a vertical axis, rails between them, nothing crossing.
+
+Sizes are found from the inside out, places from the outside in. All numbers are whole and come from a fixed table of
+letter widths, so that the same workflow is drawn with the same bytes on every machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from workrail_lint.base.typed import NamedTuple
+from workrail_lint.systems.workrail.graph.conditions import Condition
+from workrail_lint.systems.workrail.graph.lines import fitted, pixels
+from workrail_lint.systems.workrail.graph.tree import Block, Branch, Card, Group, Switch, branch_text
+
+CARD_WIDTH, DELEGATION_WIDTH = 236, 200
+TITLE_SIZE, TITLE_LINE, TITLE_LINES = 14, 18, 2
+BOLD_SIZE = 16  # bold letters of size 14 take the room of these
+LABEL_SIZE, LABEL_LINE, LABEL_HEIGHT, LABEL_WIDTH = 13, 15, 20, 250
+_CARD_REST = 38  # of the height of a card: the id and the space around
+_GAP, _LANE_GAP, _BYPASS, _PAD = 26, 26, 20, 14
+_HEAD, _BACK, _JOIN, _FOOT = 38, 22, 16, 26
+_MARGIN, _START = 24, 52
+# Room that layers need for what they add to a label, and to the head of a loop.
+_LABEL_LAYER, _HEAD_LAYER = 78, 136
+
+
+class Point(NamedTuple):
+    x: int
+    y: int
+
+
+class Node(NamedTuple):
+    """A card at its place."""
+
+    id: str
+    x: int
+    y: int
+    w: int
+    h: int
+    lines: tuple[str, ...]  # of the title
+    card: Card
+
+
+class Frame(NamedTuple):
+    """A loop, template call or parallel step around its cards."""
+
+    id: str
+    kind: str
+    x: int
+    y: int
+    w: int
+    h: int
+    title: str
+    note: str
+    bound: int | None
+
+
+class Rail(NamedTuple):
+    """A line through points, at right angles. `kind`: main, branch, skip, back."""
+
+    points: tuple[Point, ...]
+    kind: str
+    source: str | None  # the card or frame it comes from
+    target: str | None  # the one it leads to; such a rail has an arrow
+
+
+class Label(NamedTuple):
+    """The condition of a branch or lane, or the variable (`subject`) that all lanes ask about."""
+
+    kind: str  # branch, lane, subject
+    x: int
+    y: int
+    w: int
+    h: int
+    lines: tuple[str, ...]
+    text: str
+    conditions: tuple[Condition, ...]
+    target: str | None
+
+
+class Bar(NamedTuple):
+    """Where the delegations of a parallel step begin or end."""
+
+    x: int
+    y: int
+    w: int
+
+
+@dataclass
+class Layout:
+    """A drawing: everything at its place."""
+
+    start: Point
+    width: int
+    height: int
+    end: Point
+    nodes: list[Node] = field(default_factory=list)
+    frames: list[Frame] = field(default_factory=list)
+    rails: list[Rail] = field(default_factory=list)
+    labels: list[Label] = field(default_factory=list)
+    joints: list[Point] = field(default_factory=list)
+    bars: list[Bar] = field(default_factory=list)
+
+
+class _Text(NamedTuple):
+    """A label and its size."""
+
+    text: str
+    lines: tuple[str, ...]
+    w: int
+    h: int
+
+
+@dataclass(slots=True)
+class _Box:
+    """A block and its size. The rail enters and leaves at `axis`, counted from the left edge."""
+
+    block: Block | None  # None for a sequence
+    w: int
+    h: int
+    axis: int
+    top: int = 0  # where the contents begin
+    inner: tuple[_Box, ...] = ()
+    label: _Text | None = None
+    x: int = 0  # of a lane, inside of its switch or parallel step
+
+
+def layout(blocks: Sequence[Block]) -> Layout:
+    """Everything at its place."""
+    whole = _sequence(blocks)
+    axis, end = _MARGIN + whole.axis, _START + whole.h
+    drawing = Layout(Point(axis, 22), whole.w + 2 * _MARGIN, end + 52, Point(axis, end + 30))
+    drawing.rails.append(Rail((Point(axis, 28), Point(axis, _START)), "main", None, _first(whole)))
+    _place(whole, _MARGIN, _START, drawing)
+    drawing.rails.append(Rail((Point(axis, end), Point(axis, end + 24)), "main", _last(whole), None))
+    return drawing
+
+
+# Sizes
+
+
+def _sequence(blocks: Sequence[Block]) -> _Box:
+    inner = tuple(map(_measured, blocks))
+    left = max(box.axis for box in inner)
+    right = max(box.w - box.axis for box in inner)
+    height = sum(box.h for box in inner) + _GAP * (len(inner) - 1)
+    return _Box(None, left + right, height, left, inner=inner)
+
+
+def _measured(block: Block) -> _Box:
+    match block:
+        case Card():
+            return _card(block)
+        case Group(kind="parallel"):
+            return _parallel(block)
+        case Group():
+            return _group(block)
+        case Branch():
+            return _branch(block)
+        case Switch():
+            return _switch(block)
+
+
+def _card(card: Card) -> _Box:
+    width = CARD_WIDTH if card.delegation is None else DELEGATION_WIDTH
+    lines = title_lines(card)
+    return _Box(card, width, _CARD_REST + TITLE_LINE * len(lines), width // 2)
+
+
+def title_lines(card: Card) -> tuple[str, ...]:
+    """The title of a card as it is drawn."""
+    width = CARD_WIDTH - 46 if card.delegation is None else DELEGATION_WIDTH - 40
+    return tuple(fitted(card.title, width, partial(pixels, size=TITLE_SIZE), TITLE_LINES))
+
+
+def _label(text: str) -> _Text:
+    width = _even(pixels(text, LABEL_SIZE) + 20)
+    if width <= LABEL_WIDTH:
+        return _Text(text, tuple(fitted(text, width, partial(pixels, size=LABEL_SIZE), 1)), width, LABEL_HEIGHT)
+    lines = tuple(fitted(text, LABEL_WIDTH - 28, partial(pixels, size=LABEL_SIZE)))
+    return _Text(text, lines, LABEL_WIDTH, LABEL_HEIGHT + LABEL_LINE * (len(lines) - 1))
+
+
+def _branch(branch: Branch) -> _Box:
+    body, label = _sequence(branch.items), _label(branch_text(branch))
+    axis = max(body.axis, label.w // 2)
+    right = max(body.w - body.axis, label.w // 2 + _LABEL_LAYER)
+    top = _JOIN + label.h + 12
+    return _Box(branch, axis + right + _BYPASS, top + body.h + _JOIN, axis, top, (body,), label)
+
+
+def _switch(switch: Switch) -> _Box:
+    lanes: list[_Box] = []
+    x = 0
+    for lane in switch.lanes:
+        body, label = _sequence(lane.items), _label(branch_text(lane, switch.subject))
+        axis = max(body.axis, label.w // 2)
+        right = max(body.w - body.axis, label.w // 2 + (_LABEL_LAYER if label.w > LABEL_SIZE * 6 else 0))
+        lanes.append(_Box(lane, axis + right, body.h, axis, inner=(body,), label=label, x=x))
+        x += axis + right + _LANE_GAP
+    subject = _subject(switch)
+    head = 13 + 18 if subject is not None else 6 + 12
+    top = head + max(lane.label.h for lane in lanes if lane.label is not None) + 12
+    axis = _middle(lanes)
+    width = x - _LANE_GAP + (0 if switch.is_complete else _BYPASS + 14)
+    if subject is not None:
+        width = max(width, axis + subject.w // 2 + _LABEL_LAYER)
+        short = subject.w // 2 - axis
+        if short > 0:  # the variable is wider than everything left of the axis
+            for box in lanes:
+                box.x += short
+            axis, width = axis + short, width + short
+    return _Box(switch, width, top + max(lane.h for lane in lanes) + _JOIN + 8, axis, top, tuple(lanes), subject)
+
+
+def _middle(lanes: list[_Box]) -> int:
+    """The axis of a switch: that of the middle lane, or the middle between the outer ones."""
+    first, last = lanes[0], lanes[-1]
+    if len(lanes) % 2:
+        middle = lanes[len(lanes) // 2]
+        return middle.x + middle.axis
+    return (first.x + first.axis + last.x + last.axis) // 2
+
+
+def _subject(switch: Switch) -> _Text | None:
+    if switch.subject is None:
+        return None
+    lines = tuple(fitted(switch.subject, LABEL_WIDTH, partial(pixels, size=LABEL_SIZE), 1))
+    return _Text(switch.subject, lines, _even(pixels(lines[0], LABEL_SIZE) + 44), 22)
+
+
+def _group(group: Group) -> _Box:
+    body = _sequence(group.items)
+    left = _PAD + (_BACK if group.kind == "loop" else 0)
+    natural = left + body.w + _PAD
+    width = max(natural, _head_width(group))
+    top = _HEAD + 14
+    height = top + body.h + (_FOOT if group.kind == "loop" else _PAD + 2)
+    return _Box(group, width, height, left + body.axis + (width - natural) // 2, top, (body,))
+
+
+def _parallel(group: Group) -> _Box:
+    lanes: list[_Box] = []
+    x = _PAD
+    for item in group.items:
+        lane = _measured(item)
+        lane.x = x
+        x += lane.w + _PAD
+        lanes.append(lane)
+    width = max(x, _even(_head_width(group)))
+    for lane in lanes:
+        lane.x += (width - x) // 2
+    top = _HEAD + 22
+    height = top + max((lane.h for lane in lanes), default=0) + 24
+    return _Box(group, width, height, width // 2, top, tuple(lanes))
+
+
+def _head_width(group: Group) -> int:
+    """Room for the title and the note of a frame, side by side, and for what layers add."""
+    note = min(pixels(group.note, 12), 150)
+    room = max(note, _HEAD_LAYER) if group.kind == "loop" else note
+    return min(_even(pixels(group.title, BOLD_SIZE) + room + 58), 2 * CARD_WIDTH)
+
+
+def _even(number: int) -> int:
+    return number + number % 2
+
+
+# Places
+
+
+def _place(box: _Box, x: int, y: int, drawing: Layout) -> None:
+    match box.block:
+        case None:
+            _place_sequence(box, x, y, drawing)
+        case Card() as card:
+            drawing.nodes.append(Node(card.id, x, y, box.w, box.h, title_lines(card), card))
+        case Branch() as branch:
+            _place_branch(box, branch, x, y, drawing)
+        case Switch() as switch:
+            _place_switch(box, switch, x, y, drawing)
+        case Group() as group:
+            drawing.frames.append(Frame(group.id, group.kind, x, y, box.w, box.h, group.title, group.note, group.bound))
+            (_place_parallel if group.kind == "parallel" else _place_group)(box, group, x, y, drawing)
+
+
+def _place_sequence(box: _Box, x: int, y: int, drawing: Layout) -> None:
+    axis = x + box.axis
+    for number, inner in enumerate(box.inner):
+        if number:
+            points = (Point(axis, y), Point(axis, y + _GAP))
+            drawing.rails.append(Rail(points, "main", _last(box.inner[number - 1]), _first(inner)))
+            y += _GAP
+        _place(inner, axis - inner.axis, y, drawing)
+        y += inner.h
+
+
+def _place_branch(box: _Box, branch: Branch, x: int, y: int, drawing: Layout) -> None:
+    (body,), label, axis = box.inner, box.label, x + box.axis
+    assert label is not None
+    fork, join, right = y + 4, y + box.h - 5, x + box.w - 2
+    drawing.joints.append(Point(axis, fork))
+    drawing.rails.append(Rail((Point(axis, y), Point(axis, y + box.top)), "branch", None, _first(body)))
+    drawing.labels.append(_placed("branch", label, axis, y + _JOIN, branch.conditions, _first(body)))
+    _place(body, axis - body.axis, y + box.top, drawing)
+    drawing.rails.append(Rail((Point(axis, join - 11), Point(axis, y + box.h)), "branch", _last(body), None))
+    way = (Point(axis, fork), Point(right, fork), Point(right, join), Point(axis, join))
+    drawing.rails.append(Rail(way, "skip", None, None))
+
+
+def _place_switch(box: _Box, switch: Switch, x: int, y: int, drawing: Layout) -> None:
+    axis, subject = x + box.axis, box.label
+    split, merge = y + (13 if subject is not None else 6), y + box.h - 8
+    drawing.rails.append(Rail((Point(axis, y), Point(axis, split)), "branch", None, None))
+    for lane in box.inner:
+        label, (body,), middle = lane.label, lane.inner, x + lane.x + lane.axis
+        assert label is not None
+        assert isinstance(lane.block, Branch)
+        top = Point(middle, y + box.top)
+        down = (Point(axis, split), top) if middle == axis else (Point(axis, split), Point(middle, split), top)
+        drawing.rails.append(Rail(down, "branch", None, _first(body)))
+        below = split + (18 if subject is not None else 11)
+        drawing.labels.append(_placed("lane", label, middle, below, lane.block.conditions, _first(body)))
+        _place(body, middle - body.axis, y + box.top, drawing)
+        bottom = Point(middle, y + box.top + body.h)
+        up = (bottom, Point(axis, merge)) if middle == axis else (bottom, Point(middle, merge), Point(axis, merge))
+        drawing.rails.append(Rail(up, "branch", _last(body), None))
+    if not switch.is_complete:
+        right = x + box.w - 2
+        way = (Point(axis, split), Point(right, split), Point(right, merge), Point(axis, merge))
+        drawing.rails.append(Rail(way, "skip", None, None))
+    drawing.rails.append(Rail((Point(axis, merge), Point(axis, y + box.h)), "branch", None, None))
+    if subject is None:
+        drawing.joints.append(Point(axis, split))
+    else:
+        drawing.labels.append(_placed("subject", subject, axis, y + 2, (), None))
+
+
+def _placed(kind: str, text: _Text, axis: int, y: int, conditions: tuple[Condition, ...], target: str | None) -> Label:
+    return Label(kind, axis - text.w // 2, y, text.w, text.h, text.lines, text.text, conditions, target)
+
+
+def _place_group(box: _Box, group: Group, x: int, y: int, drawing: Layout) -> None:
+    (body,), axis = box.inner, x + box.axis
+    top, head = y + box.top, y + _HEAD
+    end = top + body.h
+    drawing.rails.append(Rail((Point(axis, head), Point(axis, top)), "main", None, _first(body)))
+    _place(body, axis - body.axis, top, drawing)
+    drawing.rails.append(Rail((Point(axis, end), Point(axis, y + box.h)), "main", _last(body), None))
+    if group.kind == "loop":
+        left = x + _PAD + 2
+        way = (Point(axis, end + 12), Point(left, end + 12), Point(left, head + 7), Point(axis, head + 7))
+        drawing.rails.append(Rail(way, "back", _last(body), _first(body)))
+
+
+def _place_parallel(box: _Box, group: Group, x: int, y: int, drawing: Layout) -> None:
+    axis, first, last = x + box.axis, y + _HEAD + 6, y + box.h - 10
+    if box.inner:
+        left = x + box.inner[0].x + box.inner[0].axis - 20
+        wide = box.inner[-1].x + box.inner[-1].axis - box.inner[0].x - box.inner[0].axis + 40
+        drawing.bars += [Bar(left, first, wide), Bar(left, last, wide)]
+    for lane in box.inner:
+        middle, top = x + lane.x + lane.axis, y + box.top
+        drawing.rails.append(Rail((Point(middle, first), Point(middle, top)), "main", None, _first(lane)))
+        _place(lane, x + lane.x, top, drawing)
+        drawing.rails.append(Rail((Point(middle, top + lane.h), Point(middle, last)), "main", _last(lane), None))
+    drawing.rails.append(Rail((Point(axis, last), Point(axis, y + box.h)), "main", group.id, None))
+
+
+def _first(box: _Box) -> str | None:
+    """The card or frame at which a rail into the box arrives; none where it splits first."""
+    while box.block is None:
+        box = box.inner[0]
+    return box.block.id if isinstance(box.block, Card | Group) else None
+
+
+def _last(box: _Box) -> str | None:
+    while box.block is None:
+        box = box.inner[-1]
+    return box.block.id if isinstance(box.block, Card | Group) else None

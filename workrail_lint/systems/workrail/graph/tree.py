@@ -1,0 +1,314 @@
+"""The structure of a workflow as a drawing shows it: sequences, branches, lanes, loops, template calls.
+
+The steps of a workflow are a list, each with its own condition; readers think in branches. So neighbours that share a
+condition become one branch, and branches that exclude each other become lanes side by side. Everything stays in the
+order in which the engine looks at it, so that the result is series-parallel and can be drawn without crossings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from workrail_lint.base.typed import TYPE_CHECKING, Any
+from workrail_lint.systems.workrail.analysis.logic import IMPOSSIBLE, exclusive, parse, satisfy
+from workrail_lint.systems.workrail.graph.conditions import Condition, condition_text, conjuncts, key, variables
+
+if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.analysis.analysis import Analysis
+
+MOST_LANES = 4
+# Deeper branches are drawn as one: nobody follows more, and a document must not decide how deep we recurse.
+_DEEPEST = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A step, or one delegation of a parallel step."""
+
+    id: str
+    title: str
+    step: dict[str, Any]
+    delegation: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A loop with its body, the steps of a template call, or a parallel step with its delegations."""
+
+    id: str
+    kind: str  # loop, template, parallel
+    title: str
+    note: str  # how often a loop runs, which template
+    bound: int | None  # of a loop
+    items: tuple[Block, ...]  # a parallel step has cards, side by side
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """Steps that run only under a condition. `conditions` all have to hold."""
+
+    conditions: tuple[Condition, ...]
+    items: tuple[Block, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """Branches of which at most one runs. A complete switch always has one that does."""
+
+    subject: str | None  # the variable that all lanes ask about
+    lanes: tuple[Branch, ...]
+    is_complete: bool
+
+
+Block = Card | Group | Branch | Switch
+
+
+@dataclass(slots=True)
+class _Item:
+    """A block that still has to find its place, with what has to hold for it and what it sets."""
+
+    block: Block
+    conditions: dict[str, Condition]
+    sets: frozenset[str]
+    step: dict[str, Any] | None = None
+
+
+def structure(ir: dict[str, Any], analysis: Analysis | None = None) -> tuple[Block, ...]:
+    """The blocks of a workflow, from top to bottom."""
+    return _Builder(analysis).sequence([*ir["steps"]])
+
+
+def branch_text(branch: Branch, subject: str | None = None) -> str:
+    """What stands at a branch: all of its conditions, or only the value where the variable stands above the lanes."""
+    text = " and ".join(map(_part, branch.conditions)) if len(branch.conditions) > 1 else _whole(branch)
+    if subject is None:
+        return text
+    return text.removeprefix(f"{subject} ").removeprefix("is ") or text
+
+
+def _whole(branch: Branch) -> str:
+    return condition_text(branch.conditions[0])
+
+
+def _part(condition: Condition) -> str:
+    text = condition_text(condition)
+    return f"({text})" if "or" in condition and "var" not in condition else text
+
+
+class _Builder:
+    def __init__(self, analysis: Analysis | None) -> None:
+        self._analysis = analysis
+        self._sets: Mapping[str, frozenset[str]] = {} if analysis is None else variables_set(analysis)
+        self._steps = {} if analysis is None else {step.id: step for step in analysis.steps}
+
+    def sequence(self, steps: Sequence[dict[str, Any]]) -> tuple[Block, ...]:
+        return self._blocks(self._calls([self._item(step) for step in steps]), 0)
+
+    def _item(self, step: dict[str, Any]) -> _Item:
+        sets = self._sets.get(step["id"], frozenset())
+        match step["type"]:
+            case "loop":
+                body = self.sequence(step["body"])
+                sets = sets.union(*(self._sets.get(inner["id"], frozenset()) for inner in step["body"]))
+                loop = step["loop"]
+                block: Block = Group(step["id"], "loop", step["title"], loop_text(loop), loop["maxIterations"], body)
+            case "parallel":
+                cards = tuple(_delegation(step, number) for number in range(len(step["delegations"])))
+                block = Group(step["id"], "parallel", step["title"], "at the same time", None, cards)
+            case _:
+                block = Card(step["id"], step["title"], step)
+        return _Item(block, {key(c): c for c in conjuncts(step.get("runCondition"))}, sets, step)
+
+    def _calls(self, items: list[_Item]) -> list[_Item]:
+        """Neighbours that come from one template call become one item."""
+        found: list[_Item] = []
+        at = 0
+        while at < len(items):
+            call = _call(items[at])
+            if call is None:
+                found.append(items[at])
+                at += 1
+                continue
+            end = at
+            while end < len(items) and _call(items[end]) == call:
+                end += 1
+            run = items[at:end]
+            shared = _shared(run)
+            _leave_out(run, shared)
+            name, template = call
+            group = Group(name, "template", name, template.removeprefix("wr.templates."), None, self._blocks(run, 1))
+            found.append(_Item(group, shared, frozenset().union(*(item.sets for item in run))))
+            at = end
+        return found
+
+    def _blocks(self, items: list[_Item], depth: int) -> tuple[Block, ...]:
+        """Items without a condition stand alone; runs of neighbours that share one become a branch."""
+        found: list[tuple[Block, frozenset[str]]] = []
+        at = 0
+        while at < len(items):
+            item = items[at]
+            if not item.conditions:
+                found.append((item.block, item.sets))
+                at += 1
+                continue
+            end = at + 1 if depth >= _DEEPEST else max(_run_end(items, at, c) for c in item.conditions.items())
+            run = items[at:end]
+            shared = _shared(run)
+            sets = frozenset[str]().union(*(each.sets for each in run))
+            _leave_out(run, shared)
+            found.append((Branch(tuple(shared.values()), self._blocks(run, depth + 1)), sets))
+            at = end
+        return self._lanes(found)
+
+    def _lanes(self, blocks: list[tuple[Block, frozenset[str]]]) -> tuple[Block, ...]:
+        """Neighbouring branches that exclude each other stand side by side."""
+        found: list[Block] = []
+        at = 0
+        while at < len(blocks):
+            block, sets = blocks[at]
+            at += 1
+            if not isinstance(block, Branch):
+                found.append(block)
+                continue
+            lanes, asked = {_key(block): block}, variables(list(block.conditions))
+            while at < len(blocks):
+                other, other_sets = blocks[at]
+                if not isinstance(other, Branch):
+                    break
+                asked |= variables(list(other.conditions))
+                # What the next lane asks about was set in between: the engine asks anew, and so does the drawing.
+                if sets & asked:
+                    break
+                lane = lanes.get(_key(other))
+                if lane is not None and len(lanes) > 1:
+                    lanes[_key(other)] = Branch(lane.conditions, lane.items + other.items)
+                elif lane is None and len(lanes) < MOST_LANES and all(_exclude(a, other) for a in lanes.values()):
+                    lanes[_key(other)] = other
+                else:
+                    break
+                sets |= other_sets
+                at += 1
+            found.append(self._switch(tuple(lanes.values())) if len(lanes) > 1 else block)
+        return tuple(found)
+
+    def _switch(self, lanes: tuple[Branch, ...]) -> Switch:
+        return Switch(_subject(lanes), lanes, self._is_complete(lanes))
+
+    def _is_complete(self, lanes: tuple[Branch, ...]) -> bool:
+        """Whether one of the lanes always runs, by logic or by the values that the texts allow."""
+        nodes = [parse(_all_of(lane)) for lane in lanes]
+        names = {leaf.variable for node in nodes if node is not None for leaf in node.leaves}
+        values = {}
+        if self._analysis is not None:
+            values = self._analysis.values(names, self._surely_set(names, lanes))
+        return satisfy((), nodes, values).verdict == IMPOSSIBLE
+
+    def _surely_set(self, names: set[str], lanes: tuple[Branch, ...]) -> frozenset[str]:
+        from workrail_lint.systems.workrail.analysis.analysis import surely_set_before
+
+        analysis = self._analysis
+        assert analysis is not None
+        first = next((self._steps[c.step["id"]] for c in cards(lanes[0].items) if c.step["id"] in self._steps), None)
+        if first is None:
+            return frozenset()
+        return frozenset(name for name in names if surely_set_before(analysis, name, first))
+
+
+def variables_set(analysis: Analysis) -> dict[str, frozenset[str]]:
+    """The variables that each step is told to set, by step id."""
+    found: dict[str, set[str]] = {}
+    for name in analysis.by_name:
+        for made in analysis.setters(name):
+            if made.step is not None:
+                found.setdefault(analysis.steps[made.step].id, set()).add(name)
+    return {step: frozenset(names) for step, names in found.items()}
+
+
+def cards(blocks: Sequence[Block]) -> list[Card]:
+    """The cards of a drawing, in the order of reading."""
+    found: list[Card] = []
+    pending = [*reversed(blocks)]
+    while pending:
+        block = pending.pop()
+        match block:
+            case Card():
+                found.append(block)
+            case Switch():
+                pending.extend(reversed(block.lanes))
+            case _:
+                pending.extend(reversed(block.items))
+    return found
+
+
+def loop_text(loop: dict[str, Any]) -> str:
+    """What decides how often a loop runs; its bound is said elsewhere."""
+    source = loop["source"]
+    match source["kind"]:
+        case "count":
+            return f"{source.get('count', source.get('variable'))} times"
+        case "items":
+            return f"for each of {source['variable']}"
+        case "condition":
+            return f"{loop['kind']} {condition_text(source['condition'])}"
+        case _:
+            return "until the agent decides to stop"
+
+
+def _delegation(step: dict[str, Any], number: int) -> Card:
+    delegation = step["delegations"][number]
+    title = delegation.get("goal") or delegation["workflowId"]
+    return Card(f"{step['id']}~{number}", title, step, number)
+
+
+def _call(item: _Item) -> tuple[str, str] | None:
+    """The template call that a step comes from: its id, and the template."""
+    if item.step is None:
+        return None
+    provenance = item.step["provenance"]
+    if provenance["source"] != "template":
+        return None
+    template, _, inner = provenance.get("origin", "").partition("#")
+    name, dot, _ = item.step["id"].rpartition(f".{inner}")
+    return (name, template) if dot and name else None
+
+
+def _shared(items: list[_Item]) -> dict[str, Condition]:
+    """The conditions that all of the items have, in the order of the first."""
+    first, *others = items
+    return {k: c for k, c in first.conditions.items() if all(k in other.conditions for other in others)}
+
+
+def _leave_out(items: list[_Item], shared: dict[str, Condition]) -> None:
+    for item in items:
+        item.conditions = {k: c for k, c in item.conditions.items() if k not in shared}
+
+
+def _run_end(items: list[_Item], start: int, condition: tuple[str, Condition]) -> int:
+    """Where the run of neighbours with this condition ends: it also ends after one that sets what is asked."""
+    k, asked = condition[0], variables(condition[1])
+    end = start
+    while end < len(items) and k in items[end].conditions:
+        end += 1
+        if items[end - 1].sets & asked:
+            break
+    return end
+
+
+def _key(branch: Branch) -> tuple[str, ...]:
+    return tuple(map(key, branch.conditions))
+
+
+def _all_of(branch: Branch) -> Condition:
+    return branch.conditions[0] if len(branch.conditions) == 1 else {"and": list(branch.conditions)}
+
+
+def _exclude(a: Branch, b: Branch) -> bool:
+    return exclusive(_all_of(a), _all_of(b))
+
+
+def _subject(lanes: tuple[Branch, ...]) -> str | None:
+    """The variable that every lane compares with something, if it is one."""
+    names = {lane.conditions[0].get("var") if len(lane.conditions) == 1 else None for lane in lanes}
+    name = names.pop()
+    return name if not names and isinstance(name, str) else None
