@@ -1,0 +1,8 @@
+"""Lets these tests import their helper by name wherever pytest was started."""
+
+import sys
+from pathlib import Path
+
+_HERE = str(Path(__file__).parent)
+if _HERE not in sys.path:
+    sys.path.insert(0, _HERE)

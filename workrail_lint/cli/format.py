@@ -1,0 +1,71 @@
+"""`workrail-lint format`: workflow files in one style."""
+
+from __future__ import annotations
+
+import difflib
+import os
+
+from workrail_lint.base.files import write_atomically
+from workrail_lint.base.terminal import err, out, printable
+from workrail_lint.base.wording import counted
+from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
+from workrail_lint.cli.arguments import configuration, workflow_files
+from workrail_lint.cli.parser import Parser, add_inputs
+from workrail_lint.systems.workrail.formatting import format_workflow
+
+
+def main(arguments: list[str]) -> int:
+    args = parser().parsed(arguments)
+    if args is None:
+        return OK
+    paths = args.paths or [os.curdir]
+    config = configuration(args, paths[0])
+    files = workflow_files(paths, config)
+    if not files:
+        err(f"workrail-lint: no workflow found in {', '.join(map(printable, paths))}")
+        return NOTHING
+    changed = broken = 0
+    for file in files:
+        text = file.data.decode("utf-8", "replace")
+        made = format_workflow(text) if "�" not in text or text.encode() == file.data else None
+        if made is None:
+            err(f"workrail-lint: {printable(file.path)} is not valid JSON; workrail-lint check says why")
+            broken += 1
+            continue
+        if made == text:
+            continue
+        changed += 1
+        if args.diff:
+            for line in difflib.unified_diff(
+                text.splitlines(), made.splitlines(), file.path, file.path, lineterm="", n=2
+            ):
+                out(printable(line))
+        elif args.check:
+            out(printable(file.path))
+        else:
+            _write(file.path, made, config.root)
+    done = "would be formatted" if args.check or args.diff else "formatted"
+    err(f"workrail-lint: {counted(changed, 'file')} {done}, {len(files) - changed - broken} already in style")
+    if broken:
+        return FINDINGS
+    return FINDINGS if changed and (args.check or args.diff) else OK
+
+
+def _write(path: str, text: str, root: str) -> None:
+    try:
+        write_atomically(path, text.encode(), below=root if os.path.isabs(root) else None)
+    except OSError as error:
+        raise UsageError(f"{printable(path)} can't be written ({error.strerror})") from None
+
+
+def parser() -> Parser:
+    made = Parser(
+        "format",
+        "Format workflow files: members in the order of the model, two spaces a level; every value keeps its spelling.",
+    )
+    made.add_argument("paths", nargs="*", metavar="PATH", help="workflows and folders of them (default: .)")
+    choice = made.add_mutually_exclusive_group()
+    choice.add_argument("--check", action="store_true", help="write nothing; list files that differ and exit with 1")
+    choice.add_argument("--diff", action="store_true", help="write nothing; show what would change and exit with 1")
+    add_inputs(made)
+    return made

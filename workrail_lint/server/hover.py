@@ -1,0 +1,140 @@
+"""What is said about the thing under a cursor, in Markdown."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from workrail_lint.findings import Finding
+from workrail_lint.server.document import OpenDocument
+from workrail_lint.server.names import VARIABLE, name_at
+from workrail_lint.server.place import Place, place_at
+from workrail_lint.systems.workrail.analysis.records import SET
+from workrail_lint.systems.workrail.compiler.nodes import walk as walk_nodes
+from workrail_lint.systems.workrail.provenance import pieces
+
+_LONG = 4_000
+_OF_THE_PROMPT = ("id", "title", "prompt", "promptBlocks", "templateCall", "templateId")
+_SPECIAL = re.compile(r"[\\\[\]`*_~|#]")
+
+
+class Hover(NamedTuple):
+    """A text about the part between two offsets."""
+
+    text: str
+    start: int
+    end: int
+
+
+def hover(document: OpenDocument, offset: int, findings: list[Finding]) -> Hover | None:
+    """Findings first, then the variable, the builtin, the step, or what the schema says."""
+    place = place_at(document.text, offset)
+    parts = [_rule_text(document, each) for each in findings if _covers(each, offset)]
+    said = _variable(document, place, offset) or _builtin(document, place)
+    said = said or _step(document, place) or _schema(document, place)
+    parts += [said] if said else []
+    if not parts:
+        return None
+    return Hover("\n\n---\n\n".join(parts), place.start, place.end)
+
+
+def _covers(finding: Finding, offset: int) -> bool:
+    return finding.span is not None and finding.span.start.offset <= offset <= finding.span.end.offset
+
+
+def _rule_text(document: OpenDocument, finding: Finding) -> str:
+    rule = document.setup.plan.selection.known.get(finding.code, finding.name)
+    why = "" if rule is None else f"\n\n{_plain(rule.why)}"
+    return f"**{finding.code} {finding.name}**: {_plain(finding.message)}{why}"
+
+
+def _variable(document: OpenDocument, place: Place, offset: int) -> str | None:
+    name = name_at(document, place, offset)
+    analysis = document.analysis
+    if name is None or name.kind != VARIABLE or analysis is None:
+        return None
+    steps = analysis.steps
+    made = [
+        steps[each.step].id
+        for each in analysis.definitions(name.text)
+        if each.step is not None and each.confidence in SET
+    ]
+    read = [steps[use.step].id for use in analysis.by_name.get(name.text, ())]
+    unset = "the engine" if analysis.is_given(name.text) else "nothing"
+    lines = [
+        f"**{_plain(name.text)}**, a context variable",
+        f"- set in: {_listed(made) or unset}",
+        f"- read in: {_listed(read) or 'nothing'}",
+    ]
+    domain = analysis.domain(name.text)
+    if domain is not None:
+        lines.append(f"- values: {_listed(map(json.dumps, domain.values))}")
+    return "\n".join(lines)
+
+
+def _listed(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name.replace('`', '')}`" for name in dict.fromkeys(names))
+
+
+def _builtin(document: OpenDocument, place: Place) -> str | None:
+    value, last = document.at(place.tokens), place.tokens[-1] if place.tokens else ""
+    if place.is_name or not isinstance(value, str) or not document.is_workflow:
+        return None
+    catalog = document.setup.settings.catalog
+    if last == "contractRef" and value in catalog.contracts:
+        pack = catalog.contracts[value]
+        return f"**{pack.id}**: {pack.title}\n\n{pack.summary}\n\n```json\n{json.dumps(pack.example, indent=2)}\n```"
+    if last == "refId" and value in catalog.refs:
+        ref = catalog.refs[value]
+        return f"**{ref.id}**: {ref.title}\n\n{ref.summary}\n\n> {ref.text[:_LONG]}"
+    if value in catalog.features and "features" in place.tokens:
+        feature = catalog.features[value]
+        return f"**{feature.id}**: {feature.title}\n\n{feature.summary}"
+    if last == "templateId" and value in catalog.templates:
+        routine = catalog.templates[value]
+        return f"**{value}**: {routine.definition.get('name', '')}\n\n{routine.definition.get('description', '')}"
+    return None
+
+
+def _step(document: OpenDocument, place: Place) -> str | None:
+    """The compiled prompt of the step, with who wrote each part."""
+    tokens = place.tokens
+    if len(tokens) < 3 or tokens[0] != "steps" or tokens[-1] not in _OF_THE_PROMPT:
+        return None
+    compiled = document.compiled.compiled
+    if compiled is None:
+        return None
+    pointer = f"/steps/{tokens[1]}" + (f"/body/{tokens[3]}" if len(tokens) > 4 and tokens[2] == "body" else "")
+    shown = [node for node in walk_nodes(compiled.nodes) if node.pointer == pointer and node.step.get("prompt")]
+    texts = []
+    for node in shown[:4]:
+        prompt = node.step["prompt"]
+        size = len(prompt.encode("utf-8", "surrogatepass"))
+        texts.append(f"**{_plain(node.id)}**: the compiled prompt, {size} bytes")
+        for piece in pieces(node):
+            writer = f"{piece.kind} {piece.id}" if piece.id else piece.kind
+            texts.append(f"*{_plain(writer)}*\n\n> {_quote(prompt[piece.start : piece.end])}")
+    return "\n\n".join(texts)[:_LONG] or None
+
+
+def _schema(document: OpenDocument, place: Place) -> str | None:
+    walk = document.known.walk
+    if walk is None:
+        return None
+    tokens = place.tokens
+    if place.is_name:
+        members = {member.name: member for member in walk.members(walk.at(tokens))}
+        name = document.text[place.start : place.end]
+        return walk.description(members[name].schemas) or None if name in members else None
+    return walk.description(walk.at(tokens)) or None
+
+
+def _quote(text: str) -> str:
+    return _plain(text.strip("\n")).replace("\n", "\n> ")
+
+
+def _plain(text: str) -> str:
+    """Text that Markdown leaves alone: editors render what a document says."""
+    return _SPECIAL.sub(r"\\\g<0>", text).replace("<", "&lt;")
