@@ -2,25 +2,42 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib
 import sys
+import time
 from pathlib import Path
 
-from benchmarks.measure import Figure
+from benchmarks.measure import Growth
+from benchmarks.results import Results, write_json, write_results
+
+# Not benchmarks themselves.
+_HELPERS = ("__init__", "__main__", "measure", "documents", "real", "results")
 
 
-def main(names: list[str]) -> int:
-    here = Path(__file__).parent
-    modules = names or sorted(
-        path.stem for path in here.glob("*.py") if path.stem not in ("__init__", "__main__", "measure", "documents")
-    )
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="the modules to run (default: all)")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds and smaller inputs; writes no results")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file")
+    args = parser.parse_args(arguments)
+    modules = args.names or sorted(p.stem for p in Path(__file__).parent.glob("*.py") if p.stem not in _HELPERS)
+    results: Results = {}
     kept = True
     for name in modules:
-        print(f"\n{name}")
-        for figure in importlib.import_module(f"benchmarks.{name}").run():
-            shown = figure if isinstance(figure, Figure) else Figure(*figure)
+        print(f"\n{name}", flush=True)
+        began = time.perf_counter()
+        results[name] = []
+        for found in importlib.import_module(f"benchmarks.{name}").run(args.quick):
+            results[name].append(found)
+            shown = found.figure if isinstance(found, Growth) else found
             print(shown.line(), flush=True)
             kept = kept and shown.kept
+        print(f"     ({time.perf_counter() - began:.0f} s)", flush=True)
+    if args.json is not None:
+        write_json(args.json, results)
+    if not args.names and not args.quick:
+        write_results(results)
     return 0 if kept else 1
 
 

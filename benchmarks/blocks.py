@@ -20,7 +20,7 @@ _LANES = [f"lane{number:02}" for number in range(20)]
 _FILES = {f"src/part{number % 40:02}/file{number:04}.py": f"value = {number}\n" for number in range(1000)}
 
 
-def run() -> Iterator[Figure]:
+def run(quick: bool) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as place:
         yield _lint(Path(place))
     for strategy in ("concatenate", "workspace", "fail-on-conflict"):

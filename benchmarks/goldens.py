@@ -53,7 +53,7 @@ _UPDATED = 400
 _UPDATES = 50
 
 
-def run() -> Iterator[Figure]:
+def run(quick: bool) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as folder:
         yield from _checks(Path(folder))
     with tempfile.TemporaryDirectory() as folder:

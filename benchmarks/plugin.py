@@ -24,7 +24,7 @@ _SCENARIO = """{
 """
 
 
-def run() -> Iterator[Figure]:
+def run(quick: bool) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         (folder / "pytest.ini").write_text("[pytest]\n")

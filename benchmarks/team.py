@@ -20,7 +20,7 @@ _FILES = 500
 _USER = {"UD-APPROVE-DESIGN": ["approved"], "UD-REVIEW-STRATEGY": ["per-batch"]}
 
 
-def run() -> Iterator[Figure]:
+def run(quick: bool) -> Iterator[Figure]:
     with tempfile.TemporaryDirectory() as place:
         yield _lint(Path(place))
     yield Figure("one full session, played and judged", best(lambda: play({"user": _USER})) * 1000, "ms")
