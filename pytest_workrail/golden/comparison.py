@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_workrail.agents.agent import Agent
+from pytest_workrail.agents.transcript import answer_kind
+from pytest_workrail.golden.symbols import joined, lines
 from pytest_workrail.run.bench import Setup
 from pytest_workrail.run.driver import drive
 from pytest_workrail.run.result import Run
@@ -24,32 +27,56 @@ class Comparison:
 
     @property
     def differences(self) -> list[Difference]:
-        """Every place where the locked run differs from the reference run, apart from the profile itself."""
+        """Every place where the locked run differs from the reference run, apart from the form of its answers."""
         from pytest_workrail.golden.diff import compare
-        from pytest_workrail.golden.document import golden_value
 
-        found = compare(golden_value(self.reference.transcript), golden_value(self.locked.transcript))
-        return [difference for difference in found if difference.pointer != "/profile"]
+        return list(compare(_behaviour(self.reference), _behaviour(self.locked)))
 
     @property
     def agree(self) -> bool:
-        """True when an agent could not tell the two apart."""
+        """True when the two do the same."""
         return not self.differences
 
     def describe(self) -> str:
         """Where they part, in words."""
         from pytest_workrail.golden.causes import Causes, headline
-        from pytest_workrail.golden.document import golden_value
         from pytest_workrail.golden.show import change_lines
 
         if self.agree:
             return "Both profiles answer alike."
-        reference = {**golden_value(self.reference.transcript), "profile": "locked"}
         shown: list[str] = []
-        for cause in Causes(reference, golden_value(self.locked.transcript)):
+        for cause in Causes(_behaviour(self.reference), _behaviour(self.locked)):
             shown.append(headline(cause.difference))
             shown += [f"    {line}" for line in change_lines(cause.difference, Style(False))]
         return "\n".join(shown)
+
+
+# What only says in which form an answer is given, and what the one form tells and the other leaves out.
+_FORM = ("kind", "isComplete", "skipped", "skippedOmitted", "appliedFeatures")
+_ANNOUNCED = re.compile(
+    r"⟪CONFIRM⟫|\n\n\*\*NEXT INPUT \(System\):\*\*\n- From: [^\n]*\n- Needed: [^\n]*\n- Then: [^\n]*\Z"
+)
+
+
+def _behaviour(run: Run) -> dict[str, Any]:
+    """The golden of a run with its answers in a form that both profiles share."""
+    from pytest_workrail.golden.document import golden_value
+
+    value = golden_value(run.transcript)
+    exchanges = [
+        {**each, "response": _shared_form(each["response"])} if "response" in each else each
+        for each in value["transcript"]
+    ]
+    final = {name: member for name, member in value["final"].items() if name != "skipped"}
+    return {**value, "profile": "both", "transcript": exchanges, "final": final}
+
+
+def _shared_form(response: dict[str, Any]) -> dict[str, Any]:
+    kept = {name: value for name, value in response.items() if name not in _FORM and value is not None}
+    pending = kept.get("pending")
+    if isinstance(pending, dict) and "prompt" in pending:
+        kept["pending"] = {**pending, "prompt": lines(_ANNOUNCED.sub("", joined(pending["prompt"])))}
+    return {"kind": answer_kind(response), **kept}
 
 
 def both_profiles(setup: Setup, agent: Agent) -> Comparison:

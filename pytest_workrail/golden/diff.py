@@ -15,6 +15,7 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
+from pytest_workrail.agents.transcript import answer_kind
 from pytest_workrail.golden.encoding import METADATA
 from pytest_workrail.golden.layout import prompt_parts
 from pytest_workrail.golden.symbols import joined, renumbered, split
@@ -293,7 +294,7 @@ class _Turn(NamedTuple):
             return f"error {self._answer.get('code', '')}".rstrip()
         if "response" not in self.parts:
             return "start"
-        return "complete" if self._answer.get("isComplete") is True else str(self._answer.get("kind", "ok"))
+        return answer_kind(self._answer)
 
     @property
     def step(self) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from pytest_workrail.agents.transcript import Exchange, Transcript
+from pytest_workrail.agents.transcript import EngineDefectMark, Exchange, Transcript
+from pytest_workrail.engine.core.profiles import Answers, ProfileName, profile_of
 from pytest_workrail.golden.encoding import FORMAT, METADATA, dumps, encode
 from pytest_workrail.golden.masking import SlotMask
 from pytest_workrail.golden.symbols import Symbol, Symbols, lines
@@ -34,15 +35,33 @@ def golden_value(transcript: Transcript) -> dict[str, Any]:
     """What a golden says, in the order in which it is read."""
     symbols = Symbols()
     mask = _mask_of(transcript)
-    return {
+    value = {
         "format": FORMAT,
         "workflow": transcript.workflow_id,
         "profile": transcript.profile,
         "mode": transcript.mode,
         METADATA: _metadata(transcript, symbols),
         "transcript": [_exchange(exchange, symbols, mask) for exchange in transcript.exchanges],
-        "final": symbols.value(_without_fixes(transcript.final), abbreviate=True),
+        "final": symbols.value(_final(transcript), abbreviate=True),
     }
+    if transcript.engine_defects:
+        value["engineDefects"] = [_defect(mark) for mark in transcript.engine_defects]
+    return value
+
+
+def _defect(mark: EngineDefectMark) -> dict[str, Json]:
+    """A mark without our words about the engine, which the generated list of its defects has."""
+    return {name: value for name, value in mark.to_json().items() if name != "engine"}
+
+
+def _final(transcript: Transcript) -> dict[str, Json]:
+    """How the run ended. What it passed over is told here where no answer tells of it."""
+    final = _without_fixes(transcript.final)
+    match profile_of(cast(ProfileName, transcript.profile)).answers:
+        case Answers.ENGINE if transcript.skipped:
+            return {**final, "skipped": list(transcript.skipped)}
+        case _:
+            return final
 
 
 def _metadata(transcript: Transcript, symbols: Symbols) -> dict[str, Any]:

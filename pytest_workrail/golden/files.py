@@ -1,7 +1,8 @@
-"""Goldens on disk: replaced whole or not at all, and found again."""
+"""Goldens on disk: replaced whole or not at all, and found again. Nothing here goes through a link."""
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatch
@@ -16,17 +17,19 @@ _ATTEMPTS = 3
 
 def read(path: Path) -> bytes | None:
     """The content of a file; None when there is none."""
+    _refuse_links(path)
     try:
-        return read_bytes(os.fspath(path))
+        return read_bytes(os.fspath(path), follow=False)
     except FileNotFoundError:
         return None
 
 
 def write(path: Path, data: bytes) -> Ok[None] | Err[str]:
     """Put a file in place in one step. Whatever happens, the old content or the new one is there."""
-    target = os.path.realpath(path)
+    target = os.path.abspath(path)
     for attempt in range(_ATTEMPTS):
         try:
+            _refuse_links(path)
             os.makedirs(os.path.dirname(target), exist_ok=True)
             write_atomically(target, data)
             return Ok(None)
@@ -71,6 +74,7 @@ def _put_back(path: Path, data: bytes | None) -> None:
 def remove(path: Path) -> Ok[None] | Err[str]:
     """Take a file away; one that is gone already is fine."""
     try:
+        _refuse_links(path.parent)
         path.unlink(missing_ok=True)
     except OSError as problem:
         return Err(_reason(problem))
@@ -87,6 +91,10 @@ def names_in(folder: Path) -> set[str]:
 
 def remove_leftovers(folder: Path) -> set[str]:
     """Remove the half-made files that a killed run left in a folder. The names of all others."""
+    try:
+        _refuse_links(folder)
+    except OSError:
+        return set()
     sweep(os.fspath(folder))
     return names_in(folder)
 
@@ -114,6 +122,16 @@ def goldens_below(
             below[:] = sorted(name for name in below if not any(fnmatch(name, pattern) for pattern in patterns))
             if FOLDER in Path(os.path.abspath(at)).parts:
                 yield Path(at), sorted(name for name in names if name.endswith(ending) and name[0] != ".")
+
+
+def _refuse_links(path: Path) -> None:
+    """Raise OSError where a golden, its folder or one between them is a link: a repository can bring one along."""
+    parts = Path(os.path.abspath(path)).parts
+    first = parts.index(FOLDER) + 1 if FOLDER in parts else len(parts)
+    for count in range(first, len(parts) + 1):
+        if os.path.islink(os.path.join(*parts[:count])):
+            what = "it" if count == len(parts) else f"the folder {parts[count - 1]}"
+            raise OSError(errno.ELOOP, f"{what} is a symbolic link, which is never followed")
 
 
 def _reason(problem: OSError) -> str:

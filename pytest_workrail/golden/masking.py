@@ -7,27 +7,32 @@ again here and found in the prompt as a whole; nothing is guessed from its looks
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple, cast
+from collections.abc import Iterator
+from itertools import product
+from typing import Any, NamedTuple, cast, get_args
 
 from pytest_workrail.engine.core import prompt_slots as slots
+from pytest_workrail.engine.core.confirmation import Confirmer
 from pytest_workrail.engine.core.guidance import fixed_members
+from pytest_workrail.engine.core.modes import AUTONOMIES
 from pytest_workrail.engine.core.packs import contract_packs
-from pytest_workrail.engine.core.profiles import ProfileName, profile_of
+from pytest_workrail.engine.core.profiles import Answers, ProfileName, profile_of
 from pytest_workrail.engine.core.prompt_slots import PromptPart, PromptStyle
 from pytest_workrail.golden.symbols import Symbol
 
-_PASS = re.compile(r"\bpass ([0-9]+) of ", re.IGNORECASE)
+_PASS = re.compile(r"\bpass ([0-9]+)(?: of |: |\*\*)", re.IGNORECASE)
 
 
 class _StepSlots(NamedTuple):
-    """What the engine may add to a step: one of the endings, one of the metrics, each as text and symbols.
+    """What the engine may add to a step: an ending, metrics, a confirmation, each as text and symbols.
 
-    `limit` is that of the loop around it, if the step shows a banner there.
+    `limits` are what the banners of the loops around it name as their limit, none if the step shows no banner.
     """
 
-    limit: int | float | None
+    limits: tuple[int | float | None, ...]
     endings: tuple[tuple[str, str], ...]
     metrics: tuple[tuple[str, str], ...]
+    confirmations: tuple[tuple[str, str], ...]
 
 
 class SlotMask:
@@ -37,9 +42,12 @@ class SlotMask:
 
     def __init__(self, ir: dict[str, Any], profile: str) -> None:
         loops = [step for step in ir["steps"] if step["type"] == "loop"]
-        self._loops = {step["id"]: loop for loop in loops for step in loop["body"]}
+        self._loops: dict[str, list[dict[str, Any]]] = {}
+        for loop in loops:
+            for step in loop["body"]:
+                self._loops.setdefault(step["id"], []).append(loop)
         bodies = (step for loop in loops for step in loop["body"])
-        self._steps = {step["id"]: step for step in (*ir["steps"], *bodies) if step["type"] == "step"}
+        self._steps = {step["id"]: step for step in (*ir["steps"], *bodies) if step["type"] != "loop"}
         self._packs = contract_packs(ir)
         self._assessments = ir["assessments"]
         self._metrics = ir.get("metricsProfile")
@@ -55,11 +63,11 @@ class SlotMask:
         if known is None:
             known = self._slots[step_id] = self._slots_of(step)
         pieces: list[str] = []
-        banner = _banner(prompt, known.limit)
+        banner = _banner(prompt, known.limits)
         if banner is not None:
             pieces.append(Symbol(banner.symbol))
             prompt = prompt[len(banner.text) :]
-        for choices in (known.endings, known.metrics):
+        for choices in (known.endings, known.metrics, known.confirmations):
             for text, symbol in choices:
                 before, found, after = prompt.partition(text)
                 if found:
@@ -70,21 +78,33 @@ class SlotMask:
         return pieces
 
     def _slots_of(self, step: dict[str, Any]) -> _StepSlots:
-        loop = self._loops.get(step["id"])
-        shows_banner = loop is not None and not slots.is_exit_step(step)
+        confirmations = tuple(self._confirmations(step))
+        if step["type"] == "parallel":
+            return _StepSlots((), (), (), confirmations)
+        loops = self._loops.get(step["id"], [])
         # Where one text begins like another, the longer one has to be tried first.
         endings = [
             _together(parts)
             for style in PromptStyle
             for notes in (slots.notes_slot(brief=False), slots.notes_slot(brief=True), None)
-            if any(parts := [*self._demands(step, loop, style), notes])
+            if any(parts := [*self._demands(step, loops[-1] if loops else None, style), notes])
         ]
         metrics = (slots.metrics_slot(self._metrics, is_last) for is_last in (True, False))
         return _StepSlots(
-            loop["loop"]["maxIterations"] if loop is not None and shows_banner else None,
+            tuple(slots.banner_limit(loop, self._profile) for loop in loops if not slots.is_exit_step(step)),
             tuple(endings),
             tuple(_together([part]) for part in metrics if part is not None),
+            confirmations,
         )
+
+    def _confirmations(self, step: dict[str, Any]) -> Iterator[tuple[str, str]]:
+        """What a step may say about who confirms it. The mode, and with it the wording, can change during a run."""
+        match self._profile.answers:
+            case Answers.ENGINE:
+                return
+            case Answers.UNION if step["confirmation"]["kind"] != "never":
+                for confirmer, autonomy in product(get_args(Confirmer), AUTONOMIES):
+                    yield _together([slots.confirmation_slot(confirmer, autonomy)])
 
     def _demands(
         self, step: dict[str, Any], loop: dict[str, Any] | None, style: PromptStyle
@@ -106,14 +126,14 @@ def _together(parts: list[PromptPart | None]) -> tuple[str, str]:
     return "".join(part.text for part in present), "".join(part.symbol for part in present)
 
 
-def _banner(prompt: str, limit: int | float | None) -> PromptPart | None:
+def _banner(prompt: str, limits: tuple[int | float | None, ...]) -> PromptPart | None:
     """The loop banner a prompt starts with; which pass it speaks of is read from it and then made sure of."""
-    if limit is None:
+    if not limits:
         return None
     named = _PASS.search(prompt)
     iterations = (0,) if named is None else (0, max(int(named[1][:9]) - 1, 1))
     for iteration in iterations:
-        for style in PromptStyle:
+        for limit, style in product(limits, PromptStyle):
             banner = slots.loop_banner(iteration, limit, style)
             if prompt.startswith(banner.text):
                 return banner

@@ -46,7 +46,8 @@ _ORDER = (
     "kind code pointer message retry details status workflowId workspacePath goal gateToken continueToken"
     " checkpointToken checkpointNodeId resumeToken intent isComplete stepId title prompt pending agentRole preferences"
     " nextIntent nextCall tool params context output notesMarkdown artifacts blockers retryable retryContinueToken"
-    " validation issues suggestions assessmentFollowup warnings stepContext references"
+    " validation issues suggestions assessmentFollowup skipped skippedOmitted loop because unmet variable operator"
+    " expected negated actual appliedFeatures warnings stepContext references"
 )
 _NUMBERED = re.compile(r"«([A-Z]+)([0-9]+)((?: altered)?)»")
 _RANK = {name: rank for rank, name in enumerate(_ORDER.split())}

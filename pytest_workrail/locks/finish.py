@@ -41,15 +41,17 @@ def close(
             failures += _save(settings.record_path, record.to_text())
         else:
             failures.append("The lock record was not written, because not all tests passed.")
-    coverage = lock_coverage(settings.registry, evidence, record, settings.sabotages, (*settings.problems, *problems))
-    failures += coverage.problems
+    remarks = (*settings.warnings, *settings.problems, *problems)
+    coverage = lock_coverage(settings.registry, evidence, record, settings.sabotages, remarks)
+    failures += [problem for problem in coverage.problems if problem not in settings.warnings]
     failures += _shortfall("enforced", coverage, coverage.enforced, settings.fail_under)
     failures += _shortfall("proven", coverage, coverage.proven, settings.proven_fail_under)
     if settings.report_folder is not None:
         for name, text in reports(coverage).items():
             path = settings.report_folder / name
             failures += _compare(path, text) if settings.verifies else _save(path, text)
-    return LockSummary(tuple(_summary(coverage, findings)), tuple(failures))
+    lines = (*_summary(coverage, findings), *_warnings(settings.warnings))
+    return LockSummary(lines, tuple(failures))
 
 
 def updated(settings: LockSettings, evidence: Sequence[Evidence], findings: Sequence[AttemptResult]) -> LockRecord:
@@ -122,6 +124,13 @@ def _shortcoming(status: LockStatus) -> str:
         return f"no test claims it ({status.lock.summary})"
     flaws = sorted({f"{evidence.name} {evidence.flaw}" for evidence in status.claims})
     return "; ".join(flaws)
+
+
+def _warnings(warnings: Sequence[str]) -> Iterator[str]:
+    for warning in warnings[:_SHOWN]:
+        yield f"warning: {warning}"
+    if len(warnings) > _SHOWN:
+        yield f"warning: {len(warnings) - _SHOWN} more sources do not exist"
 
 
 def _summary(coverage: LockCoverage, findings: Sequence[AttemptResult]) -> Iterator[str]:

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from workrail_lint.base.files import read_bytes, write_atomically
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.wording import counted
 from workrail_lint.documents.pointer import child
 from workrail_lint.systems.schemas import schema_path
 
@@ -29,6 +30,10 @@ SCHEMA_FILE = Path(schema_path("lock-registry"))
 _VERSION = r"^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$"
 # Both ways to write a heading: after number signs, and above a line.
 _HEADING = re.compile(r"^(?:#{1,6}\s+(.+?)\s*$|(\S.*?)\s*\n(?:=+|-+)\s*$)", re.MULTILINE)
+# A heading with a number, as in `## 1.2) Tokens`, and what names it in a source.
+_NUMBERED = re.compile(r"§?\s*(\d+(?:\.\d+)*)")
+_CITED = re.compile(r"§\s*(\d+(?:\.\d+)*)")
+_WORD = re.compile(r"[\w-]+")
 
 
 class _Model(BaseModel):
@@ -40,7 +45,9 @@ class Lock(_Model):
 
     id: Annotated[str, Field(pattern="^[a-z0-9]+(-[a-z0-9]+)*$", description="The id that tests claim.")]
     category: Annotated[NonEmpty, Field(description="One of the registry's categories.")]
-    source: Annotated[NonEmpty, Field(description="The document that states the rule, optionally with `#section`.")]
+    source: Annotated[
+        NonEmpty, Field(description="The document that states the rule, optionally with `#section` or ` §1.2`.")
+    ]
     summary: Annotated[NonEmpty, Field(description="The rule in one sentence.")]
     revision: Annotated[int, Field(ge=1, description="Increase it when the meaning of the summary changes.")] = 1
     applies: Annotated[
@@ -67,6 +74,10 @@ class Registry(_Model):
     ] = 1
     version: Annotated[str, Field(pattern=_VERSION, description="The version of the content.")]
     description: str | None = None
+    generated_warning: Annotated[
+        str | None,
+        Field(alias="generatedWarning", description="A remark for readers, as the public engine's registry has."),
+    ] = None
     categories: Annotated[dict[str, str], Field(description="Category ids and what each category contains.")]
     locks: list[Lock]
 
@@ -149,29 +160,59 @@ def missing_sources(registry: Registry, root: Path) -> list[RegistryProblem]:
     return [
         RegistryProblem(f"/locks/{index}/source", f"'{lock.source}' does not exist. Name an existing section.")
         for index, lock in enumerate(registry.locks)
-        if not _exists(lock.source, root)
+        if not _is_citation(lock.source) and not _exists(lock.source, root)
     ]
+
+
+def missing_citations(registry: Registry, root: Path, folder: Path) -> list[str]:
+    """Citations that lead nowhere, each once. Their documents are below the root or beside the registry."""
+    counts = Counter(lock.source for lock in registry.locks if _is_citation(lock.source))
+    return [
+        f"'{source}' does not exist ({counted(count, 'lock')})"
+        for source, count in counts.items()
+        if not any(_is_cited(source, root, place) for place in (root, folder))
+    ]
+
+
+def _is_citation(source: str) -> bool:
+    """Whether a source is written for readers, as in the public engine's registry: `name.md §1.2`, or only a word."""
+    return "§" in source or _WORD.fullmatch(source) is not None
+
+
+def _is_cited(source: str, root: Path, folder: Path) -> bool:
+    text = _document(source.partition("§")[0].strip(), root, folder)
+    numbers = set() if text is None else {found[1] for title in _titles(text) if (found := _NUMBERED.match(title))}
+    return text is not None and numbers.issuperset(_CITED.findall(source))
 
 
 def _exists(source: str, root: Path) -> bool:
     name, _, section = source.partition("#")
-    document = Path(os.path.normpath(root / name))
-    try:
-        text = read_bytes(str(document)).decode(errors="replace") if document.is_relative_to(root) else None
-    except (OSError, ValueError):
-        text = None
+    text = _document(name, root, root)
     return text is not None and (not section or section in _sections(text))
+
+
+def _document(name: str, root: Path, folder: Path) -> str | None:
+    """The text of a document below the root, named as seen from a folder."""
+    document = Path(os.path.normpath(folder / name))
+    try:
+        return read_bytes(str(document)).decode(errors="replace") if document.is_relative_to(root) else None
+    except (OSError, ValueError):
+        return None
 
 
 def _sections(text: str) -> set[str]:
     """The names of all headings; where several are alike, the later ones are numbered."""
     seen: Counter[str] = Counter()
     found: set[str] = set()
-    for titles in _HEADING.findall(text):
-        anchor = _anchor("".join(titles))
+    for title in _titles(text):
+        anchor = _anchor(title)
         found.add(f"{anchor}-{seen[anchor]}" if seen[anchor] else anchor)
         seen[anchor] += 1
     return found
+
+
+def _titles(text: str) -> list[str]:
+    return ["".join(titles) for titles in _HEADING.findall(text)]
 
 
 def _anchor(title: str) -> str:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pytest_workrail.locks.record import LockRecord, load_record
-from pytest_workrail.locks.registry import Registry, load_registry, missing_sources
+from pytest_workrail.locks.registry import Registry, load_registry, missing_citations, missing_sources
 from pytest_workrail.locks.sabotage import Sabotage, load_sabotages
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import neutral
@@ -23,6 +23,7 @@ class LockSettings:
     record_path: Path
     sabotages: tuple[Sabotage, ...]
     problems: tuple[str, ...]
+    warnings: tuple[str, ...]
     report_folder: Path | None
     verifies: bool
     proves: bool
@@ -65,6 +66,7 @@ def lock_settings(config: pytest.Config) -> LockSettings:
             f"{path.name}{problem.pointer}: {problem.message}"
             for problem in missing_sources(registry.value, config.rootpath)
         ),
+        tuple(f"{path.name}: {warning}" for warning in missing_citations(registry.value, config.rootpath, path.parent)),
         None if report_folder is None else folder / report_folder,
         verifies,
         config.getoption("workrail_locks_prove"),

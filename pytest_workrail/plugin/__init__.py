@@ -34,6 +34,10 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
         from pytest_workrail.scenarios.collection import scenario_node
 
         return scenario_node(file_path, parent)
+    if name.endswith((".session.json", "manifest.jsonl")) and parent.config.getini("workrail_sessions"):
+        from pytest_workrail.sessions.collection import session_file
+
+        return session_file(file_path, parent)
     if name.endswith(".json") and parent.config.getini("workrail_auto"):
         from pytest_workrail.scenarios.auto_workflows import workflow_file
 
@@ -57,6 +61,10 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     uses = any(
         "workrail" in getattr(item, "fixturenames", ()) or item.get_closest_marker("workrail") for item in session.items
     )
+    if uses and any(item.path.name.endswith(_SCENARIO) for item in session.items):
+        from pytest_workrail.scenarios.collection import show_folders
+
+        show_folders(config)
     if uses or config.getoption("workrail_golden") != "check":
         from pytest_workrail.golden.plugin import goldens_of
 

@@ -57,6 +57,12 @@ def _add_workflow_options(group: pytest.OptionGroup) -> None:
         help="Show how much of each workflow the passing tests cover; `missing` also lists what they don't cover.",
     )
     group.addoption(
+        "--workrail-cov-strong",
+        action="store_true",
+        dest="workrail_cov_strong",
+        help="Also count which member of a condition decides, the order of neighbours, and dimensions left out.",
+    )
+    group.addoption(
         "--workrail-cov-json",
         metavar="FILE",
         dest="workrail_cov_json",
@@ -76,6 +82,13 @@ def _add_workflow_options(group: pytest.OptionGroup) -> None:
         default=[],
         dest="workrail_cov_source",
         help="Also count the workflows in this file or folder that no test runs.",
+    )
+
+    group.addoption(
+        "--workrail-html",
+        metavar="FILE",
+        dest="workrail_html",
+        help="Write a page of the project to this file: every workflow with its coverage, runs and golden changes.",
     )
 
 
@@ -171,8 +184,9 @@ def configure(config: pytest.Config) -> None:
         option("workrail_cov_json"),
         option("workrail_cov_fail_under"),
         option("workrail_record"),
+        option("workrail_html"),
     )
-    if option("workrail_cov_source") or any(each is not None for each in asked):
+    if option("workrail_cov_source") or option("workrail_cov_strong") or any(each is not None for each in asked):
         from pytest_workrail.coverage.plugin import CoveragePlugin
 
         config.pluginmanager.register(CoveragePlugin(config), "workrail-coverage")

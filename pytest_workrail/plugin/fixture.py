@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import FrameType
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import pytest
 
@@ -27,6 +27,9 @@ from pytest_workrail.run.result import Run
 from pytest_workrail.run.start import Options, Script, Source, Sources, known_options
 from workrail_lint.base.result import Err
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
+
+if TYPE_CHECKING:
+    from pytest_workrail.sessions.recorded_session import RecordedSession
 
 
 class Workrail:
@@ -85,6 +88,16 @@ class Workrail:
             return compilation_failed(invalid)
         made = run_lifecycle(compiled, fixtures, **options)
         return made if made.run is None else replace(made, run=self._attached(made.run))
+
+    def session(self, path: str | os.PathLike[str], session_id: str | None = None) -> RecordedSession:
+        """A recorded session: its folder, a data folder that holds only this one, or an exported file."""
+        __tracebackhide__ = True
+        from pytest_workrail.sessions.recorded_session import SessionUnusable, open_session
+
+        opened = open_session(os.fspath(self._located(Path(path))), session_id)
+        if isinstance(opened, Err):
+            raise SessionUnusable(f"{os.fspath(path)} can't be used as a session: {opened.error}")
+        return opened.value
 
     def _attached(self, run: Run) -> Run:
         """The run, counted for coverage and able to find its golden."""

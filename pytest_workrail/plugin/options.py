@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pytest_workrail.run.pytest_session import AUTO_WORKFLOWS
+from pytest_workrail.run.pytest_session import AUTO_WORKFLOWS, SESSION_WORKFLOWS, SESSIONS
 
-MARKER = "workrail: a scenario, or a workflow from workrail_auto"
+MARKER = "workrail: a scenario, a workflow from workrail_auto or a session from workrail_sessions"
 
 
 def add_options(parser: pytest.Parser) -> None:
@@ -29,6 +29,13 @@ def add_options(parser: pytest.Parser) -> None:
         type="args",
         default=[],
     )
+    parser.addini(SESSIONS, "folders with recorded sessions, each of which is replayed as a test", "args", [])
+    parser.addini(
+        SESSION_WORKFLOWS,
+        "workflow files, or folders with them, that the recorded sessions are replayed on (default: the project's)",
+        type="args",
+        default=[],
+    )
 
 
 def configure(config: pytest.Config) -> None:
@@ -37,6 +44,10 @@ def configure(config: pytest.Config) -> None:
 
     config.addinivalue_line("markers", MARKER)
     configure_coverage(config)
+    if config.getini(SESSIONS):
+        from pytest_workrail.sessions.collection import add_to_arguments
+
+        add_to_arguments(config)
     if hasattr(config, "workerinput"):
         from pytest_workrail.plugin.xdist import Worker
 
@@ -46,6 +57,10 @@ def configure(config: pytest.Config) -> None:
         from pytest_workrail.plugin.records import Recorder
 
         config.pluginmanager.register(Recorder(config), "workrail-recorder")
+    if config.getoption("workrail_html") is not None and not config.getoption("collectonly"):
+        from pytest_workrail.plugin.studio_page import StudioPage
+
+        config.pluginmanager.register(StudioPage(config), "workrail-studio")
     if config.getini(AUTO_WORKFLOWS):
         from pytest_workrail.scenarios.auto_workflows import warn_of_unused_patterns
 

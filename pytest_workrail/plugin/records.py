@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from pytest_workrail.plugin.record_shape import is_record
 from pytest_workrail.run.pytest_session import DESELECTED, GOLDENS
 from workrail_lint.base.files import read_bytes, write_atomically
 from workrail_lint.base.result import Err, Ok
@@ -71,6 +72,8 @@ def read_record(path: Path) -> Ok[Record] | Err[str]:
     members = {"exit", "failed", "ran", "deselected", *_SESSIONS}
     if not isinstance(content, dict) or content.get("version") != _VERSION or not members <= content.keys():
         return Err(f"{path.as_posix()} is not a record of this version")
+    if not is_record(content):
+        return Err(f"{path.as_posix()} is damaged: it does not have the shape that --workrail-record gives a record")
     return Ok(Record(path, content))
 
 

@@ -7,13 +7,17 @@ import re
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from pytest_workrail.engine.core.profiles import PROFILES, ProfileName
 from pytest_workrail.golden.keys import ENDING
 from pytest_workrail.run.pytest_session import AUTO_WORKFLOWS
+from workrail_lint.base.neutral import one_line, shown_path
+
+if TYPE_CHECKING:
+    from pytest_workrail.agents.transcript import Transcript
 
 _WILDCARD = re.compile(r"[*?\[]")
 
@@ -26,8 +30,10 @@ def workflow_file(path: Path, parent: pytest.Collector) -> pytest.Collector | No
         relative = path.relative_to(parent.config.rootpath).as_posix()
     except ValueError:
         return None
-    named = any(fnmatch(relative, pattern) for pattern in _patterns(parent.config))
-    return WorkflowFile.from_parent(parent, path=path) if named else None
+    if not any(fnmatch(relative, pattern) for pattern in _patterns(parent.config)):
+        return None
+    # Reports print both names, and a file can be called anything.
+    return WorkflowFile.from_parent(parent, path=path, name=one_line(path.name), nodeid=shown_path(relative))
 
 
 def _patterns(config: pytest.Config) -> Iterator[str]:
@@ -48,7 +54,7 @@ def warn_of_unused_patterns(config: pytest.Config) -> None:
 
 
 def _warn(config: pytest.Config, text: str) -> None:
-    config.issue_config_time_warning(pytest.PytestConfigWarning(f"{AUTO_WORKFLOWS}: {text}"), stacklevel=2)
+    config.issue_config_time_warning(pytest.PytestConfigWarning(one_line(f"{AUTO_WORKFLOWS}: {text}")), stacklevel=2)
 
 
 def _folder(pattern: str, root: Path) -> Path:
@@ -77,7 +83,7 @@ class WorkflowFile(pytest.File):
 
 
 class WorkflowItem(pytest.Item):
-    """A workflow under one profile. It passes when the run completes."""
+    """A workflow under one profile. It passes when the run completes and no step was out of reach."""
 
     def __init__(self, *, profile: ProfileName, **others: Any) -> None:
         super().__init__(**others)
@@ -104,13 +110,25 @@ class WorkflowItem(pytest.Item):
 
             head = f"the run ended as {made.status}, expected complete"
             raise WorkflowNotDone("\n".join([head, *transcript_lines(made)]))
+        unreached = unreached_steps(made.transcript)
+        if unreached:
+            raise WorkflowNotDone("\n".join(["the run is complete, but steps never ran:", *unreached]))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         problem = excinfo.value
         return str(problem) if isinstance(problem, WorkflowNotDone) else super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        return self.path, 0, self.name
+        return Path(one_line(str(self.path))), 0, self.name
+
+
+def unreached_steps(transcript: Transcript) -> list[str]:
+    """The steps that no value the agent could set would have reached, in words. A branch not taken is none of them."""
+    why = {
+        "unset": "it waits for variables, and the automatic agent found no values under which it runs",
+        "never": "no values can make its condition hold",
+    }
+    return [f"  {step_id}: {why[because]}" for step_id, because in transcript.left_out if because in why]
 
 
 class WorkflowNotDone(Exception):  # noqa: N818 - what it is called in reports

@@ -32,10 +32,24 @@ def scenario_node(path: Path, parent: pytest.Collector) -> pytest.Collector | py
     A file that was asked for by name is a collector instead, because what follows `::` is looked for inside of it.
     """
     if parent.session.isinitpath(path):
-        return ScenarioFile.from_parent(parent, path=path)
+        return ScenarioFile.from_parent(parent, path=path, name=one_line(path.name))
     # As pytest calls a file: by its path below the root, which itself has no name.
     above, name = parent.nodeid, path.name
     return _item(parent, path, name if above in ("", ".") else f"{above}/{name}")
+
+
+def show_folders(config: pytest.Config) -> None:
+    """Show the progress of scenarios by folder: with a line for each file, the lines would say nothing but names."""
+    reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
+    write = getattr(reporter, "write_fspath_result", None)
+    if write is None:
+        return
+
+    def write_by_folder(nodeid: str, *result: Any, **markup: Any) -> None:
+        folder, slash, name = nodeid.partition("::")[0].rpartition("/")
+        write(f"{folder}{slash}*{SCENARIO_ENDING}" if name.endswith(SCENARIO_ENDING) else nodeid, *result, **markup)
+
+    reporter.write_fspath_result = write_by_folder
 
 
 class ScenarioFile(pytest.File):
@@ -123,15 +137,17 @@ class ScenarioItem(pytest.Item):
         playing = play(self.path, self.file)
         if isinstance(playing, Err):
             raise playing.error
-        played = playing.value
-        if played.transcript is not None:
-            record_run(self.config, self.nodeid, played.transcript)
-        failure = played.failure
-        if failure is not None:
-            raise failure
+        played = [playing.value, *playing.value.further]
+        for each in played:
+            if each.transcript is not None:
+                record_run(self.config, self.nodeid, each.transcript)
+            failure = each.failure
+            if failure is not None:
+                raise failure
         note_assertion("expectations")
-        if played.golden is not None:
-            check_golden(self.config, self.nodeid, played.golden)
+        for each in played:
+            if each.golden is not None:
+                check_golden(self.config, self.nodeid, each.golden, each.label)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """A failure of the scenario in its own words; anything else as pytest shows it."""

@@ -27,6 +27,8 @@ class PlayedScenario(NamedTuple):
     locks: tuple[str, ...] = ()  # of those the scenario claims, the ones that the run gives evidence for
     turn: str = ""  # the pointer to the turn that was played last, if the kind has turns
     transcript: Transcript | None = None  # what workflow coverage counts
+    label: str | None = None  # what tells its golden from others of the same file
+    further: tuple[PlayedScenario, ...] = ()  # the same scenario under its other profiles
 
     @property
     def failure(self) -> ScenarioFailure | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple, assert_never
 
@@ -19,6 +19,7 @@ from pytest_workrail.agents.actions import (
     Resend,
     Restart,
     Rewind,
+    Stop,
     Submit,
 )
 from pytest_workrail.agents.agent import Agent
@@ -28,6 +29,7 @@ from pytest_workrail.agents.lossy import Lossy
 from pytest_workrail.agents.misbehaving import Erratic, Stubborn
 from pytest_workrail.agents.scripted import Behave, Expectation, Scripted, Turn
 from pytest_workrail.engine.core.modes import Preferences
+from pytest_workrail.engine.core.profiles import ProfileName, profile_of
 from pytest_workrail.engine.core.reasons import (
     ContextBudgetExceeded,
     EvaluationFailed,
@@ -51,18 +53,21 @@ from workrail_lint.base.js import Json
 from workrail_lint.base.result import Err, Ok
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding
+from workrail_lint.systems.base import resolved
 from workrail_lint.systems.workrail import scenario as model
 from workrail_lint.systems.workrail.scenario_check import (
     UNREADABLE,
     compile_scenario,
     member_for,
     own_findings,
+    scenario_profiles,
     workflow_findings,
 )
 from workrail_lint.systems.workrail.scenario_words import CallName, Mode, Risk
 from workrail_lint.systems.workrail.scenario_words import HostReason as HostTrouble
 
 _TURNS = "/agent/turns"
+_PROMISE_PLAYER = "pytest_workrail.explore.hostile_scenario:broken_promise"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,17 +90,33 @@ def play(scenario: ScenarioDocument) -> Ok[PlayedScenario] | Err[ScenarioFailure
     loading = load(scenario)
     if isinstance(loading, Err):
         return loading
-    run, turn = run_scenario(loading.value)
+    profiles = scenario_profiles(scenario.value)
+    first, *others = [_played(scenario, loading.value, profile) for profile in profiles]
+    if not others:
+        return Ok(first)
+    labelled = [each._replace(label=profile) for each, profile in zip((first, *others), profiles, strict=True)]
+    return Ok(labelled[0]._replace(further=tuple(labelled[1:])))
+
+
+def _played(scenario: ScenarioDocument, loaded: Loaded, profile: str) -> PlayedScenario:
+    """The run under one profile, held against what the scenario expects."""
+    expected = loaded.scenario.expect
+    if expected is not None and expected.promise is not None:
+        # Searches are above scenarios, and only such a scenario needs one.
+        broken = resolved(_PROMISE_PLAYER)(loaded.ir, scenario.value, profile)
+        kept: tuple[Fault, ...] = () if broken is None else (Fault(broken, "/expect/promise"),)
+        return PlayedScenario(scenario, kept, (), None, scenario.locks)
+    run, turn = run_scenario(loaded, profile)
     if run.ending.kind in ("misplayed", "endless"):
         turn = run.ending.place or turn
         faults: tuple[Fault, ...] = (Fault(run.ending.why, run.ending.place or "/agent"),)
     else:
-        faults = unmet(loading.value.scenario, run)
+        faults = unmet(loaded.scenario, run)
     transcript = run.transcript
     if faults:
-        return Ok(PlayedScenario(scenario, faults, transcript_lines(run), None, (), turn, transcript))
+        return PlayedScenario(scenario, faults, transcript_lines(run), None, (), turn, transcript)
     golden = golden_bytes(transcript) if scenario.wants_golden else None
-    return Ok(PlayedScenario(scenario, (), (), golden, scenario.locks, turn, transcript))
+    return PlayedScenario(scenario, (), (), golden, scenario.locks, turn, transcript)
 
 
 def load(scenario: ScenarioDocument) -> Ok[Loaded] | Err[ScenarioFailure]:
@@ -131,10 +152,13 @@ def _compile_fault(finding: Finding, value: dict[str, Any], folder: Path) -> Fau
     return Fault(f"the {member} {verdict}: {where}: {finding.message} ({finding.pointer or '/'})", f"/{member}")
 
 
-def run_scenario(loaded: Loaded) -> Played:
-    """Run the workflow of a scenario to its end."""
+def run_scenario(loaded: Loaded, profile: str | None = None) -> Played:
+    """Run the workflow of a scenario to its end, under its first profile unless another one is named."""
     script = _script(loaded.scenario, str(loaded.ir["workflowId"]))
-    run = drive(_setup(loaded), _agent(loaded.scenario, script))
+    setup = _setup(loaded)
+    if profile is not None:
+        setup = replace(setup, profile=profile_of(profile).name)  # type: ignore[arg-type]  # from a closed set
+    run = drive(setup, _agent(loaded.scenario, script))
     return Played(run, "" if script is None else script.last_place)
 
 
@@ -148,14 +172,20 @@ def _setup(loaded: Loaded) -> Setup:
     scenario = loaded.scenario
     return Setup(
         loaded.ir,
-        scenario.profile.value if scenario.profile is not None else "reference",
+        _first_profile(scenario),
         _preferences(scenario.mode or Mode.GUIDED, scenario.risk),
         scenario.goal or GOAL,
         dict(scenario.context or {}),
         tuple(Declared(each.step, _reason(each)) for each in scenario.declares or ()),
         scenario.seed or 0,
         scenario.max_turns or MAX_TURNS,
+        bool(scenario.onboarding),
     )
+
+
+def _first_profile(scenario: model.Scenario) -> ProfileName:
+    named = scenario.profiles[0] if scenario.profiles else scenario.profile
+    return "reference" if named is None else named.value
 
 
 def _script(scenario: model.Scenario, workflow_id: str) -> Scripted | None:
@@ -238,13 +268,17 @@ def _call(turn: model.Calls, workflow_id: str) -> Action:
         case CallName.REHYDRATE:
             return Rehydrate()
         case CallName.REWIND:
-            return Rewind(turn.to)
+            return Rewind(turn.to, turn.node)
+        case CallName.LEAVE:
+            return Stop("The scenario leaves the run as it is.")
         case CallName.CHECKPOINT:
             return Checkpoint()
         case CallName.RESEND:
             return Resend()
         case CallName.RESTART:
             return Restart()
+        case CallName.RAW:
+            return _tool(turn, {})
         case CallName.CONTINUE_WORKFLOW:
             return _tool(turn, {"continueToken": "$continue"})
         case CallName.CHECKPOINT_WORKFLOW:

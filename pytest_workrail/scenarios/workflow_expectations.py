@@ -32,6 +32,11 @@ def unmet(scenario: model.Scenario, run: Run) -> tuple[Fault, ...]:
         found += _list(expected.blockers, _blockers(run), "/expect/blockers", "blocker", "code")
     if expected.gaps is not None:
         found += _list(expected.gaps, _final(run, "gaps"), "/expect/gaps", "gap", "detail")
+    if expected.engine_defects is not None:
+        struck = [mark.id for mark in run.engine_defects]
+        found += _sequence(expected.engine_defects, struck, "/expect/engineDefects", "engine defect")
+    if expected.skipped is not None:
+        found += _skipped(expected.skipped, run)
     if expected.outputs is not None:
         found += _outputs(expected.outputs, run)
     if expected.context is not None:
@@ -85,6 +90,24 @@ def _list(
             yield from member_faults(_given(one), other, child(pointer, index), _shown)
 
 
+def _skipped(wanted: Sequence[Any], run: Run) -> Iterator[Fault]:
+    """Steps that were passed over, each with the variables to blame."""
+    pointer = "/expect/skipped"
+    actual = [
+        {"step": each["stepId"], "because": each["because"], "variables": [one["variable"] for one in each["unmet"]]}
+        for each in run.skipped
+    ]
+    names = [each if isinstance(each, str) else each.step for each in wanted]
+    found = list(_sequence(names, [each["step"] for each in actual], pointer, "skipped step"))
+    yield from found
+    if found:
+        return
+    for index, (one, other) in enumerate(zip(wanted, actual, strict=True)):
+        if not isinstance(one, str):
+            given = ((name, list(value) if name == "variables" else value) for name, value in _given(one))
+            yield from member_faults(given, other, child(pointer, index), _shown)
+
+
 def _given(expected: Any) -> Iterator[tuple[str, Any]]:
     """The members that the scenario has, under their names in the file."""
     for name in type(expected).model_fields:
@@ -132,7 +155,7 @@ def turn_expectation(expected: model.TurnExpectation) -> Expectation:
     """What one turn must lead to, as a function for the agent that plays it."""
 
     def mismatch(exchange: Exchange) -> str | None:
-        kind = _kind(exchange)
+        kind = exchange.answer
         if expected.answer is not None and expected.answer.value != kind:
             return f"answer: expected {expected.answer.value}, found {kind}"
         if expected.code is not None and exchange.response.get("code") != expected.code.value:
@@ -146,17 +169,6 @@ def turn_expectation(expected: model.TurnExpectation) -> Expectation:
         return None
 
     return mismatch
-
-
-def _kind(exchange: Exchange) -> str:
-    response = exchange.response
-    if exchange.is_error:
-        return "error"
-    if response.get("kind") == "gate_checkpoint":
-        return "gated"
-    if response.get("isComplete") is True:
-        return "complete"
-    return str(response.get("kind", "ok"))
 
 
 def _pending(exchange: Exchange) -> str | None:

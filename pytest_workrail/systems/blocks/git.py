@@ -19,6 +19,7 @@ _VARIABLES = {
     "GIT_COMMITTER_EMAIL": _ADDRESS,
     "GIT_COMMITTER_DATE": _WHEN,
 }
+_SETTINGS = {"core.fsync": "none"}
 # For all files and before any other word on it: nothing is made of them on their way in or out.
 _VERBATIM = b"* -text -ident -filter !working-tree-encoding\n"
 _SUBMODULE = b"160000 "
@@ -34,7 +35,7 @@ class Repository:
 
     def __init__(self, folder: str) -> None:
         self.folder = folder
-        self._door = git.Repository(folder, {"core.fsync": "none"}, _VARIABLES)
+        self._door = git.Repository(folder, _SETTINGS, _VARIABLES)
         self._own = self._door.own
 
     def create(self, *, with_files: bool) -> None:
@@ -81,7 +82,15 @@ class Repository:
         return not any(entry.startswith(_SUBMODULE) for entry in kept)
 
     def add_worktree(self, folder: str) -> None:
-        self._git("worktree", "add", "--quiet", "--detach", folder, "HEAD")
+        """Make a worktree of the head commit.
+
+        Its files are written in a second step: a configuration can hold for worktrees only, so which filters there are
+        has to be asked where they would run.
+        """
+        self._git("worktree", "add", "--quiet", "--detach", "--no-checkout", folder, "HEAD")
+        written = git.Repository(folder, _SETTINGS, _VARIABLES).run_on_files("reset", "--hard", "--quiet")
+        if written.code != 0:
+            raise RuntimeError(f"git reset failed: {written.error}")
 
     def forget_worktrees(self) -> None:
         """Drop what is kept of worktrees whose folders are gone, locked ones too."""
