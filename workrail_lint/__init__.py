@@ -5,7 +5,7 @@ The public names, loaded when they are first used: importing the package costs n
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+TYPE_CHECKING = False  # for type checkers it is true; `typing` would have to be imported
 
 if TYPE_CHECKING:
     from workrail_lint.api import Report, check, check_text

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -258,3 +259,18 @@ def test_anything_else_is_left_to_argparse(arguments: list[str]) -> None:
     from workrail_lint.cli.check_options import quick_arguments
 
     assert quick_arguments(arguments) is None
+
+
+def test_init_lets_scenarios_write_themselves(tmp_path: Path) -> None:
+    target = tmp_path / "new"
+    target.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-m", "workrail_lint", "init", str(target), "--generate"],
+        capture_output=True,
+        text=True,
+        check=False,
+        encoding="utf-8",
+    )
+    assert done.returncode == 0, done.stderr
+    assert "workrail-test generate workflows/first_workflow.json --out tests" in done.stdout
+    assert (target / "tests" / "first_workflow.blocked-by-missing-notes.scenario.json").exists()

@@ -26,6 +26,7 @@ HEAVY = {
     "pathlib",
     "multiprocessing",
     "tomllib",
+    "typing",
     "subprocess",
 }
 _SCRIPT = """

@@ -28,8 +28,9 @@ def signed(path: Path, text: str) -> None:
     path.write_bytes(_signature(key, str(path), text.encode()) + text.encode())
 
 
-def document_in(path: Path) -> Any:
-    return json.loads(path.read_bytes()[64:])
+def lines_in(path: Path) -> list[str]:
+    """The head, and an entry on each line, after the signature."""
+    return path.read_bytes()[64:].decode().split("\n")
 
 
 def saved(folder: Path, result: FileResult, **options: Any) -> Path:
@@ -42,7 +43,8 @@ def saved(folder: Path, result: FileResult, **options: Any) -> Path:
 
 
 def loaded(folder: Path, content: str = "content") -> FileResult | None:
-    return Cache(str(folder), KEY).get("a.json", content)
+    known = Cache(str(folder), KEY).get("a.json", content)
+    return None if known is None else known.result
 
 
 def test_a_finding_comes_back_with_all_that_it_says(tmp_path: Path) -> None:
@@ -62,9 +64,13 @@ def test_a_finding_comes_back_with_all_that_it_says(tmp_path: Path) -> None:
     )
     saved(tmp_path, FileResult([finding, PLAIN], {"workflowId": "a"}), system=2)
     assert loaded(tmp_path) == FileResult([finding, PLAIN], {"workflowId": "a"})
-    assert Cache(str(tmp_path), KEY).system_of("a.json") == 2
+    known = Cache(str(tmp_path), KEY).get("a.json", "content")
+    assert known is not None
+    assert known.system == 2
     saved(tmp_path, FileResult([PLAIN]))
-    assert Cache(str(tmp_path), KEY).system_of("a.json") == 0
+    known = Cache(str(tmp_path), KEY).get("a.json", "content")
+    assert known is not None
+    assert known.system == 0
 
 
 @pytest.mark.parametrize(
@@ -100,7 +106,7 @@ def test_a_result_holds_for_one_path_and_one_content(tmp_path: Path) -> None:
     assert loaded(tmp_path, "other content") is None
     assert Cache(str(tmp_path), KEY).get("b.json", "content") is None
     assert content_key(b"a") != content_key(b"b")
-    assert content_key(b"") == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    assert content_key(b"") == "0e5751c026e543b2e8ab2eb06099daa1d1e5df47778f7787faab45cdf12fe3a8"
 
 
 def test_one_way_of_looking_does_not_see_the_results_of_another(tmp_path: Path, user_cache: Path) -> None:
@@ -114,15 +120,40 @@ def test_a_result_that_depends_on_more_than_its_file_is_not_kept(tmp_path: Path)
     assert not saved(tmp_path, FileResult([PLAIN], cacheable=False)).exists()
 
 
-def test_a_fix_that_holds_most_of_the_file_is_not_kept(tmp_path: Path) -> None:
-    def kept(length: int) -> bool:
-        cache = Cache(str(tmp_path), KEY)
-        cache.put("a.json", "content", FileResult([PLAIN, fixed(Respell(1, 2, "x" * length))]))
-        return "a.json" in cache.entries
+def test_a_fix_that_holds_most_of_the_file_is_kept_too(tmp_path: Path) -> None:
+    large = FileResult([PLAIN, fixed(Respell(1, 2, "x" * 100_000))])
+    saved(tmp_path, large)
+    assert loaded(tmp_path) == large
 
-    frame = len(json.dumps(["mend it", "safe", [["Respell", 1, 2, ""]]]))
-    assert kept(2_000 - frame)
-    assert not kept(2_001 - frame)
+
+def test_a_result_holds_as_long_as_the_files_that_decided_are_what_they_were(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    other, read = project / "other.md", project / "package.json"
+
+    def keep() -> None:
+        saved(tmp_path, FileResult([PLAIN], consulted={str(other): False, str(read): True}))
+        assert loaded(tmp_path) is not None
+
+    keep()
+    other.write_text("now it is there")
+    assert loaded(tmp_path) is None
+    keep()
+    other.write_text("what is in it decides nothing")
+    assert loaded(tmp_path) is not None
+    read.write_text("{}")
+    assert loaded(tmp_path) is None
+    keep()
+    read.write_text("[]")
+    assert loaded(tmp_path) is None
+    keep()
+    other.unlink()
+    other.symlink_to(tmp_path)
+    assert loaded(tmp_path) is None
+    keep()
+    other.unlink()
+    other.mkdir()
+    assert loaded(tmp_path) is None
 
 
 def test_without_a_folder_nothing_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,7 +206,8 @@ def test_a_result_that_is_no_json_is_not_written(tmp_path: Path) -> None:
         "[]",
         "{}",
         '{"format": 4}',
-        '{"format": 4, "entries": []}',
+        '{"format":7}\n["a.json"]\t[]',
+        '{"format":7}\n"a.json',
         "[" * 100_000,
         b"\xff",
     ],
@@ -194,11 +226,12 @@ def test_a_damaged_file_is_not_used_and_is_replaced(tmp_path: Path, text: str | 
 
 def test_a_file_of_another_format_is_not_used(tmp_path: Path) -> None:
     path = saved(tmp_path, FileResult([PLAIN]))
-    document = document_in(path)
-    for change in (1, -1):
-        signed(path, json.dumps({**document, "format": document["format"] + change}))
+    head, *entries = lines_in(path)
+    number = json.loads(head)["format"]
+    for other in (number + 1, number - 1):
+        signed(path, "\n".join([json.dumps({"format": other}, separators=(",", ":")), *entries]))
         assert loaded(tmp_path) is None
-    signed(path, json.dumps(document))
+    signed(path, "\n".join([head, *entries]))
     assert loaded(tmp_path) is not None
 
 
@@ -208,29 +241,35 @@ def test_a_file_of_another_format_is_not_used(tmp_path: Path) -> None:
         None,
         {},
         [],
-        ["content", [], None],
+        ["content", [], None, 0],
+        ["content", [], None, -1, []],
+        ["content", [], None, 0, [["a.md", 1, "nothing"]]],
         ["content", [], None, 0, 0],
-        ["content", 1, None, 0],
-        ["content", [[]], None, 0],
-        ["content", [["AA001", "alpha", "fatal", "m", "", "lint", None, None, {}, False, None]], None, 0],
-        ["content", [["AA001", "alpha", "info", "m", "", "nap", None, None, {}, False, None]], None, 0],
-        ["content", [["AA001", "alpha", "info", "m", "", "lint", [1], None, {}, False, None]], None, 0],
+        ["content", 1, None, 0, []],
+        ["content", [[]], None, 0, []],
+        ["content", [["AA001", "alpha", "fatal", "m", "", "lint", None, None, {}, False, None]], None, 0, []],
+        ["content", [["AA001", "alpha", "info", "m", "", "nap", None, None, {}, False, None]], None, 0, []],
+        ["content", [["AA001", "alpha", "info", "m", "", "lint", [1], None, {}, False, None]], None, 0, []],
         [
             "content",
             [["AA001", "alpha", "info", "m", "", "lint", None, None, {}, False, ["t", "safe", [["X"]]]]],
             None,
             0,
+            [],
         ],
-        ["content", [["AA001", "alpha", "info", "m", "", "lint", None, None, {}, False, ["t", "safe", [[]]]]], None, 0],
-        ["content", [["AA001", "alpha", "info", "m", "", "lint", None, None, {}, False, ["t"]]], None, 0],
+        [
+            "content",
+            [["AA001", "alpha", "info", "m", "", "lint", None, None, {}, False, ["t", "safe", [[]]]]],
+            None,
+            0,
+            [],
+        ],
+        ["content", [["AA001", "alpha", "info", "m", "", "lint", None, None, {}, False, ["t"]]], None, 0, []],
     ],
     ids=str,
 )
 def test_a_damaged_entry_is_not_used_and_the_others_are(tmp_path: Path, entry: Any) -> None:
     path = saved(tmp_path, FileResult([PLAIN]))
-    document = document_in(path)
-    document["entries"]["b.json"] = entry
-    signed(path, json.dumps(document))
-    cache = Cache(str(tmp_path), KEY)
-    assert cache.get("b.json", "content") is None
-    assert cache.get("a.json", "content") == FileResult([PLAIN])
+    signed(path, "\n".join([*lines_in(path), f'"b.json"\t{json.dumps(entry)}']))
+    assert Cache(str(tmp_path), KEY).get("b.json", "content") is None
+    assert loaded(tmp_path) == FileResult([PLAIN])

@@ -86,8 +86,11 @@ def test_the_wheel_holds_the_two_packages_and_nothing_else(wheel: Path) -> None:
         f"workrail_lint-{VERSION}.dist-info",
     }
     kinds = {PurePosixPath(name).suffix for name in shipped if name.startswith(PACKAGES)}
-    assert kinds <= {".py", ".json", ".mjs", ".typed", ""}
-    assert not [name for name in shipped if "generate" in name or name.endswith(".record.json")]
+    assert kinds <= {".css", ".js", ".json", ".mjs", ".py", ".typed", ""}
+    # What only generates shipped data stays in `tools`; `workrail-test generate` is a command.
+    generators = {name for name in shipped if "generate" in name} - {"pytest_workrail/cli/generate.py"}
+    assert not generators
+    assert not [name for name in shipped if name.endswith(".record.json")]
     assert not shipped & NOT_SHIPPED
 
 

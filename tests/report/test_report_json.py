@@ -24,6 +24,7 @@ def test_the_shape_is_the_documented_one() -> None:
                 "message": "something is wrong",
                 "path": "workflows/a.json",
                 "pointer": "/id",
+                "step": None,
                 "range": {"start": {"line": 2, "column": 3}, "end": {"line": 2, "column": 7}},
                 "fix": None,
                 "help": RULES["loop-max-iterations-missing"].why,
@@ -141,3 +142,20 @@ def test_a_rule_whose_severity_was_changed_for_some_files_counts_apart() -> None
     items = [fixed("1", Edit(0, 1, "")), finding("2", severity=Severity.INFO)]
     shown = json.loads(render_statistics("jsonl", report(*items)))
     assert [(row["severity"], row["count"], row["fixable"]) for row in shown] == [("error", 1, 1), ("info", 1, 0)]
+
+
+@pytest.mark.parametrize(
+    ("place", "step"),
+    [
+        ("/steps/plan/prompt", "plan"),
+        ("/steps/again/body/decide", "decide"),
+        ("/steps/0", None),
+        ("/assessments/quality", None),
+        ("", None),
+        ("#damaged", None),
+    ],
+)
+def test_a_finding_names_the_step_it_is_about(place: str, step: str | None) -> None:
+    made = finding()
+    made.details["place"] = place
+    assert json.loads(render("json", report(made, rules=RULES)))["findings"][0]["step"] == step

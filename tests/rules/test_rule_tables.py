@@ -25,7 +25,7 @@ def test_a_row_is_the_rule(system: object) -> None:
     assert [row.code for row in rows] == sorted({row.code for row in rows})
     for row in rows:
         rule = system.rule(row.name)  # type: ignore[attr-defined]
-        assert info_of(rule, row.module, row.runs, row.mends) == row
+        assert info_of(rule, row.module, row.hooks, row.mends) == row
         assert row.family in system.families  # type: ignore[attr-defined]
 
 

@@ -12,10 +12,10 @@ import re
 from collections.abc import Callable
 from functools import partial
 from json.encoder import JSONEncoder, encode_basestring
-from typing import Any
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.typed import Any
 
 NON_FINITE = "CANONICAL_JSON_NON_FINITE_NUMBER"
 UNSUPPORTED = "CANONICAL_JSON_UNSUPPORTED_VALUE"
@@ -44,6 +44,14 @@ def canonical_bytes(value: object) -> bytes:
         return rfc8785.dumps(value)  # type: ignore[arg-type]
     except (rfc8785.CanonicalizationError, UnicodeError, RecursionError):
         return _canonical_text(value).encode()
+
+
+def canonical_record(value: object) -> bytes:
+    """The same bytes for a value of which is known that it holds no float, no huge integer and only ASCII names."""
+    try:
+        return _encode_plain(value)
+    except (TypeError, UnicodeEncodeError, RecursionError):
+        return canonical_bytes(value)
 
 
 def _encode_plain(value: object) -> bytes:

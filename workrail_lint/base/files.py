@@ -10,10 +10,10 @@ import errno
 import os
 import stat
 from collections.abc import Iterable
-from contextlib import suppress
-from typing import NamedTuple
 
+from workrail_lint.base.digests import blake2b
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.typed import NamedTuple
 
 MAX_FILE_BYTES = 64 * 1024 * 1024
 
@@ -84,6 +84,20 @@ def read_shipped(path: str) -> bytes:
     """A file that is part of this program."""
     with open(path, "rb", buffering=0) as file:
         return file.readall()
+
+
+def state_of(path: str, *, with_content: bool = False) -> str:
+    """What is at a path and where its links lead, for those who remember what they concluded from it."""
+    try:
+        there = os.path.lexists(path)
+        kind = "file" if os.path.isfile(path) else "folder" if os.path.isdir(path) else "other" if there else "nothing"
+        state = f"{kind} {os.path.realpath(path)}"
+    except (OSError, ValueError):
+        return "no path"
+    if not with_content:
+        return state
+    read = read_file(path)
+    return f"{state} {blake2b(read.value, digest_size=32).hexdigest() if isinstance(read, Ok) else 'unreadable'}"
 
 
 def _reason(error: OSError, limit: int) -> str:
@@ -187,8 +201,10 @@ def replace_file(source: str, target: str) -> None:
 
 def remove_file(path: str) -> None:
     """Remove a file, or a link; not an error when it is gone."""
-    with suppress(FileNotFoundError):
+    try:
         os.unlink(path)
+    except FileNotFoundError:
+        return
 
 
 def make_folders(path: str, below: str) -> None:

@@ -10,7 +10,8 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from typing import NamedTuple
+
+from workrail_lint.base.typed import NamedTuple
 
 GIT_FOLDER = ".git"
 _TIMEOUT_SECONDS = 60

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from fnmatch import fnmatchcase
 
 
 def matches(path: str, root: str, patterns: list[str]) -> bool:
     """Whether a path matches one of the patterns, as a whole or by one of its parts."""
     if not patterns:
         return False
+    from fnmatch import fnmatchcase  # here, because most projects have no pattern
+
     relative = os.path.relpath(path, root).replace(os.sep, "/")
     whole = os.path.normpath(path).replace(os.sep, "/")
     parts = relative.split("/")

@@ -10,9 +10,9 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
-from typing import TypeAlias
 
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.typed import TypeAlias
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 

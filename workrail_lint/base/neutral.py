@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from workrail_lint.base.terminal import LOG_COMMAND, printable
+from workrail_lint.base.typed import Any
 
 _LONGEST = 4_000
 
@@ -13,7 +13,8 @@ _LONGEST = 4_000
 def one_line(text: str) -> str:
     """Text as one line without control characters, escape sequences or orders to a CI service."""
     cut = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
-    return LOG_COMMAND.sub(r"#\\u0023", printable(cut))
+    shown = printable(cut)
+    return LOG_COMMAND.sub(r"#\\u0023", shown) if "##" in shown else shown
 
 
 def shown_path(path: str) -> str:

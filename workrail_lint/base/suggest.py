@@ -78,14 +78,31 @@ def _tail(name: str) -> str:
 
 def edit_distance(a: str, b: str, limit: int) -> int:
     """Edits (insert, delete, replace, swap of neighbours) from a to b; `limit` + 1 when there are more."""
+    start = 0
+    for x, y in zip(a, b, strict=False):
+        if x != y:
+            break
+        start += 1
+    end_a, end_b = len(a), len(b)
+    while end_a > start and end_b > start and a[end_a - 1] == b[end_b - 1]:
+        end_a -= 1
+        end_b -= 1
+    # What both begin or end with needs no edit.
+    a, b = a[start:end_a], b[start:end_b]
+    if not a or not b or abs(len(a) - len(b)) > limit:
+        return min(max(len(a), len(b)), limit + 1)
     before_last: list[int] = []
     last = list(range(len(b) + 1))
     for i, x in enumerate(a, 1):
         row = [i]
         for j, y in enumerate(b, 1):
-            cost = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (x != y))
-            if i > 1 and j > 1 and x == b[j - 2] and a[i - 2] == y:
-                cost = min(cost, before_last[j - 2] + 1)
+            cost = last[j - 1] + (x != y)
+            if last[j] < cost:
+                cost = last[j] + 1
+            if row[j - 1] < cost:
+                cost = row[j - 1] + 1
+            if i > 1 and j > 1 and x == b[j - 2] and a[i - 2] == y and before_last[j - 2] < cost:
+                cost = before_last[j - 2] + 1
             row.append(cost)
         if min(row) > limit:
             return limit + 1

@@ -10,7 +10,8 @@ import os
 import re
 import sys
 import time
-from typing import Any, TextIO
+
+from workrail_lint.base.typed import Any, TextIO
 
 # CI services take `##[command]`, `##vso[...]` and the like for orders, wherever in a line they stand.
 LOG_COMMAND = re.compile(r"##(?=\w*\[)")
@@ -81,6 +82,8 @@ def out_bytes(data: bytes) -> None:
 
 def printable(text: str) -> str:
     """Text from a document made harmless for a terminal or a CI log: no control characters, one line."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else _escaped(c) for c in text)
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
 
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import err, printable
+from workrail_lint.base.typed import TYPE_CHECKING
 from workrail_lint.base.wording import counted
 from workrail_lint.cli import FINDINGS, NOTHING, OK, USAGE, UsageError
 from workrail_lint.cli.arguments import bindings_file, configuration, judging_settings
@@ -65,20 +65,29 @@ def _deciding_files(args: Namespace) -> list[str]:
 def _run(args: Namespace) -> int:
     if args.paths == ["-"]:
         return _run_stdin(args)
-    checked: list[CheckedProject] = []
     changed = 0
-    for project in _projects(args):
-        plan = _plan(args, project.config, complete=project.is_whole, project=project)
-        if args.fix or args.diff:
-            from workrail_lint.cli.fix import fix_files
+    if args.fix or args.diff:
+        from workrail_lint.cli.fix import fix_files
 
+        checked = []
+        for project in _projects(args):
+            plan = _plan(args, project.config, complete=project.is_whole, project=project)
             result = fix_files(project.discovery, plan, unsafe=args.unsafe_fixes, write=args.fix)
             changed += result.changed
             checked.append(CheckedProject(result.outcome, plan, _is_strict(args, project.config)))
-        else:
-            checked.append(CheckedProject(run(project.discovery, plan), plan, _is_strict(args, project.config)))
+    else:
+        checked = checked_projects(args)
     code = (FINDINGS if changed and not args.exit_zero else OK) if args.diff else _conclude(args, checked)
     return _with_plugins(code, [each.plan for each in checked])
+
+
+def checked_projects(args: Namespace) -> list[CheckedProject]:
+    """Every project that the paths belong to, checked."""
+    checked = []
+    for project in _projects(args):
+        plan = _plan(args, project.config, complete=project.is_whole, project=project)
+        checked.append(CheckedProject(run(project.discovery, plan), plan, _is_strict(args, project.config)))
+    return checked
 
 
 def _with_plugins(code: int, plans: list[Plan]) -> int:

@@ -7,7 +7,8 @@ goes to argparse, which takes longer to load than a clean file takes to check.
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, cast
+
+from workrail_lint.base.typed import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:
     from argparse import Namespace

@@ -6,11 +6,11 @@ import argparse
 import json
 import os
 import sys
-from typing import Any
 
 from workrail_lint.base.canonical import CanonicalError, canonical_bytes, digest
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import Progress, err, out, out_bytes, out_json, printable
+from workrail_lint.base.typed import Any
 from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
 from workrail_lint.cli.arguments import Workflow, compiled_by_other, configuration, settings, workflow_files
 from workrail_lint.cli.parser import Parser, add_inputs
@@ -28,6 +28,8 @@ def main(arguments: list[str]) -> int:
         return OK
     if args.mode != HashMode.PINNED.value and args.target != "engine":
         raise UsageError("--mode needs --target engine")
+    if args.json and not args.explain:
+        raise UsageError("--json needs --explain; without it the output is JSON already")
     config = configuration(args, args.paths[0] if args.paths[0] != "-" else os.curdir)
     active = settings(args, config)
     if args.paths == ["-"]:
@@ -54,6 +56,7 @@ def parser() -> Parser:
         "--emit", choices=("json", "canonical", "hash"), default="json", help="what to print (default: json)"
     )
     made.add_argument("--explain", action="store_true", help="show the origin of each step and of each injected text")
+    made.add_argument("--json", action="store_true", help="with --explain: as JSON, with the parts of each prompt")
     made.add_argument(
         "--mode",
         choices=[mode.value for mode in HashMode],
@@ -71,7 +74,7 @@ def parser() -> Parser:
 
 def _compile_one(file: Workflow, args: argparse.Namespace, active: Settings) -> int:
     if args.explain:
-        return _explain(file, active)
+        return _explain(file, active, as_json=args.json)
     made = _bytes(file, args, active)
     if made is None:
         return FINDINGS
@@ -85,8 +88,9 @@ def _compile_one(file: Workflow, args: argparse.Namespace, active: Settings) -> 
     return OK
 
 
-def _explain(file: Workflow, active: Settings) -> int:
+def _explain(file: Workflow, active: Settings, *, as_json: bool) -> int:
     from workrail_lint.cli.explain import explain
+    from workrail_lint.systems.workrail.provenance import provenance_data
 
     owner = compiled_by_other(file.path, file.data)
     if owner is not None:
@@ -95,11 +99,13 @@ def _explain(file: Workflow, active: Settings) -> int:
     if compiled is None:
         return FINDINGS
     try:
-        text = explain(compiled)
+        if as_json:
+            out_json(provenance_data(compiled), indent=2)
+        else:
+            out(explain(compiled), end="")
     except CanonicalError as error:
         _report_no_hash(file.path, error)
         return FINDINGS
-    out(text, end="")
     return OK
 
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from importlib import import_module
-from typing import NamedTuple
 
 from workrail_lint.base.terminal import out
+from workrail_lint.base.typed import NamedTuple
 from workrail_lint.cli import COMMANDS, OK
 from workrail_lint.cli.parser import Parser
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import os
-from typing import NamedTuple
 
 from workrail_lint.base.files import read_file, sweep_all, write_atomically
+from workrail_lint.base.line_diff import unified_diff
 from workrail_lint.base.result import Err
 from workrail_lint.base.terminal import Style, err, out, printable, uses_colour
+from workrail_lint.base.typed import NamedTuple
 from workrail_lint.base.wording import counted
 from workrail_lint.documents.operations import Cut, Respell
 from workrail_lint.findings import Finding, Phase
@@ -177,7 +177,7 @@ def _lines(text: str) -> list[str]:
 
 def _show(path: str, change: _Change) -> None:
     style = Style(uses_colour())
-    for line in difflib.unified_diff(_lines(change.before), _lines(change.after), path, path, lineterm=""):
+    for line in unified_diff(_lines(change.before), _lines(change.after), path):
         colour = {"+": ("green",), "-": ("red",), "@": ("cyan",)}.get(line[:1], ())
         out(style(printable(line.removesuffix(_NO_END)), *colour))
         if line.endswith(_NO_END):

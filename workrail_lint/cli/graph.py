@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from workrail_lint.base.terminal import err, neutral, out, printable
+from workrail_lint.base.typed import TYPE_CHECKING
 from workrail_lint.cli import FINDINGS, NOTHING, OK, UsageError
 from workrail_lint.cli.arguments import configuration, settings, workflow_files
 from workrail_lint.cli.parser import Parser, add_inputs
 from workrail_lint.cli.reporting import report_errors
 from workrail_lint.systems.workrail.check import CheckedDocument, check_document
 from workrail_lint.systems.workrail.compile import errors_of, read_for_compiling
-from workrail_lint.systems.workrail.graph import FORMATS, render
+from workrail_lint.systems.workrail.graph import drawing_data, render
+
+if TYPE_CHECKING:
+    from workrail_lint.systems.workrail.analysis.analysis import Analysis
+
+
+_FORMATS = ("mermaid", "dot", "svg", "html", "json")
 
 
 def main(arguments: list[str]) -> int:
@@ -25,8 +32,14 @@ def main(arguments: list[str]) -> int:
     if checked.compiled is None:
         report_errors(errors_of(checked, files[0].path))
         return FINDINGS
-    is_data = args.format == "json"
-    text = _analysis_text(checked, files[0].path) if is_data else render(checked.compiled.ir, args.format)
+    analysis = _analysis(checked, files[0].path)
+    match args.format:
+        case "json":
+            text = _data_text(checked, analysis)
+        case "html":
+            text = _page(checked, files[0].path)
+        case _:
+            text = render(checked.compiled.ir, args.format, analysis)
     if args.output is None:
         out(text, end="")
         return OK
@@ -39,20 +52,38 @@ def main(arguments: list[str]) -> int:
     return OK
 
 
-def _analysis_text(checked: CheckedDocument, path: str) -> str:
-    """The records of the analysis, with control characters from the document escaped."""
-    import json
-
+def _analysis(checked: CheckedDocument, path: str) -> Analysis:
     from workrail_lint.systems.workrail.analysis.build import analyse
-    from workrail_lint.systems.workrail.analysis.output import analysis_data
-    from workrail_lint.systems.workrail.compat import normalize
 
     compiled, definition = checked.compiled, checked.definition
     assert compiled is not None
     assert definition is not None
+    return analyse(definition, compiled.catalog, compiled=compiled, path=path)
+
+
+def _data_text(checked: CheckedDocument, analysis: Analysis) -> str:
+    """The records of the analysis and the drawing, with control characters from the document escaped."""
+    import json
+
+    from workrail_lint.systems.workrail.analysis.output import analysis_data
+    from workrail_lint.systems.workrail.compat import normalize
+
+    assert checked.compiled is not None
     source = normalize(checked.document.value).pointer_map
-    data = analysis_data(analyse(definition, compiled.catalog, compiled=compiled, path=path), source)
+    data = {**analysis_data(analysis, source), **drawing_data(checked.compiled.ir, analysis)}
     return json.dumps(data, indent=2, ensure_ascii=True) + "\n"
+
+
+def _page(checked: CheckedDocument, path: str) -> str:
+    """The page of the studio for one workflow."""
+    from workrail_lint.studio.inputs import Inputs
+    from workrail_lint.studio.page import page
+    from workrail_lint.studio.project import project_data
+    from workrail_lint.studio.workflow import Source
+
+    assert checked.compiled is not None
+    data = project_data(checked.compiled.workflow_id, [Source(path, checked, [])], Inputs(), checked.compiled.catalog)
+    return page(data, checked.compiled.workflow_id)
 
 
 def parser() -> Parser:
@@ -60,9 +91,9 @@ def parser() -> Parser:
     made.add_argument("path", metavar="PATH", help="a workflow file")
     made.add_argument(
         "--format",
-        choices=FORMATS,
+        choices=_FORMATS,
         default="mermaid",
-        help="output format (default: mermaid); json is the analysis: steps, variables, values, reachability",
+        help="output format (default: mermaid); json has the analysis and the drawing with its positions",
     )
     made.add_argument("--output", metavar="FILE", help="write to this file instead of stdout")
     add_inputs(made)

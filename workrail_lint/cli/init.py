@@ -38,6 +38,8 @@ def main(arguments: list[str]) -> int:
     folder = os.path.join(args.directory, os.path.dirname(scaffold.workflow_path(args.id)))
     is_pinned = bool(pinned) and len(os.listdir(folder)) == 1
     has_golden = _golden_written(args.directory, scaffold.scenario_path(args.id))
+    if args.generate:
+        _generate(args.directory, scaffold.workflow_path(args.id), os.path.dirname(scaffold.scenario_path(args.id)))
     out("\nnext:")
     for command, purpose in _next_steps(args.directory, is_pinned, has_golden):
         out(f"  {command:<29} # {purpose}")
@@ -51,6 +53,11 @@ def parser() -> Parser:
     )
     made.add_argument("--id", default="project.first_workflow", metavar="ID", help="the id of the workflow")
     made.add_argument("--name", default="First workflow", metavar="NAME", help="the name of the workflow")
+    made.add_argument(
+        "--generate",
+        action="store_true",
+        help="also run workrail-test generate, which writes scenarios for everything that the workflow can do",
+    )
     return made
 
 
@@ -79,6 +86,22 @@ def _golden_written(directory: str, scenario: str) -> bool:
         return False
     out(f"created  {target} (what an agent sees, from a real run of the scenario)")
     return True
+
+
+def _generate(directory: str, workflow: str, folder: str) -> None:
+    """Let `workrail-test generate` write scenarios: another program, because the linter itself runs no workflow."""
+    command = [sys.executable, "-m", "pytest_workrail.cli", "generate", workflow, "--out", folder]
+    try:
+        done = subprocess.run(command, cwd=directory, capture_output=True, check=False, text=True, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"workrail-test generate can't be started ({error.strerror})") from None
+    if "No module named" in done.stderr:
+        raise UsageError("--generate needs workrail-test; install workrail-lint[pytest]")
+    if done.returncode != OK:
+        raise UsageError(f"workrail-test generate failed: {printable(done.stderr.strip())}")
+    out(f"\nworkrail-test generate {workflow} --out {folder}:")
+    for line in done.stdout.splitlines():
+        out(f"  {line}")
 
 
 def _next_steps(directory: str, is_pinned: bool, has_golden: bool) -> Iterator[tuple[str, str]]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from typing import NoReturn
 
+from workrail_lint.base.typed import NoReturn
 from workrail_lint.cli import UsageError
 from workrail_lint.systems.workrail.project_bindings import FILE as BINDINGS_FILE
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
 
 from workrail_lint.base.terminal import err, neutral, out, printable
+from workrail_lint.base.typed import TYPE_CHECKING
 from workrail_lint.base.version import VERSION
 from workrail_lint.cli import UsageError
 from workrail_lint.findings import Severity
@@ -17,6 +17,9 @@ from workrail_lint.report.sources import Sources
 from workrail_lint.report.terminal import terminal_of
 from workrail_lint.rules.base import Rule
 from workrail_lint.rules.table import RuleInfo
+
+if TYPE_CHECKING:
+    import argparse
 
 # Formats that leave out less severe findings and have no summary that counts them.
 _WITHOUT_SUMMARY = ("sarif", "github", "gitlab", "junit")

@@ -6,9 +6,9 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from typing import NoReturn
 
 from workrail_lint.base.terminal import err
+from workrail_lint.base.typed import NoReturn
 from workrail_lint.cli import UsageError
 from workrail_lint.project.discovery import discover
 

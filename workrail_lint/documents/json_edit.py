@@ -13,9 +13,9 @@ from collections.abc import Sequence
 from copy import copy
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
 
 from workrail_lint.base.js import Json, json_text
+from workrail_lint.base.typed import NamedTuple
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.json_reader import JsonDocument, NodeSpan, read_json
 from workrail_lint.documents.operations import (

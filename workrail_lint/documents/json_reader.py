@@ -19,7 +19,7 @@ from workrail_lint.documents.source_text import SourceText, Span
 MAX_BYTES = 1_000_000
 MAX_DEPTH = 200
 # Up to this many places of a text are searched for one by one.
-_FEW_PLACES = 16
+_FEW_PLACES = 2
 # A text with more problems is probably not JSON, and more messages are noise; for fixing it, more are worthwhile.
 FEW_PROBLEMS, MANY_PROBLEMS = 50, 10_000
 # The engine's stack ends between 4,000 and 4,500 levels; up to this depth it certainly works.
@@ -244,6 +244,11 @@ def deeper_than(value: object, limit: int) -> bool:
             below += container.values() if type(container) is dict else container
         level = below
     return False
+
+
+def text_of(data: bytes) -> str:
+    """The text that is read from some bytes: bad UTF-8 is replaced."""
+    return data.decode(errors="replace")
 
 
 def _decode(data: bytes | str) -> tuple[str, Problem | None]:

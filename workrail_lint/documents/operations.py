@@ -6,9 +6,8 @@ and keeps the author's formatting.
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
-
 from workrail_lint.base.js import Json
+from workrail_lint.base.typed import NamedTuple, Protocol
 
 
 class Operation:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from typing import NamedTuple
 
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.typed import NamedTuple
 
 _LINE_END = Pattern(r"\r\n|\r|\n")
+_STRIDE = 2_048
 
 
 class Position(NamedTuple):
@@ -29,17 +30,38 @@ class Span(NamedTuple):
 class SourceText:
     """A text and its line index, which is built on demand."""
 
-    __slots__ = ("_starts", "text")
+    __slots__ = ("_bytes", "_starts", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
         self._starts: list[int] | None = None
+        self._bytes: list[int] | None = None  # of every _STRIDE-th code point; none in plain ASCII
 
     @property
     def line_starts(self) -> list[int]:
         if self._starts is None:
-            self._starts = [0, *(match.end() for match in _LINE_END.finditer(self.text))]
+            if "\r" in self.text:
+                self._starts = [0, *(match.end() for match in _LINE_END.finditer(self.text))]
+            else:
+                self._starts = [0]
+                for line in self.text.split("\n"):
+                    self._starts.append(self._starts[-1] + len(line) + 1)
+                self._starts.pop()
         return self._starts
+
+    def _byte_offset(self, offset: int) -> int:
+        """The offset in UTF-8; what lies before the nearest mark is counted once for all places."""
+        if self._bytes is None:
+            self._bytes = []
+            if not self.text.isascii():
+                total = 0
+                for at in range(0, len(self.text), _STRIDE):
+                    self._bytes.append(total)
+                    total += len(self.text[at : at + _STRIDE].encode("utf-8", "surrogatepass"))
+        if not self._bytes:
+            return offset
+        mark = min(offset // _STRIDE, len(self._bytes) - 1)
+        return self._bytes[mark] + len(self.text[mark * _STRIDE : offset].encode("utf-8", "surrogatepass"))
 
     def position(self, offset: int) -> Position:
         """1-based line and column in code points, with the offset in code points and in UTF-8 bytes."""
@@ -49,7 +71,7 @@ class SourceText:
             line,
             offset - starts[line - 1] + 1,
             offset,
-            len(self.text[:offset].encode("utf-8", "surrogatepass")),
+            self._byte_offset(offset),
         )
 
     def span(self, start: int, end: int) -> Span:

@@ -15,9 +15,9 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple, TypeAlias
 
 from workrail_lint.base import js
+from workrail_lint.base.typed import Any, NamedTuple, TypeAlias
 from workrail_lint.documents import pointer
 from workrail_lint.documents import schema_dialect as dialect
 

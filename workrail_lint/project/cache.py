@@ -11,75 +11,102 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from typing import Any
 
-from workrail_lint.base.files import make_folders, read_bytes, remove_file, write_atomically
+from workrail_lint.base.digests import blake2b
+from workrail_lint.base.files import make_folders, read_bytes, remove_file, state_of, write_atomically
+from workrail_lint.base.typed import Any, NamedTuple
 from workrail_lint.documents.operations import Cut, Insert, Remove, Rename, Replace, ReplaceText, Respell
 from workrail_lint.findings import Finding, Fix, Phase, Position, Safety, Severity, Span
 from workrail_lint.systems.base import FileResult
 
-_FORMAT = 6
+_HEAD = b'{"format":7}'
 _KEY_FILE = "key"
 _KEY_BYTES = 32
 _SIGNATURE_BYTES = 64  # in hexadecimal
 _MOST_FILES = 400
+_MOST_BYTES = 256 * 1024 * 1024
 
 
 def content_key(data: bytes) -> str:
-    import hashlib
-
-    return hashlib.sha256(data).hexdigest()
+    return blake2b(data, digest_size=32).hexdigest()
 
 
-def user_folder() -> str:
-    """Where the results of this user are kept, unless a folder is named."""
+def user_folder() -> str | None:
+    """Where the results of this user are kept, unless a folder is named; None for a user without a home.
+
+    There `~` stays as it is, and a folder of that name in a project is not the user's.
+    """
     home = os.path.expanduser("~")
     shared = os.environ.get("LOCALAPPDATA") if sys.platform == "win32" else os.environ.get("XDG_CACHE_HOME")
     if not shared or not os.path.isabs(shared):
         shared = os.path.join(home, ".cache")
-    return os.path.join(shared, "workrail-lint")
+    return os.path.join(shared, "workrail-lint") if os.path.isabs(shared) else None
+
+
+class Known(NamedTuple):
+    """A result, the system it is from, and the key of the content it is about ("" when there is no cache)."""
+
+    result: FileResult
+    system: int
+    content: str
+
+
+Entry = list[Any]  # content key, findings, record, system, other files that decided
 
 
 class Cache:
-    """The results of one way of looking at one project. `entries` maps a path to its content key and result."""
+    """The results of one way of looking at one project. `entries` maps a path to what is kept about it.
+
+    An entry stays the line it was read from until somebody asks for it: of ten thousand, most are only written again.
+    """
 
     def __init__(self, root: str | None, key: str, folder: str | None = None) -> None:
         """`folder` is one of the project; without it, results are kept in the user's."""
         self.path: str | None = None
-        self.entries: dict[str, list[Any]] = {}
+        self.entries: dict[str, bytes | Entry] = {}
         self.changed = False
-        self._folder = folder or user_folder()
+        self._folder = folder or user_folder() or ""
         self._below = root if folder and root else self._folder
-        if root is not None:
+        if root is not None and self._folder:
             name = content_key(os.fsencode(os.path.realpath(root)) + b"\0" + key.encode())[:32]
             self.path = os.path.join(self._folder, f"{name}.json")
             self.entries = _load(self.path)
 
-    def get(self, path: str, content: str) -> FileResult | None:
-        entry = self.entries.get(path)
+    def get(self, path: str, content: str) -> Known | None:
+        """What is known about a file with this content, unless another file that decided has changed."""
+        entry = self._entry(path)
         if entry is None or entry[0] != content:
             return None
-        return FileResult([_finding(path, item) for item in entry[1]], entry[2])
+        if any(state_of(file, with_content=read) != state for file, read, state in entry[4]):
+            return None
+        return _known(path, entry)
 
-    def system_of(self, path: str) -> int:
-        """Which system a cached result is from."""
-        return int(self.entries[path][3])
+    def _entry(self, path: str) -> Entry | None:
+        kept = self.entries.get(path)
+        entry = _parsed(kept) if isinstance(kept, bytes) else kept
+        return entry if _is_entry(entry) else None
 
     def put(self, path: str, content: str, result: FileResult, system: int = 0) -> None:
-        if self.path is None or not result.cacheable:
-            return
-        records = [_record(finding) for finding in result.findings]
-        if any(record is None for record in records):
-            return
-        self.entries[path] = [content, records, result.record, system]
-        self.changed = True
+        line = encoded(content, result, system)
+        if line is not None:
+            self.keep(path, line)
+
+    def keep(self, path: str, line: bytes) -> None:
+        """Keep a result that is encoded already."""
+        if self.path is not None:
+            self.entries[path] = line
+            self.changed = True
 
     def save(self) -> None:
         """Write new results. A folder that can't be written is not an error: the next run is only slower."""
         if self.path is None or not self.changed:
             return
+        lines = [
+            _HEAD,
+            *(b"%b\t%b" % (_json(path), line) for path, line in self.entries.items() if type(line) is bytes),
+        ]
         try:
-            text = json.dumps({"format": _FORMAT, "entries": self.entries}).encode()
+            text = b"\n".join(lines)
             key = _user_key(make=True)
             if key is None:
                 return
@@ -89,13 +116,49 @@ class Cache:
                 write_atomically(ignore, b"*\n")
             write_atomically(self.path, _signature(key, self.path, text) + text)
             _prune(self._folder)
-        except (OSError, TypeError, ValueError):
+        except (OSError, ValueError):
             return
+
+
+def encoded(content: str, result: FileResult, system: int) -> bytes | None:
+    """A result as one line; None when it depends on what no key can speak for, or can't be written as JSON."""
+    if not result.cacheable:
+        return None
+    others = [[path, read, state_of(path, with_content=read)] for path, read in result.consulted.items()]
+    records = [_record(finding) for finding in result.findings]
+    try:
+        return _json([content, records, result.record, system, others])
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+def decoded(path: str, line: bytes) -> Known | None:
+    """What a line says about a path."""
+    entry = _parsed(line)
+    return _known(path, entry) if _is_entry(entry) else None
+
+
+def _json(value: object) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+def _parsed(line: bytes) -> Any:
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _known(path: str, entry: Entry) -> Known:
+    content, records, record, system, _ = entry
+    return Known(FileResult([_finding(path, item) for item in records], record), system, content)
 
 
 def _user_key(*, make: bool) -> bytes | None:
     """What this user signs with; None when there is none, or when somebody else could know it."""
     folder = user_folder()
+    if folder is None:
+        return None
     path = os.path.join(folder, _KEY_FILE)
     try:
         if make and not os.path.lexists(path):
@@ -112,25 +175,24 @@ def _user_key(*, make: bool) -> bytes | None:
 
 def _signature(key: bytes, path: str, text: bytes) -> bytes:
     """For a file of one name: the results of one project say nothing about another."""
-    import hashlib
-
     name = os.path.basename(path).encode()
-    return hashlib.blake2b(name + b"\0" + text, key=key, digest_size=_SIGNATURE_BYTES // 2).hexdigest().encode()
+    return blake2b(name + b"\0" + text, key=key, digest_size=_SIGNATURE_BYTES // 2).hexdigest().encode()
 
 
-def _load(path: str) -> dict[str, list[Any]]:
+def _load(path: str) -> dict[str, bytes | Entry]:
     try:
-        data = read_bytes(path, follow=False)
+        data = read_bytes(path, _MOST_BYTES, follow=False)
         key = _user_key(make=False)
         signature, text = data[:_SIGNATURE_BYTES], data[_SIGNATURE_BYTES:]
         if key is None or _signature(key, path, text) != signature:
             return {}
-        document = json.loads(text)
-        entries = document["entries"]
-        if document["format"] != _FORMAT or not isinstance(entries, dict):
+        head, *lines = text.split(b"\n")
+        if head != _HEAD:
             return {}
-        return {name: entry for name, entry in entries.items() if _is_entry(entry)}
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        pairs = [line.partition(b"\t") for line in lines]
+        names = [json.loads(name) for name, _, _ in pairs]
+        return {name: entry for name, (_, _, entry) in zip(names, pairs, strict=True) if type(name) is str}
+    except (OSError, ValueError, RecursionError):
         return {}
 
 
@@ -145,65 +207,71 @@ def _prune(folder: str) -> None:
 
 
 def _is_entry(value: Any) -> bool:
-    """Whether a value has the shape that `put` gives an entry, so that nothing further on trips over it."""
-    if not _fits(value, (_is_text, _is_list, _is_anything, _is_count)):
+    """Whether a value has the shape that `encoded` gives an entry, so that nothing further on trips over it."""
+    if type(value) is not list or len(value) != 5:
         return False
-    return all(_is_finding(record) for record in value[1])
+    content, findings, _, system, others = value
+    if type(content) is not str or not _is_count(system) or type(findings) is not list or type(others) is not list:
+        return False
+    return all(map(_is_finding, findings)) and all(map(_is_other, others))
+
+
+def _is_other(value: Any) -> bool:
+    return type(value) is list and [type(item) for item in value] == [str, bool, str]
 
 
 def _is_finding(value: Any) -> bool:
-    shape = (_is_text, _is_text, _is_one_of(Severity), _is_text, _is_text, _is_one_of(Phase))
-    rest = (_is_span, _is_text_or_none, _is_details, _is_flag, _is_fix)
-    return _fits(value, shape + rest)
+    """One look at everything: a run may read a hundred thousand of them."""
+    if type(value) is not list or len(value) != 11:
+        return False
+    code, name, severity, message, pointer, phase, span, help_text, details, on_name, fix = value
+    if not (type(code) is type(name) is type(severity) is type(message) is type(pointer) is type(phase) is str):
+        return False
+    if severity not in _SEVERITIES or phase not in _PHASES or type(on_name) is not bool:
+        return False
+    if not (help_text is None or type(help_text) is str) or not _is_span(span) or not _is_details(details):
+        return False
+    return fix is None or _is_fix(fix)
 
 
-def _fits(value: Any, shape: tuple[Callable[[Any], bool], ...]) -> bool:
-    fits = isinstance(value, list) and len(value) == len(shape)
-    return fits and all(check(item) for check, item in zip(shape, value, strict=True))
+_SEVERITIES = {level.value: level for level in Severity}
+_PHASES = {phase.value: phase for phase in Phase}
+_SAFETIES = {safety.value: safety for safety in Safety}
 
 
 def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
+    return type(value) is str
 
 
 def _is_text_or_none(value: Any) -> bool:
-    return value is None or isinstance(value, str)
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, list)
+    return value is None or type(value) is str
 
 
 def _is_anything(value: Any) -> bool:
     return True
 
 
-def _is_flag(value: Any) -> bool:
-    return isinstance(value, bool)
-
-
 def _is_count(value: Any) -> bool:
     return type(value) is int and value >= 0
 
 
-def _is_one_of(kind: type[Severity] | type[Phase] | type[Safety]) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, str) and value in {member.value for member in kind}
-
-
 def _is_span(value: Any) -> bool:
-    return value is None or (_is_list(value) and len(value) == 8 and all(map(_is_count, value)))
+    if value is None:
+        return True
+    return type(value) is list and len(value) == 8 and all(type(item) is int for item in value) and min(value) >= 0
 
 
 def _is_details(value: Any) -> bool:
-    return isinstance(value, dict) and all(isinstance(item, str | int) for item in value.values())
+    return type(value) is dict and all(isinstance(item, str | int) for item in value.values())
 
 
 def _is_fix(value: Any) -> bool:
-    if value is None:
-        return True
-    if not _fits(value, (_is_text, _is_one_of(Safety), _is_list)):
+    if type(value) is not list or len(value) != 3:
         return False
-    return all(isinstance(operation, list) and _is_operation(*operation) for operation in value[2])
+    title, safety, operations = value
+    if not (type(title) is type(safety) is str) or safety not in _SAFETIES or type(operations) is not list:
+        return False
+    return all(isinstance(operation, list) and _is_operation(*operation) for operation in operations)
 
 
 def _is_operation(name: Any = None, *values: Any) -> bool:
@@ -213,11 +281,9 @@ def _is_operation(name: Any = None, *values: Any) -> bool:
     return all(_SHAPES[field](value) for field, value in zip(kind.__match_args__, values, strict=True))
 
 
-def _record(finding: Finding) -> list[Any] | None:
-    """A finding as JSON; None when its fix is too large to keep (it would hold most of the file)."""
+def _record(finding: Finding) -> list[Any]:
+    """A finding as JSON."""
     fix = None if finding.fix is None else _fix_record(finding.fix)
-    if fix is not None and len(json.dumps(fix)) > _LARGEST_FIX:
-        return None
     span = None if finding.span is None else [*finding.span.start, *finding.span.end]
     return [
         finding.code,
@@ -244,10 +310,9 @@ def _fix_record(fix: Fix) -> list[Any]:
 
 def _fix(record: list[Any]) -> Fix:
     title, safety, operations = record
-    return Fix(title, Safety(safety), tuple(_OPERATIONS[name](*values) for name, *values in operations))
+    return Fix(title, _SAFETIES[safety], tuple(_OPERATIONS[name](*values) for name, *values in operations))
 
 
-_LARGEST_FIX = 2_000
 _SHAPES: dict[str, Callable[[Any], bool]] = {
     "pointer": _is_text,
     "name": _is_text_or_none,
@@ -267,12 +332,12 @@ _OPERATIONS: dict[str, Any] = {
 def _finding(path: str, record: list[Any]) -> Finding:
     code, name, severity, message, pointer, phase, span, help_text, details, on_name, fix = record
     return Finding(
-        code,
-        name,
-        Severity(severity),
+        sys.intern(code),
+        sys.intern(name),
+        _SEVERITIES[severity],
         message,
         pointer,
-        phase=Phase(phase),
+        phase=_PHASES[phase],
         path=path,
         span=None if span is None else Span(Position(*span[:4]), Position(*span[4:])),
         fix=None if fix is None else _fix(fix),

@@ -9,11 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Collection
 from functools import cache
-from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err, Ok
-from workrail_lint.base.suggest import nearest
+from workrail_lint.base.typed import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from workrail_lint.systems.base import Setting
@@ -177,6 +176,8 @@ def _problem(key: str, value: object, keys: dict[str, Setting]) -> str | None:
     kind = _KEYS.get(key) if setting is None else setting.kind
     if kind is None:
         known = {**_KEYS, **keys}
+        from workrail_lint.base.suggest import nearest
+
         suggestion = nearest(key, known)
         hint = f"; did you mean {suggestion!r}?" if suggestion else f"; known keys are {', '.join(sorted(known))}"
         return f"unknown key {key!r}{hint}"

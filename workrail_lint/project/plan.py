@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import os
-from typing import Any, NamedTuple
 
-from workrail_lint.base.canonical import canonical_hash
+from workrail_lint.base.canonical import canonical_bytes
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.base.version import VERSION
-from workrail_lint.project.baseline import Baseline, parse_baseline
-from workrail_lint.project.cache import Cache
+from workrail_lint.project.cache import Cache, content_key
 from workrail_lint.project.config import Config
 from workrail_lint.project.discovery import suffixes_of
 from workrail_lint.project.run import Plan
 from workrail_lint.project.selection import KnownRules, Selection, unknown_patterns
-from workrail_lint.project.suppression import Suppressions, parse_suppressions
 from workrail_lint.rules.base import Rule
 from workrail_lint.systems.base import RunSettings, System
 from workrail_lint.systems.builtin import builtin_systems, introduce, known_systems
+
+if TYPE_CHECKING:
+    from workrail_lint.project.baseline import Baseline
+    from workrail_lint.project.suppression import Suppressions
 
 
 class Request(NamedTuple):
@@ -109,7 +111,7 @@ def document_suffixes(config: Config) -> tuple[str, ...]:
 def _cache_key(settings: RunSettings, choice: dict[str, Any]) -> str:
     """Everything besides a file's content that decides its findings."""
     facts = {"version": VERSION, "sources": _own_sources(), "choice": choice, **settings.cache_facts()}
-    return canonical_hash(facts)[7:]
+    return content_key(canonical_bytes(facts))
 
 
 # The packages whose code decides what is found in a file.
@@ -135,6 +137,8 @@ def _suppressions(config: Config, selection: Selection) -> Ok[Suppressions | Non
     tables = config.tables("suppress")
     if not tables:
         return Ok(None)
+    from workrail_lint.project.suppression import Suppressions, parse_suppressions
+
     parsed = parse_suppressions(tables)
     if isinstance(parsed, Err):
         return Err(f"{config.path}: {parsed.error}")
@@ -151,6 +155,8 @@ def load_baseline(path: str) -> Ok[Baseline] | Err[str]:
     if isinstance(read, Err):
         advice = "" if os.path.lexists(path) else "; create it with workrail-lint check --write-baseline"
         return Err(f"baseline: {read.error.message}{advice}")
+    from workrail_lint.project.baseline import parse_baseline
+
     parsed = parse_baseline(read.value)
     if isinstance(parsed, Err):
         return Err(f"{path} can't be used as a baseline: {parsed.error}")

@@ -17,18 +17,24 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, redirect_stdout
 from importlib import import_module
-from typing import Any
+from io import StringIO
 
 import pluggy
 
 from workrail_lint.base.files import read_bytes
+from workrail_lint.base.terminal import err
+from workrail_lint.base.typed import Any
+from workrail_lint.findings import Finding, Fix, Severity
 from workrail_lint.rules.base import Example, Rule
+from workrail_lint.rules.ruleset import Reporter
 from workrail_lint.rules.table import RuleInfo
 from workrail_lint.systems.base import FileResult, System
 
 GROUP = "workrail_lint.plugins"
+_Check = Callable[[object], bool]
 hookspec = pluggy.HookspecMarker("workrail_lint")
 hookimpl = pluggy.HookimplMarker("workrail_lint")
 
@@ -60,17 +66,20 @@ def load_plugins(names: list[str], taken: Iterable[RuleInfo] = ()) -> Plugins:
     known: list[Rule | RuleInfo] = list(taken)
     for name in names:
         try:
-            rules, systems = _offers(_loaded(name), name)
+            with _remarks():
+                rules, systems = _offers(_loaded(name), name)
             brought: list[Rule | RuleInfo] = [*rules, *(info for system in systems for info in system.rules())]
         except ImportError as error:
             advice = "install it, or put its folder on PYTHONPATH"
             made.problems.append(f"plugin {name!r} can't be imported: {error}; {advice}")
         except _RefusedError as refused:
             made.problems.append(f"plugin {name!r} {refused}")
-        except (Exception, SystemExit) as error:  # foreign code: whatever it raises is told, not shown as our crash
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # foreign code: whatever it raises is told, not shown as our crash
             made.problems.append(f"plugin {name!r} failed while it was loaded: {_described(error)}")
         else:
-            clash = _clash(brought, known)
+            clash = _nonsense(rules) or _clash(brought, known)
             if clash is not None:
                 made.problems.append(f"plugin {name!r}: {clash}")
                 continue
@@ -139,6 +148,17 @@ def _offers(module: object, name: str) -> tuple[list[Rule], list[System]]:
     return rules, systems
 
 
+_FACTS = {"severity": Severity, "origin": str, "summary": str, "why": str, "fix": str, "needs": frozenset | None}
+
+
+def _nonsense(rules: list[Rule]) -> str | None:
+    for rule in rules:
+        for fact, kind in _FACTS.items():
+            if hasattr(type(rule), "code") and not isinstance(getattr(rule, fact, None), kind):
+                return f"its rule {type(rule).__name__} has no valid {fact}"
+    return None
+
+
 def _clash(rules: list[Rule | RuleInfo], known: list[Rule | RuleInfo]) -> str | None:
     codes, names = {rule.code for rule in known}, {rule.name for rule in known}
     for rule in rules:
@@ -164,8 +184,9 @@ def _guarded_rule(rule: Rule, plugin: str, problems: list[str]) -> Rule:
 
     def shown() -> list[Example]:
         try:
-            return list(examples())
-        except Exception:
+            with _remarks():
+                return list(examples())
+        except (Exception, SystemExit):
             return []  # its page has none
 
     setattr(rule, "examples", shown)  # noqa: B010 - a method is replaced on purpose
@@ -185,8 +206,17 @@ def _guarded_system(system: System, plugin: str, problems: list[str]) -> System:
         "describe": lambda *_: [],
     }
     for method, default in defaults.items():
-        setattr(system, method, guard(getattr(system, method), default))
+        is_answer = {"check": _is_result, "check_data": _is_result, "cross_check": _are_findings}.get(method)
+        setattr(system, method, guard(getattr(system, method), default, is_answer))
     return system
+
+
+def _is_result(value: object) -> bool:
+    return isinstance(value, FileResult) and _are_findings(value.findings)
+
+
+def _are_findings(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(each, Finding) for each in value)
 
 
 class _Guard:
@@ -197,17 +227,66 @@ class _Guard:
         self._problems = problems
         self._failed = False
 
-    def __call__(self, call: Callable[..., Any], default: Callable[..., object]) -> Callable[..., Any]:
+    def __call__(
+        self,
+        call: Callable[..., Any],
+        default: Callable[..., object],
+        is_answer: Callable[[object], bool] | None = None,
+    ) -> Callable[..., Any]:
         def guarded(*args: Any, **options: Any) -> Any:
             if not self._failed:
+                given = [_CheckedReporter(arg.rule, arg.collector) if type(arg) is Reporter else arg for arg in args]
                 try:
-                    return call(*args, **options)
-                except (Exception, SystemExit) as error:
+                    with _remarks():
+                        answer = call(*given, **options)
+                    if is_answer is not None and not is_answer(answer):
+                        raise TypeError(f"{call.__name__} answered with {type(answer).__name__}")
+                    return answer
+                except KeyboardInterrupt:
+                    raise
+                except BaseException as error:
                     self._failed = True
                     self._problems.append(f"{self._what}: {_described(error)}")
             return default(*args)
 
         return guarded
+
+
+class _CheckedReporter(Reporter):
+    """Refuses what would fail much later, where nobody could tell whose finding it was."""
+
+    __slots__ = ()
+
+    def __call__(self, pointer: str, message: str, **options: Any) -> None:
+        given = {"pointer": pointer, "message": message, **options}
+        for name, value in given.items():
+            kind = _REPORTED.get(name, object)
+            if not isinstance(value, kind):
+                raise TypeError(f"report({name}=...) got {type(value).__name__}")
+        super().__call__(pointer, message, **options)
+
+
+_REPORTED: dict[str, Any] = {
+    "pointer": str,
+    "message": str,
+    "fix": Fix | None,
+    "severity": Severity | None,
+    "at": tuple | None,
+    "path": str | None,
+    "details": dict | None,
+}
+
+
+@contextmanager
+def _remarks() -> Iterator[None]:
+    """Standard output is for results: what a plugin prints meanwhile is a remark about the run."""
+    said = StringIO()
+    try:
+        with redirect_stdout(said):
+            yield
+    finally:
+        if said.getvalue():
+            err(said.getvalue().rstrip("\n"))
 
 
 def _described(error: BaseException) -> str:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import gc
 import os
-from typing import NamedTuple
 
 from workrail_lint.base.files import Unreadable, read_file
 from workrail_lint.base.result import Err
+from workrail_lint.base.typed import TYPE_CHECKING, NamedTuple
 from workrail_lint.findings import Finding, unreadable
-from workrail_lint.project.baseline import Baseline
-from workrail_lint.project.cache import Cache, content_key
+from workrail_lint.project.cache import Cache, content_key, decoded, encoded
 from workrail_lint.project.discovery import Discovery, Found
 from workrail_lint.project.selection import Selection
-from workrail_lint.project.suppression import Suppressions
 from workrail_lint.systems.base import FileResult, RunSettings, System
+
+if TYPE_CHECKING:
+    from workrail_lint.project.baseline import Baseline
+    from workrail_lint.project.suppression import Suppressions
 
 # Below this many files a second process costs more than it saves.
 _WORTH_A_PROCESS = 64
@@ -141,19 +144,19 @@ def _check_all(files: list[Found], plan: Plan) -> list[FileOutcome]:
             else:
                 outcomes.append(known)
         if len(fresh) >= 2 * _WORTH_A_PROCESS:
-            outcomes += _in_processes(fresh, plan, jobs)
-            fresh = []
+            return outcomes + _in_processes(fresh, plan, jobs)
     else:
         fresh = files
-    outcomes += [check_file(file, plan) for file in fresh]
-    for outcome in outcomes:
+    for file in fresh:
+        outcome = check_file(file, plan)
+        outcomes.append(outcome)
         if outcome.system is not None and outcome.content:
             plan.cache.put(outcome.path, outcome.content, outcome.result, outcome.system)
     return outcomes
 
 
 def _from_cache(file: Found, plan: Plan) -> FileOutcome | None:
-    if not plan.cache.entries:
+    if file.path not in plan.cache.entries:
         return None
     read = read_file(file.path)
     if isinstance(read, Err):
@@ -164,10 +167,10 @@ def _from_cache(file: Found, plan: Plan) -> FileOutcome | None:
 def _cached(file: Found, data: bytes, plan: Plan) -> FileOutcome | None:
     if file.path not in plan.cache.entries:
         return None
-    result = plan.cache.get(file.path, content_key(data))
-    if result is None:
+    known = plan.cache.get(file.path, content_key(data))
+    if known is None:
         return None
-    return FileOutcome(file.path, plan.cache.system_of(file.path), result, "")
+    return FileOutcome(file.path, known.system, known.result, "")
 
 
 def check_file(file: Found, plan: Plan) -> FileOutcome:
@@ -202,16 +205,43 @@ def _in_processes(files: list[Found], plan: Plan, jobs: int) -> list[FileOutcome
     _shared_plan = plan
     size = max(16, len(files) // (jobs * 8))
     chunks = [files[at : at + size] for at in range(0, len(files), size)]
+    outcomes: list[FileOutcome] = []
+    gc.freeze()  # what is there already stays, and looking at it again would copy it for every process
     try:
         with multiprocessing.get_context("fork").Pool(jobs) as pool:
-            return [outcome for chunk in pool.imap(_check_chunk, chunks) for outcome in chunk]
+            for chunk in pool.imap(_check_chunk, chunks):
+                outcomes += [sent if isinstance(sent, FileOutcome) else _received(sent, plan) for sent in chunk]
+        return outcomes
     finally:
+        gc.unfreeze()
         _shared_plan = None
 
 
-def _check_chunk(files: list[Found]) -> list[FileOutcome]:
+class _Sent(NamedTuple):
+    """An outcome as the line that the cache keeps of it: made once, and smaller than its objects."""
+
+    path: str
+    line: bytes
+
+
+def _check_chunk(files: list[Found]) -> list[FileOutcome | _Sent]:
     assert _shared_plan is not None
-    return [check_file(file, _shared_plan) for file in files]
+    sent: list[FileOutcome | _Sent] = []
+    for file in files:
+        outcome = check_file(file, _shared_plan)
+        line = None
+        if outcome.system is not None and outcome.result.ours:
+            line = encoded(outcome.content, outcome.result, outcome.system)
+        sent.append(outcome if line is None else _Sent(outcome.path, line))
+    return sent
+
+
+def _received(sent: _Sent, plan: Plan) -> FileOutcome:
+    known = decoded(sent.path, sent.line)
+    assert known is not None, sent
+    if known.content:
+        plan.cache.keep(sent.path, sent.line)
+    return FileOutcome(sent.path, known.system, known.result, "")
 
 
 def default_jobs() -> int:

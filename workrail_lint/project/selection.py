@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from workrail_lint.base.globs import matches
-from workrail_lint.base.suggest import nearest
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.rules import CONFIGURATION, CONFIGURATION_FAMILIES
 from workrail_lint.rules.base import Rule
@@ -187,6 +186,8 @@ def unknown_patterns(rules: Iterable[RuleInfo], patterns: Iterable[str]) -> list
     for pattern in patterns:
         if pattern == ALL or any(_names(rule, [pattern]) for rule in known):
             continue
+        from workrail_lint.base.suggest import nearest
+
         names = [rule.name for rule in known] + [rule.code for rule in known]
         suggestion = pattern.upper() if pattern.upper() in names else nearest(pattern, names, many=len(names))
         advice = f"did you mean {suggestion!r}?" if suggestion else "run workrail-lint rule to list all rules"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 from workrail_lint.base.files import read_file
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.typed import Any
 from workrail_lint.base.wording import listed
 from workrail_lint.documents.places import file_matches, place_matches, relative_to
 from workrail_lint.findings import Finding, Span
@@ -72,8 +72,16 @@ class Suppressions:
     """All entries of a run, and which of them were used."""
 
     def __init__(self, entries: list[Suppression], today: str, source: str) -> None:
-        self.live = [entry for entry in entries if entry.expires is None or entry.expires >= today]
-        self.expired = [entry for entry in entries if entry not in self.live]
+        is_live = [entry.expires is None or entry.expires >= today for entry in entries]
+        self.live = [entry for entry, live in zip(entries, is_live, strict=True) if live]
+        self.expired = [entry for entry, live in zip(entries, is_live, strict=True) if not live]
+        # By the pointer that an entry covers with all below it; patterns have to be tried one by one.
+        self._by_pointer: dict[str, list[Suppression]] = {}
+        self._patterns: list[Suppression] = []
+        self._order = {id(entry): at for at, entry in enumerate(self.live)}
+        for entry in self.live:
+            pointer = entry.place.partition("#")[2].rstrip("/")
+            (self._patterns if "*" in pointer else self._by_pointer.setdefault(pointer, [])).append(entry)
         self.source = source  # the configuration file, whose folder places are relative to
         self.root = os.path.dirname(os.path.abspath(source))
 
@@ -83,10 +91,15 @@ class Suppressions:
     def reason(self, finding: Finding, pointer: str) -> str | None:
         """Why a finding is not reported; None when no entry covers it."""
         path = relative_to(self.root, finding.path)
-        covering = [entry for entry in self.live if entry.covers(finding, path, pointer)]
+        candidates = [*self._patterns, *self._by_pointer.get("", ())]
+        above = pointer
+        while above:
+            candidates += self._by_pointer.get(above, ())
+            above = above.rpartition("/")[0]
+        covering = [entry for entry in candidates if entry.covers(finding, path, pointer)]
         for entry in covering:
             entry.used = True
-        return covering[0].reason if covering else None
+        return min(covering, key=lambda entry: self._order[id(entry)]).reason if covering else None
 
     def findings(self, files: list[str] | None, selection: Selection) -> list[Finding]:
         """Findings about expired entries and, when whole folders were checked (`files` is given), unused ones.
@@ -96,7 +109,7 @@ class Suppressions:
         found = [(_expired(entry), entry) for entry in self.expired]
         idle = [entry for entry in self.live if not entry.used] if files is not None else []
         if idle:
-            seen = [relative_to(self.root, path) for path in files or ()]
+            seen = _Seen([relative_to(self.root, path) for path in files or ()])
             found += [
                 (_unused(entry), entry)
                 for entry in idle
@@ -109,11 +122,25 @@ class Suppressions:
             finding.span = spans[entry.number] if entry.number < len(spans) else None
         return [selection.adjusted(finding) for finding, _ in found]
 
-    def _was_checked(self, entry: Suppression, seen: list[str]) -> bool:
+    def _was_checked(self, entry: Suppression, seen: _Seen) -> bool:
         """Whether the file of an entry was checked, or no longer exists."""
-        if any(file_matches(entry.file, path) for path in seen):
+        if seen.has(entry.file):
             return True
         return not any(char in entry.file for char in "*?[") and not os.path.exists(os.path.join(self.root, entry.file))
+
+
+class _Seen:
+    """The files that were checked, to be asked for by many entries."""
+
+    def __init__(self, paths: list[str]) -> None:
+        self._paths = paths
+        parts = [path.split("/") for path in paths]
+        self._ends = {"/".join(part[at:]) for part in parts for at in range(len(part))}
+
+    def has(self, file: str) -> bool:
+        if file in self._ends:
+            return True
+        return any(char in file for char in "*?[") and any(file_matches(file, path) for path in self._paths)
 
 
 def _expired(entry: Suppression) -> Finding:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from workrail_lint.base.neutral import json_text
-from workrail_lint.findings import Edit, Position, Span
+from workrail_lint.base.typed import Any
+from workrail_lint.documents.pointer import decode
+from workrail_lint.findings import Edit, Finding, Position, Span
 from workrail_lint.report.data import ReportData, Reported, Summary, portable
 
 VERSION = 1
@@ -29,10 +29,21 @@ def finding_object(item: Reported, data: ReportData) -> dict[str, Any]:
         "message": finding.message,
         "path": portable(finding.path),
         "pointer": finding.pointer,
+        "step": step_of(finding),
         "range": _range(item.span),
         "fix": _fix(item, data),
         "help": data.help(finding),
     }
+
+
+def step_of(finding: Finding) -> str | None:
+    """The id of the step that a finding is about: the innermost on the way to its place."""
+    place = finding.details.get("place")
+    if not isinstance(place, str):
+        return None
+    tokens = decode(place) if place.startswith("/") else []
+    steps = [tokens[at + 1] for at, token in enumerate(tokens[:-1]) if token in ("steps", "body")]
+    return steps[-1] if tokens[:1] == ["steps"] and steps and not steps[-1].isdecimal() else None
 
 
 def summary_object(summary: Summary) -> dict[str, int]:

@@ -6,10 +6,8 @@ counted in terminal cells: wide characters take two, combining ones none, and wh
 
 from __future__ import annotations
 
-import unicodedata
-from typing import NamedTuple
-
 from workrail_lint.base.terminal import LOG_COMMAND, Style, printable
+from workrail_lint.base.typed import NamedTuple
 from workrail_lint.documents.source_text import SourceText
 from workrail_lint.findings import Span
 
@@ -65,6 +63,8 @@ def cells(text: str) -> int:
 
 
 def _cells(char: str) -> int:
+    import unicodedata  # here, because most lines are plain ASCII
+
     if unicodedata.combining(char):
         return 0
     return 2 if unicodedata.east_asian_width(char) in ("W", "F") else 1
@@ -95,12 +95,21 @@ def _window(line: str, start: int, end: int, room: int) -> _Window:
     return _Window("".join(before), "".join(inside), "".join(after))
 
 
+def _is_plain(text: str) -> bool:
+    """Whether every character takes one cell, as in nearly all lines."""
+    return text.isascii() and text.isprintable()
+
+
 def _width(line: str, start: int, end: int) -> int:
+    if _is_plain(line[start:end]):
+        return max(0, end - start)
     return sum(cells(_shown(char)) for char in line[start:end])
 
 
 def _fitting(line: str, start: int, end: int, room: int) -> int:
     """Where to stop so that what is shown from `start` on fits."""
+    if _is_plain(line[start : min(end, start + max(room, 0) + 1)]):
+        return min(end, start + max(room, 0)) if end > start else end
     used = 0
     for index in range(start, end):
         used += cells(_shown(line[index]))
@@ -111,6 +120,8 @@ def _fitting(line: str, start: int, end: int, room: int) -> int:
 
 def _fitting_back(line: str, end: int, room: int) -> int:
     """Where to begin so that what is shown up to `end` fits."""
+    if _is_plain(line[max(0, end - max(room, 0) - 1) : end]):
+        return max(0, end - max(room, 0))
     used = 0
     for index in range(end - 1, -1, -1):
         used += cells(_shown(line[index]))

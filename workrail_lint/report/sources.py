@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
+from workrail_lint.base.typed import TYPE_CHECKING
 from workrail_lint.report.data import Edits, Reported
 
 if TYPE_CHECKING:
@@ -27,12 +27,23 @@ class Sources:
     def __init__(self, given: Mapping[str, bytes] | None = None, *, disk: bool = True) -> None:
         self._given = given or {}
         self._disk = disk
+        self._texts: dict[str, SourceText | None] = {}
         self._documents: dict[str, JsonDocument | None] = {}
         self._editors: dict[str, Editor] = {}  # of those documents that have fixes to show
 
     def __call__(self, path: str) -> SourceText | None:
-        document = self.document(path)
-        return None if document is None else document.source
+        if path in self._documents:
+            document = self._documents[path]
+            return None if document is None else document.source
+        if path not in self._texts:
+            if len(self._texts) >= _KEPT:
+                del self._texts[next(iter(self._texts))]
+            from workrail_lint.documents.json_reader import text_of
+            from workrail_lint.documents.source_text import SourceText
+
+            data = self._read(path)
+            self._texts[path] = None if data is None else SourceText(text_of(data))
+        return self._texts[path]
 
     def document(self, path: str) -> JsonDocument | None:
         if path not in self._documents:
@@ -40,13 +51,15 @@ class Sources:
                 oldest = next(iter(self._documents))
                 del self._documents[oldest]
                 self._editors.pop(oldest, None)
-            self._documents[path] = self._read(path)
+            from workrail_lint.documents.json_reader import read_json
+
+            data = self._read(path)
+            self._documents[path] = None if data is None else read_json(data, parity=True, max_bytes=None)
         return self._documents[path]
 
-    def _read(self, path: str) -> JsonDocument | None:
+    def _read(self, path: str) -> bytes | None:
         from workrail_lint.base.files import read_file
         from workrail_lint.base.result import Err
-        from workrail_lint.documents.json_reader import read_json
 
         data = self._given.get(path)
         if data is None:
@@ -56,7 +69,7 @@ class Sources:
             if isinstance(read, Err):
                 return None
             data = read.value
-        return read_json(data, parity=True, max_bytes=None)
+        return data
 
     def reported(self, findings: Iterable[Finding], reasons: Mapping[int, str] | None = None) -> list[Reported]:
         """Findings ready for a report; `reasons` are those of suppressions, by the identity of the finding."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from workrail_lint.base.typed import TYPE_CHECKING
 from workrail_lint.documents.operations import Cut
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.findings.fix import safe

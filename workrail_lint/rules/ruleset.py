@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
+from collections.abc import Callable, Iterable, Mapping
 
+from workrail_lint.base.typed import TYPE_CHECKING, Generic, Protocol, TypeVar
 from workrail_lint.findings import Finding, Fix, Phase, Severity
 from workrail_lint.rules.base import Rule
 
@@ -132,7 +132,10 @@ class Reporter:
 class RuleSet(Generic[R]):
     """Rules sorted by the hooks they have, so that a hook costs only the rules that use it."""
 
-    def __init__(self, rules: Iterable[R], base: type[R], most: int | None = None) -> None:
+    def __init__(
+        self, rules: Iterable[R], base: type[R], most: int | None = None, known: Mapping[str, RuleInfo] | None = None
+    ) -> None:
+        """`known` says of some rules, by name, which hooks they have; the others are looked at."""
         self.collector = Collector(most)
         self._hooks: dict[str, list[tuple[Callable[..., object], Reporter]]] = {
             name: [] for name in vars(base) if name.startswith("check_")
@@ -140,7 +143,8 @@ class RuleSet(Generic[R]):
         # Only rules that can answer no are asked whether they apply.
         self._asked: list[tuple[R, Reporter]] = []
         for rule in rules:
-            own = _overridden(type(rule), base)
+            info = None if known is None else known.get(rule.name)
+            own = _overridden(type(rule), base) if info is None else info.hooks
             hooks = own & self._hooks.keys()
             if hooks:
                 report = Reporter(rule, self.collector)
@@ -192,6 +196,7 @@ class LazyRules(Generic[R]):
         self._most = most
         self._waiting = [info for info in table.infos if info.runs and _is_active(info, active)]
         self._rules: list[R] = [rule for rule in extra if _is_active(rule, active)]
+        self._known: dict[str, RuleInfo] = {}
         self._set: RuleSet[R] | None = None
 
     def for_members(self, present: set[str] | None = None) -> RuleSet[R]:
@@ -205,7 +210,8 @@ class LazyRules(Generic[R]):
             names = {info.name for info in wanted}
             self._waiting = [info for info in self._waiting if info.name not in names]
             self._rules += self._table.rules(wanted)
-            self._set = RuleSet(self._rules, self._base, self._most)
+            self._known |= {info.name: info for info in wanted}
+            self._set = RuleSet(self._rules, self._base, self._most, self._known)
         return self._set
 
 

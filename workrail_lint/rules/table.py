@@ -8,75 +8,130 @@ from __future__ import annotations
 import json
 import os
 from functools import cached_property
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 
 from workrail_lint.base.files import read_shipped
+from workrail_lint.base.loading import load_module
+from workrail_lint.base.typed import TYPE_CHECKING, Generic, NamedTuple, TypeVar, cast
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Rule
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 
 R = TypeVar("R", bound=Rule)
-TABLE_FILE = "table.json"
+# What a run needs to know, and what is only shown to people.
+TABLE_FILE, TEXTS_FILE = "table.json", "texts.json"
 
 
-class RuleInfo(NamedTuple):
-    """What is known about a rule without importing it; the members are those of the class."""
+_SEVERITIES = {level.value: level for level in Severity}
+_NO_HOOKS: frozenset[str] = frozenset()
 
-    code: str
-    name: str
-    severity: Severity
+
+class RuleTexts(NamedTuple):
+    """What is said about a rule to people."""
+
     origin: str
     summary: str
     why: str
     fix: str
     fix_safety: str
-    default_on: bool
-    needs: frozenset[str] | None
-    module: str  # where its class is, below the package of the table
-    runs: bool  # it has hooks; others are detected by an earlier phase
-    mends: bool  # it has a fix for what an earlier phase detects
+
+
+class RuleInfo:
+    """What is known about a rule without importing it; the members are those of the class."""
+
+    __slots__ = ("_texts", "code", "default_on", "hooks", "mends", "module", "name", "needs", "severity")
+
+    def __init__(
+        self,
+        code: str,
+        name: str,
+        severity: Severity,
+        default_on: bool,
+        needs: frozenset[str] | None,
+        module: str,
+        hooks: frozenset[str],
+        mends: bool,
+        texts: Callable[[str], RuleTexts],
+    ) -> None:
+        self.code = code
+        self.name = name
+        self.severity = severity
+        self.default_on = default_on
+        self.needs = needs
+        self.module = module  # where its class is, below the package of the table
+        self.hooks = hooks  # which it has of its own; none: an earlier phase detects it
+        self.mends = mends  # it has a fix for what an earlier phase detects
+        self._texts = texts  # by name, read when they are asked for
 
     @property
     def family(self) -> str:
         return self.code[:2]
 
+    @property
+    def runs(self) -> bool:
+        return bool(self.hooks)
 
-def info_of(rule: Rule, module: str = "", runs: bool = True, mends: bool = False) -> RuleInfo:
+    @property
+    def texts(self) -> RuleTexts:
+        return self._texts(self.name)
+
+    @property
+    def origin(self) -> str:
+        return self.texts.origin
+
+    @property
+    def summary(self) -> str:
+        return self.texts.summary
+
+    @property
+    def why(self) -> str:
+        return self.texts.why
+
+    @property
+    def fix(self) -> str:
+        return self.texts.fix
+
+    @property
+    def fix_safety(self) -> str:
+        return self.texts.fix_safety
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, RuleInfo):
+            return NotImplemented
+        return row_of(self) == row_of(other) and self.texts == other.texts
+
+    def __hash__(self) -> int:
+        return hash((self.code, self.name))
+
+    def __repr__(self) -> str:
+        return f"RuleInfo({self.code} {self.name})"
+
+
+def info_of(rule: Rule, module: str = "", hooks: frozenset[str] = _NO_HOOKS, mends: bool = False) -> RuleInfo:
     """The metadata of a rule at hand."""
+    # A plugin may say less about its rules than we do about ours.
+    origin, summary, why = (getattr(rule, name, "") for name in ("origin", "summary", "why"))
+    texts = RuleTexts(origin, summary, why, rule.fix, rule.fix_safety)
     return RuleInfo(
-        rule.code,
-        rule.name,
-        rule.severity,
-        # A plugin may say less about its rules than we do about ours.
-        getattr(rule, "origin", ""),
-        getattr(rule, "summary", ""),
-        getattr(rule, "why", ""),
-        rule.fix,
-        rule.fix_safety,
-        rule.default_on,
-        rule.needs,
-        module,
-        runs,
-        mends,
+        rule.code, rule.name, rule.severity, rule.default_on, rule.needs, module, hooks, mends, lambda _: texts
     )
 
 
 def row_of(info: RuleInfo) -> list[object]:
     """A row of the table."""
-    row: list[object] = list(info)
-    row[2] = info.severity.value
-    row[9] = None if info.needs is None else sorted(info.needs)
-    return row
-
-
-def _info(row: list[Any]) -> RuleInfo:
-    row[2] = Severity(row[2])
-    row[9] = None if row[9] is None else frozenset(row[9])
-    return RuleInfo(*row)
+    needs = None if info.needs is None else sorted(info.needs)
+    return [
+        info.code,
+        info.name,
+        info.severity.value,
+        info.default_on,
+        needs,
+        info.module,
+        sorted(info.hooks),
+        info.mends,
+    ]
 
 
 class RuleTable(Generic[R]):
@@ -85,13 +140,40 @@ class RuleTable(Generic[R]):
     def __init__(self, package: str, folder: str) -> None:
         self.package = package
         self.path = os.path.join(folder, TABLE_FILE)
+        self._texts_path = os.path.join(folder, TEXTS_FILE)
         self._modules: dict[str, tuple[R, ...]] = {}
         self._rules: dict[str, R] = {}
 
     @cached_property
     def infos(self) -> tuple[RuleInfo, ...]:
         """The metadata of every rule, by code."""
-        return tuple(map(_info, json.loads(read_shipped(self.path))))
+        kept: dict[str, frozenset[str]] = {}  # most rules have one of a few sets
+
+        def names(found: list[str]) -> frozenset[str]:
+            return kept.setdefault(" ".join(found), frozenset(found))
+
+        return tuple(
+            RuleInfo(
+                code,
+                name,
+                _SEVERITIES[severity],
+                default_on,
+                None if needs is None else names(needs),
+                module,
+                names(hooks) if hooks else _NO_HOOKS,
+                mends,
+                self._texts_of,
+            )
+            for code, name, severity, default_on, needs, module, hooks, mends in json.loads(read_shipped(self.path))
+        )
+
+    @cached_property
+    def _texts(self) -> dict[str, list[str]]:
+        texts: dict[str, list[str]] = json.loads(read_shipped(self._texts_path))
+        return texts
+
+    def _texts_of(self, name: str) -> RuleTexts:
+        return RuleTexts(*self._texts[name])
 
     @cached_property
     def by_name(self) -> dict[str, RuleInfo]:
@@ -100,7 +182,7 @@ class RuleTable(Generic[R]):
     def rules_in(self, module: str) -> tuple[R, ...]:
         """One instance of every rule that a module defines, in its order."""
         if module not in self._modules:
-            found = import_module(f"{self.package}.{module}")
+            found = load_module(f"{self.package}.{module}")
             self._modules[module] = tuple(cast("R", cls()) for cls in rule_classes(vars(found), found.__name__))
         return self._modules[module]
 

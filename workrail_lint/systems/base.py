@@ -11,11 +11,11 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache, cached_property
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint.base.files import read_shipped
+from workrail_lint.base.loading import load_module
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.findings import Finding
 
 if TYPE_CHECKING:
@@ -51,7 +51,8 @@ class FileResult(NamedTuple):
     findings: list[Finding]
     record: object = None  # plain JSON, so that it can be kept in the cache
     ours: bool = True  # false for a file that was found and turned out to be somebody else's
-    cacheable: bool = True  # false when the result depends on more than the file's own content
+    cacheable: bool = True  # false when the result depends on what no content and no other file can speak for
+    consulted: Mapping[str, bool] = {}  # other paths that decided, and whether what is in them did
 
 
 class Setting(NamedTuple):
@@ -160,7 +161,7 @@ class Compiled(NamedTuple):
 def resolved(name: str) -> Any:
     """What a `module:attribute` stands for; the caller knows its type."""
     module, _, attribute = name.partition(":")
-    return getattr(import_module(module), attribute)
+    return getattr(load_module(module), attribute)
 
 
 class Manifest(NamedTuple):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 from functools import cache
-from typing import Any
 
 from workrail_lint.base.files import read_shipped
+from workrail_lint.base.typed import Any
 
 _SYSTEMS = os.path.dirname(__file__)
 # A JSON Schema names the members of the documents it describes, and often carries their names.

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from workrail_lint import CompiledWorkflow, Err, Ok, compile_workflow
 from workrail_lint.base.canonical import canonical_bytes, digest
+from workrail_lint.systems.workrail.catalog import load_core
+from workrail_lint.systems.workrail.compiler.compiled import compile_definition
 from workrail_lint.systems.workrail.compiler.engine_target import HashMode
 from workrail_lint.systems.workrail.compiler.nodes import walk
 from workrail_lint.systems.workrail.rules.samples import controlled_loop, decision, loop, parallel, step, workflow
@@ -107,10 +109,65 @@ def test_injected_text_is_accounted_for() -> None:
         assert (entry["sha256"], entry["bytes"]) == (digest(data), len(data))
 
 
-def test_ir_sorts_features_and_the_engine_does_not() -> None:
+def test_the_order_of_features_shows_in_prompts_only() -> None:
     swapped = {**FULL, "features": list(reversed(FULL["features"]))}
-    assert compiled(FULL).hash == compiled(swapped).hash
+    assert compiled(FULL).ir["features"] == compiled(swapped).ir["features"]
+    assert compiled(FULL).hash != compiled(swapped).hash
     assert compiled(FULL).engine_hash != compiled(swapped).engine_hash
+
+
+@pytest.mark.parametrize(("order", "place"), [([0, 1], "earlier"), ([1, 0], "later")])
+def test_a_body_by_reference_says_where_its_step_is(order: list[int], place: str) -> None:
+    steps = [step("body"), {**step("loop"), "type": "loop", "loop": {"type": "for", "count": 2, "maxIterations": 2}}]
+    del steps[1]["prompt"]
+    steps[1]["body"] = "body"
+    assert compiled(workflow(*(steps[each] for each in order))).ir["steps"][0]["bodyRef"] == place
+    steps[1]["body"] = [step("inner")]
+    assert "bodyRef" not in compiled(workflow(*steps)).ir["steps"][1]
+
+
+GATED = workflow(controlled_loop(step("inner-step")), metricsProfile="review")
+
+
+def test_a_loop_that_nobody_decides_gets_a_gate() -> None:
+    """@enforces loop-gate-by-construction"""
+    result = compiled(GATED)
+    inner, gate = result.ir["steps"][0]["body"]
+    assert inner["id"] == "inner-step"
+    assert {name: gate[name] for name in gate if name != "prompt"} == {
+        "id": "again__gate",
+        "title": "Decide: A loop",
+        "type": "step",
+        "notes": "optional",
+        "confirmation": {"kind": "never"},
+        "output": {"contract": {"ref": "wr.contracts.loop_control", "required": True}},
+        "provenance": {"source": "virtual", "origin": "again#gate", "injected": []},
+        **{name: [] for name in ("guidance", "fragments", "functions", "functionCalls", "functionReferences")},
+    }
+    assert "at most 3 time" in gate["prompt"]
+    snapshot = result.engine_target().value
+    assert [inner["id"] for inner in snapshot["definition"]["steps"][0]["body"]] == ["inner-step"]
+
+
+@pytest.mark.parametrize("condition", [None, {"var": "thorough"}])
+def test_an_authored_decision_means_no_gate(condition: dict[str, Any] | None) -> None:
+    """@enforces loop-gate-by-construction"""
+    members = {} if condition is None else {"runCondition": condition}
+    ir = compiled(workflow(controlled_loop(step("inner-step"), decision(**members)))).ir
+    assert [inner["id"] for inner in ir["steps"][0]["body"]] == ["inner-step", "decide"]
+
+
+def test_a_body_by_reference_gets_a_gate_for_each_loop() -> None:
+    loops = [{**controlled_loop(ident=ident), "body": "shared"} for ident in ("one", "two")]
+    ir = compiled(workflow(step("shared"), *loops)).ir
+    bodies = [[inner["id"] for inner in made["body"]] for made in ir["steps"]]
+    assert bodies == [["shared", "one__gate"], ["shared", "two__gate"]]
+
+
+def test_a_taken_gate_id_is_a_collision() -> None:
+    taken = compile_definition(workflow(controlled_loop(step("inner-step")), step("again__gate")), load_core())
+    assert isinstance(taken, Err)
+    assert [(error.name, error.pointer) for error in taken.error] == [("virtual-id-collision", "/steps/0/id")]
 
 
 def test_design_only_builtins_work_in_the_ir_only() -> None:

@@ -365,13 +365,14 @@ def test_files(prompt: str, is_missing: bool, tmp_path: Path) -> None:
     assert lint(ProseFileMissing, document) == []
 
 
-def test_what_depends_on_other_files_is_not_cached(tmp_path: Path) -> None:
-    for prompt, cacheable in (("Read docs/gone.md first.", False), ("Read it first.", True)):
+def test_a_result_names_the_other_files_it_depends_on(tmp_path: Path) -> None:
+    gone = {str(tmp_path / "docs" / "gone.md"): False}
+    for prompt, consulted in (("Read docs/gone.md first.", gone), ("Read it first.", {})):
         settings = Settings(load_core(), workspace=str(tmp_path))
         result = WorkRailSystem().check(
             "workflows/a.json", json.dumps(workflow(step(prompt=prompt))), "workflow", settings
         )
-        assert result.cacheable is cacheable
+        assert (result.cacheable, result.consulted) == (True, consulted)
 
 
 # --------------------------------------------------------------------------------------------- workflows

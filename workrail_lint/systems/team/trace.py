@@ -28,8 +28,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
 
+from workrail_lint.base.typed import Any
 from workrail_lint.systems.team.vocabulary import (
     AgentName,
     Mode,

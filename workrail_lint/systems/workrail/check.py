@@ -7,9 +7,9 @@ does, and what two phases noticed alike is told once.
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.result import Ok
+from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.documents.json_reader import MANY_PROBLEMS, JsonDocument, read_json
 from workrail_lint.documents.structure import Validator, compile_schema
 from workrail_lint.findings import Finding, Phase, Severity
@@ -53,7 +53,7 @@ _DESIGN_FORM = "design-form-construct"
 class CheckedDocument:
     """What is known about a document after all phases."""
 
-    __slots__ = ("compiled", "definition", "document", "findings", "looked_at_disk", "mentions")
+    __slots__ = ("compiled", "consulted", "definition", "document", "findings", "mentions")
 
     def __init__(self, document: JsonDocument) -> None:
         self.document = document
@@ -61,7 +61,7 @@ class CheckedDocument:
         self.compiled: CompiledWorkflow | None = None
         self.findings: list[Finding] = []
         self.mentions: list[Mention] = []  # other workflows that its prompts name
-        self.looked_at_disk = False  # some finding, or its absence, depends on other files
+        self.consulted: dict[str, bool] = {}  # paths that some finding, or its absence, depends on
 
 
 @cache
@@ -136,7 +136,7 @@ def _check_definition(
             if finding.fix is None and not finding.name.startswith("compat-") and RULES.by_name[finding.name].mends:
                 finding.fix = RULES.rule(finding.name).fix_for(finding, workflow)
         found = found + run_rules(rules.for_members(members_of(workflow)), workflow)
-        checked.looked_at_disk = workflow.looked_at_disk
+        checked.consulted = workflow.consulted
         checked.mentions = [
             mention._replace(pointer=normalized.pointer_map(mention.pointer)) for mention in mentions_of(workflow)
         ]

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 from workrail_lint.base import js
+from workrail_lint.base.typed import Any
 
 LOGIC = ("and", "or", "not")
 # The first of these beside `var` decides; the others are not looked at.
 COMPARISONS = ("equals", "not_equals", "gt", "gte", "lt", "lte", "contains", "startsWith", "endsWith", "matches", "in")
-_TRUE_WORDS = ("true", "1", "yes")
-_FALSE_WORDS = ("false", "0", "no")
+TRUE_WORDS = ("true", "1", "yes")
+FALSE_WORDS = ("false", "0", "no")
+_BOUNDS: dict[str, Callable[[Any, Any], bool]] = {
+    "gt": operator.gt,
+    "gte": operator.ge,
+    "lt": operator.lt,
+    "lte": operator.le,
+}
+BOUNDS = frozenset(_BOUNDS)
 
 
 def lenient_equal(a: object, b: object) -> bool:
@@ -24,7 +33,7 @@ def lenient_equal(a: object, b: object) -> bool:
         a, b = b, a
     if isinstance(a, str):
         if isinstance(b, bool):
-            return normal_text(a) in (_TRUE_WORDS if b else _FALSE_WORDS)
+            return normal_text(a) in (TRUE_WORDS if b else FALSE_WORDS)
         if js.is_number(b):
             return js.to_number(a) == js.to_number(b)
     return js.strict_equal(a, b)
@@ -39,3 +48,48 @@ def normal_text(text: str) -> str:
 def comparisons(condition: dict[str, Any]) -> list[str]:
     """The comparisons a condition names, the one that decides first."""
     return [name for name in COMPARISONS if name in condition]
+
+
+def compare(name: str, value: object, operand: Any) -> bool | None:
+    """What the engine answers to one comparison; None where it has no answer, and the whole condition is false.
+
+    Without a name the value is asked for its truth. A missing value is None.
+    """
+    match name:
+        case "equals":
+            return lenient_equal(value, operand)
+        case "not_equals":
+            return not lenient_equal(value, operand)
+        case "":
+            return js.truthy(value)
+        case "in":
+            return any(lenient_equal(value, item) for item in operand) if isinstance(operand, list) else None
+        case "contains":
+            return _needle(operand) in _haystack(value)
+        case "startsWith":
+            return _haystack(value).startswith(_needle(operand))
+        case "endsWith":
+            return _haystack(value).endswith(_needle(operand))
+        case "matches":
+            return _matches(value, operand)
+        case bound:
+            # Text is beyond no bound; a bound that is no number holds for nothing, and neither does NaN.
+            return js.is_number(value) and _BOUNDS[bound](js.to_number(value), js.to_number(operand))
+
+
+def _haystack(value: object) -> str:
+    return "" if value is None else normal_text(js.text(value))
+
+
+_needle = _haystack
+
+
+def _matches(value: object, pattern: object) -> bool | None:
+    from workrail_lint.base.ecma_regex import DEFAULT_TIMEOUT, compile_pattern
+    from workrail_lint.base.result import Err
+
+    compiled = compile_pattern(js.text(pattern), "i")
+    if isinstance(compiled, Err):
+        return False
+    found = compiled.value.search(js.trim("" if value is None else js.text(value)), DEFAULT_TIMEOUT)
+    return None if isinstance(found, Err) else found.value

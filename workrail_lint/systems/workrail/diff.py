@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from bisect import bisect_left
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable
 
 from workrail_lint.base import js
+from workrail_lint.base.line_diff import unified_diff
+from workrail_lint.base.typed import Any, NamedTuple
 from workrail_lint.systems.workrail.outline import Facets, Outline, StepOutline, is_digest
 
 
@@ -16,7 +16,7 @@ class Change(NamedTuple):
     """One difference. `facet` is empty when a whole step came, went, moved or was renamed.
 
     A step that moved has in `before` the key it had, and in `after` the id of the step it now follows (None: it is the
-    first). One that was renamed has in `before` the key it had.
+    first). One that was removed has in `before` the key of the step it followed, one that was renamed the key it had.
     """
 
     kind: str  # "added", "removed", "moved", "renamed" or "changed"
@@ -36,6 +36,8 @@ class Change(NamedTuple):
                 record |= {"from": self.before, "follows": self.after}
             case "renamed":
                 record["from"] = self.before
+            case "removed":
+                record["followed"] = self.before
         return record
 
 
@@ -45,7 +47,8 @@ def compare(old: Outline, new: Outline) -> list[Change]:
     before = {step.key: step for step in old.steps}
     origin = _origins(old.steps, new.steps)
     kept = set(origin.values())
-    changes += [Change("removed", key, "", None, None) for key in before if key not in kept]
+    followed = dict(zip(before, (None, *before), strict=False))
+    changes += [Change("removed", key, "", followed[key], None) for key in before if key not in kept]
     renamed = {origin[step.key].rpartition("/")[2]: step.id for step in new.steps if step.key in origin}
     moved = _moved(old.steps, new.steps, origin)
     for step in new.steps:
@@ -66,53 +69,65 @@ def _origins(old: list[StepOutline], new: list[StepOutline]) -> dict[str, str]:
 
     The content decides only where it leaves no doubt: one step that is gone and one that is new have it.
     """
-    origin = {step.key: step.key for step in new if step.key in {step.key for step in old}}
+    known = {step.key for step in old}
+    origin = {step.key: step.key for step in new if step.key in known}
+    taken = set(origin.values())
+    inside_old, inside_new = _by_parent(old), _by_parent(new)
     for content in (_ident, _content, _content_but_title):
-        taken = set(origin.values())
-        gone = _by_content([step for step in old if step.key not in taken], old, content)
-        come = _by_content([step for step in new if step.key not in origin and step.facets], new, content)
+        gone = _by_content([step for step in old if step.key not in taken], inside_old, content)
+        come = _by_content([step for step in new if step.key not in origin and step.facets], inside_new, content)
         for key, steps in come.items():
             if len(steps) == 1 and len(gone.get(key, ())) == 1:
-                origin[steps[0].key] = gone[key][0].key
-                origin |= _bodies(steps[0], gone[key][0], new, old, origin)
+                now, was = steps[0], gone[key][0]
+                origin[now.key] = was.key
+                taken.add(was.key)
+                if not now.parent and not was.parent:
+                    pairs = _same_ids(inside_new.get(now.id, ()), inside_old.get(was.id, ()))
+                    bodies = {key: before for key, before in pairs if before not in taken}
+                    origin |= bodies
+                    taken.update(bodies.values())
     return origin
 
 
-def _bodies(
-    now: StepOutline, was: StepOutline, new: list[StepOutline], old: list[StepOutline], origin: dict[str, str]
-) -> dict[str, str]:
-    """The steps in a loop that has another id are those that had the same ids in it before."""
-    before = {step.id: step.key for step in old if step.parent == was.id} if not was.parent else {}
-    taken = set(origin.values())
-    return {
-        step.key: before[step.id]
-        for step in new
-        if not now.parent and step.parent == now.id and step.id in before and before[step.id] not in taken
-    }
+_Inside = dict[str, list[StepOutline]]  # the steps of each loop, by its id
 
 
-def _by_content(
-    steps: list[StepOutline], whole: list[StepOutline], content: Callable[[StepOutline, list[StepOutline]], str]
-) -> dict[str, list[StepOutline]]:
-    found: dict[str, list[StepOutline]] = {}
+def _by_parent(steps: list[StepOutline]) -> _Inside:
+    found: _Inside = {}
     for step in steps:
-        found.setdefault(content(step, whole), []).append(step)
+        if step.parent:
+            found.setdefault(step.parent, []).append(step)
     return found
 
 
-def _ident(step: StepOutline, whole: list[StepOutline]) -> str:
+def _same_ids(new: Iterable[StepOutline], old: Iterable[StepOutline]) -> list[tuple[str, str]]:
+    """The steps in a loop that has another id are those that had the same ids in it before: keys now and then."""
+    before = {step.id: step.key for step in old}
+    return [(step.key, before[step.id]) for step in new if step.id in before]
+
+
+def _by_content(
+    steps: list[StepOutline], inside: _Inside, content: Callable[[StepOutline, _Inside], str]
+) -> dict[str, list[StepOutline]]:
+    found: dict[str, list[StepOutline]] = {}
+    for step in steps:
+        found.setdefault(content(step, inside), []).append(step)
+    return found
+
+
+def _ident(step: StepOutline, inside: _Inside) -> str:
     return step.id
 
 
-def _content(step: StepOutline, whole: list[StepOutline], without: str = "") -> str:
+def _content(step: StepOutline, inside: _Inside, without: str = "") -> str:
     """What a step does, with its own id taken out, and what the steps in it do when it is a loop."""
     facets = {name: _renamed(value, step.id, "") for name, value in step.facets.items() if name != without}
-    body = [(inner.id, inner.facets) for inner in whole if not step.parent and inner.parent == step.id]
+    body = [(inner.id, inner.facets) for inner in (() if step.parent else inside.get(step.id, ()))]
     return json.dumps([facets, body], sort_keys=True)
 
 
-def _content_but_title(step: StepOutline, whole: list[StepOutline]) -> str:
-    return _content(step, whole, "title")
+def _content_but_title(step: StepOutline, inside: _Inside) -> str:
+    return _content(step, inside, "title")
 
 
 def _renamed(value: Any, ident: str, name: str) -> Any:
@@ -230,5 +245,5 @@ def _pretty(value: Any) -> str:
 
 def _text_diff(before: str, after: str) -> list[str]:
     # Two lines name the files; a line of the text may look like them once it has its mark.
-    lines = list(difflib.unified_diff(before.splitlines(), after.splitlines(), lineterm="", n=1))[2:]
+    lines = list(unified_diff(before.splitlines(), after.splitlines(), context=1))
     return [f"    {line}" for line in lines if not line.startswith("@@")]

@@ -10,10 +10,10 @@ import math
 import re
 from collections.abc import Iterator
 from enum import Enum
-from typing import Any
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.typed import Any
 
 # A score and a shape that are worth aiming at.
 GOOD_SCORE = 5

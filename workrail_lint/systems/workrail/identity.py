@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from enum import Enum
-from typing import NamedTuple
 
+from workrail_lint.base.typed import NamedTuple
 from workrail_lint.systems.workrail.kinds import is_routine
 
 MIN_LENGTH = 3

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from workrail_lint.base.typed import NamedTuple
 from workrail_lint.documents.pointer import child
 
 FILE = ".workrail/bindings.json"

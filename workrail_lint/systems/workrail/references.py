@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+
+from workrail_lint.base.typed import Any
 
 _COPIED = ("id", "title", "source", "purpose", "authoritative")
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+
+from workrail_lint.base.typed import Any
 
 _ID = re.compile(r"[a-z][a-z0-9_-]+\.[a-z][a-z0-9_-]+")
 

@@ -14,10 +14,12 @@ from workrail_lint.documents.models.unions import ByMember, ByPresence, ByType
 from workrail_lint.systems.workrail.scenario_words import (
     AgentKind,
     AnswerKind,
+    Because,
     Behaviour,
     BlockerCode,
     CallName,
     ChoiceKind,
+    CrashPoint,
     ErrorCode,
     FaultKind,
     GapDetail,
@@ -25,11 +27,13 @@ from workrail_lint.systems.workrail.scenario_words import (
     Mode,
     PersonDetail,
     ProfileChoice,
+    PromiseName,
     Risk,
     Severity,
     Status,
 )
 
+DefectId = Annotated[str, Text(5, 5, "^KD-[0-9]{2}$")]
 Count = Annotated[int, Number(1, whole=True)]
 Context = dict[str, Any]
 
@@ -46,12 +50,17 @@ class TurnExpectation(Closed):
 
 
 class _Turn(Closed):
-    step: FilledText = Field(description="The step that is pending when it is this turn's turn.")
+    step: FilledText = Field(
+        description="The step that is pending when it is this turn's turn; $complete for a rewind after the end."
+    )
     visit: Maybe[Count] = Field(
         None, description="The visit it is meant for, from 1; without it, turns of a step are used in their order."
     )
     repeats: Maybe[bool] = Field(None, description="Whether it serves any number of visits instead of one.")
     expect: Maybe[TurnExpectation] = Field(None, description="What has to come of it.")
+    agent: Maybe[Annotated[int, Number(1, 2, whole=True)]] = Field(
+        None, description="Which of two agents acts, the first when left out; only where a promise is expected."
+    )
 
 
 class SubmitTurn(_Turn):
@@ -74,11 +83,23 @@ class Calls(_Turn):
 
     call: OneOf[CallName] = Field(description="What to do, or the tool to call.")
     to: Maybe[FilledText] = Field(None, description="The step to rewind to; the pending one when left out.")
+    node: Maybe[Count] = Field(
+        None, description="The node to rewind to instead of a step: its number in the run, where the first node is 1."
+    )
     request: Maybe[Context] = Field(
         None,
         description="Members to send to a tool, over those it would be sent by itself; null removes one. "
-        "$continue, $checkpoint, $first, $previous, $resume, $gate, $garbled and $workspace stand for what they name.",
+        "$continue, $checkpoint, $first, $previous, $resume, $gate, $garbled and $workspace stand for what they name; "
+        "with raw, $continue-3, $checkpoint-3, $garbled-3 and $cut-3 are made from the token given out three before "
+        "the last one.",
     )
+
+
+class Crashes(_Turn):
+    """Makes a call during which the engine's process dies; another one takes over."""
+
+    crash: OneOf[CrashPoint] = Field(description="Where it dies.")
+    request: Maybe[Context] = Field(None, description="The members of the call, as with raw.")
 
 
 class Preferences(Closed):
@@ -110,11 +131,19 @@ Turn = TypeAliasType(
     Annotated[
         Annotated[Behaves, Tag("does")]
         | Annotated[Calls, Tag("call")]
+        | Annotated[Crashes, Tag("crash")]
         | Annotated[PersonActs, Tag("person")]
         | Annotated[SubmitTurn, Tag("hand in")],
         Discriminator(
             ByPresence(
-                {"does": "does", "call": "call", "prefers": "person", "provides": "person", "rebinds": "person"},
+                {
+                    "does": "does",
+                    "call": "call",
+                    "crash": "crash",
+                    "prefers": "person",
+                    "provides": "person",
+                    "rebinds": "person",
+                },
                 otherwise="hand in",
             )
         ),
@@ -146,7 +175,7 @@ class ScriptedAgent(Closed):
     """Does what is written down: a step without a turn and a turn without use are errors."""
 
     kind: Literal[AgentKind.SCRIPTED] = Field(description="The strict agent.")
-    turns: Annotated[tuple[Turn, ...], Array(1)] = Field(description="All it does.")
+    turns: Listed[Turn] = Field(description="All it does; nothing where the run can't start.")
     faults: Maybe[Listed[FaultPlan]] = Field(None, description="What goes wrong around it.")
 
 
@@ -236,6 +265,16 @@ class ExpectedGap(Closed):
     summary: Maybe[FilledText] = Field(None, description="A part of its summary.")
 
 
+class ExpectedSkipped(Closed):
+    """A step or loop that was passed over, as far as it matters."""
+
+    step: FilledText = Field(description="The step or loop.")
+    because: Maybe[OneOf[Because]] = Field(
+        None, description="unset: setting variables would do; value: only other values would; never: nothing would."
+    )
+    variables: Maybe[Listed[FilledText]] = Field(None, description="The variables to blame, all of them, in order.")
+
+
 class ExpectedOutput(Closed):
     """What a step handed in, as far as it matters."""
 
@@ -249,6 +288,9 @@ Blocker = Annotated[
 Gap = Annotated[
     Annotated[OneOf[GapDetail], Tag("string")] | Annotated[ExpectedGap, Tag("object")], Discriminator(ByType())
 ]
+SkippedStep = Annotated[
+    Annotated[FilledText, Tag("string")] | Annotated[ExpectedSkipped, Tag("object")], Discriminator(ByType())
+]
 
 
 class Expectations(Closed):
@@ -258,11 +300,32 @@ class Expectations(Closed):
     steps: Maybe[Listed[FilledText]] = Field(None, description="The steps that were done, in order.")
     blockers: Maybe[Listed[Blocker]] = Field(None, description="Every blocker the agent met, in order.")
     gaps: Maybe[Listed[Gap]] = Field(None, description="Every gap on record, in order.")
+    engine_defects: Maybe[Listed[DefectId]] = Field(
+        None,
+        alias="engineDefects",
+        description="Every known defect of the public engine that the run meets, in order; profile reference only.",
+    )
+    skipped: Maybe[Listed[SkippedStep]] = Field(
+        None, description="Every step and loop that was passed over, in order; once for each reason."
+    )
     outputs: Maybe[dict[str, ExpectedOutput]] = Field(
         None, description="What steps handed in, by step id; of several visits, the last one."
     )
     context: Maybe[Context] = Field(None, description="Variables and their values at the end; null for one not set.")
     error: Maybe[OneOf[ErrorCode]] = Field(None, description="The code of the error that the run ends with.")
+    promise: Maybe[OneOf[PromiseName]] = Field(
+        None, description="The promise that the run must keep; with it, only promises are looked at."
+    )
+
+
+class Generated(Closed):
+    """Who wrote the file, and what it is there for."""
+
+    by: FilledText = Field(description="The command that wrote it.")
+    goals: Maybe[Listed[FilledText]] = Field(None, description="The goals that it shows and no other one does.")
+    digest: Annotated[str, Text(71, 71, "^sha256:[0-9a-f]{64}$")] = Field(
+        description="Of the file in canonical form, without this member: another one tells that somebody edited it."
+    )
 
 
 class Scenario(Closed):
@@ -276,9 +339,13 @@ class Scenario(Closed):
     catalog: Maybe[FilledText] = Field(None, description="A catalog file, relative to this one.")
     bindings: Maybe[dict[str, AnyText]] = Field(None, description="What fills the slots of the workflow.")
     profile: Maybe[OneOf[ProfileChoice]] = Field(None, description="The run profile; reference when left out.")
+    profiles: Maybe[Annotated[tuple[OneOf[ProfileChoice], ...], Array(1)]] = Field(
+        None, description="The run profiles, one run for each of them, with a golden each; instead of profile."
+    )
     mode: Maybe[OneOf[Mode]] = Field(None, description="How much the run may do on its own; guided when left out.")
     risk: Maybe[OneOf[Risk]] = Field(None, description="How much it may take upon itself; as fits the mode by itself.")
     goal: Maybe[FilledText] = Field(None, description="What the run is started for.")
+    onboarding: Maybe[bool] = Field(None, description="Whether the run begins with the engine's onboarding step.")
     context: Maybe[Context] = Field(None, description="The context the run starts with.")
     seed: Maybe[Annotated[int, Number(0, whole=True)]] = Field(
         None, description="Decides about chance; 0 when left out."
@@ -292,3 +359,4 @@ class Scenario(Closed):
         None, description="Whether the transcript is compared with a golden; it is when left out."
     )
     skip: Maybe[FilledText] = Field(None, description="Why the scenario is not run.")
+    generated: Maybe[Generated] = Field(None, description="Who wrote the file; left out where a person did.")

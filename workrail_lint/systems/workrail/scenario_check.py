@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import Any, NamedTuple
 
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.typed import Any, NamedTuple
 from workrail_lint.documents.pointer import child
 from workrail_lint.findings import Finding
 from workrail_lint.systems.base import RunSettings
 from workrail_lint.systems.scenario_findings import scenario_finding
 from workrail_lint.systems.workrail.compile import compile_workflow
 from workrail_lint.systems.workrail.compiler.compiled import CompiledWorkflow
-from workrail_lint.systems.workrail.scenario_words import CallName, PersonDetail, ProfileChoice
+from workrail_lint.systems.workrail.scenario_words import AFTER_END, CallName, PersonDetail, ProfileChoice
 from workrail_lint.systems.workrail.settings import workflow_settings
 
 # The calls that are tools of the protocol and take whatever is sent to them.
 _TOOLS = frozenset(call.value for call in CallName if call.value.endswith(("_workflow", "_workflows", "_session")))
+ONBOARDING_ID = "wr-system-onboarding"
 # Names of findings about something that is not there, or can't be opened.
 UNREADABLE = ("file-not-readable", "routines-not-readable")
 
@@ -94,7 +95,8 @@ def own_findings(value: dict[str, Any]) -> Iterator[Finding]:
         elif not is_choice and "choice" in declared:
             text = f"only needs_user_choice takes `choice`, not {declared['detail']}; remove it"
             yield scenario_finding("scenario-choice-mismatch", child(pointer, "choice"), text)
-    if value.get("declares") and value.get("profile", "reference") != ProfileChoice.LOCKED.value:
+    yield from _profile_findings(value)
+    if value.get("declares") and ProfileChoice.REFERENCE.value in scenario_profiles(value):
         text = "only the profile locked reads `declares`; set `profile` to `locked`"
         yield scenario_finding("scenario-declares-unheard", "/declares", text)
     yield from _shadowed_turns(value)
@@ -102,6 +104,22 @@ def own_findings(value: dict[str, Any]) -> Iterator[Finding]:
     if value.get("golden") is False and not value.get("expect"):
         text = "without a golden and without expectations, only the end of the run is checked"
         yield scenario_finding("scenario-checks-little", "/golden", text)
+
+
+def scenario_profiles(value: dict[str, Any]) -> list[str]:
+    """The profiles that a scenario is run under, each once."""
+    named = value.get("profiles") or [value.get("profile", ProfileChoice.REFERENCE.value)]
+    return list(dict.fromkeys(named))
+
+
+def _profile_findings(value: dict[str, Any]) -> Iterator[Finding]:
+    if "profile" in value and "profiles" in value:
+        text = "a scenario takes only one of profile and profiles; remove `profile`"
+        yield scenario_finding("scenario-member-ignored", "/profile", text)
+    agent = value.get("agent", {})
+    if agent.get("kind") == "scripted" and not agent.get("turns") and "error" not in value.get("expect", {}):
+        text = "a scripted agent without turns can only show a run that does not start; add turns or `expect.error`"
+        yield scenario_finding("scenario-member-ignored", "/agent/turns", text)
 
 
 def _shadowed_turns(value: dict[str, Any]) -> Iterator[Finding]:
@@ -124,10 +142,20 @@ def _ignored_members(value: dict[str, Any]) -> Iterator[Finding]:
             text = f"a turn takes only one of prefers, provides and rebinds; move {member} to another turn"
             yield scenario_finding("scenario-member-ignored", child(pointer, member), text)
         call = turn.get("call")
+        if not value.get("expect", {}).get("promise"):
+            for hostile in [name for name in ("agent", "crash") if name in turn]:
+                text = f"`{hostile}` needs `expect.promise`: only such runs have two agents and engines that die"
+                yield scenario_finding("scenario-member-ignored", child(pointer, hostile), text)
+            if call == CallName.RAW.value:
+                text = "`raw` needs `expect.promise`; call the tool itself to send something else"
+                yield scenario_finding("scenario-member-ignored", child(pointer, "call"), text)
         if "to" in turn and call != CallName.REWIND.value:
             text = f"{call} goes nowhere, so it has no use for `to`"
             yield scenario_finding("scenario-member-ignored", child(pointer, "to"), text)
-        if "request" in turn and call not in _TOOLS:
+        if "node" in turn and (call != CallName.REWIND.value or "to" in turn):
+            text = "a rewind takes `to` or `node`, not both" if "to" in turn else f"{call} has no use for `node`"
+            yield scenario_finding("scenario-member-ignored", child(pointer, "node"), text)
+        if "request" in turn and call is not None and call not in _TOOLS and call != CallName.RAW.value:
             text = f"{call} sends what it always sends; call the tool itself to send something else"
             yield scenario_finding("scenario-member-ignored", child(pointer, "request"), text)
 
@@ -143,9 +171,11 @@ def workflow_findings(value: dict[str, Any], ir: dict[str, Any]) -> Iterator[Fin
     from workrail_lint.base.suggest import nearest_id
 
     steps = [step["id"] for top in ir["steps"] for step in (top.get("body", ()) if top["type"] == "loop" else (top,))]
+    if value.get("onboarding"):
+        steps.insert(0, ONBOARDING_ID)
     loops = {step["id"] for step in ir["steps"] if step["type"] == "loop"}
-    for pointer, name in _named_steps(value):
-        if name in steps:
+    for pointer, name, may_be_loop in _named_steps(value):
+        if name in steps or (may_be_loop and name in loops):
             continue
         if name in loops:
             text = f"{name} is a loop; name the steps of its body"
@@ -156,12 +186,21 @@ def workflow_findings(value: dict[str, Any], ir: dict[str, Any]) -> Iterator[Fin
         yield scenario_finding("scenario-step-unknown", pointer, text)
 
 
-def _named_steps(value: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Every place that names a step, in document order of the members."""
+def _named_steps(value: dict[str, Any]) -> Iterator[tuple[str, str, bool]]:
+    """Every place that names a step, in document order of the members, and whether a loop will do there."""
+    yield from ((pointer, name, False) for pointer, name in _steps_of_runs(value))
+    for index, each in enumerate(value.get("expect", {}).get("skipped", ())):
+        pointer = child("/expect/skipped", index)
+        yield (f"{pointer}/step", each["step"], True) if isinstance(each, dict) else (pointer, each, True)
+
+
+def _steps_of_runs(value: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The places that name a step an agent is at."""
     agent = value.get("agent", {})
     for index, turn in enumerate(_turns(value)):
         pointer = child("/agent/turns", index)
-        yield f"{pointer}/step", turn["step"]
+        if turn["step"] != AFTER_END or turn.get("call") != CallName.REWIND.value:
+            yield f"{pointer}/step", turn["step"]
         if "to" in turn:
             yield f"{pointer}/to", turn["to"]
         if "step" in turn.get("provides", {}):

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from enum import Enum
 
+# What a turn names instead of a step when the run is complete and is taken up again.
+AFTER_END = "$complete"
+
 
 class ProfileChoice(str, Enum):
     """Which engine the run is made on."""
@@ -47,6 +50,14 @@ class AnswerKind(str, Enum):
     GATED = "gated"
     COMPLETE = "complete"
     ERROR = "error"
+
+
+class Because(str, Enum):
+    """Why a step was passed over."""
+
+    UNSET = "unset"
+    VALUE = "value"
+    NEVER = "never"
 
 
 class AgentKind(str, Enum):
@@ -103,11 +114,42 @@ class CallName(str, Enum):
     CHECKPOINT = "checkpoint"
     RESEND = "resend"
     RESTART = "restart"
+    LEAVE = "leave"
+    RAW = "raw"  # continue_workflow with exactly the members of the request
     CONTINUE_WORKFLOW = "continue_workflow"
     CHECKPOINT_WORKFLOW = "checkpoint_workflow"
     RESUME_SESSION = "resume_session"
     LIST_WORKFLOWS = "list_workflows"
     INSPECT_WORKFLOW = "inspect_workflow"
+
+
+class CrashPoint(str, Enum):
+    """Where the engine's process dies during a call: around the write of the state, or around that of the log."""
+
+    BEFORE_STATE = "before-state"
+    AFTER_STATE = "after-state"
+    BEFORE_LOG = "before-log"
+    AFTER_LOG = "after-log"
+
+
+class PromiseName(str, Enum):
+    """What a run promises whatever its agents do; `docs/exploring.md` explains each."""
+
+    TOTAL = "total"
+    REFUSED_CHANGES_NOTHING = "refused-changes-nothing"
+    LOOK_CHANGES_NOTHING = "look-changes-nothing"
+    REPLAY = "replay"
+    CONTEXT = "context"
+    ORDER = "order"
+    FORK = "fork"
+    GAPS = "gaps"
+    GOES_ON = "goes-on"
+    RECOVERABLE = "recoverable"
+    ENDS = "ends"
+    BUDGET = "budget"
+    HEALTHY = "healthy"
+    SAME = "same"
+    PROFILES = "profiles"
 
 
 class PersonDetail(str, Enum):

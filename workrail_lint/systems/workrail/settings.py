@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from workrail_lint.base.typed import TYPE_CHECKING
 from workrail_lint.systems.base import RunSettings
 
 if TYPE_CHECKING:
@@ -83,7 +82,8 @@ class Settings(RunSettings):
         routines = [self.catalog.routine_entries, sorted(self.catalog.recursive_templates)] if own else None
         return {
             **super().cache_facts(),
-            "catalog": self.base_catalog.digest,
+            # The version of the program speaks for the catalog that comes with it.
+            "catalog": None if self.base_catalog.is_core else self.base_catalog.digest,
             "routines": routines,
             "bindings": self.bindings,
             "parity": self.parity,

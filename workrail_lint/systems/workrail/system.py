@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
 
+from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.documents.json_reader import FEW_PROBLEMS, MANY_PROBLEMS, JsonDocument, read_json
 from workrail_lint.findings import Finding
 from workrail_lint.rules.locate import locate
@@ -93,9 +93,7 @@ class WorkRailSystem(System):
             slots = _declared_slots(document.value)
             delegations, mentions = (list(map(list, items)) for items in (entry.delegations, entry.mentions))
             record = [entry.id, entry.source_kind, delegations, slots, mentions, entry.name]
-        # Whether a reference resolves is a matter of the disk, which no content key can speak for.
-        on_disk = settings.workspace is not None and isinstance(document.value, dict) and "references" in document.value
-        return FileResult(checked.findings, record, cacheable=not (on_disk or checked.looked_at_disk))
+        return FileResult(checked.findings, record, consulted=checked.consulted)
 
     def _rules(self) -> LazyRules[WorkflowRule]:
         if self._lazy_rules is None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from copy import copy
-from typing import Any, NamedTuple
 
 from workrail_lint.base.suggest import nearest_id
+from workrail_lint.base.typed import Any, NamedTuple
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Replace
 from workrail_lint.findings import Finding, Phase, Severity

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+
+from workrail_lint.base.typed import Any
 
 FOLDER = ".output"
 RUN = ".run"

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.systems.workrail.analysis.analysis import Analysis
 from workrail_lint.systems.workrail.author_texts import step_texts
 
@@ -39,7 +38,7 @@ def analyse(
         )
     from workrail_lint.systems.workrail.compiler.pipeline import index_steps, resolve
 
-    resolved, errors = resolve(definition, catalog, {}, sort_features=True)
+    resolved, errors = resolve(definition, catalog, {}, for_engine=False)
     executable, _ = index_steps(definition, resolved, catalog)
     return Analysis(
         definition,

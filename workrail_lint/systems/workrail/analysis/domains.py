@@ -7,9 +7,9 @@ A statement follows the name directly. It is closed when it says that these are 
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
 
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.typed import Any, NamedTuple
 from workrail_lint.systems.workrail.analysis.prose import CONDITION, MAX_LINES, WINDOW
 from workrail_lint.systems.workrail.condition_logic import lenient_equal
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
-
+from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.systems.workrail.analysis.records import (
     AUTHORED,
     FEATURE,

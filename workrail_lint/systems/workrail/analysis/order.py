@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from workrail_lint.base.typed import TYPE_CHECKING
 from workrail_lint.systems.workrail.analysis.analysis import Analysis, surely_set_before
 from workrail_lint.systems.workrail.analysis.logic import IMPOSSIBLE, ONLY_UNSET, Answer, Node, satisfy
 
@@ -89,11 +88,7 @@ def exclusive(analysis: Analysis, a: Step, b: Step) -> bool:
 
 def conjunction(nodes: list[Node]) -> Node:
     """All of these conditions as one."""
-    made = Node()
-    made.logic = "and"
-    made.children = nodes
-    made.leaves = tuple(leaf for node in nodes for leaf in node.leaves)
-    return made
+    return Node("and", tuple(nodes))
 
 
 def _surely_set(analysis: Analysis, condition: Condition, reached: tuple[Condition, ...], step: Step) -> frozenset[str]:

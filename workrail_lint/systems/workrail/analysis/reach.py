@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.systems.workrail.analysis.logic import IMPOSSIBLE, POSSIBLE, UNKNOWN, UNSET, Answer
 from workrail_lint.systems.workrail.analysis.records import AUTHORED, UNSET_TEXT, Example
 

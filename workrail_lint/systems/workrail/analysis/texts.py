@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.documents.pointer import child
 from workrail_lint.systems.workrail.analysis.records import (
     AUTHORED,

@@ -10,10 +10,10 @@ import json
 import os
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, NamedTuple
 
 from workrail_lint.base.canonical import canonical_hash
 from workrail_lint.base.files import read_shipped
+from workrail_lint.base.typed import Any, NamedTuple
 from workrail_lint.systems.schemas import shipped_packs
 from workrail_lint.systems.workrail.catalog.phase import CatalogPhase
 from workrail_lint.systems.workrail.catalog.routine import Routine
@@ -97,8 +97,9 @@ class Catalog:
         "_capabilities",
         "_contracts",
         "_digest",
-        "_document",
         "_features",
+        "_load",
+        "_loaded",
         "_packs",
         "_refs",
         "_templates",
@@ -108,16 +109,17 @@ class Catalog:
 
     def __init__(
         self,
-        document: dict[str, Any],
+        document: dict[str, Any] | Callable[[], dict[str, Any]],
         digest: str | None = None,
         packs: Callable[[], list[dict[str, Any]]] | None = None,
     ) -> None:
-        """`digest` is the document's, if it is known to be right.
+        """`document` may be a function that reads it when it is needed; `digest` is its own, if known to be right.
 
         `packs` returns contract packs that belong to the catalog but are not in the document; it is called when
         contracts or the whole catalog are needed.
         """
-        self._document = document
+        self._loaded = None if callable(document) else document
+        self._load = document if callable(document) else None
         self._digest = digest
         self._packs = packs
         # Templates that were rejected because their routine calls a template: routine id and calling step.
@@ -128,6 +130,18 @@ class Catalog:
         self._contracts: dict[str, Contract] | None = None
         self._workflow_contracts: dict[str, Contract] | None = None
         self._capabilities: dict[str, Capability] | None = None
+
+    @property
+    def _document(self) -> dict[str, Any]:
+        if self._loaded is None:
+            assert self._load is not None
+            self._loaded = self._load()
+        return self._loaded
+
+    @property
+    def is_core(self) -> bool:
+        """Whether it is the one that ships with this package, unchanged."""
+        return self._load is not None
 
     @property
     def catalog_id(self) -> str:
@@ -149,7 +163,8 @@ class Catalog:
     @property
     def digest(self) -> str:
         if self._digest is None:
-            self._digest = digest_of(self._complete())
+            # That of the shipped one is trusted; a test verifies it.
+            self._digest = str(self._document["digest"]) if self.is_core else digest_of(self._complete())
         return self._digest
 
     @property
@@ -163,7 +178,7 @@ class Catalog:
         """The document with all of its contract packs."""
         if self._packs is not None:
             contracts = by_id([*self._document["contracts"], *self._packs()])
-            self._document, self._packs = {**self._document, "contracts": contracts}, None
+            self._loaded, self._packs = {**self._document, "contracts": contracts}, None
         return self._document
 
     @property
@@ -222,10 +237,14 @@ class Catalog:
 
 @lru_cache(maxsize=1)
 def load_core() -> Catalog:
-    """The catalog that ships with this package. Its digest is trusted; a test verifies it."""
+    """The catalog that ships with this package, read when something is looked up in it."""
+    return Catalog(_read_core, packs=shipped_packs)
+
+
+def _read_core() -> dict[str, Any]:
     path = os.path.join(os.path.dirname(__file__), CORE_FILE)
-    document = json.loads(read_shipped(path))
-    return Catalog(document, document["digest"], shipped_packs)
+    document: dict[str, Any] = json.loads(read_shipped(path))
+    return document
 
 
 def by_id(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:

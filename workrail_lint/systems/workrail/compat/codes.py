@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from workrail_lint.base.typed import NamedTuple
 
 
 class Code(NamedTuple):

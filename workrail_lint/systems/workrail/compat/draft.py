@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from workrail_lint.base.typed import Any
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.findings import Finding, Phase, Severity
 from workrail_lint.systems.workrail.compat.codes import Code

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from enum import Enum
-from typing import Any, NamedTuple
 
+from workrail_lint.base.typed import Any, NamedTuple
 from workrail_lint.findings import Finding
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from workrail_lint.base.typed import Any
 from workrail_lint.systems.workrail.compat import criteria, ids, loops, steps, top_level
 from workrail_lint.systems.workrail.compat.conditions import NamedConditions
 from workrail_lint.systems.workrail.compat.draft import Draft

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
 
+from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.nodes import Nodes, authored_nodes, compile_error, walk

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from workrail_lint.base.canonical import canonical_bytes, canonical_object, digest
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.engine_target import HashMode, engine_snapshot
-from workrail_lint.systems.workrail.compiler.loops import Loop
+from workrail_lint.systems.workrail.compiler.loops import GATE_ID_COLLISION, Loop
 from workrail_lint.systems.workrail.compiler.nodes import (
     Node,
     Nodes,
@@ -168,7 +168,7 @@ def compile_definition(
     gives the public engine's verdict on the document as it was written.
     """
     overrides = overrides or {}
-    resolved, errors = resolve(definition, catalog, overrides, sort_features=True)
+    resolved, errors = resolve(definition, catalog, overrides, for_engine=False)
     if normalized:
         resolved = Resolved(_mark_normalized(resolved.nodes, normalized), resolved.bound)
     if side is not None and side.capabilities:
@@ -189,11 +189,12 @@ def compile_definition(
 
 
 def prevents_compiling(error: Finding) -> bool:
-    """Whether an error prevents compiling: everything that the engine rejects, and text that would have to be cut.
+    """Whether an error prevents compiling: everything that the engine rejects, text that would have to be cut, and
+    the id of a generated step that is taken.
 
     What the engine does not check (such as a duplicate fragment id in a loop body) runs there as well as here.
     """
-    return error.details.get("engine") is not False or error.code == BUDGET_EXCEEDED
+    return error.details.get("engine") is not False or error.code in (BUDGET_EXCEEDED, GATE_ID_COLLISION)
 
 
 def _mark_normalized(nodes: Nodes, codes: dict[str, tuple[str, ...]]) -> Nodes:

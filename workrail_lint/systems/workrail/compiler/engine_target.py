@@ -1,15 +1,15 @@
 """The engine target: the snapshot the public engine pins, byte for byte, quirks included.
 
-Features stay in authored order, virtual steps stay configuration, nothing is defaulted. One workflow has
+Virtual steps stay configuration, nothing is defaulted. One workflow has
 several legitimate digests, so every one of them is named by its mode.
 """
 
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.result import Err, Ok
+from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.builtin_uses import design_only_errors
 from workrail_lint.systems.workrail.compiler.nodes import rendered_steps
@@ -68,7 +68,7 @@ def engine_snapshot(
     errors = design_only_errors(definition, catalog)
     if errors:
         return Err(errors)
-    resolved, errors = resolve(definition, catalog, overrides or {}, sort_features=False)
+    resolved, errors = resolve(definition, catalog, overrides or {}, for_engine=True)
     _, found = index_steps(definition, resolved, catalog)
     errors = [error for error in distinct(errors + found) if error.details.get("engine")]
     if errors:
@@ -111,6 +111,6 @@ def _preview_prompt(
         return str(_PREVIEW_LOOP % first["id"])
     if isinstance(first.get("prompt"), str):
         return str(first["prompt"])
-    resolved, errors = resolve({**definition, "steps": [first]}, catalog, overrides, sort_features=False)
+    resolved, errors = resolve({**definition, "steps": [first]}, catalog, overrides, for_engine=True)
     prompt: object = None if errors or not resolved.nodes else resolved.nodes[0].step.get("prompt")
     return prompt if isinstance(prompt, str) else str(_PREVIEW_FAIL % first["id"])

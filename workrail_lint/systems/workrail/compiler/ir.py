@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.canonical import digest
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.systems.workrail.compiler.loops import LOOP_CONTROL, Loop
 from workrail_lint.systems.workrail.compiler.nodes import Node, Step
@@ -194,7 +194,7 @@ def _loop(loop: Loop) -> Step:
     if kind == "forEach":
         variables["item"] = config.get("itemVar") or "currentItem"
         variables["index"] = config.get("indexVar") or "currentIndex"
-    return {
+    made = {
         **_common(loop.node),
         "type": "loop",
         "loop": {
@@ -203,9 +203,14 @@ def _loop(loop: Loop) -> Step:
             "source": _source(config, loop.source),
             "variables": variables,
         },
-        "body": [_step(node) for node in loop.body],
+        "body": [_step(node) for node in (loop.body if loop.gate is None else (*loop.body, loop.gate))],
         "functions": loop.node.step.get("functionDefinitions", []),
     }
+    if loop.body and not loop.node.body:
+        # The public engine treats such a body differently, also depending on where the step is.
+        places = [pointers.sort_key(node.pointer) for node in (loop.body[0], loop.node)]
+        made["bodyRef"] = "earlier" if places[0] < places[1] else "later"
+    return made
 
 
 def _source(config: dict[str, Any], source: dict[str, Any] | None) -> dict[str, Any]:

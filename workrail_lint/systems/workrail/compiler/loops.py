@@ -1,25 +1,37 @@
-"""C8, C11, C12: the step index, loop bodies, and what decides whether a loop continues."""
+"""C8, C11, C12: the step index, loop bodies, what decides whether a loop continues, and the gate that asks for it."""
 
 from __future__ import annotations
 
-from typing import Any
-
+from workrail_lint.base import js
+from workrail_lint.base.typed import Any
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Finding
-from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, compile_error, did_you_mean
+from workrail_lint.systems.workrail.compiler.nodes import Node, Nodes, Origin, compile_error, did_you_mean
 
 LOOP_CONTROL = "wr.contracts.loop_control"
+GATE = "gate"
+GATE_ID_COLLISION = "VIRTUAL_STEP_ID_COLLISION"
+_GATE_PROMPT = (
+    "Judge the pass of this loop that you have just finished. Decide `continue` only if another pass would change the "
+    "result, and say in `metadata.reason` what it would change; otherwise decide `stop`. The loop runs at most {} "
+    "time(s)."
+)
 
 
 class Loop:
-    """A loop with its body resolved."""
+    """A loop with its body resolved.
 
-    __slots__ = ("body", "node", "source")
+    `gate` is the step that asks for a decision where no step of the body does. It is in the IR only: the public engine
+    has none.
+    """
 
-    def __init__(self, node: Node, body: Nodes, source: dict[str, Any] | None) -> None:
+    __slots__ = ("body", "gate", "node", "source")
+
+    def __init__(self, node: Node, body: Nodes, source: dict[str, Any] | None, gate: Node | None = None) -> None:
         self.node = node
         self.body = body
         self.source = source
+        self.gate = gate
 
 
 class LoopIndex:
@@ -50,8 +62,44 @@ def resolve_loops(nodes: Nodes, workflow_id: str) -> tuple[LoopIndex, list[Findi
             continue
         body = _inline_body(node, index, workflow_id, errors) if node.body else _referenced_body(node, index, errors)
         index.body_ids.update(inner.id for inner in body)
-        index.loops.setdefault(node.id, Loop(node, body, condition_source(node, body)))
+        source = condition_source(node, body)
+        index.loops.setdefault(node.id, Loop(node, body, source, _gate(node, body, source)))
+    errors += [
+        _taken_gate_id(loop, workflow_id)
+        for loop in index.loops.values()
+        if loop.gate is not None and loop.gate.id in index.by_id
+    ]
     return index, errors
+
+
+def _gate(node: Node, body: Nodes, source: dict[str, Any] | None) -> Node | None:
+    """The decision step of an artifact-driven loop whose body has none, not even a conditional one."""
+    by_artifact = source is not None and source.get("kind") == "artifact_contract"
+    if not by_artifact or not body or any(_contract_ref(inner) == LOOP_CONTROL for inner in body):
+        return None
+    step = {
+        "id": f"{node.id}__{GATE}",
+        "title": f"Decide: {js.text(node.step.get('title', ''))}",
+        "prompt": _GATE_PROMPT.format(js.text(node.step["loop"].get("maxIterations"))),
+        "notesOptional": True,
+        "outputContract": {"contractRef": LOOP_CONTROL},
+    }
+    return Node(step, node.pointer, origin=Origin("virtual", node.id, GATE), loop_id=node.id)
+
+
+def _taken_gate_id(loop: Loop, workflow_id: str) -> Finding:
+    assert loop.gate is not None
+    return compile_error(
+        GATE_ID_COLLISION,
+        "virtual-id-collision",
+        "C12",
+        loop.node,
+        f"loop {quoted(loop.node.id)}: id {quoted(loop.gate.id)}, generated for the decision step of the loop, already "
+        f"exists in workflow {quoted(workflow_id)}; rename the other step",
+        f"{loop.node.pointer}/id",
+        engine=False,
+        details={"block": GATE},
+    )
 
 
 def _inline_body(node: Node, index: LoopIndex, workflow_id: str, errors: list[Finding]) -> Nodes:

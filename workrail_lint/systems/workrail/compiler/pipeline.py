@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
-
+from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.bindings import Bound, resolve_bindings
 from workrail_lint.systems.workrail.compiler.checks import check_assessments, check_contracts
@@ -38,17 +37,20 @@ class Executable(NamedTuple):
 
 
 def resolve(
-    definition: dict[str, Any], catalog: Catalog, overrides: dict[str, str], *, sort_features: bool
+    definition: dict[str, Any], catalog: Catalog, overrides: dict[str, str], *, for_engine: bool
 ) -> tuple[Resolved, list[Finding]]:
-    """C1 to C6. The IR takes features in ascending order, the engine target as they were written."""
+    """C1 to C6. Features add their text in the order in which the author lists them.
+
+    The public engine repeats a feature that is listed twice, and has no budget for injected text.
+    """
     features = feature_ids(definition.get("features"))
     nodes, errors = expand_templates(authored_nodes(definition.get("steps")), catalog)
     nodes, bound, found = resolve_bindings(nodes, definition.get("extensionPoints"), overrides)
     errors += found
-    ordered = sorted(set(features)) if sort_features else features
-    nodes, unknown_features = apply_features(nodes, ordered, catalog, definition.get("features"))
+    applied = features if for_engine else list(dict.fromkeys(features))
+    nodes, unknown_features = apply_features(nodes, applied, catalog, definition.get("features"))
     errors += unknown_features
-    nodes, found = resolve_refs(nodes, catalog, budgeted=sort_features)
+    nodes, found = resolve_refs(nodes, catalog, budgeted=not for_engine)
     errors += found
     nodes, found = render_blocks(nodes)
     # Blocks may be empty only because a feature is unknown, and then the feature is the problem to fix.

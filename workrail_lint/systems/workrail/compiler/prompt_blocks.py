@@ -6,9 +6,8 @@ that the rendered prompt knows which parts the author did not write.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from workrail_lint.base import js
+from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.nodes import (
@@ -62,8 +61,7 @@ def apply_features(
 ) -> tuple[Nodes, list[Finding]]:
     """C3: append each feature's texts, in the given order, to the steps that have prompt blocks.
 
-    `authored` is the list as written, if the texts are inserted in another order; it may contain values that are not
-    ids.
+    `authored` is the list as written, to which pointers refer; it may repeat an id or contain values that are not ids.
     """
     errors = [
         _unknown_feature(ident, index, catalog)

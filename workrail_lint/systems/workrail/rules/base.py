@@ -8,8 +8,8 @@ required member may still be missing.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
 
+from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.documents.pointer import child
 from workrail_lint.rules.base import Report, Rule
 from workrail_lint.systems.workrail.author_texts import Text as Text
@@ -130,13 +130,18 @@ class Workflow:
         self.workspace = workspace  # the folder references are relative to; None without a disk
         self.source_kind = source_kind  # where the file was found: project, bundled, user, ...
         self.options = options or {}  # project settings of single rules
-        self.looked_at_disk = False  # whether the findings depend on other files
+        self.consulted: dict[str, bool] = {}  # paths that findings depend on, and whether on what is in them
         self.found: list[Finding] = []  # of the earlier phases, for rules that must not repeat them
 
     @property
     def id(self) -> str:
         ident = self.definition.get("id")
         return ident if isinstance(ident, str) else ""
+
+    def consult(self, path: str, *, reads: bool = False) -> str:
+        """The path, noted as one that decides: whoever keeps the findings has to look at it again."""
+        self.consulted[path] = reads or self.consulted.get(path, False)
+        return path
 
     @property
     def is_new(self) -> bool:

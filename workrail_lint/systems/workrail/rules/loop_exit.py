@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
 
+from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.base.wording import listed, quoted
 from workrail_lint.documents.operations import Remove
 from workrail_lint.findings import Severity
@@ -38,7 +38,10 @@ class LoopNoExitStep(WorkflowRule):
     severity = Severity.WARNING
     origin = "spec"
     summary = "A loop waits for a loop-control artifact, but no step of its body has that contract."
-    why = "Without a decision the loop continues. No step asks for one, so the loop always runs to `maxIterations`."
+    why = (
+        "Without a decision the loop continues. On the public engine no step asks for one, so the loop always runs to "
+        "`maxIterations`. Only our profile `locked` adds a decision step to the body."
+    )
 
     def check_loop(self, loop: Step, workflow: Workflow, report: Report) -> None:
         decided = source(loop, workflow)
@@ -47,8 +50,9 @@ class LoopNoExitStep(WorkflowRule):
         if not decisions(loop, workflow):
             report(
                 loop.at("loop", "conditionSource"),
-                f"loop {quoted(loop.id)}: no body step has the contract {LOOP_CONTROL}, so the loop always runs to "
-                "maxIterations; add the contract to the last step",
+                f"loop {quoted(loop.id)}: no body step has the contract {LOOP_CONTROL}, so on the public engine the "
+                "loop always runs to maxIterations (only profile locked adds a decision step); add the contract to "
+                "the last step",
             )
 
     def examples(self) -> Iterable[Example]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.patterns import Pattern
 from workrail_lint.base.suggest import nearest
+from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.base.wording import counted, listed, quoted
 from workrail_lint.findings import Severity
 from workrail_lint.rules.base import Example
@@ -296,7 +296,6 @@ class ProseFileMissing(WorkflowRule):
             path = phrase.group(1)
             if path in seen or phrase.is_negated or _MAYBE.search(phrase.sentence) or "://" in phrase.sentence:
                 continue
-            workflow.looked_at_disk = True
             if _exists(path, workflow) or _is_written(path, phrase, workflow):
                 continue
             seen.add(path)
@@ -318,7 +317,7 @@ class ProseFileMissing(WorkflowRule):
 def _exists(path: str, workflow: Workflow) -> bool:
     assert workflow.workspace is not None
     found = inside(workflow.workspace, path)
-    return found is None or os.path.lexists(found)
+    return found is None or os.path.lexists(workflow.consult(found))
 
 
 def _is_written(path: str, phrase: Phrase, workflow: Workflow) -> bool:

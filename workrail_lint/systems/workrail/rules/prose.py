@@ -10,9 +10,9 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from workrail_lint.base import js
+from workrail_lint.base.typed import TYPE_CHECKING
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.operations import Replace

@@ -8,10 +8,10 @@ import posixpath
 import re
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
 
 from workrail_lint.base.files import read_file
 from workrail_lint.base.result import Ok
+from workrail_lint.base.typed import TYPE_CHECKING, Any
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Remove, Replace
 from workrail_lint.findings import Fix, Severity
@@ -170,7 +170,7 @@ def _workspace_files(workflow: Workflow) -> Iterator[tuple[str, str, str]]:
             continue
         path = inside(workflow.workspace, source)
         if path is not None:
-            yield pointer, source, path
+            yield pointer, source, workflow.consult(path)
 
 
 def _references(workflow: Workflow) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -211,7 +211,7 @@ class ReferencePackageScope(WorkflowRule):
                         fix=unsafe("remove `resolveFrom`", Remove(f"{pointer}/resolveFrom")),
                     )
             elif package is not None:
-                problem = package.problem_with(source)
+                problem = package.problem_with(source, workflow)
                 if problem is not None:
                     report(f"{pointer}/source", problem)
 
@@ -234,7 +234,7 @@ def _is_of_engine(source: str, workflow: Workflow) -> bool:
     if posixpath.normpath(source).partition("/")[0] not in _ENGINE_FOLDERS:
         return False
     path = inside(workflow.workspace, source) if workflow.workspace is not None else None
-    return path is None or not os.path.isfile(path)
+    return path is None or not os.path.isfile(workflow.consult(path))
 
 
 # npm publishes these whatever `files` says.
@@ -248,12 +248,12 @@ class _Package:
         self.root = root
         self.files = files  # None: everything is published
 
-    def problem_with(self, source: str) -> str | None:
+    def problem_with(self, source: str, workflow: Workflow) -> str | None:
         """What is wrong with a reference to a file of the package."""
         path = inside(self.root, source)
         if path is None:
             return None  # another finding
-        if not os.path.isfile(path):
+        if not os.path.isfile(workflow.consult(path)):
             return f"the package has no file {quoted(source)}; correct the path"
         plain = posixpath.normpath(source)
         if self.files is None or plain.lower().partition(".")[0] in _ALWAYS_PUBLISHED or plain == "package.json":
@@ -275,7 +275,7 @@ def _is_listed(path: str, item: str) -> bool:
 def _package_of(workflow: Workflow) -> _Package | None:
     """The package around the folder of bundled workflows; None when there is no readable package.json."""
     root = os.path.dirname(identity.source_root(os.path.abspath(workflow.path).replace(os.sep, "/")))
-    read = read_file(os.path.join(root, "package.json")) if root else None
+    read = read_file(workflow.consult(os.path.join(root, "package.json"), reads=True)) if root else None
     if not isinstance(read, Ok):
         return None
     try:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from workrail_lint.base.typed import Any
 from workrail_lint.rules.example_files import COMMON
 
 

@@ -6,9 +6,9 @@ import os
 import posixpath
 import re
 from collections.abc import Iterable
-from typing import Any
 
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.typed import Any
 from workrail_lint.base.wording import quoted
 from workrail_lint.documents.operations import Replace
 from workrail_lint.findings import Severity
@@ -137,10 +137,10 @@ class ReferenceSymlinkEscape(_ReferenceRule):
         path = inside(base, source)
         if path is None:
             return
-        root = os.path.realpath(base)
+        root = os.path.realpath(workflow.consult(os.path.abspath(base)))
         try:
             # A file that does not exist yet counts too: the link above it decides where it will be read.
-            real = os.path.realpath(path)
+            real = os.path.realpath(workflow.consult(path))
         except ValueError:  # a lone surrogate: no file has such a name
             return
         if real != root and not real.startswith(root.rstrip(os.sep) + os.sep):

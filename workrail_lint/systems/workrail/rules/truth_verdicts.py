@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from workrail_lint.base.typed import TYPE_CHECKING
 from workrail_lint.base.wording import listed, quoted
 from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.analysis.logic import IMPOSSIBLE, ONLY_UNSET, Values, satisfy
@@ -60,11 +59,11 @@ def _is_free(judge: Judge, condition: Condition) -> bool:
     node = judge.analysis.node(condition)
     if node is None or any(leaf.operator == "contains" for leaf in node.leaves):
         return False
-    return len({leaf.variable for leaf in node.leaves}) == len(node.leaves)
+    return len({leaf.variable for leaf in node.leaves}) == node.size
 
 
 def _has_empty(node: Node) -> bool:
-    return node.logic in ("and", "or") and (not node.children or any(_has_empty(child) for child in node.children))
+    return node.logic in ("and", "or") and (not node.members or any(map(_has_empty, node.members)))
 
 
 def judge_conditions(judge: Judge) -> None:
@@ -199,12 +198,12 @@ def _only_unset(judge: Judge, decision: Decision) -> bool:
         return False
     name = names[0]
     without = exception(judge, decision.kind, decision.step)
-    if node.operator == "gte" and node.literal == 0:
+    if node.comparison is not None and (node.comparison.operator, node.comparison.operand) == ("gte", 0):
         message = f"'gte 0' holds for every count, so {without} only when nothing sets {quoted(name)}"
         judge.report(TESTS_UNSET, Severity.WARNING, decision.pointer, message)
         return True
     domain = analysis.domain(name)
-    if domain is None or all(leaf.operator is None or leaf.literal is None for leaf in node.leaves):
+    if domain is None or all(leaf.operand is None for leaf in node.leaves):
         return False
     if satisfy((), [node], {name: Values(domain.values, True, False)}).verdict != IMPOSSIBLE:
         return False

@@ -10,9 +10,9 @@ import json
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any, ClassVar
 
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.typed import Any, ClassVar
 from workrail_lint.documents import pointer as pointers
 from workrail_lint.documents.operations import Rename, Replace
 from workrail_lint.findings import Fix, Severity

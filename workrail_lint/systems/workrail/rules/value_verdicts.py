@@ -6,10 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workrail_lint.base import js
 from workrail_lint.base.patterns import Pattern
+from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.analysis.domains import BOOLEAN, LIST, NUMBER, ONE_OF

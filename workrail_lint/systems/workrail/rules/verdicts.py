@@ -7,8 +7,8 @@ as outside its domain or never true. So the judgements are made in order, and ea
 from __future__ import annotations
 
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Any, NamedTuple
 
+from workrail_lint.base.typed import TYPE_CHECKING, Any, NamedTuple
 from workrail_lint.base.wording import quoted
 from workrail_lint.findings import Severity
 from workrail_lint.systems.workrail.analysis.logic import BOUNDS, IMPOSSIBLE, ONLY_UNSET, satisfy

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from workrail_lint.base.typed import TYPE_CHECKING
 from workrail_lint.systems.workrail.rules.delivered_text import delivered
 from workrail_lint.systems.workrail.rules.prose import Search
 from workrail_lint.systems.workrail.workflow_registry import Mention

@@ -6,8 +6,7 @@ the engine does, and under engine parity only what the engine rejects may be an 
 
 from __future__ import annotations
 
-from typing import Any
-
+from workrail_lint.base.typed import Any
 from workrail_lint.findings import Finding
 from workrail_lint.systems.workrail.compiler.nodes import authored_nodes
 from workrail_lint.systems.workrail.structural.assessments import check_assessments
